@@ -1,0 +1,55 @@
+# make run and make test set up .venv by themselves, from the versions in constraints.txt.
+
+PYTHON ?= python3
+VENV := .venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/.installed
+PYTEST_ARGS ?=
+
+# One BLAS thread per test process: two processes run side by side, and results stay comparable.
+test: export OPENBLAS_NUM_THREADS := 1
+test: export OMP_NUM_THREADS := 1
+# pyright would otherwise go online to look for a newer pyright.
+export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
+
+.DEFAULT_GOAL := help
+.DELETE_ON_ERROR:
+.PHONY: help run test lint format clean
+
+help: ## show this list
+	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+
+run: $(STAMP) ## run the demonstration; its files are left in results/
+	@mkdir -p results
+	$(BIN)/surepick demo
+
+test: lint ## lint, then run all tests (PYTEST_ARGS="-k name" to choose)
+	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+lint: $(STAMP) ## ruff, pyright and the import contracts
+	$(BIN)/ruff check
+	$(BIN)/ruff format --check
+	$(BIN)/pyright
+	$(BIN)/lint-imports --no-logo
+
+format: $(STAMP) ## let ruff fix and format what it can
+	$(BIN)/ruff check --fix
+	$(BIN)/ruff format
+
+clean: ## remove .venv, results/ and everything generated
+	rm -rf $(VENV) results dist build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf .benchmarks src/*.egg-info
+	find src tests benchmarks -depth -type d -name __pycache__ -exec rm -rf {} +
+
+# The constraints are given to pip's build environment too (the first variable for older pips,
+# the second for newer ones), so the build backend is locked as well.
+$(STAMP): pyproject.toml constraints.txt
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
+	  echo "surepick needs Python 3.11 or newer, and '$(PYTHON)' is not;" \
+	    "try: make PYTHON=/path/to/python3.11" >&2; exit 1; }
+	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	  echo "could not create $(VENV); does '$(PYTHON) -m venv' work here?" \
+	    "(on Debian and Ubuntu: install python3-venv)" >&2; rm -rf $(VENV); exit 1; }
+	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
+	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
+	@touch $@

@@ -1,0 +1,43 @@
+"""surepick: find the best of many options from few noisy measurements, and prove it."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+# Light (NumPy only), and it teaches algorithms how runs are started.
+from surepick.errors import SurepickError
+from surepick.problem import Problem
+from surepick.run import Answer, Batch, Run, identify, verify
+
+if TYPE_CHECKING:
+    from surepick import algorithms, design, game, simulate
+
+__version__ = "0.1.0.dev0"
+
+__all__ = [
+    "Answer",
+    "Batch",
+    "Problem",
+    "Run",
+    "SurepickError",
+    "algorithms",
+    "design",
+    "game",
+    "identify",
+    "simulate",
+    "verify",
+]
+
+_LAZY = ("algorithms", "design", "game", "simulate", "errors", "problem", "run")
+
+
+def __getattr__(name: str) -> Any:
+    """Load a subpackage when it is first used."""
+    if name in _LAZY:
+        return importlib.import_module(f"surepick.{name}")
+    raise AttributeError(f"module 'surepick' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

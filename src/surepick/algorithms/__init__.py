@@ -1,0 +1,36 @@
+"""Algorithms for identifying the best candidate, one paper per file."""
+
+from __future__ import annotations
+
+import importlib
+from typing import TYPE_CHECKING, Any
+
+from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
+from surepick.algorithms.registry import classes, get, names, register
+
+if TYPE_CHECKING:
+    from surepick.algorithms.peleg import Peleg
+
+__all__ = [
+    "Algorithm",
+    "Guarantee",
+    "Peleg",
+    "Pulls",
+    "State",
+    "get",
+    "names",
+    "register",
+]
+
+
+def __getattr__(name: str) -> Any:
+    """Load an algorithm's file when its class is first asked for."""
+    known = classes()
+    if name in known:
+        module, cls = known[name]
+        return getattr(importlib.import_module(f"surepick.algorithms.{module}"), cls)
+    raise AttributeError(f"module 'surepick.algorithms' has no attribute {name!r}")
+
+
+def __dir__() -> list[str]:
+    return sorted({*globals(), *__all__})

@@ -1,0 +1,199 @@
+"""The contract every algorithm fulfils: a frozen configuration builds a state.
+
+A configuration (:class:`Algorithm`) is a value. ``begin(problem, rng)`` gives a fresh
+:class:`State`, which proposes pulls and observes reward sums; it never sees the truth, the
+noise scale (rewards arrive divided by it) or the run around it.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable
+from dataclasses import MISSING, dataclass, field, fields
+from typing import Any, ClassVar, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.problem import Problem
+from surepick.problem.validate import FloatArray, probability, real, whole
+
+IntArray = NDArray[np.int64]
+
+# More pulls than anyone can make: what is not decided by then is called a tie.
+TIED = 10**13
+
+
+class Guarantee(str):
+    """What an answer promises, as a sentence; ``kind`` is for programs.
+
+    Kinds: ``"pac"`` (the best candidate with probability at least 1 - delta), ``"eps-pac"``
+    (within epsilon of the best), ``"heuristic"`` (a threshold without a theorem), ``"none"``
+    (stopped early). It is true (``bool``) only when there is a theorem behind it.
+    """
+
+    kind: str
+
+    def __new__(cls, kind: str, sentence: str) -> Guarantee:
+        """A guarantee of this kind, in these words."""
+        made = super().__new__(cls, sentence)
+        made.kind = kind
+        return made
+
+    def __bool__(self) -> bool:
+        return self.kind in ("pac", "eps-pac")
+
+
+class Pulls(NamedTuple):
+    """How often to pull which arms: parallel arrays, arms ascending, counts at least 1."""
+
+    arms: IntArray
+    counts: IntArray
+
+    @classmethod
+    def from_counts(cls, counts: NDArray[Any]) -> Pulls:
+        """From one count per arm."""
+        arms = np.flatnonzero(counts)
+        return cls(arms.astype(np.int64), np.asarray(counts)[arms].astype(np.int64))
+
+    @property
+    def total(self) -> int:
+        """Number of pulls."""
+        return int(self.counts.sum())
+
+    def capped(self, budget: int) -> Pulls:
+        """These pulls, scaled down where they would exceed ``budget``."""
+        if budget is None or self.total <= budget:
+            return self
+        ideal = self.counts * (budget / self.total)
+        counts = np.floor(ideal).astype(np.int64)
+        left = budget - int(counts.sum())
+        counts[np.argsort(counts - ideal, kind="stable")[:left]] += 1
+        return Pulls(self.arms[counts > 0], counts[counts > 0])
+
+
+class State(ABC):
+    """A running algorithm. ``saved`` names the attributes that make up its whole memory."""
+
+    saved: ClassVar[tuple[str, ...]] = ()
+    #: whether the certificate needs every batch, or the totals per arm are enough
+    needs_batches: ClassVar[bool] = True
+
+    active: IntArray  #: candidates not ruled out yet
+    finished: bool  #: whether the stopping rule has fired
+
+    @abstractmethod
+    def propose(self, budget: int) -> Pulls:
+        """The pulls of the next batch, at most ``budget`` of them; called once per batch."""
+
+    @abstractmethod
+    def observe(self, pulls: Pulls, sums: FloatArray) -> None:
+        """Take in the sum of the (standardised) rewards of each pulled arm."""
+
+    @abstractmethod
+    def leader(self) -> int:
+        """The candidate that looks best now."""
+
+    @abstractmethod
+    def evidence(self) -> dict[str, Any]:
+        """Why the dropped candidates were dropped, in the terms of a verifier's rule."""
+
+    def save(self) -> dict[str, Any]:
+        """The memory of this state: arrays and plain values."""
+        return {name: getattr(self, name) for name in self.saved}
+
+    def load(self, memory: dict[str, Any]) -> None:
+        """Take on a saved memory."""
+        for name in self.saved:
+            setattr(self, name, memory[name])
+
+
+# The run layer sits below this one and hands itself in here, so that `algorithm.start(problem)`
+# reads well although algorithms know nothing of runs.
+_start_run: Callable[[Algorithm, Problem, Any], Any] | None = None
+
+
+def set_run_starter(starter: Callable[[Algorithm, Problem, Any], Any]) -> None:
+    """Tell algorithms how a run is started (called once, by the run layer)."""
+    global _start_run
+    _start_run = starter
+
+
+@dataclass(frozen=True)
+class Algorithm(ABC):
+    """Settings shared by all algorithms.
+
+    Parameters
+    ----------
+    delta
+        Largest acceptable probability of a wrong answer.
+    epsilon
+        Accept any candidate within this much of the best (in units of the reward).
+    max_samples
+        Stop after this many pulls at the latest, without a guarantee.
+    """
+
+    delta: float
+    epsilon: float = field(default=0.0, kw_only=True)
+    max_samples: int | None = field(default=None, kw_only=True)
+
+    #: registry name of the class's default form
+    name: ClassVar[str]
+    #: the theorem behind the guarantee; empty where the threshold is a heuristic
+    theorem: ClassVar[str] = ""
+
+    def __post_init__(self) -> None:
+        probability(self.delta, "delta")
+        if real(self.epsilon, "epsilon") < 0:
+            raise InvalidInputError(f"epsilon must be at least 0; got {self.epsilon!r}")
+        if self.max_samples is not None:
+            whole(self.max_samples, "max_samples", least=1)
+
+    def sample_limit(self) -> int:
+        """Pulls after which a run stops in any case.
+
+        Candidates that are exactly tied can never be told apart (tied losers too, once the
+        best was lost): without epsilon or max_samples such a run would go on for ever.
+        """
+        return self.max_samples or TIED
+
+    @abstractmethod
+    def begin(self, problem: Problem, rng: np.random.Generator) -> State:
+        """A fresh state for this problem."""
+
+    def registered_name(self) -> str:
+        """The name under which the registry builds this configuration."""
+        return self.name
+
+    def settings(self) -> dict[str, Any]:
+        """The fields that differ from their defaults: with the name, the whole configuration."""
+        given = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        default = {f.name: f.default for f in fields(self) if f.default is not MISSING}
+        return {k: v for k, v in given.items() if k not in default or default[k] != v}
+
+    def start(self, problem: Problem, rng: Any = 0) -> Any:
+        """Start a run on ``problem``; ``rng`` is a seed or a ``numpy.random.Generator``."""
+        if not isinstance(problem, Problem):
+            raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
+        if _start_run is None:
+            raise RuntimeError("surepick.run has not been imported")
+        return _start_run(self, problem, rng)
+
+    def guarantee(self, epsilon_used: bool) -> Guarantee:
+        """What an answer reached by the stopping rule promises."""
+        if not self.theorem:
+            return Guarantee(
+                "heuristic",
+                f"no guarantee: {self.registered_name()} stops by a heuristic threshold",
+            )
+        if epsilon_used:
+            return Guarantee(
+                "eps-pac",
+                f"within {self.epsilon:g} of the best with probability at least "
+                f"{1 - self.delta:.12g} ({self.theorem})",
+            )
+        return Guarantee(
+            "pac",
+            f"the best with probability at least {1 - self.delta:.12g} ({self.theorem})",
+        )

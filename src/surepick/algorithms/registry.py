@@ -1,0 +1,63 @@
+"""Names of algorithms: the one place that knows them all."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from surepick.algorithms.base import Algorithm
+from surepick.errors import InvalidInputError, UnknownNameError
+
+# name -> (module, class, constructor or None): modules load when their name is first used
+_BUILT_IN: dict[str, tuple[str, str, str | None]] = {
+    "peleg": ("peleg", "Peleg", None),
+    "peleg-paper": ("peleg", "Peleg", "paper"),
+}
+_REGISTERED: dict[str, Any] = {}
+
+
+def register(name: str, make: Any) -> None:
+    """Add an algorithm of your own: ``make(**settings)`` must return an ``Algorithm``."""
+    if name in _BUILT_IN or name in _REGISTERED:
+        raise InvalidInputError(f"name: an algorithm called {name!r} exists already")
+    _REGISTERED[name] = make
+
+
+def names() -> tuple[str, ...]:
+    """All registered names.
+
+    Examples
+    --------
+    >>> "peleg" in names()
+    True
+    """
+    return (*_BUILT_IN, *_REGISTERED)
+
+
+def get(name: str, **settings: Any) -> Algorithm:
+    """The algorithm registered under ``name``, with these settings.
+
+    Examples
+    --------
+    >>> get("peleg", delta=0.1).delta
+    0.1
+    """
+    if name not in names():
+        raise UnknownNameError.among("algorithm", name, names())
+    make = _REGISTERED.get(name)
+    if make is None:
+        module, cls, constructor = _BUILT_IN[name]
+        make = getattr(importlib.import_module(f"surepick.algorithms.{module}"), cls)
+        if constructor is not None:
+            make = getattr(make, constructor)
+    try:
+        return make(**settings)
+    except TypeError as problem:
+        if "argument" not in str(problem):
+            raise
+        raise InvalidInputError(f"{name}: {problem}") from None
+
+
+def classes() -> dict[str, tuple[str, str]]:
+    """Class name -> (module, class) of the built-in algorithms."""
+    return {cls: (module, cls) for module, cls, _ in _BUILT_IN.values()}

@@ -1,0 +1,131 @@
+"""How hard an instance is: the characteristic time, and the bound on pulls that follows.
+
+For the best candidate z* and gaps Δ_z = θᵀ(z* − z), put
+
+    B = min_w max_{z ≠ z*} ‖z* − z‖²_{A(w)⁻¹} / Δ_z²,   D* = 1/B.
+
+With Gaussian noise of standard deviation σ, every algorithm whose answer is right with
+probability at least 1 − δ on every instance takes at least 2σ² kl(1 − δ, δ) / D* pulls on
+average, kl the relative entropy of two coins; and the weights w are the best way to pull.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from surepick.design.minimax import Status, minimax
+from surepick.errors import InvalidInputError
+from surepick.problem.validate import FloatArray, probability
+
+_SAME = 1e-12  # relative difference below which two numbers are the same
+
+
+class _Problem(Protocol):
+    @property
+    def arms(self) -> FloatArray: ...
+    @property
+    def candidates(self) -> FloatArray: ...
+    @property
+    def noise(self) -> float: ...
+
+
+@dataclass(frozen=True, eq=False)
+class Complexity:
+    """Characteristic time of an instance.
+
+    Attributes
+    ----------
+    weights : array, (K,)
+        The best shares of pulls, up to ``gap``.
+    D_star : float
+        D* for noise of scale one, rounded up within ``gap`` so that ``lower_bound`` holds;
+        infinite where there is only one distinct candidate.
+    gap : float
+        ``weights`` reach D* within this factor: at least ``D_star / (1 + gap)``.
+    status : {"optimal", "inaccurate"}
+        Whether the gap is at most the tolerance asked for.
+    noise : float
+        Noise scale of the problem.
+    """
+
+    weights: FloatArray
+    D_star: float
+    gap: float
+    status: Status
+    noise: float
+
+    def lower_bound(self, delta: float) -> float:
+        """Pulls, on average, that no algorithm right with probability 1 − delta can beat."""
+        delta = probability(delta, "delta")
+        if delta >= 0.5:
+            return 0.0
+        kl = (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
+        return 2.0 * self.noise**2 * kl / self.D_star
+
+
+def complexity(problem: _Problem, theta: ArrayLike, tol: float = 1e-6) -> Complexity:
+    """Characteristic time of a problem with known truth, and its lower bound on pulls.
+
+    Parameters
+    ----------
+    problem : Problem
+        Arms, candidates and noise scale.
+    theta : array_like, (d,)
+        The truth.
+    tol : float
+        Relative accuracy.
+
+    Returns
+    -------
+    Complexity
+
+    Examples
+    --------
+    >>> from surepick.problem import Problem
+    >>> result = complexity(Problem([[1, 0], [0, 1]]), [0.5, 0])
+    >>> round(1 / result.D_star, 3), round(result.lower_bound(0.1), 1)
+    (16.0, 56.2)
+    """
+    candidates = problem.candidates
+    truth = _as_truth(theta, candidates.shape[1])
+    means = candidates @ truth
+    best = int(np.argmax(means))
+    differences = candidates[best] - candidates
+    scale = np.abs(candidates).max(axis=0)
+    rivals = np.flatnonzero((np.abs(differences) > _SAME * scale).any(axis=1))
+    if not len(rivals):
+        k = len(problem.arms)
+        return Complexity(np.full(k, 1.0 / k), math.inf, 0.0, "optimal", problem.noise)
+    gaps = differences[rivals] @ truth
+    tied = rivals[gaps <= _SAME * float(scale @ np.abs(truth))]
+    if len(tied):
+        raise InvalidInputError(
+            f"theta: the best candidate is not unique, candidates {best} and {tied[0]} tie; "
+            f"no number of pulls can tell them apart (the lower bound is infinite)"
+        )
+    result = minimax(problem.arms, differences[rivals] / gaps[:, None], tol)
+    return Complexity(
+        weights=result.weights,
+        D_star=1.0 / result.lower_bound,
+        gap=result.gap,
+        status=result.status,
+        noise=problem.noise,
+    )
+
+
+def _as_truth(theta: Any, dim: int) -> FloatArray:
+    try:
+        truth = np.array(theta, dtype=np.float64)
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"theta must be {dim} numbers: {error}") from None
+    if truth.shape != (dim,):
+        raise InvalidInputError(f"theta must be {dim} numbers, one per feature; got {truth.shape}")
+    bad = np.flatnonzero(~np.isfinite(truth))
+    if len(bad):
+        raise InvalidInputError(f"theta must be finite; entry {bad[0]} is {truth[bad[0]]}")
+    return truth

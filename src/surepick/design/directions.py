@@ -1,0 +1,266 @@
+"""Sets of directions y over which a design's worst variance is taken.
+
+Both classes answer the same questions, given a matrix ``root`` with A⁻¹ = root rootᵀ,
+so that the variance of the direction y is a_y = ‖rootᵀ y‖²: which direction is worst, which
+ones exceed a threshold, what are the vectors behind some indices, and how many there are.
+All pairs of a set of points are never written out: a scan works in blocks, and skips points
+too close to the centre to be part of a long pair.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike, NDArray
+
+from surepick.errors import InvalidInputError
+from surepick.problem.validate import FloatArray, as_matrix
+
+IntArray = NDArray[np.int64]
+
+_BLOCK_ENTRIES = 1 << 18  # one block of a scan stays inside the processor's cache
+
+
+class Directions(Protocol):
+    """What a design needs to know about its directions."""
+
+    @property
+    def count(self) -> int:
+        """Number of directions, zero ones included."""
+        ...
+
+    @property
+    def dim(self) -> int:
+        """Length of each direction."""
+        ...
+
+    def indices(self) -> IntArray:
+        """All indices; for small sets only."""
+        ...
+
+    def worst(self, root: FloatArray) -> tuple[float, int]:
+        """Largest a_y = ‖rootᵀ y‖² and its index."""
+        ...
+
+    def violators(self, root: FloatArray, threshold: float, limit: int) -> IntArray:
+        """Indices of up to ``limit`` directions with a_y above ``threshold``, worst first."""
+        ...
+
+    def vectors(self, indices: ArrayLike) -> FloatArray:
+        """The directions behind some indices, (n, d)."""
+        ...
+
+    def residuals(self, scale: FloatArray, basis: FloatArray) -> tuple[float, int]:
+        """Largest share of a direction that lies outside the span of ``basis``, and its index."""
+        ...
+
+    def describe(self, index: int) -> str:
+        """Name a direction in an error message."""
+        ...
+
+
+class Listed:
+    """Directions given one by one.
+
+    Parameters
+    ----------
+    directions : array_like, (P, d)
+        One direction per row. Zero rows are allowed and never matter.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> Listed([[1.0, 0.0], [0.0, 3.0]]).worst(np.eye(2))
+    (9.0, 1)
+    """
+
+    def __init__(self, directions: ArrayLike) -> None:
+        self._rows = as_matrix(directions, "directions")
+
+    @property
+    def count(self) -> int:
+        """Number of directions."""
+        return len(self._rows)
+
+    @property
+    def dim(self) -> int:
+        """Length of each direction."""
+        return self._rows.shape[1]
+
+    def indices(self) -> IntArray:
+        """All indices."""
+        return np.arange(len(self._rows))
+
+    def worst(self, root: FloatArray) -> tuple[float, int]:
+        """Largest a_y = ‖rootᵀ y‖² and its index (the first, on ties)."""
+        a = self._variances(root)
+        index = int(np.argmax(a))
+        return float(a[index]), index
+
+    def violators(self, root: FloatArray, threshold: float, limit: int) -> IntArray:
+        """Indices of up to ``limit`` directions with a_y above ``threshold``, worst first."""
+        a = self._variances(root)
+        return _largest(a, np.flatnonzero(a > threshold), limit)
+
+    def vectors(self, indices: ArrayLike) -> FloatArray:
+        """The directions behind some indices, (n, d)."""
+        return self._rows[np.asarray(indices, dtype=np.int64)]
+
+    def residuals(self, scale: FloatArray, basis: FloatArray) -> tuple[float, int]:
+        """Largest share of a direction that lies outside the span of ``basis``, and its index."""
+        return _residuals(self._rows / scale, basis, 0.0)
+
+    def describe(self, index: int) -> str:
+        """Name a direction in an error message."""
+        return f"direction {index}"
+
+    def _variances(self, root: FloatArray) -> FloatArray:
+        a = np.empty(len(self._rows))
+        step = max(1, _BLOCK_ENTRIES // max(1, root.shape[1]))
+        for start in range(0, len(a), step):
+            image = self._rows[start : start + step] @ root
+            a[start : start + step] = np.einsum("ij,ij->i", image, image)
+        return a
+
+
+class AllPairs:
+    """Every difference x_i − x_j, i < j, of a set of points.
+
+    The index of a pair is ``i * M + j``. Memory is that of the points and one block.
+
+    Parameters
+    ----------
+    points : array_like, (M, d)
+        One point per row. Duplicates are allowed; their difference never matters.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> pairs = AllPairs([[0.0], [1.0], [5.0]])
+    >>> pairs.count, pairs.worst(np.eye(1))
+    (3, (25.0, 2))
+    >>> pairs.vectors([2])
+    array([[-5.]])
+    """
+
+    def __init__(self, points: ArrayLike) -> None:
+        self._points = as_matrix(points, "points")
+        if len(self._points) < 2:
+            raise InvalidInputError("points: pairs need at least two points; got 1")
+        # Differences are what counts; centred points lose no digits to a common offset.
+        self._centred = self._points - self._points.mean(axis=0)
+
+    @property
+    def count(self) -> int:
+        """Number of pairs."""
+        m = len(self._points)
+        return m * (m - 1) // 2
+
+    @property
+    def dim(self) -> int:
+        """Length of each direction."""
+        return self._points.shape[1]
+
+    def indices(self) -> IntArray:
+        """All indices; they take the memory that the rest of the class avoids."""
+        return self._encode(*np.triu_indices(len(self._points), 1))
+
+    def worst(self, root: FloatArray) -> tuple[float, int]:
+        """Largest a_y = ‖rootᵀ y‖² and its index."""
+        image = self._centred @ root
+        # Farthest from the centre, then farthest from that: a long pair to prune with.
+        i = int(np.argmax(np.einsum("ij,ij->i", image, image)))
+        offset = image - image[i]
+        squared = np.einsum("ij,ij->i", offset, offset)
+        j = int(np.argmax(squared))
+        value, index = float(squared[j]), int(self._encode(i, j))
+        for rows, partners, best in _long_pairs(image, value):
+            top = int(np.argmax(best))
+            if best[top] > value:
+                value, index = float(best[top]), int(self._encode(rows[top], partners[top]))
+        # The scan's products leave rounding behind; duplicates must come out as exactly zero.
+        y = self.vectors([index])[0] @ root
+        return float(y @ y), index
+
+    def violators(self, root: FloatArray, threshold: float, limit: int) -> IntArray:
+        """Indices of up to ``limit`` pairs with a_y above ``threshold``, worst first.
+
+        Each point brings its longest pair only: this spreads the answer over the points,
+        and still finds a violator whenever there is one.
+        """
+        found: list[IntArray] = []
+        values: list[FloatArray] = []
+        for rows, partners, best in _long_pairs(self._centred @ root, threshold):
+            keep = best > threshold
+            found.append(self._encode(rows[keep], partners[keep]))
+            values.append(best[keep])
+        if not found:
+            return np.empty(0, dtype=np.int64)
+        indices, first = np.unique(np.concatenate(found), return_index=True)
+        a = np.concatenate(values)[first]
+        return indices[_largest(a, np.arange(len(a)), limit)]
+
+    def vectors(self, indices: ArrayLike) -> FloatArray:
+        """The differences behind some indices, (n, d)."""
+        i, j = np.divmod(np.asarray(indices, dtype=np.int64), len(self._points))
+        return self._points[i] - self._points[j]
+
+    def residuals(self, scale: FloatArray, basis: FloatArray) -> tuple[float, int]:
+        """Largest share of a direction that lies outside the span of ``basis``, and its index."""
+        # All differences lie in a subspace as soon as those with the first point do.
+        rows = (self._points[1:] - self._points[0]) / scale
+        rounding = 1e-14 * float(np.abs(self._points / scale).max())
+        share, index = _residuals(rows, basis, rounding)
+        return share, index + 1
+
+    def describe(self, index: int) -> str:
+        """Name a direction in an error message."""
+        i, j = divmod(index, len(self._points))
+        return f"the difference of points {i} and {j}"
+
+    def _encode(self, i: Any, j: Any) -> Any:
+        return np.minimum(i, j) * len(self._points) + np.maximum(i, j)
+
+
+def _long_pairs(image: FloatArray, floor: float) -> Iterator[tuple[IntArray, IntArray, FloatArray]]:
+    """Each point's longest pair with a point farther out, where it can reach ``floor``.
+
+    Yields rows, partners and squared lengths, block by block. Points are taken by decreasing
+    distance r from the centre; a pair is at most r_i + r_j long, which bounds both loops.
+    """
+    squared = np.einsum("ij,ij->i", image, image)
+    order = np.argsort(-squared, kind="stable")
+    image, squared = image[order], squared[order]
+    radius = np.sqrt(squared)
+    # Rounding must not prune a pair that is exactly as long as the floor.
+    reach = np.sqrt(max(floor, 0.0)) * (1 - 1e-12)
+    start = 0
+    while start < len(order) and radius[start] + radius[0] >= reach:
+        stop = min(len(order), start + max(1, _BLOCK_ENTRIES // max(1, start + 256)))
+        # radius is decreasing, so the columns worth looking at are the first few
+        columns = int(np.searchsorted(-radius, radius[start] - reach, side="right"))
+        columns = min(columns, stop)
+        gram = image[start:stop] @ image[:columns].T
+        gram *= -2.0
+        gram += squared[:columns]
+        partners = np.argmax(gram, axis=1)
+        best = gram[np.arange(stop - start), partners] + squared[start:stop]
+        yield order[start:stop], order[partners], best
+        start = stop
+
+
+def _residuals(rows: FloatArray, basis: FloatArray, rounding: float) -> tuple[float, int]:
+    outside = np.linalg.norm(rows - (rows @ basis) @ basis.T, axis=1)
+    size = np.linalg.norm(rows, axis=1)
+    share = np.maximum(outside - rounding, 0.0) / np.where(size > 0, size, 1.0)
+    index = int(np.argmax(share))
+    return float(share[index]), index
+
+
+def _largest(values: FloatArray, among: IntArray, limit: int) -> IntArray:
+    """Up to ``limit`` of the indices ``among`` with the largest values, largest first."""
+    if len(among) > limit:
+        among = among[np.argpartition(-values[among], limit)[:limit]]
+    return among[np.argsort(-values[among], kind="stable")]

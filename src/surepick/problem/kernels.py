@@ -1,0 +1,191 @@
+"""Compiled linear algebra on small matrices, shared by everything that needs speed.
+
+Imported only by code that is about to run (numba takes a moment to load). All matrices are
+C-contiguous float64; points are stored one per *column*, ``(d, M)``, so that the inner loops
+run along memory and need no reordering of sums: equal inputs give equal bits, which keeps
+exact ties exact.
+"""
+
+# numba compiles these functions: their types are what the callers pass.
+# pyright: reportArgumentType=false, reportCallIssue=false
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+
+@njit(cache=True)
+def weighted_gram(points, weights, out):
+    """``out = sum_k weights[k] x_k x_kᵀ`` for points ``(K, d)``, one per row."""
+    K, d = points.shape
+    out[:, :] = 0.0
+    for k in range(K):
+        if weights[k] == 0.0:
+            continue
+        for i in range(d):
+            scaled = weights[k] * points[k, i]
+            for j in range(i + 1):
+                out[i, j] += scaled * points[k, j]
+    for i in range(d):
+        for j in range(i):
+            out[j, i] = out[i, j]
+
+
+@njit(cache=True)
+def cholesky(matrix, out):
+    """Lower factor of a positive definite matrix; False when it is not one."""
+    d = matrix.shape[0]
+    for i in range(d):
+        for j in range(i + 1):
+            total = matrix[i, j]
+            for k in range(j):
+                total -= out[i, k] * out[j, k]
+            if i == j:
+                if total <= 0.0:
+                    return False
+                out[i, i] = np.sqrt(total)
+            else:
+                out[i, j] = total / out[j, j]
+    return True
+
+
+@njit(cache=True)
+def whiten(lower, columns, out):
+    """``out = lower⁻¹ columns`` by forward substitution, all columns ``(d, M)`` at once."""
+    d, M = columns.shape
+    for i in range(d):
+        row = out[i]
+        row[:] = columns[i]
+        for j in range(i):
+            factor = lower[i, j]
+            if factor != 0.0:
+                other = out[j]
+                for m in range(M):
+                    row[m] -= factor * other[m]
+        inverse = 1.0 / lower[i, i]
+        for m in range(M):
+            row[m] *= inverse
+
+
+@njit(cache=True)
+def back_substitute(lower, vector, out):
+    """``out = lower⁻ᵀ vector``."""
+    d = vector.shape[0]
+    for i in range(d - 1, -1, -1):
+        total = vector[i]
+        for j in range(i + 1, d):
+            total -= lower[j, i] * out[j]
+        out[i] = total / lower[i, i]
+
+
+@njit(cache=True)
+def farthest_pair(columns, products):
+    """The two columns farthest apart: ``(i, j, squared distance)``, first pair on ties.
+
+    ``products`` ``(M, M)`` is scratch for the inner products.
+    """
+    d, M = columns.shape
+    np.dot(columns.T, columns, products)
+    best, bi, bj = -1.0, 0, 1
+    for i in range(M - 1):
+        own = products[i, i]
+        for m in range(i + 1, M):
+            distance = own + products[m, m] - 2.0 * products[i, m]
+            if distance > best:
+                best, bi, bj = distance, i, m
+    exact = 0.0  # the chosen pair once more, without the cancellation of the expanded square
+    for c in range(d):
+        gap = columns[c, bi] - columns[c, bj]
+        exact += gap * gap
+    return bi, bj, exact
+
+
+@njit(cache=True)
+def longest(columns, norms):
+    """The longest column: ``(index, squared length)``, first on ties."""
+    d, M = columns.shape
+    for m in range(M):
+        norms[m] = 0.0
+    for c in range(d):
+        row = columns[c]
+        for m in range(M):
+            norms[m] += row[m] * row[m]
+    best = 0
+    for m in range(1, M):
+        if norms[m] > norms[best]:
+            best = m
+    return best, norms[best]
+
+
+@njit(cache=True)
+def ball_multiplier(coords, eigenvalues, eps, radius):
+    """Shift mu >= 0 so that the minimiser of lᵀMl, lᵀy >= eps, ‖l‖ <= radius is l(mu).
+
+    ``coords`` are the coordinates of y in the eigenbasis of M. l(mu) is proportional to
+    (M + mu I)⁻¹ y with lᵀy = eps; its length falls with mu towards eps/‖y‖. Returns -1 when even
+    that is too long (no feasible point). With s = eps/radius, the root of
+    ‖(M+mu)⁻¹y‖ / yᵀ(M+mu)⁻¹y = 1/s is found by Newton's method kept inside a bracket.
+    """
+    d = coords.shape[0]
+    length2 = 0.0
+    for i in range(d):
+        length2 += coords[i] * coords[i]
+    if eps > radius * np.sqrt(length2) * (1.0 + 1e-14):  # a touching ball leaves one point
+        return -1.0
+    goal = (radius / eps) ** 2
+    low, high, mu = 0.0, np.inf, 0.0
+    for _ in range(200):
+        a, b, c = 0.0, 0.0, 0.0
+        for i in range(d):
+            inverse = 1.0 / (eigenvalues[i] + mu)
+            square = coords[i] * coords[i] * inverse
+            a += square
+            b += square * inverse
+            c += square * inverse * inverse
+        excess = b / (a * a) - goal  # ‖l(mu)‖²/eps² − (radius/eps)²
+        if excess <= 0.0:
+            if mu == 0.0 or -excess <= 1e-15 * goal:
+                return mu
+            high = mu
+        else:
+            low = mu
+        slope = 2.0 * (b * b - a * c) / (a * a * a)  # <= 0 by Cauchy–Schwarz
+        step = mu - excess / slope if slope < 0.0 else np.inf
+        if not (low < step < high):
+            if high == np.inf:
+                step = 2.0 * mu + eigenvalues[d - 1]
+            else:
+                step = 0.5 * (low + high)
+        if abs(step - mu) <= 1e-15 * step or (high < np.inf and high - low <= 1e-15 * high):
+            return step
+        mu = step
+        if mu > 1e18 * eigenvalues[d - 1]:  # eps = radius‖y‖: the one feasible point
+            return mu
+    return mu
+
+
+@njit(cache=True)
+def alternative(coords, eigenvalues, eps, radius, out):
+    """Minimise lᵀMl over lᵀy >= eps, ‖l‖ <= radius, in the eigenbasis of M.
+
+    Writes the minimiser to ``out`` and returns the minimum, or inf when there is no feasible
+    point. ``radius = inf`` gives the closed form eps²/yᵀM⁻¹y.
+    """
+    d = coords.shape[0]
+    mu = 0.0
+    if radius < np.inf:
+        mu = ball_multiplier(coords, eigenvalues, eps, radius)
+        if mu < 0.0:
+            for i in range(d):
+                out[i] = 0.0
+            return np.inf
+    a = 0.0
+    for i in range(d):
+        out[i] = coords[i] / (eigenvalues[i] + mu)
+        a += coords[i] * out[i]
+    value = 0.0
+    for i in range(d):
+        out[i] *= eps / a
+        value += eigenvalues[i] * out[i] * out[i]
+    return value

@@ -1,0 +1,150 @@
+"""Turning what users pass in into clean arrays, or into an error that names the culprit."""
+
+from __future__ import annotations
+
+import math
+import numbers
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepick.errors import InvalidInputError, InvalidTypeError
+
+FloatArray = NDArray[np.float64]
+
+
+def is_dataframe(value: Any) -> bool:
+    """Whether ``value`` quacks like a DataFrame (without importing any library)."""
+    return hasattr(value, "columns") and hasattr(value, "index") and hasattr(value, "to_numpy")
+
+
+def as_matrix(value: Any, name: str) -> FloatArray:
+    """A finite float64 matrix with one row per ``name``, as a fresh C-contiguous copy."""
+    columns = [str(c) for c in value.columns] if is_dataframe(value) else None
+    rows = [str(r) for r in value.index] if is_dataframe(value) else None
+    if is_dataframe(value):
+        value = value.to_numpy()
+    try:
+        raw = np.asarray(value)
+    except ValueError:
+        raise _ragged(value, name) from None
+    if raw.dtype == object and raw.ndim < 2:
+        raise _ragged(value, name)
+    if raw.ndim != 2:
+        hint = " (for one feature use shape (K, 1))" if raw.ndim == 1 else ""
+        raise InvalidInputError(
+            f"{name} must be a matrix with one row each, shape (K, d){hint}; "
+            f"got {raw.ndim} dimension(s), shape {raw.shape}"
+        )
+    if raw.shape[0] == 0 or raw.shape[1] == 0:
+        raise InvalidInputError(
+            f"{name} must have at least one row and one column; got {raw.shape}"
+        )
+    if np.iscomplexobj(raw):
+        raise InvalidTypeError(f"{name} must be real numbers; got complex ones")
+    try:
+        matrix = np.array(raw, dtype=np.float64, order="C")
+        if raw.dtype.kind in "USmM":
+            raise ValueError
+    except (ValueError, TypeError):
+        raise _not_numeric(raw, name, rows, columns) from None
+    bad = np.argwhere(~np.isfinite(matrix))
+    if len(bad):
+        i, j = (int(v) for v in bad[0])
+        raise InvalidInputError(
+            f"{name}{_place(i, j, rows, columns)} is {matrix[i, j]}; every entry must be a finite "
+            f"number ({len(bad)} bad entr{'y' if len(bad) == 1 else 'ies'} in all)"
+        )
+    return matrix + 0.0  # turns -0.0 into 0.0, so that equal rows have equal bytes
+
+
+def positive(value: Any, name: str) -> float:
+    """A finite number above zero."""
+    number = real(value, name)
+    if number <= 0:
+        raise InvalidInputError(f"{name} must be above 0; got {value!r}")
+    return number
+
+
+def real(value: Any, name: str) -> float:
+    """A finite real number."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Real | np.number):
+        raise InvalidTypeError(f"{name} must be a number; got {value!r}")
+    number = float(value)
+    if not math.isfinite(number):
+        raise InvalidInputError(f"{name} must be finite; got {value!r}")
+    return number
+
+
+def probability(value: Any, name: str) -> float:
+    """A number strictly between 0 and 1."""
+    number = real(value, name)
+    if not 0 < number < 1:
+        raise InvalidInputError(f"{name} must lie strictly between 0 and 1; got {value!r}")
+    return number
+
+
+def whole(value: Any, name: str, least: int = 0) -> int:
+    """An integer of at least ``least``."""
+    if isinstance(value, bool) or not isinstance(value, numbers.Integral):
+        raise InvalidTypeError(f"{name} must be a whole number; got {value!r}")
+    if value < least:
+        raise InvalidInputError(f"{name} must be at least {least}; got {value!r}")
+    return int(value)
+
+
+def as_labels(labels: Any, count: int, name: str) -> tuple[str, ...]:
+    """``count`` distinct labels as strings."""
+    if isinstance(labels, str):
+        raise InvalidTypeError(f"{name} must be a sequence of labels, not one string {labels!r}")
+    out = tuple(str(v) for v in labels)
+    if len(out) != count:
+        raise InvalidInputError(
+            f"{name} must have one label per row: {count} rows, {len(out)} given"
+        )
+    seen: dict[str, int] = {}
+    for i, label in enumerate(out):
+        if label in seen:
+            raise InvalidInputError(
+                f"{name}: {label!r} stands for both row {seen[label]} and row {i}; "
+                f"labels must differ"
+            )
+        seen[label] = i
+    return out
+
+
+def _place(i: int, j: int, rows: list[str] | None, columns: list[str] | None) -> str:
+    row = f"row {i}" if rows is None else f"row {rows[i]!r}"
+    column = f"column {j}" if columns is None else f"column {columns[j]!r}"
+    return f" at {row}, {column}"
+
+
+def _not_numeric(
+    raw: NDArray[Any], name: str, rows: list[str] | None, columns: list[str] | None
+) -> InvalidInputError:
+    for i, j in np.ndindex(*raw.shape):
+        entry = raw[i, j]
+        try:
+            float(entry)
+        except (ValueError, TypeError):
+            shown = str(entry) if isinstance(entry, str) else entry
+            return InvalidInputError(
+                f"{name}{_place(i, j, rows, columns)} is {shown!r}, which is not a number; "
+                f"encode text and categories as numbers first"
+            )
+    return InvalidInputError(f"{name} must be numbers; got text or dates ({raw.dtype})")
+
+
+def _ragged(value: Any, name: str) -> InvalidInputError:
+    if isinstance(value, Sequence) and value and isinstance(value[0], Sequence):
+        width = len(value[0])
+        for i, row in enumerate(value):
+            if not isinstance(row, Sequence) or len(row) != width:
+                size = len(row) if isinstance(row, Sequence) else 1
+                return InvalidInputError(
+                    f"{name}: row {i} has {size} entries but row 0 has {width}; "
+                    f"all rows must have the same number of features"
+                )
+    return InvalidInputError(f"{name} must be a matrix of numbers, shape (K, d); got {value!r:.80}")

@@ -1,0 +1,9 @@
+"""Running identifications: ask, tell, answer; saving; certificates and their check."""
+
+from surepick.run.answer import Answer
+from surepick.run.batch import Batch
+from surepick.run.identify import identify
+from surepick.run.run import Run
+from surepick.run.verify import verify
+
+__all__ = ["Answer", "Batch", "Run", "identify", "verify"]

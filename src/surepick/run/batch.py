@@ -1,0 +1,59 @@
+"""A batch: the pulls an algorithm asks for before it looks at rewards again."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+import numpy as np
+
+from surepick.algorithms.base import IntArray, Pulls
+
+
+@dataclass(frozen=True)
+class Batch:
+    """Pulls asked for by one run.
+
+    ``arms`` lists one arm per pull, ``counts`` the pulls per arm.
+    """
+
+    run: str  #: id of the run that asked
+    number: int  #: 0 for the run's first batch
+    pulls: Pulls  #: the pulled arms and how often
+    n_arms: int  #: arms in the problem
+
+    @property
+    def size(self) -> int:
+        """Number of pulls."""
+        return self.pulls.total
+
+    @property
+    def arms(self) -> IntArray:
+        """One arm index per pull, ascending; rewards are told in this order."""
+        return np.repeat(self.pulls.arms, self.pulls.counts)
+
+    @property
+    def counts(self) -> IntArray:
+        """Pulls per arm, one entry for each arm of the problem."""
+        counts = np.zeros(self.n_arms, dtype=np.int64)
+        counts[self.pulls.arms] = self.pulls.counts
+        return counts
+
+    def __len__(self) -> int:
+        return self.size
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Batch):
+            return NotImplemented
+        return (
+            (self.run, self.number, self.n_arms) == (other.run, other.number, other.n_arms)
+            and np.array_equal(self.pulls.arms, other.pulls.arms)
+            and np.array_equal(self.pulls.counts, other.pulls.counts)
+        )
+
+    def __hash__(self) -> int:
+        return hash((self.run, self.number))
+
+    def __repr__(self) -> str:
+        return (
+            f"Batch(number={self.number}, size={self.size}, arms={len(self.pulls.arms)} distinct)"
+        )

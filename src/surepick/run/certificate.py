@@ -1,0 +1,64 @@
+"""Certificates: the raw record of a run with the claims that follow from it."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from typing import Any
+
+from surepick.run.answer import Answer
+from surepick.run.codec import encode
+
+FORMAT, VERSION = "surepick-certificate", 1
+
+
+def make_certificate(answer: Answer) -> dict[str, Any]:
+    """The certificate of an answer: problem, pulls and sums, rule, claims, digest."""
+    record = answer._record
+    problem = record["problem"]
+    body = {
+        "format": FORMAT,
+        "version": VERSION,
+        "algorithm": {"name": answer.algorithm, "settings": record["settings"]},
+        "problem": {
+            "arms": problem.arms.tolist(),
+            "candidates": problem.candidates.tolist() if problem.transductive else None,
+            "noise": problem.noise,
+            "labels": list(problem.labels),
+            "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
+        },
+        "delta": answer.delta,
+        "epsilon": answer.epsilon,
+        "batches": [
+            {"arms": b["arms"].tolist(), "counts": b["counts"].tolist(), "sums": b["sums"].tolist()}
+            for b in record["batches"]
+        ],
+        "evidence": _plain(record["evidence"]),
+        "claim": {
+            "candidate": answer.arm,
+            "label": answer.label,
+            "survivors": list(answer.survivors),
+            "samples": answer.samples,
+            "guarantee": answer.guarantee.kind,
+            "statement": str(answer.guarantee),
+        },
+    }
+    return body | {"digest": fingerprint(body)}
+
+
+def fingerprint(body: dict[str, Any]) -> str:
+    """SHA-256 of the certificate's canonical JSON (without the digest itself)."""
+    content = {k: v for k, v in body.items() if k != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
+    return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _plain(value: Any) -> Any:
+    """Arrays as lists: certificates are meant to be read by people and other languages."""
+    if isinstance(value, dict):
+        return {k: _plain(v) for k, v in value.items()}
+    if hasattr(value, "tolist"):
+        return _plain(value.tolist())
+    if isinstance(value, list | tuple):
+        return [_plain(v) for v in value]
+    return encode(value)

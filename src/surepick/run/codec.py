@@ -1,0 +1,88 @@
+"""JSON for states: exact floats, arrays, infinities; nothing is ever pickled."""
+
+from __future__ import annotations
+
+import base64
+import json
+from typing import Any
+
+import numpy as np
+
+from surepick.errors import FormatError
+
+_BIG = 64  # arrays with more entries than this are stored as base64 bytes
+_DTYPES = {"f8": "<f8", "i8": "<i8", "b1": "|b1", "u8": "<u8"}
+
+
+def encode(value: Any) -> Any:
+    """A JSON-ready copy of ``value`` (dicts, lists, scalars, NumPy arrays and generators)."""
+    if isinstance(value, np.ndarray):
+        return _encode_array(value)
+    if isinstance(value, np.random.Generator):
+        return {"__rng__": encode(value.bit_generator.state)}
+    if isinstance(value, dict):
+        return {str(k): encode(v) for k, v in value.items()}
+    if isinstance(value, list | tuple):
+        return [encode(v) for v in value]
+    if isinstance(value, np.generic):
+        value = value.item()
+    if isinstance(value, float) and not np.isfinite(value):
+        return {"__float__": repr(value)}
+    if value is None or isinstance(value, str | bool | int | float):
+        return value
+    raise TypeError(f"cannot store {type(value).__name__} in a saved run")
+
+
+def decode(value: Any) -> Any:
+    """What :func:`encode` was given (tuples come back as lists)."""
+    if isinstance(value, list):
+        return [decode(v) for v in value]
+    if not isinstance(value, dict):
+        return value
+    if "__array__" in value:
+        return _decode_array(value)
+    if "__float__" in value:
+        return float(value["__float__"])
+    if "__rng__" in value:
+        state = decode(value["__rng__"])
+        kind = getattr(np.random, str(state.get("bit_generator")), None)
+        if not (isinstance(kind, type) and issubclass(kind, np.random.BitGenerator)):
+            raise FormatError(f"saved run: unknown bit generator {state.get('bit_generator')!r}")
+        generator = kind()
+        generator.state = state
+        return np.random.Generator(generator)
+    return {k: decode(v) for k, v in value.items()}
+
+
+def dumps(value: Any) -> str:
+    """Encode to JSON text."""
+    return json.dumps(encode(value), allow_nan=False)
+
+
+def loads(text: str | bytes, what: str) -> Any:
+    """Decode JSON text, or say that ``what`` is not readable."""
+    try:
+        return decode(json.loads(text))
+    except (ValueError, TypeError, KeyError) as problem:
+        raise FormatError(f"{what} cannot be read: {problem}") from None
+
+
+def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
+    code = array.dtype.str[1:]
+    if code not in _DTYPES:
+        raise TypeError(f"cannot store an array of {array.dtype} in a saved run")
+    head = {"__array__": code, "shape": list(array.shape)}
+    plain = array.size <= _BIG and (code != "f8" or bool(np.isfinite(array).all()))
+    if plain:
+        return head | {"values": array.ravel().tolist()}
+    raw = np.ascontiguousarray(array).astype(_DTYPES[code], copy=False).tobytes()
+    return head | {"base64": base64.b64encode(raw).decode("ascii")}
+
+
+def _decode_array(value: dict[str, Any]) -> np.ndarray[Any, Any]:
+    dtype = np.dtype(_DTYPES[value["__array__"]])
+    if "values" in value:
+        flat = np.array(value["values"], dtype=dtype)
+    else:
+        flat = np.frombuffer(base64.b64decode(value["base64"], validate=True), dtype=dtype)
+    return flat.reshape(value["shape"]).astype(dtype.newbyteorder("="))

@@ -1,0 +1,74 @@
+"""The whole identification in one call, given a function that measures."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from surepick.algorithms.base import Algorithm
+from surepick.algorithms.registry import get
+from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.problem import Problem
+from surepick.run.answer import Answer
+from surepick.run.run import Run
+
+DEFAULT = "peleg"
+
+
+def identify(
+    problem: Problem,
+    measure: Callable[[int], float] | None = None,
+    delta: float = 0.05,
+    *,
+    measure_batch: Callable[[Any], Any] | None = None,
+    algorithm: Algorithm | str = DEFAULT,
+    epsilon: float = 0.0,
+    max_samples: int | None = None,
+    rng: Any = 0,
+    on_batch: Callable[[Run], None] | None = None,
+) -> Answer:
+    """Measure until the best candidate is known with probability at least 1 - delta.
+
+    Parameters
+    ----------
+    problem
+        What can be measured and chosen.
+    measure
+        ``measure(arm) -> reward`` for one pull.
+    delta, epsilon, max_samples
+        Error probability, acceptable distance to the best, and budget.
+    measure_batch
+        Instead of ``measure``: takes the array of arms of a batch (one entry per pull) and
+        returns one reward each.
+    algorithm
+        A registry name, or a configured algorithm (which then brings its own delta,
+        epsilon and max_samples).
+    rng
+        Seed or generator for algorithms that draw.
+    on_batch
+        Called with the run after every batch, for progress.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> sp.identify(sp.Problem([[1, 0], [0, 1]]), lambda arm: 1.0 - arm).arm
+    0
+    """
+    if (measure is None) == (measure_batch is None):
+        raise InvalidInputError("give either measure (one pull) or measure_batch (a whole batch)")
+    if isinstance(algorithm, str):
+        algorithm = get(algorithm, delta=delta, epsilon=epsilon, max_samples=max_samples)
+    elif not isinstance(algorithm, Algorithm):
+        raise InvalidTypeError(f"algorithm must be a name or an algorithm; got {algorithm!r:.80}")
+    run = algorithm.start(problem, rng)
+    while not run.stopped:
+        batch = run.ask()
+        if measure_batch is not None:
+            rewards = measure_batch(batch.arms)
+        else:
+            assert measure is not None
+            rewards = [measure(int(arm)) for arm in batch.arms]
+        run.tell(batch, rewards)
+        if on_batch is not None:
+            on_batch(run)
+    return run.answer

@@ -1,0 +1,1 @@
+"""Rules by which certificates rule candidates out; each file recomputes one of them."""

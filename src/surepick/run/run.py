@@ -1,0 +1,275 @@
+"""A running identification: ask for pulls, tell rewards, until it stops with an answer."""
+
+from __future__ import annotations
+
+import uuid
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms import registry
+from surepick.algorithms.base import Algorithm, Guarantee, IntArray, Pulls, set_run_starter
+from surepick.errors import (
+    BatchError,
+    FormatError,
+    InvalidInputError,
+    InvalidTypeError,
+    RunStateError,
+)
+from surepick.problem import Problem
+from surepick.problem.validate import FloatArray
+from surepick.run.answer import Answer
+from surepick.run.batch import Batch
+from surepick.run.codec import dumps, loads
+
+FORMAT, VERSION = "surepick-run", 1
+
+
+class Run:
+    """One identification in progress; made by ``algorithm.start(problem)``.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> run = sp.algorithms.Peleg(delta=0.1).start(sp.Problem([[1.0], [2.0]]))
+    >>> while not run.stopped:
+    ...     batch = run.ask()
+    ...     run.tell(batch, [float(arm) for arm in batch.arms])
+    >>> run.answer.arm
+    1
+    """
+
+    def __init__(self, algorithm: Algorithm, problem: Problem, rng: Any = 0) -> None:
+        self.algorithm = algorithm
+        self.problem = problem
+        self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
+        self.state = algorithm.begin(problem, np.random.default_rng(rng))
+        self.pulls: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
+        self.batches = 0
+        self._sums: FloatArray = np.zeros(problem.n_arms)
+        self._log: list[dict[str, Any]] = []
+        self._open: Batch | None = None
+
+    # -- where it stands -------------------------------------------------------------------
+    @property
+    def samples(self) -> int:
+        """Pulls told so far."""
+        return int(self.pulls.sum())
+
+    @property
+    def active(self) -> tuple[int, ...]:
+        """Candidates not ruled out (of equal candidates, the first stands for all)."""
+        return tuple(int(i) for i in self.state.active)
+
+    @property
+    def stopped(self) -> bool:
+        """Whether there is an answer."""
+        return self.state.finished or self._budget == 0
+
+    @property
+    def _budget(self) -> int:
+        return max(0, self.algorithm.sample_limit() - self.samples)
+
+    # -- ask and tell ----------------------------------------------------------------------
+    def ask(self) -> Batch:
+        """The batch to measure now; the same one again until it has been told."""
+        if self._open is None:
+            if self.stopped:
+                raise RunStateError("the run has stopped; its answer is in run.answer")
+            pulls = self.state.propose(self._budget)
+            self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms)
+        return self._open
+
+    def tell(self, batch: Batch, rewards: Any = None, *, sums: Any = None) -> None:
+        """Hand in the rewards of the open batch.
+
+        Parameters
+        ----------
+        batch
+            What :meth:`ask` returned.
+        rewards
+            One reward per pull, in the order of ``batch.arms``.
+        sums
+            Instead of rewards: their sum for each arm of the problem (0 where not pulled).
+        """
+        self._check_batch(batch)
+        if (rewards is None) == (sums is None):
+            raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
+        totals = (
+            self._sum_rewards(batch, rewards) if sums is None else self._check_sums(batch, sums)
+        )
+        # Nothing above changed anything: a refused tell leaves the batch open as it was.
+        pulls = batch.pulls
+        self._open = None
+        self.batches += 1
+        self.pulls[pulls.arms] += pulls.counts
+        self._sums[pulls.arms] += totals
+        if self.state.needs_batches:
+            self._log.append({"arms": pulls.arms, "counts": pulls.counts, "sums": totals})
+        self.state.observe(pulls, totals / self.problem.noise)
+
+    def record_pulls(self, pulls: IntArray, sums: FloatArray) -> None:
+        """Count pulls that the state has taken in already, one by one (simulation's fast loop)."""
+        self.pulls += pulls
+        self._sums += sums
+        self.batches += int(pulls.sum())
+
+    def _check_batch(self, batch: Batch) -> None:
+        if not isinstance(batch, Batch):
+            raise InvalidTypeError(f"batch must be what run.ask() returned; got {batch!r:.80}")
+        if batch.run != self.id:
+            raise BatchError("batch belongs to another run")
+        if batch.number < self.batches:
+            raise BatchError(f"batch {batch.number} has been told already")
+        if self._open is None or batch != self._open:
+            raise BatchError(f"batch {batch.number} is not open; run.ask() gives the open one")
+
+    def _sum_rewards(self, batch: Batch, rewards: Any) -> FloatArray:
+        values = _numbers(rewards, "rewards")
+        if len(values) != batch.size:
+            raise InvalidInputError(
+                f"rewards must have one entry per pull: {batch.size} expected, {len(values)} given"
+            )
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            arm = int(batch.arms[bad[0]])
+            raise InvalidInputError(
+                f"rewards[{bad[0]}] (arm {arm}, {self.problem.labels[arm]!r}) is {values[bad[0]]}; "
+                f"nothing was recorded and the batch is still open: tell it again, corrected"
+            )
+        ends = np.cumsum(batch.pulls.counts)
+        return np.add.reduceat(values, ends - batch.pulls.counts)
+
+    def _check_sums(self, batch: Batch, sums: Any) -> FloatArray:
+        values = _numbers(sums, "sums")
+        if len(values) != self.problem.n_arms:
+            raise InvalidInputError(
+                f"sums must have one entry per arm of the problem: {self.problem.n_arms} expected, "
+                f"{len(values)} given"
+            )
+        bad = np.flatnonzero(~np.isfinite(values))
+        if len(bad):
+            raise InvalidInputError(
+                f"sums[{bad[0]}] ({self.problem.labels[bad[0]]!r}) is {values[bad[0]]}; "
+                f"nothing was recorded and the batch is still open: tell it again, corrected"
+            )
+        stray = values.copy()
+        stray[batch.pulls.arms] = 0.0
+        if stray.any():
+            arm = int(np.flatnonzero(stray)[0])
+            raise InvalidInputError(
+                f"sums[{arm}] is {values[arm]}, but arm {arm} is not part of this batch: "
+                f"it must be 0"
+            )
+        return values[batch.pulls.arms]
+
+    # -- the answer ------------------------------------------------------------------------
+    @property
+    def answer(self) -> Answer:
+        """The answer, once stopped."""
+        if not self.stopped:
+            raise RunStateError(
+                f"the run has not stopped yet: {len(self.active)} candidates are still in, "
+                f"after {self.samples} pulls"
+            )
+        leader = self.state.leader()
+        same = self.problem.same_as
+        survivors = np.flatnonzero(np.isin(same, self.state.active))
+        evidence: dict[str, Any] = self.state.evidence()
+        return Answer(
+            arm=leader,
+            label=self.problem.candidate_labels[leader],
+            samples=self.samples,
+            pulls=self.pulls.copy(),
+            guarantee=self._guarantee(),
+            survivors=tuple(int(i) for i in survivors),
+            equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
+            batches=self.batches,
+            algorithm=self.algorithm.registered_name(),
+            delta=self.algorithm.delta,
+            epsilon=self.algorithm.epsilon,
+            _record={
+                "problem": self.problem,
+                "settings": self.algorithm.settings(),
+                "batches": list(self._log) if self.state.needs_batches else self._totals(),
+                "evidence": evidence,
+            },
+        )
+
+    def _guarantee(self) -> Guarantee:
+        if not self.state.finished:
+            left = len(self.active)
+            limit = self.algorithm.max_samples
+            why = "as they look tied" if limit is None else f"by max_samples={limit}"
+            return Guarantee(
+                "none",
+                f"no guarantee: stopped {why} with {left} "
+                f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best",
+            )
+        return self.algorithm.guarantee(epsilon_used=len(self.state.active) > 1)
+
+    def _totals(self) -> list[dict[str, Any]]:
+        arms = np.flatnonzero(self.pulls)
+        return [{"arms": arms, "counts": self.pulls[arms], "sums": self._sums[arms]}]
+
+    # -- save and load ---------------------------------------------------------------------
+    def to_json(self) -> str:
+        """The whole run as JSON text; exact, at any point, also with a batch open."""
+        return dumps(
+            {
+                "format": FORMAT,
+                "version": VERSION,
+                "id": self.id,
+                "algorithm": self.algorithm.registered_name(),
+                "settings": self.algorithm.settings(),
+                "problem": self.problem.to_dict(),
+                "state": self.state.save(),
+                "pulls": self.pulls,
+                "sums": self._sums,
+                "batches": self.batches,
+                "log": self._log,
+                "open": None if self._open is None else list(self._open.pulls),
+            }
+        )
+
+    @classmethod
+    def from_json(cls, text: str | bytes) -> Run:
+        """The run that :meth:`to_json` saved, ready to go on."""
+        saved = loads(text, "saved run")
+        if not isinstance(saved, dict) or saved.get("format") != FORMAT:
+            raise FormatError("this is not a saved surepick run")
+        if not isinstance(saved.get("version"), int) or saved["version"] > VERSION:
+            raise FormatError(
+                f"this run was saved in format {saved.get('version')}, but this version of "
+                f"surepick reads formats up to {VERSION}; upgrade surepick to open it"
+            )
+        try:
+            algorithm = registry.get(saved["algorithm"], **saved["settings"])
+            run = cls(algorithm, Problem.from_dict(saved["problem"]))
+            run.id = str(saved["id"])
+            run.state.load(saved["state"])
+            run.pulls, run._sums = saved["pulls"], saved["sums"]
+            run.batches, run._log = saved["batches"], saved["log"]
+            if saved["open"] is not None:
+                pulls = Pulls(*saved["open"])
+                run._open = Batch(run.id, run.batches, pulls, run.problem.n_arms)
+        except KeyError as missing:
+            raise FormatError(f"saved run lacks {missing}") from None
+        return run
+
+    def __repr__(self) -> str:
+        state = "stopped" if self.stopped else f"{len(self.active)} candidates left"
+        return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {state})"
+
+
+def _numbers(values: Any, name: str) -> FloatArray:
+    try:
+        out = np.asarray(values, dtype=float)
+    except (TypeError, ValueError):
+        raise InvalidTypeError(f"{name} must be a list of numbers; got {values!r:.80}") from None
+    if out.ndim != 1:
+        raise InvalidInputError(f"{name} must be a flat list; got shape {out.shape}")
+    return out
+
+
+set_run_starter(Run)

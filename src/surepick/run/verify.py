@@ -1,0 +1,115 @@
+"""An independent check of certificates, in deliberately plain NumPy.
+
+Nothing here is shared with the algorithms: from the recorded pulls and reward sums alone, this
+file works out again why every other candidate is ruled out, and refuses a certificate whose
+numbers, levels or conclusions do not follow. What it cannot see it says: that the noise is
+sub-Gaussian with the stated scale, that the model is linear, and that the pulls of each
+batch were chosen before its rewards were seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from surepick.errors import CertificateError, FormatError
+from surepick.run.check import Check
+
+_VERSION = 1
+# rule named by a certificate -> the file in surepick.run.rules that recomputes it
+RULES = {
+    "phases": "phases",
+    "glr": "glr",
+    "ellipsoid": "ellipsoid",
+    "intervals": "intervals",
+    "static": "static",
+    "alba": "alba",
+    "pooled": "pooled",
+}
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A certificate that holds: what it proves and at which total risk."""
+
+    candidate: int
+    label: str
+    guarantee: str
+    delta: float
+    risk: float  #: sum of the levels actually spent; at most delta
+    checked: int  #: comparisons recomputed
+    statement: str
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def verify(certificate: dict[str, Any] | str | Path) -> Verification:
+    """Check a certificate (a dict, JSON text, or the path of a JSON file).
+
+    Returns what was verified; raises ``CertificateError`` when the certificate does not hold.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> answer = sp.identify(sp.Problem([[1.0], [2.0]]), lambda arm: float(arm))
+    >>> sp.verify(answer.certificate()).candidate
+    1
+    """
+    body = _read(certificate)
+    if not isinstance(body, dict) or body.get("format") != "surepick-certificate":
+        raise FormatError("this is not a surepick certificate")
+    if not isinstance(body.get("version"), int) or body["version"] > _VERSION:
+        raise FormatError(
+            f"certificate version {body.get('version')} is newer than this verifier "
+            f"(version {_VERSION}); upgrade surepick"
+        )
+    try:
+        return _run(Check(body))
+    except (KeyError, IndexError, TypeError, ValueError) as problem:
+        if isinstance(problem, CertificateError):
+            raise
+        raise CertificateError(f"certificate is malformed: {problem!r}") from None
+
+
+def _read(certificate: Any) -> Any:
+    if isinstance(certificate, dict):
+        return certificate
+    if isinstance(certificate, Path) or (
+        isinstance(certificate, str) and not certificate.lstrip().startswith("{")
+    ):
+        certificate = Path(certificate).read_text()
+    try:
+        return json.loads(certificate)
+    except ValueError as problem:
+        raise FormatError(f"certificate is not JSON: {problem}") from None
+
+
+def _run(check: Check) -> Verification:
+    body = check.body
+    text = json.dumps(
+        {k: v for k, v in body.items() if k != "digest"}, sort_keys=True, separators=(",", ":")
+    )
+    check.demand(
+        hashlib.sha256(text.encode()).hexdigest() == body.get("digest"),
+        "its content was changed after it was made (digest differs)",
+    )
+    check.check_record()
+    rule = body["evidence"]["rule"]
+    check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
+    survivors = importlib.import_module(f"surepick.run.rules.{RULES[rule]}").verify(check)
+    check.check_conclusion(survivors)
+    claim = check.claim
+    return Verification(
+        candidate=claim["candidate"],
+        label=claim["label"],
+        guarantee=claim["guarantee"],
+        delta=check.delta,
+        risk=check.risk,
+        checked=check.checked,
+        statement=claim["statement"],
+    )

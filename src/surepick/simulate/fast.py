@@ -1,0 +1,59 @@
+"""Fully adaptive algorithms in simulation: a compiled loop over the very rule of ask/tell."""
+
+# numba compiles these functions: their types are what the callers pass.
+# pyright: reportArgumentType=false, reportCallIssue=false
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numba import njit
+
+from surepick.algorithms.sequential import NEED, STOP, SequentialState
+from surepick.problem.validate import FloatArray
+
+_FIRST, _LARGEST = 256, 65_536  # standard normal draws made at a time
+
+
+@njit
+def _loop(update, choose, memory, arm, means, noise, pulls, sums):
+    """Pull, update, choose, until the noise runs out or the rule says STOP or NEED."""
+    for t in range(noise.shape[0]):
+        reward = means[arm] + noise[t]
+        pulls[arm] += 1
+        sums[arm] += reward
+        update(memory, arm, reward)
+        arm = choose(memory)
+        if arm < 0:
+            return arm, t + 1
+    return arm, noise.shape[0]
+
+
+def drive_sequential(
+    state: SequentialState, means: FloatArray, rng: np.random.Generator, budget: int
+) -> tuple[Any, FloatArray]:
+    """Run ``state`` on Gaussian rewards (unit noise) to its stop or budget.
+
+    Returns the pulls and the reward sums of each arm.
+    """
+    pulls = np.zeros(len(means), dtype=np.int64)
+    sums = np.zeros(len(means))
+    left = budget
+    size, noise, used = _FIRST, np.empty(0), 0
+    while not state.finished and left > 0:
+        if used == len(noise):
+            noise, used = rng.standard_normal(size), 0
+            size = min(2 * size, _LARGEST)
+        block = noise[used : used + min(len(noise) - used, left)]
+        arm, n = _loop(
+            state.update, state.choose, state.memory, state.arm, means, block, pulls, sums
+        )
+        used += n
+        left -= n
+        if arm == NEED:
+            state.decide()
+        else:
+            state.arm = int(arm)
+            state.finished = arm == STOP
+    return pulls, sums

@@ -1,0 +1,114 @@
+"""Reward draws: families of noise around the true means.
+
+Each family draws the *sum* of the rewards of each pulled arm. Gaussian and Bernoulli sums have a
+distribution of their own, so a batch of any size costs one draw per arm; the others are drawn
+pull by pull and added up.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from dataclasses import dataclass
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepick.errors import InvalidInputError, UnknownNameError
+from surepick.problem.validate import FloatArray
+
+_CHUNK = 1_000_000  # single draws held in memory at a time
+
+
+class Noise(ABC):
+    """A family of reward distributions with given means."""
+
+    def check(self, means: FloatArray, scale: float) -> None:
+        """Refuse means this family cannot have."""
+        return None
+
+    @abstractmethod
+    def sums(
+        self, rng: np.random.Generator, means: FloatArray, counts: NDArray[np.int64], scale: float
+    ) -> FloatArray:
+        """Sum of ``counts`` rewards of each arm, with these means and noise scale."""
+
+    def _one_by_one(self, means: FloatArray, counts: NDArray[np.int64], draw) -> FloatArray:
+        totals = np.empty(len(means))
+        for i, (mean, count) in enumerate(zip(means, counts)):
+            left, total = int(count), 0.0
+            while left:
+                n = min(left, _CHUNK)
+                total += float(draw(mean, n).sum())
+                left -= n
+            totals[i] = total
+        return totals
+
+
+@dataclass(frozen=True)
+class Gaussian(Noise):
+    """N(mean, scale²)."""
+
+    def sums(self, rng, means, counts, scale):
+        return counts * means + scale * np.sqrt(counts) * rng.standard_normal(len(means))
+
+
+@dataclass(frozen=True)
+class Bernoulli(Noise):
+    """0 or 1, with the mean as the probability of 1 (so 1/2-sub-Gaussian)."""
+
+    def check(self, means: FloatArray, scale: float) -> None:
+        bad = np.flatnonzero((means < 0) | (means > 1))
+        if len(bad):
+            raise InvalidInputError(
+                f"Bernoulli rewards need means between 0 and 1; arm {bad[0]} has {means[bad[0]]:g}"
+            )
+
+    def sums(self, rng, means, counts, scale):
+        return rng.binomial(counts, means).astype(float)
+
+
+@dataclass(frozen=True)
+class Bounded(Noise):
+    """Uniform on mean ± scale (bounded in an interval of width 2·scale: scale-sub-Gaussian)."""
+
+    def sums(self, rng, means, counts, scale):
+        return self._one_by_one(
+            means, counts, lambda mean, n: rng.uniform(mean - scale, mean + scale, size=n)
+        )
+
+
+@dataclass(frozen=True)
+class StudentT(Noise):
+    """Student's t with ``freedom`` degrees, scaled to variance scale²: heavier than assumed.
+
+    A stress test: no guarantee covers it.
+    """
+
+    freedom: float = 3.0
+
+    def __post_init__(self) -> None:
+        if not self.freedom > 2:
+            raise InvalidInputError(f"freedom must be above 2; got {self.freedom!r}")
+
+    def sums(self, rng, means, counts, scale):
+        unit = scale * np.sqrt((self.freedom - 2) / self.freedom)
+        return self._one_by_one(
+            means, counts, lambda mean, n: mean + unit * rng.standard_t(self.freedom, size=n)
+        )
+
+
+_FAMILIES: dict[str, type[Noise]] = {
+    "gaussian": Gaussian,
+    "bernoulli": Bernoulli,
+    "bounded": Bounded,
+    "student-t": StudentT,
+}
+
+
+def noise_family(noise: str | Noise) -> Noise:
+    """A family by name, or the one handed in."""
+    if isinstance(noise, Noise):
+        return noise
+    if noise not in _FAMILIES:
+        raise UnknownNameError.among("noise family", str(noise), _FAMILIES)
+    return _FAMILIES[noise]()

@@ -1,0 +1,98 @@
+"""Trials: seeded, simulated runs taken to their stop."""
+
+from __future__ import annotations
+
+import time
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.base import Algorithm
+from surepick.algorithms.sequential import SequentialState
+from surepick.errors import InvalidTypeError
+from surepick.problem.validate import whole
+from surepick.run import Run
+from surepick.simulate.instance import Instance
+from surepick.simulate.noise import Gaussian, Noise, noise_family
+from surepick.simulate.table import Table
+
+
+def trial(
+    algorithm: Algorithm,
+    instance: Instance,
+    seeds: np.random.SeedSequence,
+    noise: Noise,
+) -> dict[str, Any]:
+    """One run on simulated rewards, as a row of results."""
+    started = time.perf_counter()
+    for_algorithm, for_rewards = seeds.spawn(2)
+    run = algorithm.start(instance.problem, np.random.default_rng(for_algorithm))
+    drive(run, instance, np.random.default_rng(for_rewards), noise)
+    answer = run.answer
+    return {
+        "samples": answer.samples,
+        "correct": instance.is_correct(answer.arm, algorithm.epsilon),
+        "arm": answer.arm,
+        "batches": answer.batches,
+        "survivors": len(answer.survivors),
+        "guarantee": answer.guarantee.kind,
+        "seconds": time.perf_counter() - started,
+    }
+
+
+def drive(run: Run, instance: Instance, rng: np.random.Generator, noise: Noise) -> None:
+    """Feed a run with simulated rewards until it stops."""
+    scale = instance.problem.noise
+    noise.check(instance.means, scale)
+    if isinstance(noise, Gaussian) and isinstance(run.state, SequentialState):
+        from surepick.simulate.fast import drive_sequential
+
+        pulls, sums = drive_sequential(
+            run.state, instance.means / scale, rng, run.algorithm.sample_limit()
+        )
+        run.record_pulls(pulls, sums * scale)
+        return
+    while not run.stopped:
+        batch = run.ask()
+        arms, counts = batch.pulls
+        sums = np.zeros(instance.problem.n_arms)
+        sums[arms] = noise.sums(rng, instance.means[arms], counts, scale)
+        run.tell(batch, sums=sums)
+
+
+def trials(
+    algorithm: Algorithm,
+    instance: Instance,
+    n: int = 50,
+    seed: int = 0,
+    n_jobs: int = 1,
+    noise: str | Noise = "gaussian",
+) -> Table:
+    """Run ``n`` independent trials; the result does not depend on ``n_jobs``.
+
+    Returns a table with the columns samples, correct, arm, batches, survivors, guarantee and
+    seconds; trial i is seeded by ``SeedSequence(seed, spawn_key=(i,))``.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> t = trials(sp.algorithms.Peleg(delta=0.1), sp.simulate.instances.standard(0.5), n=2)
+    >>> len(t["samples"])
+    2
+    """
+    if not isinstance(algorithm, Algorithm):
+        raise InvalidTypeError(f"algorithm must be a configured algorithm; got {algorithm!r:.80}")
+    if not isinstance(instance, Instance):
+        raise InvalidTypeError(f"instance must be a surepick Instance; got {instance!r:.80}")
+    n, family = whole(n, "n", least=1), noise_family(noise)
+    jobs = ((algorithm, instance, np.random.SeedSequence(seed, spawn_key=(i,))) for i in range(n))
+    if n_jobs == 1:
+        return Table.from_rows(trial(*job, family) for job in jobs)
+    from joblib import Parallel, delayed, parallel_config
+
+    # One BLAS thread per process: the matrices are small and the processes fill the cores.
+    with parallel_config(backend="loky", inner_max_num_threads=1):
+        rows = Parallel(n_jobs=n_jobs, batch_size="auto")(
+            delayed(trial)(*job, family) for job in jobs
+        )
+    return Table.from_rows(rows)  # pyright: ignore[reportArgumentType]
