@@ -9,11 +9,17 @@ from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
 from surepick.algorithms.registry import classes, get, names, register
 
 if TYPE_CHECKING:
+    from surepick.algorithms.glucb import Glucb
+    from surepick.algorithms.lingape import LinGapE
+    from surepick.algorithms.lucb import Lucb
     from surepick.algorithms.peleg import Peleg
 
 __all__ = [
     "Algorithm",
+    "Glucb",
     "Guarantee",
+    "LinGapE",
+    "Lucb",
     "Peleg",
     "Pulls",
     "State",

@@ -41,6 +41,9 @@ class Guarantee(str):
         made.kind = kind
         return made
 
+    def __getnewargs__(self) -> tuple[str, str]:  # pyright: ignore[reportIncompatibleMethodOverride]
+        return self.kind, str(self)  # for copies, and answers sent between processes
+
     def __bool__(self) -> bool:
         return self.kind in ("pac", "eps-pac")
 
@@ -144,11 +147,13 @@ class Algorithm(ABC):
     theorem: ClassVar[str] = ""
 
     def __post_init__(self) -> None:
-        probability(self.delta, "delta")
-        if real(self.epsilon, "epsilon") < 0:
+        # Plain floats and ints, whatever kind of number was given: settings are saved as JSON.
+        object.__setattr__(self, "delta", probability(self.delta, "delta"))
+        object.__setattr__(self, "epsilon", real(self.epsilon, "epsilon"))
+        if self.epsilon < 0:
             raise InvalidInputError(f"epsilon must be at least 0; got {self.epsilon!r}")
         if self.max_samples is not None:
-            whole(self.max_samples, "max_samples", least=1)
+            object.__setattr__(self, "max_samples", whole(self.max_samples, "max_samples", least=1))
 
     def sample_limit(self) -> int:
         """Pulls after which a run stops in any case.
@@ -190,10 +195,15 @@ class Algorithm(ABC):
         if epsilon_used:
             return Guarantee(
                 "eps-pac",
-                f"within {self.epsilon:g} of the best with probability at least "
-                f"{1 - self.delta:.12g} ({self.theorem})",
+                f"within {self.epsilon:.12g} of the best with probability at least "
+                f"{confidence(self.delta)} ({self.theorem})",
             )
         return Guarantee(
             "pac",
-            f"the best with probability at least {1 - self.delta:.12g} ({self.theorem})",
+            f"the best with probability at least {confidence(self.delta)} ({self.theorem})",
         )
+
+
+def confidence(delta: float) -> str:
+    """1 - delta in words: never rounded up to a certainty."""
+    return f"{1 - delta:.12g}" if delta >= 1e-9 else f"1 - {delta:g}"

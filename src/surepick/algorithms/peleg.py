@@ -145,7 +145,8 @@ class _State(PhasedState):
 
         weights, value = self._design(self.active)
         accuracy = self._first_accuracy() * self.config.growth ** (1 - self.phase)
-        n = max(math.ceil(2 * value * math.log(1 / level) / accuracy**2), self.problem.rank)
+        n = 2 * value * math.log(1 / level) / accuracy**2
+        n = max(math.ceil(n * (1 - 1e-9)), self.problem.rank)  # rounding errors add no pull
         weights = np.where(weights * n < 0.5, 0.0, weights)
         counts = round_design(weights, n)
         counts[self.problem.spanning_arms] = np.maximum(counts[self.problem.spanning_arms], 1)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import importlib
+from collections.abc import Callable
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
@@ -12,6 +13,10 @@ from surepick.errors import InvalidInputError, UnknownNameError
 _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
     "peleg": ("peleg", "Peleg", None),
     "peleg-paper": ("peleg", "Peleg", "paper"),
+    "lingape": ("lingape", "LinGapE", None),
+    "lingape-greedy": ("lingape", "LinGapE", "greedy"),
+    "lucb": ("lucb", "Lucb", None),
+    "glucb": ("glucb", "Glucb", None),
 }
 _REGISTERED: dict[str, Any] = {}
 
@@ -34,6 +39,17 @@ def names() -> tuple[str, ...]:
     return (*_BUILT_IN, *_REGISTERED)
 
 
+def maker(name: str) -> Callable[..., Algorithm]:
+    """What builds the algorithm registered under ``name``: a class, or one of its constructors."""
+    if name not in names():
+        raise UnknownNameError.among("algorithm", name, names())
+    if name in _REGISTERED:
+        return _REGISTERED[name]
+    module, cls, constructor = _BUILT_IN[name]
+    make = getattr(importlib.import_module(f"surepick.algorithms.{module}"), cls)
+    return make if constructor is None else getattr(make, constructor)
+
+
 def get(name: str, **settings: Any) -> Algorithm:
     """The algorithm registered under ``name``, with these settings.
 
@@ -42,14 +58,7 @@ def get(name: str, **settings: Any) -> Algorithm:
     >>> get("peleg", delta=0.1).delta
     0.1
     """
-    if name not in names():
-        raise UnknownNameError.among("algorithm", name, names())
-    make = _REGISTERED.get(name)
-    if make is None:
-        module, cls, constructor = _BUILT_IN[name]
-        make = getattr(importlib.import_module(f"surepick.algorithms.{module}"), cls)
-        if constructor is not None:
-            make = getattr(make, constructor)
+    make = maker(name)
     try:
         return make(**settings)
     except TypeError as problem:
