@@ -9,12 +9,18 @@ from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
 from surepick.algorithms.registry import classes, get, names, register
 
 if TYPE_CHECKING:
+    from surepick.algorithms.alba import Alba
     from surepick.algorithms.glucb import Glucb
     from surepick.algorithms.lingape import LinGapE
     from surepick.algorithms.lucb import Lucb
     from surepick.algorithms.peleg import Peleg
+    from surepick.algorithms.rage import Rage
+    from surepick.algorithms.xy_adaptive import XYAdaptive
+    from surepick.algorithms.xy_oracle import XYOracle
+    from surepick.algorithms.xy_static import XYStatic
 
 __all__ = [
+    "Alba",
     "Algorithm",
     "Glucb",
     "Guarantee",
@@ -22,7 +28,11 @@ __all__ = [
     "Lucb",
     "Peleg",
     "Pulls",
+    "Rage",
     "State",
+    "XYAdaptive",
+    "XYOracle",
+    "XYStatic",
     "get",
     "names",
     "register",

@@ -13,8 +13,13 @@ from surepick.errors import InvalidInputError, UnknownNameError
 _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
     "peleg": ("peleg", "Peleg", None),
     "peleg-paper": ("peleg", "Peleg", "paper"),
+    "rage": ("rage", "Rage", None),
     "lingape": ("lingape", "LinGapE", None),
     "lingape-greedy": ("lingape", "LinGapE", "greedy"),
+    "xy-static": ("xy_static", "XYStatic", None),
+    "xy-adaptive": ("xy_adaptive", "XYAdaptive", None),
+    "xy-oracle": ("xy_oracle", "XYOracle", None),
+    "alba": ("alba", "Alba", None),
     "lucb": ("lucb", "Lucb", None),
     "glucb": ("glucb", "Glucb", None),
 }
