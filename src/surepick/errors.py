@@ -42,12 +42,13 @@ class UnknownNameError(SurepickError, LookupError):
     """No algorithm, instance or other registered thing has this name."""
 
     @classmethod
-    def among(cls, kind: str, name: str, known: Iterable[str]) -> UnknownNameError:
+    def among(cls, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
         """Build the error, with the nearest known name as a suggestion."""
         known = sorted(known)
-        near = difflib.get_close_matches(name, known, n=1)
-        hint = f"; did you mean {near[0]!r}?" if near else ""
-        return cls(f"unknown {kind} {name!r}{hint} Known: {', '.join(known)}")
+        plain = {_plain(k): k for k in known}
+        near = difflib.get_close_matches(_plain(str(name)), plain, n=1)
+        hint = f"; did you mean {plain[near[0]]!r}?" if near else "."
+        return cls(f"unknown {kind} {name!r}{hint} Known: {', '.join(known) or 'none'}")
 
 
 class SolverError(SurepickError, ArithmeticError):
@@ -56,3 +57,56 @@ class SolverError(SurepickError, ArithmeticError):
 
 class MissingExtraError(SurepickError, ImportError):
     """An optional dependency is needed; the message says which extra to install."""
+
+
+class StorageError(SurepickError, OSError):
+    """A study's database cannot do what is asked of it."""
+
+
+class UnknownStudyError(StorageError, LookupError):
+    """There is no study of this name in this database."""
+
+
+class StudyExistsError(StorageError, FileExistsError):
+    """A study of this name exists already."""
+
+
+class UnknownPullError(StorageError, LookupError):
+    """This study has never handed out a pull of this number."""
+
+
+class TellConflictError(StorageError, ValueError):
+    """The pull was told before, with another reward; the first one stands."""
+
+
+class StudyDamagedError(StorageError, ValueError):
+    """What a study has stored contradicts itself."""
+
+
+class NotADatabaseError(StorageError, ValueError):
+    """The file or address is not a database that surepick can use."""
+
+
+class StorageVersionError(StorageError, ValueError):
+    """The database was written by a newer version of surepick."""
+
+
+class StorageLockedError(StorageError, TimeoutError):
+    """The database stayed locked for longer than anyone should have to wait."""
+
+
+class StorageReadOnlyError(StorageError, PermissionError):
+    """The database may be read but not written."""
+
+
+class StorageFullError(StorageError):
+    """There is no room left where the database lives."""
+
+
+class StorageConnectionError(StorageError, ConnectionError):
+    """The database server cannot be reached, or the connection to it was cut."""
+
+
+def _plain(name: str) -> str:
+    """A name without what people mistype most: case, and which dash it was."""
+    return name.lower().replace("_", "-")

@@ -145,6 +145,8 @@ class PhasedState(State):
                 record["threshold"],
             )
             self.finished = bool(lead.max() * self.problem.noise <= self.config.epsilon)
+            if self.finished:  # how much better than the answer each of the others can be
+                record["leads"] = (lead * self.problem.noise).tolist()
 
     def _highest(self, fit: LeastSquares) -> int:
         return int(self.active[np.argmax(self.problem.targets[self.active] @ fit.theta)])

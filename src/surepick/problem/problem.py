@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import hashlib
+import logging
+from collections.abc import Sized
 from functools import cached_property
 from typing import Any
 
@@ -16,13 +18,18 @@ from surepick.problem.validate import (
     as_matrix,
     is_dataframe,
     positive,
+    whole,
 )
 
 IntArray = NDArray[np.int64]
+_log = logging.getLogger(__name__)
 
 # Rows that agree to this fraction of each column's largest entry count as the same point:
 # telling them apart would take more than 1e24 measurements.
 _SAME = 1e-12
+# Directions in which the arms extend less than this, relative to their widest, count as not
+# spanned: rounding alone would decide how far they extend.
+_FLAT = 1e-12
 # How far (relative to its length) a candidate may stick out of the span of the arms.
 _SPAN_TOLERANCE = 1e-8
 
@@ -76,12 +83,38 @@ class Problem:
                     f"candidates have {self.candidates.shape[1]} features but arms have "
                     f"{self.arms.shape[1]}; they must describe the same features"
                 )
+            _check_columns(arms, candidates)
             self.candidate_labels = _labels(
                 candidates, candidate_labels, len(self.candidates), "candidate_labels"
             )
         self.arms.setflags(write=False)
         self.candidates.setflags(write=False)
         self._find_span()
+
+    @classmethod
+    def unstructured(cls, labels: Any, noise: float = 1.0) -> Problem:
+        """Options without features: measuring one says nothing about the others.
+
+        Every option is a feature of its own, so no linear model is assumed; the price is that
+        each option that is still in the race has to be measured itself.
+
+        Parameters
+        ----------
+        labels
+            One label per option, or how many options there are.
+        noise
+            Scale sigma of the noise.
+
+        Examples
+        --------
+        >>> Problem.unstructured(["red", "green", "blue"]).rank
+        3
+        """
+        if isinstance(labels, int | np.integer):
+            return cls(np.eye(whole(labels, "labels", least=1)), noise=noise)
+        count = len(labels) if isinstance(labels, Sized) else 0
+        named = as_labels(labels, count, "labels")
+        return cls(np.eye(count), noise=noise, labels=named)
 
     # -- sizes -----------------------------------------------------------------------------
     @property
@@ -117,7 +150,15 @@ class Problem:
         _, s, vt = np.linalg.svd(scaled, full_matrices=False)
         if s[0] == 0:
             raise InvalidInputError("arms are all zero: no measurement can tell candidates apart")
-        rank = int((s > s[0] * max(scaled.shape) * np.finfo(float).eps).sum())
+        rounding = s[0] * max(scaled.shape) * np.finfo(float).eps
+        rank = int((s > max(s[0] * _FLAT, rounding)).sum())
+        if rank < int((s > rounding).sum()):
+            _log.warning(
+                "arms are nearly collinear: they span %d directions, and extend so little (%.1g) "
+                "in another one that it is left out; centre or rescale features if it matters",
+                rank,
+                s[rank] / s[0],
+            )
         basis = vt[:rank].T
         whiten = basis * (np.sqrt(len(self.arms)) / s[:rank])
         self._scale, self._basis = scale, basis
@@ -254,6 +295,18 @@ def _labels(source: Any, labels: Any, count: int, name: str) -> tuple[str, ...]:
     return tuple(str(i) for i in range(count))
 
 
+def _check_columns(arms: Any, candidates: Any) -> None:
+    """Two DataFrames must name the same columns, in the same order."""
+    if not (is_dataframe(arms) and is_dataframe(candidates)):
+        return
+    for j, (a, c) in enumerate(zip(arms.columns, candidates.columns, strict=True)):
+        if a != c:
+            raise InvalidInputError(
+                f"candidates: column {j} is {str(c)!r}, but that column of arms is {str(a)!r}; "
+                f"both must have the same columns in the same order"
+            )
+
+
 def _first_equal(rows: FloatArray) -> IntArray:
     """For each row the index of the first row equal to it (to ``_SAME`` of the column scale).
 
@@ -266,17 +319,15 @@ def _first_equal(rows: FloatArray) -> IntArray:
     generic = np.cos(np.arange(1.0, rows.shape[1] + 1.0) * 1.234567)
     key = scaled @ generic
     order = np.argsort(key, kind="stable")
-    close = np.diff(key[order]) <= 4 * rows.shape[1] * _SAME
+    apart = np.flatnonzero(np.diff(key[order]) > 4 * rows.shape[1] * _SAME) + 1
+    bounds = np.concatenate([[0], apart, [len(rows)]])
     first = np.arange(len(rows), dtype=np.int64)
-    run_start = 0
-    for end in np.append(np.flatnonzero(~close) + 1, len(rows)):
-        members = np.sort(order[run_start:end])
-        run_start = int(end)
-        for position, i in enumerate(members[1:], start=1):
-            earlier = members[:position]
-            match = np.abs(scaled[earlier] - scaled[i]).max(axis=1) <= _SAME
-            if match.any():
-                first[i] = first[earlier[np.argmax(match)]]
+    for group in np.flatnonzero(np.diff(bounds) > 1):
+        left = np.sort(order[bounds[group] : bounds[group + 1]])
+        while len(left) > 1:  # the first of those left, and all that equal it
+            equal = np.abs(scaled[left] - scaled[left[0]]).max(axis=1) <= _SAME
+            first[left[equal]] = left[0]
+            left = left[~equal]
     return first
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import math
 import numbers
-from collections.abc import Sequence
+from collections.abc import Iterable, Mapping, Set, Sized
+from decimal import Decimal
 from typing import Any
 
 import numpy as np
@@ -22,10 +23,12 @@ def is_dataframe(value: Any) -> bool:
 
 def as_matrix(value: Any, name: str) -> FloatArray:
     """A finite float64 matrix with one row per ``name``, as a fresh C-contiguous copy."""
-    columns = [str(c) for c in value.columns] if is_dataframe(value) else None
-    rows = [str(r) for r in value.index] if is_dataframe(value) else None
+    columns = rows = None
     if is_dataframe(value):
+        columns, rows = [str(c) for c in value.columns], [str(r) for r in value.index]
         value = value.to_numpy()
+    if isinstance(value, np.ma.MaskedArray):
+        value = np.ma.filled(value.astype(float), np.nan)
     try:
         raw = np.asarray(value)
     except ValueError:
@@ -44,12 +47,11 @@ def as_matrix(value: Any, name: str) -> FloatArray:
         )
     if np.iscomplexobj(raw):
         raise InvalidTypeError(f"{name} must be real numbers; got complex ones")
-    try:
-        matrix = np.array(raw, dtype=np.float64, order="C")
-        if raw.dtype.kind in "USmM":
-            raise ValueError
-    except (ValueError, TypeError):
-        raise _not_numeric(raw, name, rows, columns) from None
+    if raw.dtype.kind not in "biuf":
+        # The entries as given: beside a text, NumPy turns numbers into texts.
+        entries = np.array(value, dtype=object) if raw.dtype.kind in "US" else raw
+        _check_entries(entries, name, rows, columns)
+    matrix = np.array(raw, dtype=np.float64, order="C")
     bad = np.argwhere(~np.isfinite(matrix))
     if len(bad):
         i, j = (int(v) for v in bad[0])
@@ -70,9 +72,12 @@ def positive(value: Any, name: str) -> float:
 
 def real(value: Any, name: str) -> float:
     """A finite real number."""
-    if isinstance(value, bool) or not isinstance(value, numbers.Real | np.number):
+    if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InvalidTypeError(f"{name} must be a number; got {value!r}")
-    number = float(value)
+    try:
+        number = float(value)
+    except OverflowError:
+        number = math.inf
     if not math.isfinite(number):
         raise InvalidInputError(f"{name} must be finite; got {value!r}")
     return number
@@ -95,10 +100,31 @@ def whole(value: Any, name: str, least: int = 0) -> int:
     return int(value)
 
 
+def as_numbers(value: Any, name: str) -> FloatArray:
+    """A flat float64 array; its entries may still be NaN or infinite."""
+    try:
+        raw = np.asarray(value)
+        fine = raw.dtype.kind in "biuf"
+        if raw.dtype.kind == "O":
+            fine = all(v is None or isinstance(v, numbers.Real | Decimal) for v in raw.flat)
+        out = np.array(raw if fine else 0.0, dtype=np.float64)
+    except (TypeError, ValueError, OverflowError):
+        fine, out = False, np.empty(0)
+    if not fine:
+        raise InvalidTypeError(f"{name} must be a list of numbers; got {value!r:.80}")
+    if out.ndim != 1:
+        raise InvalidInputError(f"{name} must be a flat list; got shape {out.shape}")
+    return out
+
+
 def as_labels(labels: Any, count: int, name: str) -> tuple[str, ...]:
     """``count`` distinct labels as strings."""
     if isinstance(labels, str):
         raise InvalidTypeError(f"{name} must be a sequence of labels, not one string {labels!r}")
+    if isinstance(labels, Set | Mapping) or not isinstance(labels, Iterable):
+        raise InvalidTypeError(
+            f"{name} must be a sequence of labels, in the order of the rows; got {labels!r:.80}"
+        )
     out = tuple(str(v) for v in labels)
     if len(out) != count:
         raise InvalidInputError(
@@ -121,30 +147,33 @@ def _place(i: int, j: int, rows: list[str] | None, columns: list[str] | None) ->
     return f" at {row}, {column}"
 
 
-def _not_numeric(
-    raw: NDArray[Any], name: str, rows: list[str] | None, columns: list[str] | None
-) -> InvalidInputError:
-    for i, j in np.ndindex(*raw.shape):
-        entry = raw[i, j]
-        try:
-            float(entry)
-        except (ValueError, TypeError):
-            shown = str(entry) if isinstance(entry, str) else entry
-            return InvalidInputError(
+def _check_entries(
+    entries: NDArray[Any], name: str, rows: list[str] | None, columns: list[str] | None
+) -> None:
+    """Refuse the first of these objects that is no real number."""
+    for i, j in np.ndindex(*entries.shape):
+        entry = entries[i, j]
+        if not isinstance(entry, numbers.Real | Decimal | np.bool_):
+            shown = entry if isinstance(entry, str) else str(entry)
+            raise InvalidInputError(
                 f"{name}{_place(i, j, rows, columns)} is {shown!r}, which is not a number; "
                 f"encode text and categories as numbers first"
             )
-    return InvalidInputError(f"{name} must be numbers; got text or dates ({raw.dtype})")
+        try:
+            float(entry)
+        except (OverflowError, ValueError):
+            raise InvalidInputError(
+                f"{name}{_place(i, j, rows, columns)} is too large for a float"
+            ) from None
 
 
 def _ragged(value: Any, name: str) -> InvalidInputError:
-    if isinstance(value, Sequence) and value and isinstance(value[0], Sequence):
-        width = len(value[0])
-        for i, row in enumerate(value):
-            if not isinstance(row, Sequence) or len(row) != width:
-                size = len(row) if isinstance(row, Sequence) else 1
-                return InvalidInputError(
-                    f"{name}: row {i} has {size} entries but row 0 has {width}; "
-                    f"all rows must have the same number of features"
-                )
+    rows = value if isinstance(value, list | tuple) else ()
+    sizes = [len(row) if isinstance(row, Sized) else 1 for row in rows]
+    for i, size in enumerate(sizes):
+        if size != sizes[0]:
+            return InvalidInputError(
+                f"{name}: row {i} has {size} entr{'y' if size == 1 else 'ies'} but row 0 has "
+                f"{sizes[0]}; all rows must have the same number of features"
+            )
     return InvalidInputError(f"{name} must be a matrix of numbers, shape (K, d); got {value!r:.80}")

@@ -8,7 +8,7 @@ from typing import Any
 from surepick.algorithms.base import Guarantee, IntArray
 
 
-@dataclass(frozen=True)
+@dataclass(frozen=True, eq=False)
 class Answer:
     """What a run concluded.
 
@@ -32,7 +32,13 @@ class Answer:
     algorithm: str  #: registry name of the algorithm
     delta: float
     epsilon: float
-    _record: dict[str, Any] = field(repr=False, compare=False)
+    _record: dict[str, Any] = field(repr=False)
+
+    def __eq__(self, other: object) -> bool:
+        return self.to_dict() == other.to_dict() if isinstance(other, Answer) else NotImplemented
+
+    def __hash__(self) -> int:
+        return hash((self.arm, self.samples, self.algorithm))
 
     def certificate(self) -> dict[str, Any]:
         """Everything needed to re-check this answer, as a JSON-ready dict.

@@ -19,7 +19,10 @@ def make_certificate(answer: Answer) -> dict[str, Any]:
     body = {
         "format": FORMAT,
         "version": VERSION,
-        "algorithm": {"name": answer.algorithm, "settings": record["settings"]},
+        "algorithm": {
+            "name": answer.algorithm,
+            "settings": record["settings"] | {"delta": answer.delta, "epsilon": answer.epsilon},
+        },
         "problem": {
             "arms": problem.arms.tolist(),
             "candidates": problem.candidates.tolist() if problem.transductive else None,

@@ -11,7 +11,8 @@ import numpy as np
 from surepick.errors import FormatError
 
 _BIG = 64  # arrays with more entries than this are stored as base64 bytes
-_DTYPES = {"f8": "<f8", "i8": "<i8", "b1": "|b1", "u8": "<u8"}
+_DTYPES = {"f8": "<f8", "i8": "<i8", "b1": "|b1", "u8": "<u8", "u4": "<u4"}
+_MARKS = ("__array__", "__float__", "__rng__")  # keys of the dicts that stand for something else
 
 
 def encode(value: Any) -> Any:
@@ -21,6 +22,8 @@ def encode(value: Any) -> Any:
     if isinstance(value, np.random.Generator):
         return {"__rng__": encode(value.bit_generator.state)}
     if isinstance(value, dict):
+        if not value.keys().isdisjoint(_MARKS):
+            raise TypeError(f"cannot store a dict with one of the keys {', '.join(_MARKS)}")
         return {str(k): encode(v) for k, v in value.items()}
     if isinstance(value, list | tuple):
         return [encode(v) for v in value]
@@ -63,7 +66,9 @@ def loads(text: str | bytes, what: str) -> Any:
     """Decode JSON text, or say that ``what`` is not readable."""
     try:
         return decode(json.loads(text))
-    except (ValueError, TypeError, KeyError) as problem:
+    except FormatError:
+        raise
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
         raise FormatError(f"{what} cannot be read: {problem}") from None
 
 

@@ -56,11 +56,10 @@ def identify(
     """
     if (measure is None) == (measure_batch is None):
         raise InvalidInputError("give either measure (one pull) or measure_batch (a whole batch)")
-    if isinstance(algorithm, str):
-        algorithm = get(algorithm, delta=delta, epsilon=epsilon, max_samples=max_samples)
-    elif not isinstance(algorithm, Algorithm):
-        raise InvalidTypeError(f"algorithm must be a name or an algorithm; got {algorithm!r:.80}")
-    run = algorithm.start(problem, rng)
+    for name, given in (("measure", measure), ("measure_batch", measure_batch)):
+        if given is not None and not callable(given):
+            raise InvalidTypeError(f"{name} must be a function; got {given!r:.80}")
+    run = configure(algorithm, delta, epsilon, max_samples).start(problem, rng)
     while not run.stopped:
         batch = run.ask()
         if measure_batch is not None:
@@ -72,3 +71,27 @@ def identify(
         if on_batch is not None:
             on_batch(run)
     return run.answer
+
+
+def configure(
+    algorithm: Algorithm | str, delta: float, epsilon: float, max_samples: int | None
+) -> Algorithm:
+    """The algorithm of this name with these settings, or a configured one that has no others."""
+    settings = {"delta": delta, "epsilon": epsilon, "max_samples": max_samples}
+    if isinstance(algorithm, str):
+        return get(algorithm, **settings)
+    if not isinstance(algorithm, Algorithm):
+        raise InvalidTypeError(f"algorithm must be a name or an algorithm; got {algorithm!r:.80}")
+    _check_overrides(algorithm, settings)
+    return algorithm
+
+
+def _check_overrides(algorithm: Algorithm, settings: dict[str, Any]) -> None:
+    """Refuse settings that differ from those which a configured algorithm brings."""
+    for name, default in (("delta", 0.05), ("epsilon", 0.0), ("max_samples", None)):
+        given, brought = settings[name], getattr(algorithm, name)
+        if given not in (default, brought):
+            raise InvalidInputError(
+                f"{name}={given!r} was given, but the algorithm brings {name}={brought!r}; "
+                f"set it in one place"
+            )

@@ -17,12 +17,13 @@ from surepick.errors import (
     RunStateError,
 )
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray
+from surepick.problem.validate import FloatArray, as_numbers
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.codec import dumps, loads
 
 FORMAT, VERSION = "surepick-run", 1
+_LARGEST = 1e150  # sums of rewards, in units of the noise too: their squares are still finite
 
 
 class Run:
@@ -55,6 +56,11 @@ class Run:
     def samples(self) -> int:
         """Pulls told so far."""
         return int(self.pulls.sum())
+
+    @property
+    def sums(self) -> FloatArray:
+        """Sum of the rewards told for each arm."""
+        return self._sums.copy()
 
     @property
     def active(self) -> tuple[int, ...]:
@@ -95,9 +101,11 @@ class Run:
         self._check_batch(batch)
         if (rewards is None) == (sums is None):
             raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
-        totals = (
-            self._sum_rewards(batch, rewards) if sums is None else self._check_sums(batch, sums)
-        )
+        with np.errstate(over="ignore"):
+            totals = (
+                self._sum_rewards(batch, rewards) if sums is None else self._check_sums(batch, sums)
+            )
+            self._check_size(batch, totals)
         # Nothing above changed anything: a refused tell leaves the batch open as it was.
         pulls = batch.pulls
         self._open = None
@@ -125,7 +133,7 @@ class Run:
             raise BatchError(f"batch {batch.number} is not open; run.ask() gives the open one")
 
     def _sum_rewards(self, batch: Batch, rewards: Any) -> FloatArray:
-        values = _numbers(rewards, "rewards")
+        values = as_numbers(rewards, "rewards")
         if len(values) != batch.size:
             raise InvalidInputError(
                 f"rewards must have one entry per pull: {batch.size} expected, {len(values)} given"
@@ -141,7 +149,7 @@ class Run:
         return np.add.reduceat(values, ends - batch.pulls.counts)
 
     def _check_sums(self, batch: Batch, sums: Any) -> FloatArray:
-        values = _numbers(sums, "sums")
+        values = as_numbers(sums, "sums")
         if len(values) != self.problem.n_arms:
             raise InvalidInputError(
                 f"sums must have one entry per arm of the problem: {self.problem.n_arms} expected, "
@@ -162,6 +170,17 @@ class Run:
                 f"it must be 0"
             )
         return values[batch.pulls.arms]
+
+    def _check_size(self, batch: Batch, totals: FloatArray) -> None:
+        """Finite rewards may still be too large to be added up and estimated from."""
+        arms = batch.pulls.arms
+        large = (np.abs(totals) + np.abs(self._sums[arms])) / min(self.problem.noise, 1.0)
+        if not (large < _LARGEST).all():
+            arm = int(arms[np.argmin(large < _LARGEST)])
+            raise InvalidInputError(
+                f"rewards of arm {arm} ({self.problem.labels[arm]!r}) are too large: their sum "
+                f"must stay below {_LARGEST:g}, also in units of the noise; nothing was recorded"
+            )
 
     # -- the answer ------------------------------------------------------------------------
     @property
@@ -238,38 +257,37 @@ class Run:
         saved = loads(text, "saved run")
         if not isinstance(saved, dict) or saved.get("format") != FORMAT:
             raise FormatError("this is not a saved surepick run")
-        if not isinstance(saved.get("version"), int) or saved["version"] > VERSION:
+        version = saved.get("version")
+        if not isinstance(version, int) or not 1 <= version <= VERSION:
             raise FormatError(
-                f"this run was saved in format {saved.get('version')}, but this version of "
-                f"surepick reads formats up to {VERSION}; upgrade surepick to open it"
+                f"this run was saved in format {version}, but this version of surepick reads "
+                f"formats up to {VERSION}; upgrade surepick to open it"
             )
         try:
-            algorithm = registry.get(saved["algorithm"], **saved["settings"])
-            run = cls(algorithm, Problem.from_dict(saved["problem"]))
-            run.id = str(saved["id"])
-            run.state.load(saved["state"])
-            run.pulls, run._sums = saved["pulls"], saved["sums"]
-            run.batches, run._log = saved["batches"], saved["log"]
-            if saved["open"] is not None:
-                pulls = Pulls(*saved["open"])
-                run._open = Batch(run.id, run.batches, pulls, run.problem.n_arms)
+            return cls._restore(saved)
         except KeyError as missing:
             raise FormatError(f"saved run lacks {missing}") from None
+        except (TypeError, ValueError, AttributeError, IndexError) as problem:
+            raise FormatError(f"saved run is damaged: {problem}") from None
+
+    @classmethod
+    def _restore(cls, saved: dict[str, Any]) -> Run:
+        algorithm = registry.get(saved["algorithm"], **saved["settings"])
+        run = cls(algorithm, Problem.from_dict(saved["problem"]))
+        run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
+        K = run.problem.n_arms
+        for name in ("pulls", "sums"):
+            if np.shape(saved[name]) != (K,):
+                raise ValueError(f"{name} must have one entry for each of the {K} arms")
+        run.pulls, run._sums = saved["pulls"], saved["sums"]
+        run.state.load(saved["state"])
+        if saved["open"] is not None:
+            run._open = Batch(run.id, run.batches, Pulls(*saved["open"]), K)
         return run
 
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else f"{len(self.active)} candidates left"
         return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {state})"
-
-
-def _numbers(values: Any, name: str) -> FloatArray:
-    try:
-        out = np.asarray(values, dtype=float)
-    except (TypeError, ValueError):
-        raise InvalidTypeError(f"{name} must be a list of numbers; got {values!r:.80}") from None
-    if out.ndim != 1:
-        raise InvalidInputError(f"{name} must be a flat list; got shape {out.shape}")
-    return out
 
 
 set_run_starter(Run)

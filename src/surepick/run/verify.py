@@ -16,7 +16,9 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from surepick.errors import CertificateError, FormatError
+import numpy as np
+
+from surepick.errors import CertificateError, FormatError, InvalidTypeError
 from surepick.run.check import Check
 
 _VERSION = 1
@@ -63,29 +65,34 @@ def verify(certificate: dict[str, Any] | str | Path) -> Verification:
     body = _read(certificate)
     if not isinstance(body, dict) or body.get("format") != "surepick-certificate":
         raise FormatError("this is not a surepick certificate")
-    if not isinstance(body.get("version"), int) or body["version"] > _VERSION:
+    version = body.get("version")
+    if not isinstance(version, int) or not 1 <= version <= _VERSION:
         raise FormatError(
-            f"certificate version {body.get('version')} is newer than this verifier "
-            f"(version {_VERSION}); upgrade surepick"
+            f"certificate version {version} is not one this verifier reads "
+            f"(up to {_VERSION}); upgrade surepick"
         )
     try:
-        return _run(Check(body))
-    except (KeyError, IndexError, TypeError, ValueError) as problem:
-        if isinstance(problem, CertificateError):
-            raise
-        raise CertificateError(f"certificate is malformed: {problem!r}") from None
+        with np.errstate(all="ignore"):  # what overflows is refused below
+            return _run(Check(body))
+    except CertificateError:
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
+        raise CertificateError(f"certificate refused: it is malformed ({problem!r})") from None
 
 
 def _read(certificate: Any) -> Any:
     if isinstance(certificate, dict):
         return certificate
-    if isinstance(certificate, Path) or (
-        isinstance(certificate, str) and not certificate.lstrip().startswith("{")
-    ):
-        certificate = Path(certificate).read_text()
+    if not isinstance(certificate, str | bytes | Path):
+        raise InvalidTypeError(
+            f"certificate must be a dict, JSON text or a path; got {certificate!r:.80}"
+        )
+    if isinstance(certificate, str) and not certificate.lstrip().startswith("{"):
+        certificate = Path(certificate)
     try:
-        return json.loads(certificate)
-    except ValueError as problem:
+        text = certificate.read_bytes() if isinstance(certificate, Path) else certificate
+        return json.loads(text)
+    except (ValueError, RecursionError) as problem:
         raise FormatError(f"certificate is not JSON: {problem}") from None
 
 

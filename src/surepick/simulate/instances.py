@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from surepick.problem import Problem
-from surepick.problem.validate import positive, whole
+from surepick.problem.validate import positive, real, whole
 from surepick.simulate.instance import Instance
 
 
@@ -45,7 +45,7 @@ def unit_sphere(
     products = arms @ arms.T
     np.fill_diagonal(products, -np.inf)
     u, v = np.unravel_index(np.argmax(products), products.shape)
-    theta = arms[u] + gamma * (arms[v] - arms[u])
+    theta = arms[u] + real(gamma, "gamma") * (arms[v] - arms[u])
     return Instance(Problem(arms, noise=noise), theta, name=f"unit_sphere(d={d}, k={k})")
 
 
@@ -58,7 +58,7 @@ def confounding(d: int, omega: float = 0.1, scale: float = 1.0, noise: float = 1
     6
     """
     extra = np.zeros(whole(d, "d", least=2))
-    extra[0], extra[1] = math.cos(omega), math.sin(omega)
+    extra[0], extra[1] = math.cos(real(omega, "omega")), math.sin(omega)
     theta = np.zeros(d)
     theta[0] = positive(scale, "scale")
     name = f"confounding(d={d}, omega={omega:g}" + (f", scale={scale:g})" if scale != 1 else ")")

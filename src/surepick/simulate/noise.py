@@ -13,10 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.errors import InvalidInputError, UnknownNameError
-from surepick.problem.validate import FloatArray
+from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
+from surepick.problem.validate import FloatArray, real
 
 _CHUNK = 1_000_000  # single draws held in memory at a time
+_ROUNDING = 1e-9  # by which the mean of a Bernoulli arm may miss [0, 1]
 
 
 class Noise(ABC):
@@ -57,14 +58,14 @@ class Bernoulli(Noise):
     """0 or 1, with the mean as the probability of 1 (so 1/2-sub-Gaussian)."""
 
     def check(self, means: FloatArray, scale: float) -> None:
-        bad = np.flatnonzero((means < 0) | (means > 1))
+        bad = np.flatnonzero((means < -_ROUNDING) | (means > 1 + _ROUNDING))
         if len(bad):
             raise InvalidInputError(
                 f"Bernoulli rewards need means between 0 and 1; arm {bad[0]} has {means[bad[0]]:g}"
             )
 
     def sums(self, rng, means, counts, scale):
-        return rng.binomial(counts, means).astype(float)
+        return rng.binomial(counts, np.clip(means, 0.0, 1.0)).astype(float)
 
 
 @dataclass(frozen=True)
@@ -87,7 +88,7 @@ class StudentT(Noise):
     freedom: float = 3.0
 
     def __post_init__(self) -> None:
-        if not self.freedom > 2:
+        if not real(self.freedom, "freedom") > 2:
             raise InvalidInputError(f"freedom must be above 2; got {self.freedom!r}")
 
     def sums(self, rng, means, counts, scale):
@@ -109,6 +110,8 @@ def noise_family(noise: str | Noise) -> Noise:
     """A family by name, or the one handed in."""
     if isinstance(noise, Noise):
         return noise
+    if not isinstance(noise, str):
+        raise InvalidTypeError(f"noise must be a name or a family of noise; got {noise!r:.80}")
     if noise not in _FAMILIES:
-        raise UnknownNameError.among("noise family", str(noise), _FAMILIES)
+        raise UnknownNameError.among("noise family", noise, _FAMILIES)
     return _FAMILIES[noise]()

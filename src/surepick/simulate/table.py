@@ -22,15 +22,18 @@ class Table:
 
     def __init__(self, columns: Mapping[str, Any]) -> None:
         self._columns = {name: np.asarray(values) for name, values in columns.items()}
-        lengths = {len(c) for c in self._columns.values()}
-        if len(lengths) > 1:
-            raise InvalidInputError(f"columns must have one length; got {sorted(lengths)}")
+        shapes = {c.shape for c in self._columns.values()}
+        if len(shapes) > 1 or any(len(shape) != 1 for shape in shapes):
+            raise InvalidInputError(f"columns must be flat, of one length; got {sorted(shapes)}")
 
     @classmethod
     def from_rows(cls, rows: Iterable[Mapping[str, Any]]) -> Table:
         """From dicts with the same keys."""
         rows = list(rows)
         names = list(rows[0]) if rows else []
+        for i, row in enumerate(rows):
+            if set(row) != set(names):
+                raise InvalidInputError(f"row {i} has columns {list(row)}, row 0 has {names}")
         return cls({name: [row[name] for row in rows] for name in names})
 
     @property
@@ -40,7 +43,7 @@ class Table:
 
     def __getitem__(self, name: str) -> np.ndarray[Any, Any]:
         if name not in self._columns:
-            raise UnknownNameError.among("column", str(name), self._columns)
+            raise UnknownNameError.among("column", name, self._columns)
         return self._columns[name]
 
     def __getattr__(self, name: str) -> np.ndarray[Any, Any]:
@@ -53,8 +56,8 @@ class Table:
 
     def rows(self) -> Iterator[dict[str, Any]]:
         """The rows as dicts of plain values."""
-        for i in range(len(self)):
-            yield {name: column[i].item() for name, column in self._columns.items()}
+        for values in zip(*(column.tolist() for column in self._columns.values())):
+            yield dict(zip(self._columns, values))
 
     def to_pandas(self) -> Any:
         """As a pandas DataFrame (needs the extra ``pandas``)."""

@@ -9,7 +9,7 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.sequential import SequentialState
-from surepick.errors import InvalidTypeError
+from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem.validate import whole
 from surepick.run import Run
 from surepick.simulate.instance import Instance
@@ -85,6 +85,9 @@ def trials(
     if not isinstance(instance, Instance):
         raise InvalidTypeError(f"instance must be a surepick Instance; got {instance!r:.80}")
     n, family = whole(n, "n", least=1), noise_family(noise)
+    whole(seed, "seed")
+    if whole(n_jobs, "n_jobs", least=-1024) == 0:
+        raise InvalidInputError("n_jobs must be a number of processes, or -1: one per core; got 0")
     jobs = ((algorithm, instance, np.random.SeedSequence(seed, spawn_key=(i,))) for i in range(n))
     if n_jobs == 1:
         return Table.from_rows(trial(*job, family) for job in jobs)

@@ -29,6 +29,7 @@ def verify(check: Check) -> list[int]:
         for entry in phase["dropped"]:
             loser, by = entry["candidate"], entry["by"]
             check.demand(loser in active and by in active, f"{where} compares absent candidates")
+            check.demand(loser not in dropped, f"{where} drops {loser} twice")
             y = check.candidates[by] - check.candidates[loser]
             gap = float(theta @ y) * check.noise
             earned = math.sqrt(2 * variance(y) * math.log(1 / level)) * check.noise
@@ -48,11 +49,14 @@ def verify(check: Check) -> list[int]:
         assert last is not None
         theta, variance, level, threshold = last
         chosen = check.claim["candidate"]
-        for i in active:
+        leads = phases[-1]["leads"]
+        check.demand(len(leads) == len(active), "the bounds are not those of the survivors")
+        for i, lead in zip(active, leads, strict=True):
             y = check.candidates[i] - check.candidates[chosen]
             earned = math.sqrt(2 * variance(y) * math.log(1 / level))
             width = earned if threshold is None or i == chosen else max(threshold, earned)
             bound = (float(theta @ y) + width) * check.noise
+            check.agree(lead, bound, f"how much better {i} may be")
             check.demand(
                 bound <= check.epsilon * (1 + 1e-9),
                 f"candidate {i} may still be {bound:.6g} better, more than epsilon",

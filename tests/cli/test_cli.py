@@ -1,0 +1,232 @@
+import json
+import shutil
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pytest
+
+import surepick as sp
+from surepick.cli import main
+
+CERTIFIED = ("--d", "2", "--omega", "0.6", "--seed", "3")
+
+
+@pytest.fixture
+def surepick(monkeypatch, capsys):
+    """Call the command in this process: exit code, stdout, stderr."""
+
+    def call(*arguments):
+        monkeypatch.setattr(sys, "argv", ["surepick", *map(str, arguments)])
+        with pytest.raises(SystemExit) as ended:
+            main()
+        out, err = capsys.readouterr()
+        return ended.value.code or 0, out, err
+
+    return call
+
+
+@pytest.fixture(scope="module")
+def certificate(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("demo")
+    command = Path(sysconfig.get_path("scripts")) / "surepick"
+    done = subprocess.run(
+        [command, "demo", "--out", folder, *CERTIFIED], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr
+    assert "which is right" in done.stdout
+    return folder / "certificate.json"
+
+
+@pytest.fixture
+def tampered(certificate, tmp_path):
+    body = json.loads(certificate.read_text())
+    body["delta"] /= 2
+    path = tmp_path / "tampered.json"
+    path.write_text(json.dumps(body))
+    return path
+
+
+# -- demo ----------------------------------------------------------------------------------
+def test_demo_leaves_an_answer_and_a_certificate_that_holds(certificate):
+    answer = json.loads((certificate.parent / "answer.json").read_text())
+    assert (answer["arm"], answer["guarantee"]["kind"]) == (0, "pac")
+    assert sp.verify(certificate).candidate == 0
+    assert json.loads(certificate.read_text())["claim"]["samples"] == answer["samples"]
+
+
+def test_demo_speaks_to_people(surepick, tmp_path):
+    code, out, _ = surepick("demo", "--out", tmp_path / "made", *CERTIFIED)
+    text = " ".join(out.split())
+    assert code == 0
+    assert "peleg on confounding(d=2, omega=0.6): 3 arms" in text
+    assert "Answer: arm 0 (which is right), after" in text
+    assert "no method can average fewer than" in text
+    assert "the best with probability at least 0.9" in text
+    assert (tmp_path / "made" / "certificate.json").is_file()
+
+
+def test_demo_speaks_to_programs(surepick, tmp_path):
+    code, out, err = surepick("demo", "--json", "--out", tmp_path, *CERTIFIED)
+    assert code == 0
+    answer = json.loads(out)  # nothing else on stdout
+    assert answer == json.loads((tmp_path / "answer.json").read_text())
+    assert "confounding" in err
+
+
+def test_demo_is_reproducible(surepick, tmp_path):
+    outs = [
+        surepick("demo", "--json", "--out", tmp_path, "--d", "2", "--omega", "0.6", "--seed", seed)
+        for seed in (1, 1, 2)
+    ]
+    answers = [json.loads(out) for _, out, _ in outs]
+    assert answers[0] == answers[1]
+    assert answers[0] != answers[2]
+
+
+def test_demo_takes_other_algorithms(surepick, tmp_path):
+    code, out, _ = surepick(
+        "demo", "--json", "--out", tmp_path, "--algorithm", "peleg-paper", *CERTIFIED
+    )
+    assert (code, json.loads(out)["algorithm"]) == (0, "peleg-paper")
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "message"),
+    [
+        (("--algorithm", "pelge"), 2, "error: unknown algorithm 'pelge'; did you mean 'peleg'?"),
+        (("--delta", "2"), 2, "error: delta must lie strictly between 0 and 1"),
+        (("--d", "1"), 2, "error: d must be at least 2"),
+        (("--omega", "nan"), 2, "error: omega must be finite"),
+        (("--delta", "x"), 2, "Invalid value for '--delta'"),
+        (("--speed", "3"), 2, "No such option"),
+    ],
+)
+def test_demo_with_wrong_options(surepick, tmp_path, arguments, code, message):
+    ended, out, err = surepick("demo", "--json", "--out", tmp_path / "new", *arguments)
+    assert (ended, out) == (code, "")
+    assert message in err
+    assert "Traceback" not in err
+    assert not (tmp_path / "new").exists()
+
+
+def test_demo_into_a_place_that_is_no_folder(surepick, tmp_path):
+    (tmp_path / "file").write_text("")
+    code, _, err = surepick("demo", "--json", "--out", tmp_path / "file", *CERTIFIED)
+    assert code == 3
+    assert "error:" in err
+
+
+# -- verify --------------------------------------------------------------------------------
+def test_verify_says_what_holds(surepick, certificate):
+    code, out, err = surepick("verify", certificate)
+    assert (code, err) == (0, "")
+    assert out.startswith("Holds: candidate '0' is the best with probability at least 0.9 (")
+    assert "comparisons recomputed; error probability spent" in out
+
+
+def test_verify_as_json(surepick, certificate):
+    code, out, _ = surepick("verify", "--json", certificate)
+    result = json.loads(out)
+    assert (code, result["holds"], result["candidate"]) == (0, True, 0)
+    assert result["risk"] <= result["delta"]
+
+
+def test_verify_refuses_what_was_changed(surepick, tampered):
+    code, out, err = surepick("verify", tampered)
+    assert (code, out) == (1, "")
+    assert err.startswith("certificate refused: its content was changed")
+    code, out, err = surepick("verify", "--json", tampered)
+    assert (code, err) == (1, "")
+    assert json.loads(out)["holds"] is False
+    assert "changed" in json.loads(out)["reason"]
+
+
+@pytest.mark.parametrize("content", [b"", b"{", b"[1, 2]", b"\xff\xfe\x00", b'{"a": 1}'])
+def test_verify_refuses_what_is_no_certificate(surepick, tmp_path, content):
+    path = tmp_path / "broken.json"
+    path.write_bytes(content)
+    code, out, err = surepick("verify", path)
+    assert (code, out) == (1, "")
+    assert "certificate" in err
+    assert "Traceback" not in err
+
+
+def test_verify_does_not_oversell_a_budget_stop(surepick, tmp_path):
+    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]])
+    answer = sp.identify(problem, lambda arm: 0.0, max_samples=10)
+    path = tmp_path / "none.json"
+    path.write_text(json.dumps(answer.certificate()))
+    code, out, _ = surepick("verify", path)
+    assert code == 0
+    assert out.startswith("The record is sound, but promises nothing: no guarantee: stopped by")
+    assert "Holds" not in out
+
+
+def test_verify_needs_a_file(surepick, tmp_path):
+    code, _, err = surepick("verify", tmp_path / "missing.json")
+    assert code == 2
+    assert "does not exist" in err
+    code, _, err = surepick("verify", tmp_path)
+    assert code == 2
+    assert "is a directory" in err
+    code, _, err = surepick("verify")
+    assert code == 2
+    assert "Missing argument" in err
+
+
+# -- the command itself --------------------------------------------------------------------
+def test_help_names_every_verb(surepick):
+    for flag in ("--help", "-h"):
+        code, out, _ = surepick(flag)
+        assert code == 0
+        assert "Find the best of many options" in out
+        for verb, does in (("demo", "Identify the best arm"), ("verify", "Recompute why")):
+            assert verb in out
+            assert does in out
+
+
+@pytest.mark.parametrize("verb", ["demo", "verify"])
+def test_every_verb_has_help_and_json(surepick, verb):
+    code, out, _ = surepick(verb, "--help")
+    assert code == 0
+    assert "--json" in out
+
+
+def test_without_a_verb_it_helps(surepick):
+    code, out, err = surepick()
+    assert code in (0, 2)
+    assert "Usage: surepick" in out + err
+
+
+def test_unknown_verbs(surepick):
+    code, out, err = surepick("verfy")
+    assert (code, out) == (2, "")
+    assert "No such command 'verfy'" in err
+
+
+def test_version(surepick):
+    code, out, _ = surepick("--version")
+    assert code == 0
+    assert sp.__version__ in out
+
+
+def test_interrupting_ends_quietly(surepick, tmp_path, monkeypatch):
+    def interrupted(*arguments, **options):
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(sp.simulate.instances, "confounding", interrupted)
+    code, _, err = surepick("demo", "--out", tmp_path)
+    assert code == 130
+    assert err.strip().endswith("stopped")
+
+
+def test_the_command_returns_its_exit_code_to_the_shell(tampered, certificate):
+    command = Path(sysconfig.get_path("scripts")) / "surepick"
+    assert shutil.which(command)
+    codes = [
+        subprocess.run([command, "verify", path], capture_output=True).returncode
+        for path in (certificate, tampered)
+    ]
+    assert codes == [0, 1]
