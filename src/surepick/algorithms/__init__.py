@@ -10,11 +10,15 @@ from surepick.algorithms.registry import classes, get, names, register
 
 if TYPE_CHECKING:
     from surepick.algorithms.alba import Alba
+    from surepick.algorithms.fws import FrankWolfeSampling
     from surepick.algorithms.glucb import Glucb
+    from surepick.algorithms.lazy_ts import LazyTrackAndStop
+    from surepick.algorithms.lingame import LinGame, LinGameC
     from surepick.algorithms.lingape import LinGapE
     from surepick.algorithms.lucb import Lucb
     from surepick.algorithms.peleg import Peleg
     from surepick.algorithms.rage import Rage
+    from surepick.algorithms.uniform import Uniform
     from surepick.algorithms.xy_adaptive import XYAdaptive
     from surepick.algorithms.xy_oracle import XYOracle
     from surepick.algorithms.xy_static import XYStatic
@@ -22,14 +26,19 @@ if TYPE_CHECKING:
 __all__ = [
     "Alba",
     "Algorithm",
+    "FrankWolfeSampling",
     "Glucb",
     "Guarantee",
+    "LazyTrackAndStop",
     "LinGapE",
+    "LinGame",
+    "LinGameC",
     "Lucb",
     "Peleg",
     "Pulls",
     "Rage",
     "State",
+    "Uniform",
     "XYAdaptive",
     "XYOracle",
     "XYStatic",

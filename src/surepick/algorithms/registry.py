@@ -22,6 +22,16 @@ _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
     "alba": ("alba", "Alba", None),
     "lucb": ("lucb", "Lucb", None),
     "glucb": ("glucb", "Glucb", None),
+    "lingame": ("lingame", "LinGame", None),
+    "lingame-c": ("lingame", "LinGameC", None),
+    "lazy-ts": ("lazy_ts", "LazyTrackAndStop", None),
+    "fws": ("fws", "FrankWolfeSampling", None),
+    "uniform": ("uniform", "Uniform", None),
+    "lingame-heuristic": ("lingame", "LinGame", "heuristic"),
+    "lingame-c-heuristic": ("lingame", "LinGameC", "heuristic"),
+    "lazy-ts-heuristic": ("lazy_ts", "LazyTrackAndStop", "heuristic"),
+    "fws-heuristic": ("fws", "FrankWolfeSampling", "heuristic"),
+    "uniform-heuristic": ("uniform", "Uniform", "heuristic"),
 }
 _REGISTERED: dict[str, Any] = {}
 
