@@ -9,7 +9,7 @@ import click
 
 from surepick.errors import SurepickError
 
-_VERBS = ("demo", "verify")
+_VERBS = ("demo", "bench", "reproduce", "verify")
 
 
 class _Verbs(click.Group):
@@ -33,7 +33,9 @@ def cli() -> None:
 def main() -> None:
     """Entry point: errors of ours become one line and exit code 2."""
     try:
-        cli(standalone_mode=False)
+        # The result is an int only where a verb ended by ctx.exit(code).
+        code = cli(prog_name="surepick", standalone_mode=False)
+        sys.exit(code if isinstance(code, int) else 0)
     except click.exceptions.Abort:
         click.echo("stopped", err=True)
         sys.exit(130)

@@ -31,6 +31,10 @@ class LeastSquares:
         self._root: FloatArray = vectors[:, keep] / np.sqrt(values[keep])
         self.theta: FloatArray = self._root @ (self._root.T @ moment)
 
+    def white(self, points: FloatArray) -> FloatArray:
+        """Coordinates in which squared distances are the variances of estimated differences."""
+        return points @ self._root
+
     def variances(self, directions: FloatArray) -> FloatArray:
         """a_y = yᵀV⁻¹y for each direction."""
         return ((directions @ self._root) ** 2).sum(axis=1)

@@ -1,0 +1,228 @@
+"""The paper's experiments from plan to tables: run (resumable, anywhere), then collect.
+
+Every result but the seconds depends only on the plan: a run that was interrupted, or spread over
+many machines, gives the same rows as one that was not.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections import defaultdict
+from collections.abc import Callable, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surepick.bench.engines import Engine
+from surepick.bench.figures import FIGURES, Figure, figure
+from surepick.bench.plan import Contender
+from surepick.bench.store import ResultsFolder
+from surepick.bench.summary import summarise
+from surepick.bench.tasks import BOUNDS, COLUMNS, Task, do_task
+from surepick.problem.validate import probability, whole
+from surepick.simulate.table import Table
+
+# Ends the rare trial that lost the best arm and is left with exactly tied losers.
+MAX_SAMPLES = 10**9
+_BOUND_DRAWS = 5  # instances drawn for the bounds, where every trial has its own
+
+
+@dataclass(frozen=True)
+class Reproduction:
+    """What to reproduce.
+
+    Parameters
+    ----------
+    figures
+        Letters of the paper's figures.
+    algorithms
+        What to compare; empty: what each figure compares.
+    trials, delta, seed
+        As in ``surepick bench``.
+    """
+
+    figures: tuple[str, ...] = tuple(FIGURES)
+    algorithms: tuple[str, ...] = ()
+    trials: int = 50
+    delta: float = 0.1
+    seed: int = 0
+
+    def __post_init__(self) -> None:
+        for key in self.figures:
+            figure(key)
+        for name in self.algorithms:
+            Contender.named(name)
+        whole(self.trials, "trials", least=1)
+        whole(self.seed, "seed")
+        probability(self.delta, "delta")
+
+    def describe(self, version: str) -> dict[str, Any]:
+        """What identifies the results of this plan."""
+        return {
+            "experiment": "reproduce",
+            "version": version,
+            "figures": list(self.figures),
+            "algorithms": list(self.algorithms) or "those of each figure",
+            "trials": self.trials,
+            "delta": self.delta,
+            "seed": self.seed,
+        }
+
+    def compared(self, drawn: Figure) -> tuple[str, ...]:
+        """The algorithms of a figure."""
+        return self.algorithms or drawn.algorithms
+
+    def tasks(self) -> list[Task]:
+        """All tasks; the first block of every cell comes first, so that costs are known early."""
+        first, rest = [], []
+        for drawn in map(figure, self.figures):
+            for point in drawn.points:
+                for algorithm in (BOUNDS, *self.compared(drawn)):
+                    blocks = self._blocks(drawn, point, algorithm)
+                    first.append(blocks[0])
+                    rest.extend(blocks[1:])
+        return first + rest
+
+    def _blocks(self, drawn: Figure, point: float, algorithm: str) -> list[Task]:
+        trials = self.trials
+        if algorithm == BOUNDS:
+            trials = min(trials, _BOUND_DRAWS) if drawn.new_arms else 1
+        # Trials on shared arms share their plans, so larger blocks save work.
+        size = 1 if drawn.new_arms else 10
+        return [
+            Task(
+                figure=drawn.key,
+                point=point,
+                algorithm=algorithm,
+                instance=drawn.at(point),
+                delta=self.delta,
+                first=start,
+                count=min(size, trials - start),
+                seed=self.seed,
+                max_samples=MAX_SAMPLES,
+            )
+            for start in range(0, trials, size)
+        ]
+
+
+class Progress:
+    """How far a list of tasks is, and an honest estimate of the time left."""
+
+    def __init__(self, tasks: Sequence[Task]) -> None:
+        self.total, self.done = sum(t.count for t in tasks), 0
+        self._left: dict[Any, int] = defaultdict(int)
+        self._cost: dict[Any, list[float]] = defaultdict(list)
+        for task in tasks:
+            self._left[task.cell] += task.count
+        self._started, self._spent = time.monotonic(), 0.0
+
+    def add(self, task: Task, seconds: Sequence[float], *, now: bool) -> None:
+        """A task is finished (``now``: in this run, not in an earlier one)."""
+        self.done += task.count
+        self._left[task.cell] -= task.count
+        self._cost[task.cell].extend(s for s in seconds if s == s)
+        if now:
+            self._spent += math.fsum(s for s in seconds if s == s)
+
+    def seconds_left(self) -> float | None:
+        """From what trials of the same kind took so far; None while some kind is untried."""
+        open_cells = {cell: n for cell, n in self._left.items() if n}
+        if self._spent == 0 or any(not self._cost[cell] for cell in open_cells):
+            return None
+        work = sum(n * float(np.mean(self._cost[cell])) for cell, n in open_cells.items())
+        return work * (time.monotonic() - self._started) / self._spent
+
+
+def run_tasks(
+    tasks: Sequence[Task],
+    folder: ResultsFolder,
+    engine: Engine,
+    on_progress: Callable[[Progress], None] = lambda progress: None,
+) -> None:
+    """Run what is not yet in the folder, keeping every task as soon as it is finished."""
+    progress = Progress(tasks)
+    waiting = []
+    for task in tasks:
+        if folder.has(task.id):
+            progress.add(task, folder.get(task.id)["seconds"], now=False)
+        else:
+            waiting.append(task)
+    on_progress(progress)
+    for task, part in engine.run(do_task, waiting):
+        folder.put(task.id, part)
+        progress.add(task, part["seconds"], now=True)
+        on_progress(progress)
+
+
+@dataclass(frozen=True)
+class Results:
+    """Everything a finished reproduction says."""
+
+    trials: Table  #: one row per trial, the columns of ``tasks.COLUMNS``
+    timings: Table  #: the seconds of each trial: never the same twice
+    summary: Table  #: one row per figure, point and algorithm
+    table1: Table  #: the paper's Table 1 as numbers, beside what was measured
+
+
+def collect(plan: Reproduction, folder: ResultsFolder) -> Results:
+    """Read all parts of a finished plan and summarise them."""
+    rows: list[list[Any]] = []
+    seconds: list[float] = []
+    bounds: dict[tuple[str, float], dict[str, float]] = {}
+    order = {key: i for i, key in enumerate(plan.figures)}
+    rank = {a: i for f in plan.figures for i, a in enumerate(plan.compared(figure(f)))}
+    draws: dict[tuple[str, float], list[dict[str, float]]] = defaultdict(list)
+    for task in sorted(
+        plan.tasks(),
+        key=lambda t: (order[t.figure], t.point, rank.get(t.algorithm, -1), t.first),
+    ):
+        part = folder.get(task.id)
+        if task.algorithm == BOUNDS:
+            draws[task.figure, task.point].extend(part["bounds"])
+        else:
+            rows.extend(part["rows"])
+            seconds.extend(part["seconds"])
+    for key, found in draws.items():
+        bounds[key] = {name: float(np.mean([f[name] for f in found])) for name in found[0]}
+    trials = Table({name: [row[i] for row in rows] for i, name in enumerate(COLUMNS)})
+    keys = ("figure", "point", "algorithm", "trial")
+    timings = Table({**{k: trials[k] for k in keys}, "seconds": seconds})
+    summary = _summary(plan, trials, bounds)
+    return Results(trials, timings, summary, _table1(summary, bounds))
+
+
+def _summary(
+    plan: Reproduction, trials: Table, bounds: dict[tuple[str, float], dict[str, float]]
+) -> Table:
+    """Figure by figure; the seconds are left out, since they are never the same twice."""
+    out = []
+    for key in plan.figures:
+        members = trials["figure"] == key
+        of = {name: trials[name][members] for name in trials.columns}
+        points = {text: float(point) for text, point in zip(of["instance"], of["point"])}
+        limit = [bounds[key, float(p)]["lower bound"] for p in of["point"]]
+        filled = {**of, "lower_bound": limit, "seconds": np.zeros(int(members.sum()))}
+        for row in summarise(Table(filled)).rows():
+            del row["seconds"]
+            out.append({"figure": key, "point": points[row["instance"]], **row})
+    return Table.from_rows(out)
+
+
+def _table1(summary: Table, bounds: dict[tuple[str, float], dict[str, float]]) -> Table:
+    out = []
+    for row in summary.rows():
+        bound = bounds[row["figure"], row["point"]].get(row["algorithm"])
+        if bound is not None:
+            out.append(
+                {
+                    "figure": row["figure"],
+                    "point": row["point"],
+                    "algorithm": row["algorithm"],
+                    "bound": bound,
+                    "measured": row["mean"],
+                    "measured_over_bound": row["mean"] / bound,
+                }
+            )
+    return Table.from_rows(out)

@@ -1,0 +1,102 @@
+"""A results folder that survives anything: one small file per finished task.
+
+``plan.json`` says what the folder is for; ``parts/`` holds the rows of each finished task, written
+to a temporary file, flushed to disk and renamed, so that a part is either whole or absent.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import json
+import os
+import shutil
+from pathlib import Path
+from typing import Any
+
+from surepick.errors import FormatError, InvalidInputError
+
+
+class ResultsFolder:
+    """Results of one plan; reopening it with the same plan continues where it stopped.
+
+    Parameters
+    ----------
+    path
+        The folder; made when missing.
+    plan
+        What identifies the results: settings and versions, as plain JSON values.
+    fresh
+        Throw away what is there.
+    """
+
+    def __init__(self, path: Path, plan: dict[str, Any], *, fresh: bool = False) -> None:
+        self.path = Path(path)
+        self.parts = self.path / "parts"
+        if fresh and self.parts.exists():
+            shutil.rmtree(self.parts)
+            (self.path / "plan.json").unlink(missing_ok=True)
+        self.parts.mkdir(parents=True, exist_ok=True)
+        plan = json.loads(json.dumps(plan))  # as it will be read back
+        file = self.path / "plan.json"
+        if file.exists():
+            _demand_same(file, plan)
+        else:
+            write_whole(file, json.dumps(plan, indent=1, sort_keys=True) + "\n")
+
+    def has(self, task: str) -> bool:
+        """Whether this task has been finished."""
+        return (self.parts / f"{task}.json").exists()
+
+    def put(self, task: str, part: Any) -> None:
+        """Keep what a task produced."""
+        write_whole(self.parts / f"{task}.json", json.dumps(part))
+
+    def get(self, task: str) -> Any:
+        """What a finished task produced."""
+        file = self.parts / f"{task}.json"
+        try:
+            return json.loads(file.read_text())
+        except ValueError as problem:
+            raise FormatError(
+                f"{file} is damaged ({problem}); delete it and run again, only it is redone"
+            ) from None
+
+
+def write_whole(file: Path, content: str | bytes) -> None:
+    """Write a file so that it is never seen half-written, even after a power cut."""
+    temporary = file.with_name(f".{file.name}.{os.getpid()}.part")
+    data = content.encode() if isinstance(content, str) else content
+    try:
+        with open(temporary, "wb") as handle:
+            handle.write(data)
+            handle.flush()
+            os.fsync(handle.fileno())
+        os.replace(temporary, file)
+    except BaseException:
+        with contextlib.suppress(OSError):
+            temporary.unlink(missing_ok=True)
+        raise
+
+
+def _demand_same(file: Path, plan: dict[str, Any]) -> None:
+    try:
+        there = json.loads(file.read_text())
+    except ValueError:
+        raise FormatError(f"{file} is damaged; use --fresh to start over") from None
+    if there == plan:
+        return
+    keys = sorted({*there, *plan})
+    differ = [
+        f"{k}: {_short(there.get(k))} there, {_short(plan.get(k))} asked for"
+        for k in keys
+        if there.get(k) != plan.get(k)
+    ]
+    raise InvalidInputError(
+        f"{file.parent} holds the results of another plan ({'; '.join(differ)}); choose another "
+        f"folder with --out, or discard what is there with --fresh"
+    )
+
+
+def _short(value: Any) -> str:
+    text = json.dumps(value)
+    return text if len(text) <= 60 else text[:57] + "..."

@@ -1,0 +1,237 @@
+"""``surepick bench``: algorithms side by side on simulated instances."""
+
+from __future__ import annotations
+
+import json
+import math
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from rich.table import Table as RichTable
+
+    from surepick.bench import Plan
+    from surepick.simulate import Table
+
+_PULLS = ("mean", "sd", "10 %", "median", "90 %", "× bound")
+_TRUST = ("wrong", "95 % interval", "s/trial", "guarantee")
+_WIDE = 200  # columns where there is no terminal
+
+
+@click.command("bench")
+@click.option(
+    "--algorithms",
+    multiple=True,
+    required=True,
+    help="Registry names, separated by commas, with settings if any: rage,lingape:norm_bound=2. "
+    "May be repeated.",
+)
+@click.option(
+    "--instances",
+    multiple=True,
+    required=True,
+    help="Instances, separated by semicolons: 'standard:gap=0.3;confounding:d=6,omega=0.1'; "
+    "rng=trial draws new arms for every trial. May be repeated.",
+)
+@click.option("--delta", default="0.1", show_default=True, help="One or more: 0.1,0.01.")
+@click.option("--trials", default=50, show_default=True, help="Trials of each combination.")
+@click.option("--seed", default=0, show_default=True, help="Seed of all trials.")
+@click.option("--epsilon", default=0.0, show_default=True, help="Accept what is this close.")
+@click.option("--max-samples", default=None, type=int, help="Pulls at which a trial gives up.")
+@click.option("--jobs", default=1, show_default=True, help="Processes; -1 for all cores.")
+@click.option(
+    "--out",
+    default="results/bench",
+    show_default=True,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder for trials and summary, as CSV and Parquet.",
+)
+@click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
+def command(
+    algorithms: tuple[str, ...],
+    instances: tuple[str, ...],
+    delta: str,
+    trials: int,
+    seed: int,
+    epsilon: float,
+    max_samples: int | None,
+    jobs: int,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Run algorithms on simulated instances and compare pulls, errors and time.
+
+    Exit code 1: some algorithm refused an instance or failed on it.
+    """
+    from rich.console import Console
+
+    from surepick.bench import Plan, summarise
+    from surepick.bench.run import in_order
+    from surepick.bench.text import split_list
+
+    plan = Plan(
+        [name for text in algorithms for name in split_list(text)],
+        [name for text in instances for name in split_list(text)],
+        _numbers(delta),
+        trials=trials,
+        seed=seed,
+        epsilon=epsilon,
+        max_samples=max_samples,
+    )
+    out.mkdir(parents=True, exist_ok=True)
+    log = Console(stderr=True)
+    rows: list[dict[str, Any]] = []
+    finished = False
+    try:
+        _run(plan, jobs, rows, log)
+        finished = True
+    except KeyboardInterrupt:
+        log.print("stopped", highlight=False)
+    finally:  # whatever happened, what was measured is kept
+        table = in_order(plan, rows)
+        summary = summarise(table)
+        files, notes = _write(table, summary, out) if rows else ([], [])
+        if rows and not finished:
+            log.print(f"{len(rows)} of {plan.size} trials had finished; they are in {out}/")
+    if not finished:
+        raise SystemExit(130)
+    notes = plan.warnings() + notes
+    if as_json:
+        content = {"summary": list(summary.rows()), "files": files, "notes": notes}
+        click.echo(json.dumps(_without_nan(content)))
+    else:
+        _show(plan, summary, files, notes)
+    if any(row["failed"] for row in rows):
+        raise SystemExit(1)
+
+
+def _numbers(text: str) -> list[float]:
+    try:
+        return [float(piece) for piece in text.replace(";", ",").split(",") if piece.strip()]
+    except ValueError:
+        raise click.BadParameter(
+            f"{text!r} should be one or more numbers: 0.1,0.01", param_hint="--delta"
+        ) from None
+
+
+def _run(plan: Plan, jobs: int, rows: list[dict[str, Any]], log: Any) -> None:
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    from surepick.bench import Progress, stream
+
+    progress = Progress(plan, jobs)
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("trials · {task.fields[left]}"))
+    with Bar(*columns, console=log, transient=True) as bar:
+        task = bar.add_task("", total=plan.size, left=str(progress.time_left()))
+        for row in stream(plan, jobs):
+            rows.append(row)
+            progress.update(row)
+            bar.update(task, completed=progress.done, left=str(progress.time_left()))
+
+
+def _write(trials: Table, summary: Table, out: Path) -> tuple[list[str], list[str]]:
+    """The names of the files written, and what to tell about those that were not."""
+    from surepick.bench.files import write_csv, write_parquet
+    from surepick.errors import MissingExtraError
+
+    files, notes = [], []
+    for name, table in (("trials", trials), ("summary", summary)):
+        path = out / f"{name}.csv"
+        write_csv(table, path)
+        files.append(str(path))
+        try:
+            write_parquet(table, path.with_suffix(".parquet"))
+            files.append(str(path.with_suffix(".parquet")))
+        except MissingExtraError as missing:
+            path.with_suffix(".parquet").unlink(missing_ok=True)  # of an earlier run
+            notes.append(f"no Parquet files: {missing}")
+    return files, list(dict.fromkeys(notes))
+
+
+def _show(plan: Plan, summary: Table, files: list[str], notes: list[str]) -> None:
+    from rich.console import Console
+    from rich.markup import escape
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    groups: dict[tuple[str, float], list[dict[str, Any]]] = {}
+    for row in summary.rows():
+        groups.setdefault((row["instance"], row["delta"]), []).append(row)
+    for (instance, delta), cells in groups.items():
+        title, bound = f"{instance} · delta {delta:g}", cells[0]["lower_bound"]
+        if plan.epsilon:
+            title += f" · epsilon {plan.epsilon:g}"
+        console.print(f"\n[bold]{escape(title)}[/bold] · {plan.trials} trials each")
+        if math.isfinite(bound):
+            console.print(f"No delta-PAC algorithm can average fewer than {bound:,.0f} pulls.")
+        whole = _rich_table(cells, (*_PULLS, *_TRUST))
+        unlimited = console.options.update(max_width=10_000)
+        fits = console.measure(whole, options=unlimited).maximum <= console.width
+        for table in (whole,) if fits else (_rich_table(cells, c) for c in (_PULLS, _TRUST)):
+            console.print(table)
+    for note in notes:
+        console.print(f"Note: {escape(note)}", soft_wrap=True)
+    console.print(f"Written: {', '.join(escape(f) for f in files)}", soft_wrap=True)
+
+
+def _rich_table(cells: list[dict[str, Any]], columns: tuple[str, ...]) -> RichTable:
+    from rich import box
+    from rich.markup import escape
+    from rich.table import Table as RichTable
+
+    table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("algorithm", no_wrap=True)
+    for name in columns:
+        text = name == "guarantee"
+        table.add_column(name, justify="left" if text else "right", no_wrap=not text)
+    for cell in cells:
+        shown = _shown(cell)
+        table.add_row(escape(cell["algorithm"]), *(shown[name] for name in columns))
+    return table
+
+
+def _shown(cell: dict[str, Any]) -> dict[str, str]:
+    """The cells of the table, by their headings."""
+    # Trials that gave up would have taken more pulls: the mean is too low.
+    more = "≥ " if cell["stopped_early"] else ""
+    interval = f"{100 * cell['error_low']:.1f}–{100 * cell['error_high']:.1f} %"
+    return {
+        "mean": _count(cell["mean"]),
+        "sd": _count(cell["sd"]),
+        "10 %": _count(cell["q10"]),
+        "median": _count(cell["q50"]),
+        "90 %": _count(cell["q90"]),
+        "× bound": f"{more}{cell['ratio']:.2f}" if math.isfinite(cell["ratio"]) else "–",
+        "wrong": str(cell["errors"]),
+        "95 % interval": interval if cell["trials"] else "–",
+        "s/trial": f"{cell['seconds']:.2g}" if math.isfinite(cell["seconds"]) else "–",
+        "guarantee": _promise(cell),
+    }
+
+
+def _promise(cell: dict[str, Any]) -> str:
+    parts = []
+    if cell["stopped_early"] < cell["trials"]:
+        parts.append("no (heuristic)" if cell["guarantee"] == "heuristic" else cell["guarantee"])
+    if cell["stopped_early"]:
+        parts.append(f"none: {cell['stopped_early']} gave up")
+    if cell["failed"]:
+        parts.append(f"{cell['failed']} failed")
+    return ", ".join(parts)
+
+
+def _count(value: float) -> str:
+    return f"{value:,.0f}" if math.isfinite(value) else "–"
+
+
+def _without_nan(value: Any) -> Any:
+    """The same, with null for what JSON cannot say."""
+    if isinstance(value, dict):
+        return {k: _without_nan(v) for k, v in value.items()}
+    if isinstance(value, list):
+        return [_without_nan(v) for v in value]
+    return None if isinstance(value, float) and not math.isfinite(value) else value

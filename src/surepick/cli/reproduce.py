@@ -1,0 +1,157 @@
+"""``surepick reproduce``: the paper's experiments, one command, any number of machines."""
+
+from __future__ import annotations
+
+import errno
+import json
+import sys
+import time
+from pathlib import Path
+from typing import Any
+
+import click
+
+
+@click.command("reproduce")
+@click.option("--figure", "figures", multiple=True, help="a, b, c or d; may be repeated.")
+@click.option("--algorithms", default="", help="Registry names, separated by commas.")
+@click.option("--trials", default=None, type=int, help="Trials at each point.  [default: 50]")
+@click.option("--delta", default=0.1, show_default=True, help="Error probability.")
+@click.option("--seed", default=0, show_default=True, help="Seed of everything.")
+@click.option(
+    "--out",
+    default=None,
+    type=click.Path(path_type=Path, file_okay=False),
+    help="Folder.  [default: results/reproduce]",
+)
+@click.option("--jobs", default=2, show_default=True, help="Processes.")
+@click.option("--engine", "engine_name", default="processes", show_default=True, help="Or: dask.")
+@click.option("--scheduler", default=None, help="Address of a Dask scheduler (tcp://host:port).")
+@click.option("--quick", is_flag=True, help="Two trials at each point: every curve in two minutes.")
+@click.option("--check-delta", is_flag=True, help="Measure error rates on hard instances instead.")
+@click.option("--fresh", is_flag=True, help="Discard what the folder holds.")
+@click.option("--json", "as_json", is_flag=True, help="Print where the results are, as JSON.")
+def command(
+    figures: tuple[str, ...],
+    algorithms: str,
+    trials: int | None,
+    delta: float,
+    seed: int,
+    out: Path | None,
+    jobs: int,
+    engine_name: str,
+    scheduler: str | None,
+    quick: bool,
+    check_delta: bool,
+    fresh: bool,
+    as_json: bool,
+) -> None:
+    """Make the paper's figures (a) to (d), with its Table 1 as numbers.
+
+    Killed at any moment, the same command continues where it was.
+    """
+    import surepick
+    from surepick.bench.engines import engine
+    from surepick.bench.store import ResultsFolder
+    from surepick.bench.text import split_list
+
+    names = tuple(split_list(algorithms))
+    letters = tuple(dict.fromkeys(k for text in figures for k in split_list(text)))
+    if check_delta:
+        from surepick.bench.errors_check import ErrorCheck
+
+        plan: Any = ErrorCheck(algorithms=names, delta=delta, seed=seed, trials=trials)
+    else:
+        from surepick.bench.figures import FIGURES
+        from surepick.bench.reproduce import Reproduction
+
+        plan = Reproduction(
+            figures=letters or tuple(FIGURES),
+            algorithms=names,
+            trials=trials if trials is not None else (2 if quick else 50),
+            delta=delta,
+            seed=seed,
+        )
+    folder = out or Path("results") / ("check-delta" if check_delta else "reproduce")
+    workers = engine(engine_name, jobs=jobs, scheduler=scheduler)
+    results = ResultsFolder(folder, plan.describe(surepick.__version__), fresh=fresh)
+    started = time.monotonic()
+    try:
+        _run(plan, results, workers)
+    except KeyboardInterrupt:
+        click.echo(
+            f"\nstopped; what was finished is in {folder}. To continue: {_again()}", err=True
+        )
+        raise SystemExit(130) from None
+    except OSError as problem:
+        if problem.errno != errno.ENOSPC:
+            raise
+        click.echo(
+            f"error: the disk is full; what was finished is kept in {folder}. "
+            f"Make room, then continue with: {_again()}",
+            err=True,
+        )
+        raise SystemExit(3) from None
+    notes = _write(plan, results, folder, check_delta)
+    minutes = (time.monotonic() - started) / 60
+    if as_json:
+        files = sorted(str(f) for f in folder.iterdir() if f.is_file())
+        click.echo(json.dumps({"files": files, "notes": notes, "minutes": round(minutes, 2)}))
+        return
+    for note in notes:
+        click.echo(f"Note: {note}")
+    click.echo(f"Done in {minutes:.1f} minutes; tables, figures and report.html are in {folder}/")
+
+
+def _run(plan: Any, results: Any, workers: Any) -> None:
+    from rich.console import Console
+    from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
+    from rich.progress import Progress as Bar
+
+    from surepick.bench.progress import duration
+    from surepick.bench.reproduce import Progress, run_tasks
+
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("trials · {task.fields[left]}"))
+    with Bar(*columns, console=Console(stderr=True)) as bar:
+        shown = bar.add_task("", total=None, left="starting")
+
+        def update(progress: Progress) -> None:
+            left = progress.seconds_left()
+            bar.update(
+                shown,
+                total=progress.total,
+                completed=progress.done,
+                left="trying each kind once" if left is None else f"about {duration(left)} left",
+            )
+
+        run_tasks(plan.tasks(), results, workers, update)
+
+
+def _write(plan: Any, results: Any, folder: Path, check_delta: bool) -> list[str]:
+    if check_delta:
+        from surepick.bench.errors_check import collect as collect_errors
+        from surepick.report.errors_check import write_report as write_errors
+
+        return write_errors(plan, collect_errors(plan, results), folder, _command())
+    from surepick.bench.reproduce import collect
+    from surepick.report.reproduction import write_report
+
+    return write_report(plan, collect(plan, results), folder, _command())
+
+
+def _command() -> str:
+    """The command that makes these results: without what does not change them."""
+    words, skip = ["surepick"], False
+    for word in sys.argv[1:]:
+        name = word.split("=")[0]
+        if skip:
+            skip = False
+        elif name in ("--jobs", "--engine", "--scheduler", "--out"):
+            skip = "=" not in word
+        elif name not in ("--fresh", "--json"):
+            words.append(word)
+    return " ".join(words)
+
+
+def _again() -> str:
+    return " ".join(["surepick", *(w for w in sys.argv[1:] if w != "--fresh")])

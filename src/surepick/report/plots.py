@@ -1,0 +1,125 @@
+"""Drawing: thin functions over prepared data, matplotlib only."""
+
+from __future__ import annotations
+
+import io
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surepick.errors import MissingExtraError
+from surepick.report.style import look
+
+
+@dataclass(frozen=True)
+class Curve:
+    """One algorithm along an axis: mean and standard deviation at each point."""
+
+    algorithm: str
+    x: Sequence[float]
+    mean: Sequence[float]
+    sd: Sequence[float]
+
+
+@dataclass(frozen=True)
+class Panel:
+    """One figure, ready to be drawn."""
+
+    title: str
+    axis: str
+    curves: Sequence[Curve]
+    bound: tuple[Sequence[float], Sequence[float]] | None = None  #: lower bound: x and pulls
+
+
+def draw_panel(panel: Panel, formats: Sequence[str] = ("png", "pdf")) -> dict[str, bytes]:
+    """The panel as files, by format; the same panel always gives the same bytes."""
+    plt = _pyplot()
+    with plt.rc_context(_RC):
+        figure, axes = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
+        for i, curve in enumerate(panel.curves):
+            _draw_curve(axes, curve, _dodge(panel, i, len(panel.curves)))
+        if panel.bound is not None:
+            axes.plot(*panel.bound, color="0.35", lw=1.2, ls=(0, (1, 1)), label="lower bound")
+        axes.set_title(panel.title)
+        axes.set_xlabel(panel.axis)
+        axes.set_ylabel("pulls until the stop")
+        if _decades(panel) > 1:
+            axes.set_yscale("log")
+        else:
+            axes.set_ylim(bottom=0)
+        ticks = panel.curves[0].x if panel.curves else []
+        axes.set_xticks(ticks, [f"{v:g}" for v in ticks])
+        axes.grid(axis="y", lw=0.4, color="0.85")
+        axes.set_axisbelow(True)
+        # beside the axes, where it can never lie over the data
+        figure.legend(loc="outside right center", frameon=False)
+        files = {f: _save(figure, f) for f in formats}
+        plt.close(figure)
+    return files
+
+
+_RC = {
+    "font.size": 9,
+    "axes.titlesize": 9,
+    "axes.spines.top": False,
+    "axes.spines.right": False,
+    "pdf.fonttype": 42,
+    "svg.hashsalt": "surepick",
+    "savefig.dpi": 200,
+}
+
+
+def _draw_curve(axes: Any, curve: Curve, shift: float) -> None:
+    label, colour, marker, line = look(curve.algorithm)
+    mean, sd = np.array(curve.mean), np.array(curve.sd)
+    low = np.minimum(sd, mean * 0.95)  # a bar below zero has no place on a log axis
+    axes.errorbar(
+        np.array(curve.x) + shift,
+        mean,
+        yerr=np.stack([low, sd]),
+        label=label,
+        color=colour,
+        marker=marker,
+        ms=4.5,
+        lw=1.3,
+        ls=line,
+        capsize=2,
+        elinewidth=0.8,
+    )
+
+
+def _dodge(panel: Panel, i: int, n: int) -> float:
+    """A small sideways shift, so that error bars of different curves do not hide each other."""
+    x = panel.curves[0].x
+    step = min(np.diff(x)) if len(x) > 1 else 1.0
+    return float(step) * 0.22 * (i / max(n - 1, 1) - 0.5)
+
+
+def _decades(panel: Panel) -> float:
+    values = np.concatenate([np.array(c.mean) for c in panel.curves] or [np.ones(1)])
+    return float(np.log10(values.max() / max(values.min(), 1e-12)))
+
+
+def _save(figure: Any, kind: str) -> bytes:
+    # No dates or version strings: the same data give the same file.
+    metadata: dict[str, dict[str, Any]] = {
+        "png": {"Software": None},
+        "pdf": {"CreationDate": None, "Producer": None, "Creator": None},
+        "svg": {"Date": None, "Creator": None},
+    }
+    buffer = io.BytesIO()
+    figure.savefig(buffer, format=kind, metadata=metadata.get(kind))
+    return buffer.getvalue()
+
+
+def _pyplot() -> Any:
+    try:
+        import matplotlib
+    except ImportError:
+        raise MissingExtraError("drawing needs matplotlib: install surepick[plot]") from None
+    matplotlib.use("Agg")
+    import matplotlib.pyplot as plt
+
+    return plt

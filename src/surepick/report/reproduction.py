@@ -1,0 +1,147 @@
+"""The files of a reproduction: tables, figures, and one page with everything."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surepick.bench.figures import figure
+from surepick.bench.files import write_csv, write_parquet
+from surepick.bench.reproduce import Reproduction, Results
+from surepick.bench.store import write_whole
+from surepick.errors import MissingExtraError
+from surepick.report.html import Page
+from surepick.report.plots import Curve, Panel, draw_panel
+from surepick.report.style import look
+from surepick.simulate.table import Table
+
+
+def panel(plan: Reproduction, results: Results, key: str) -> Panel:
+    """The data of one figure, ready to be drawn."""
+    drawn, summary = figure(key), results.summary
+    here = summary["figure"] == key
+    curves = []
+    for algorithm in plan.compared(drawn):
+        cells = here & (summary["algorithm"] == algorithm) & (summary["trials"] > 0)
+        x, mean = summary["point"][cells], summary["mean"][cells]
+        sd = np.nan_to_num(summary["sd"][cells])
+        curves.append(Curve(algorithm, x.tolist(), mean.tolist(), sd.tolist()))
+    points = list(drawn.points)
+    bound = [float(summary["lower_bound"][here & (summary["point"] == p)][0]) for p in points]
+    return Panel(f"({key}) {drawn.title}", drawn.axis, curves, (points, bound))
+
+
+def write_report(plan: Reproduction, results: Results, out: Path, command: str) -> list[str]:
+    """Write all files of a finished reproduction; returns notes for the user."""
+    notes = []
+    tables = {
+        "trials": results.trials,
+        "timings": results.timings,
+        "summary": results.summary,
+        "table1": results.table1,
+        "success": success(results.summary),
+    }
+    for name, table in tables.items():
+        write_csv(table, out / f"{name}.csv")
+    for name in ("trials", "summary"):
+        try:
+            write_parquet(tables[name], out / f"{name}.parquet")
+        except MissingExtraError as missing:
+            notes.append(f"no {name}.parquet: {missing}")
+    pictures: dict[str, bytes] = {}
+    try:
+        for key in plan.figures:
+            for kind, content in draw_panel(panel(plan, results, key)).items():
+                write_whole(out / f"figure_{key}.{kind}", content)
+                if kind == "png":
+                    pictures[key] = content
+    except MissingExtraError as missing:
+        notes.append(f"no figures: {missing}")
+    write_whole(out / "report.html", _page(plan, results, pictures, command))
+    return notes
+
+
+def success(summary: Table) -> Table:
+    """How often each algorithm was right, over all points of a figure."""
+    from surepick.bench.summary import clopper_pearson
+
+    cells: dict[tuple[str, str], list[int]] = {}
+    for row in summary.rows():
+        cell = cells.setdefault((row["figure"], row["algorithm"]), [0, 0])
+        cell[0] += row["trials"]
+        cell[1] += row["errors"]
+    rows = []
+    for (key, algorithm), (trials, errors) in cells.items():
+        low, high = clopper_pearson(errors, trials)
+        rows.append(
+            {
+                "figure": key,
+                "algorithm": algorithm,
+                "trials": trials,
+                "errors": errors,
+                "success": 1 - errors / trials if trials else float("nan"),
+                "error_low": low,
+                "error_high": high,
+            }
+        )
+    return Table.from_rows(rows)
+
+
+def pulls_table(plan: Reproduction, summary: Table, key: str) -> tuple[list[str], list[list[str]]]:
+    """Mean ± sd of the pulls: a row per algorithm, a column per point."""
+    drawn = figure(key)
+    header = ["", *(f"{drawn.axis.split()[-1]} = {p:g}" for p in drawn.points)]
+    rows = []
+    for algorithm in plan.compared(drawn):
+        row = [look(algorithm)[0]]
+        for p in drawn.points:
+            at = (summary["figure"] == key) & (summary["point"] == p)
+            cell = np.flatnonzero(at & (summary["algorithm"] == algorithm))
+            row.append(_mean_sd(summary, int(cell[0])))
+        rows.append(row)
+    bounds = ["lower bound"]
+    for p in drawn.points:
+        at = np.flatnonzero((summary["figure"] == key) & (summary["point"] == p))
+        bounds.append(f"{summary['lower_bound'][at[0]]:,.0f}")
+    return header, [*rows, bounds]
+
+
+def _mean_sd(summary: Table, i: int) -> str:
+    if not summary["trials"][i]:
+        return "failed"
+    sd = summary["sd"][i]
+    spread = f" ± {sd:,.0f}" if sd == sd else ""
+    return f"{summary['mean'][i]:,.0f}{spread}"
+
+
+def _page(plan: Reproduction, results: Results, pictures: dict[str, bytes], command: str) -> str:
+    page = Page("PELEG's experiments, reproduced")
+    page.text(
+        f"{plan.trials} trials at every point, delta = {plan.delta:g}, Gaussian noise of variance "
+        f"one; error bars are one standard deviation. Made by `{command}`."
+    )
+    for key in plan.figures:
+        drawn = figure(key)
+        page.heading(f"Figure ({key}): {drawn.title}")
+        if key in pictures:
+            page.picture(pictures[key], f"Pulls until the stop against {drawn.axis}.")
+        page.table(*pulls_table(plan, results.summary, key))
+    page.heading("How often the answer was right")
+    page.table(*_plain(success(results.summary)))
+    page.heading("The paper's Table 1 as numbers")
+    page.text(
+        "The bounds are orders of magnitude with all constants set to one: compare how they "
+        "grow along a figure, not their size."
+    )
+    page.table(*_plain(results.table1))
+    return page.render()
+
+
+def _plain(table: Table) -> tuple[list[str], Sequence[Sequence[Any]]]:
+    rows = [
+        [f"{v:,.4g}" if isinstance(v, float) else v for v in row.values()] for row in table.rows()
+    ]
+    return list(table.columns), rows

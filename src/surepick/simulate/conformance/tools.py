@@ -1,0 +1,182 @@
+"""What the checks share: demands, tiny instances, and rewards that can be played again."""
+
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable
+from typing import Any, Protocol
+
+import numpy as np
+from numpy.typing import ArrayLike
+
+from surepick.algorithms.base import Algorithm, Pulls
+from surepick.errors import RunStateError
+from surepick.problem import Problem
+from surepick.problem.validate import FloatArray
+from surepick.run import Answer, Run, verify
+from surepick.simulate.instance import Instance
+
+#: builds the algorithm under test: make(delta, **settings)
+Make = Callable[..., Algorithm]
+#: the batches of a run, each as (arms, counts)
+Asks = list[tuple[tuple[int, ...], tuple[int, ...]]]
+
+DELTA = 0.05
+MOST_BATCHES = 20_000  # more, on an instance as easy as these, counts as not stopping
+MOST_PULLS = 20_000_000
+KINDS = ("pac", "eps-pac", "heuristic", "none")
+
+
+class Check(Protocol):
+    """A check: called with ``make``, returns what it measured."""
+
+    __name__: str
+
+    def __call__(self, make: Make) -> dict[str, Any]: ...
+
+
+def demand(holds: Any, complaint: str) -> None:
+    """Raise ``AssertionError`` unless ``holds`` (also under ``python -O``)."""
+    if not holds:
+        raise AssertionError(complaint)
+
+
+def configure(make: Make, instance: Instance, delta: float = DELTA, **settings: Any) -> Algorithm:
+    """The algorithm under test; an oracle is told the truth."""
+    if "theta" in inspect.signature(make).parameters:
+        settings["theta"] = instance.theta
+    algorithm = make(delta, **settings)
+    demand(isinstance(algorithm, Algorithm), f"make gave {algorithm!r:.80}, not an Algorithm")
+    demand(algorithm.delta == delta, f"asked for delta {delta}, got {algorithm.delta}")
+    return algorithm
+
+
+def tiny(
+    arms: ArrayLike, theta: ArrayLike, noise: float = 1.0, candidates: Any = None, name: str = ""
+) -> Instance:
+    """An instance written out."""
+    return Instance(Problem(arms, candidates, noise), theta, name=name or "tiny")
+
+
+# No two arms, gaps or lengths are alike here, so nothing depends on how ties are broken.
+_GENERIC = [
+    [0.9, 0.2, -0.1],
+    [0.3, 0.8, 0.4],
+    [-0.5, 0.6, 0.7],
+    [0.1, -0.7, 0.6],
+    [0.6, 0.5, -0.8],
+]
+
+
+def generic(noise: float = 0.25) -> Instance:
+    """Five arms in three dimensions; gaps 0.4, 0.47, 0.61, 1.26."""
+    return tiny(_GENERIC, [0.9, -0.2, 0.1], noise, name=f"generic, noise {noise:g}")
+
+
+def basis(gap: float = 0.8, noise: float = 0.5) -> Instance:
+    """Three arms along the axes."""
+    return tiny(np.eye(3), [0.0, gap, 0.0], noise, name="standard basis")
+
+
+def nearby(noise: float = 0.5) -> Instance:
+    """Two axes and an arm close to the better one."""
+    arms = [[1.0, 0.0], [0.0, 1.0], [np.cos(0.8), np.sin(0.8)]]
+    return tiny(arms, [1.0, 0.0], noise, name="confounding arm")
+
+
+class Tape:
+    """Rewards by arm: the n-th pull of an arm is worth the same in every run on this tape.
+
+    ``order[i]`` says which arm of ``instance`` arm i of the run is, ``scale`` multiplies rewards.
+    """
+
+    def __init__(
+        self, instance: Instance, seed: int, order: ArrayLike | None = None, scale: float = 1.0
+    ) -> None:
+        k = instance.problem.n_arms
+        self._order = np.arange(k) if order is None else np.asarray(order)
+        self._means = scale * instance.means
+        self._noise = scale * instance.problem.noise
+        self._draws = [np.random.default_rng([seed, arm]) for arm in range(k)]
+
+    def sums(self, pulls: Pulls) -> FloatArray:
+        """Reward sums of these pulls, one entry per arm of the run."""
+        sums = np.zeros(len(self._order))
+        for arm, count in zip(pulls.arms, pulls.counts, strict=True):
+            own = self._order[arm]
+            noise = self._draws[own].standard_normal(count).sum()
+            sums[arm] = count * self._means[own] + self._noise * noise
+        return sums
+
+
+def step(run: Run, tape: Tape, asks: Asks) -> None:
+    """One batch, checked, recorded and told."""
+    batch = run.ask()
+    check_batch(run, batch.pulls)
+    asks.append((tuple(batch.pulls.arms.tolist()), tuple(batch.pulls.counts.tolist())))
+    run.tell(batch, sums=tape.sums(batch.pulls))
+
+
+def play(run: Run, tape: Tape) -> Asks:
+    """Take a run to its stop; what it asked for."""
+    asks: Asks = []
+    while not run.stopped:
+        demand(
+            len(asks) < MOST_BATCHES and run.samples < MOST_PULLS,
+            f"did not stop within {run.samples:,} pulls in {len(asks):,} batches",
+        )
+        step(run, tape, asks)
+    return asks
+
+
+def check_batch(run: Run, pulls: Pulls) -> None:
+    """The pulls asked for exist, come in order, and are at least one."""
+    arms, counts = pulls
+    k = run.problem.n_arms
+    demand(len(arms) == len(counts) and len(arms) > 0, f"asked for {arms!r} times {counts!r}")
+    for what, values in (("arms", arms), ("counts", counts)):
+        demand(
+            np.issubdtype(np.asarray(values).dtype, np.integer), f"{what} are {values!r}, not whole"
+        )
+    demand(min(arms) >= 0 and max(arms) < k, f"asked for arms {arms.tolist()}, there are {k}")
+    demand((np.diff(arms) > 0).all(), f"arms must be ascending, each once; got {arms.tolist()}")
+    demand(min(counts) >= 1, f"asked for {counts.tolist()} pulls")
+
+
+def check_answer(run: Run, instance: Instance) -> Answer:
+    """The answer of a stopped run, after checking that it hangs together."""
+    answer, problem = run.answer, instance.problem
+    demand(
+        0 <= answer.arm < problem.n_candidates,
+        f"answered {answer.arm}, there are {problem.n_candidates} candidates",
+    )
+    demand(isinstance(answer.arm, int), f"the answer is a {type(answer.arm).__name__}, not an int")
+    demand(answer.label == problem.candidate_labels[answer.arm], "the label is another candidate's")
+    demand(answer.arm in answer.survivors, "the answer is not among the survivors")
+    demand(
+        set(answer.survivors) <= set(range(problem.n_candidates)),
+        f"survivors {answer.survivors} are not all candidates",
+    )
+    demand(
+        answer.samples == answer.pulls.sum() == run.samples,
+        f"{answer.samples} pulls claimed, {answer.pulls.sum()} counted",
+    )
+    kind = answer.guarantee.kind
+    demand(kind in KINDS, f"unknown kind of guarantee {kind!r}")
+    try:
+        run.ask()
+    except RunStateError:
+        return answer
+    raise AssertionError("a stopped run can still be asked")
+
+
+def solve(
+    make: Make, instance: Instance, delta: float = DELTA, seed: int = 0, **settings: Any
+) -> Answer:
+    """One whole run by ask and tell; it must stop by its own rule, with an answer that verifies."""
+    run = configure(make, instance, delta, **settings).start(instance.problem, rng=seed)
+    play(run, Tape(instance, seed))
+    answer = check_answer(run, instance)
+    demand(answer.guarantee.kind != "none", f"{instance.name}: gave up, {answer.guarantee}")
+    verify(answer.certificate())
+    return answer

@@ -1,0 +1,103 @@
+import csv
+import json
+import sys
+
+import pytest
+from click.testing import CliRunner
+
+from surepick.cli import cli, main
+
+SMALL = ["bench", "--instances", "standard:gap=1", "--trials", "3", "--algorithms"]
+
+
+@pytest.fixture
+def bench(tmp_path):
+    def call(*arguments, **settings):
+        command = [*SMALL, *arguments, "--out", str(tmp_path / "out")]
+        return CliRunner().invoke(cli, command, **settings)
+
+    return call
+
+
+def test_table_and_files(bench, tmp_path):
+    done = bench("peleg,rage", "--delta", "0.1,0.05")
+    assert done.exit_code == 0, done.output
+    assert "standard:gap=1 · delta 0.1 · 3 trials each" in done.stdout
+    assert "standard:gap=1 · delta 0.05" in done.stdout
+    assert "No delta-PAC algorithm can average fewer than" in done.stdout
+    for heading in ("mean", "sd", "10 %", "90 %", "× bound", "wrong", "95 % interval", "s/trial"):
+        assert heading in done.stdout
+    names = {p.name for p in (tmp_path / "out").iterdir()}
+    assert names == {"trials.csv", "trials.parquet", "summary.csv", "summary.parquet"}
+    with (tmp_path / "out" / "trials.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 12
+
+
+def test_json_and_two_processes(bench):
+    one = bench("peleg", "--algorithms", "xy-oracle", "--json")
+    two = bench("peleg,xy-oracle", "--json", "--jobs", "2")
+    assert one.exit_code == two.exit_code == 0
+    first, second = json.loads(one.stdout), json.loads(two.stdout)
+    assert [c["algorithm"] for c in first["summary"]] == ["peleg", "xy-oracle"]
+    assert [c["mean"] for c in first["summary"]] == [c["mean"] for c in second["summary"]]
+    assert any("told the truth" in note for note in first["notes"])
+    assert len(first["files"]) == 4
+
+
+def test_a_narrow_terminal_gets_two_tables(bench):
+    narrow = bench("peleg", env={"COLUMNS": "70", "FORCE_COLOR": "1", "TERM": "xterm"})
+    wide = bench("peleg")
+    assert narrow.exit_code == wide.exit_code == 0
+    assert narrow.stdout.count("algorithm") == wide.stdout.count("algorithm") + 1
+
+
+def test_without_parquet_it_says_so(bench, tmp_path, monkeypatch):
+    monkeypatch.setitem(sys.modules, "pyarrow", None)
+    done = bench("peleg")
+    assert done.exit_code == 0
+    assert "no Parquet files" in done.stdout
+    assert "surepick[pandas]" in done.stdout
+    assert {p.suffix for p in (tmp_path / "out").iterdir()} == {".csv"}
+
+
+def test_trials_that_give_up_are_shown(bench):
+    done = bench("peleg", "--max-samples", "4")
+    assert done.exit_code == 0
+    assert "none: 3 gave up" in done.stdout
+    assert "≥" in done.stdout
+
+
+def test_what_finished_is_kept_when_interrupted(bench, tmp_path, monkeypatch):
+    from surepick.bench import stream
+
+    def interrupted(plan, jobs):
+        rows = stream(plan, jobs)
+        yield next(rows)
+        yield next(rows)
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr("surepick.bench.stream", interrupted)
+    done = bench("peleg")
+    assert done.exit_code == 130
+    assert "2 of 3 trials had finished" in done.stderr
+    with (tmp_path / "out" / "trials.csv").open() as file:
+        assert len(list(csv.DictReader(file))) == 2
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["pelleg"], "did you mean 'peleg'"),
+        (["peleg", "--instances", "confuonding:d=3"], "did you mean 'confounding'"),
+        (["peleg", "--delta", "2"], "delta must lie"),
+        (["peleg", "--delta", "small"], "should be one or more numbers"),
+        (["peleg", "--jobs", "0"], "jobs"),
+    ],
+)
+def test_bad_input_is_one_line_and_exit_code_2(arguments, says, tmp_path, monkeypatch, capsys):
+    command = ["surepick", *SMALL, *arguments, "--out", str(tmp_path)]
+    monkeypatch.setattr(sys, "argv", command)
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert says in capsys.readouterr().err
