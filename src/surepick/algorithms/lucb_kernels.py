@@ -28,7 +28,7 @@ class Memory(NamedTuple):
     constants: FloatArray  #: log(5M / 4 delta), epsilon / sigma
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy", inline="always")
 def update(memory, arm, reward):
     """Take in one reward."""
     memory.counts[arm] += 1
@@ -36,13 +36,13 @@ def update(memory, arm, reward):
     memory.whole[PULLS] += 1
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy", inline="always")
 def log_term(memory):
     """log(5 M t⁴ / (4 delta))."""
     return memory.constants[0] + 4.0 * np.log(memory.whole[ROUND])
 
 
-@njit(cache=True)
+@njit(cache=True, error_model="numpy", inline="always")
 def choose(memory):
     """The arm to pull now, or STOP."""
     choices, counts, sums, whole = memory.choices, memory.counts, memory.sums, memory.whole

@@ -15,10 +15,17 @@ import numpy as np
 from numba import njit
 
 
+# From this many entries on BLAS is faster; below, plain loops are, and they keep exact ties exact.
+_LARGE = 256
+
+
 @njit(cache=True)
 def weighted_gram(points, weights, out):
     """``out = sum_k weights[k] x_k x_kᵀ`` for points ``(K, d)``, one per row."""
     K, d = points.shape
+    if K * d >= _LARGE:
+        np.dot((points * weights.reshape(-1, 1)).T, points, out)
+        return
     out[:, :] = 0.0
     for k in range(K):
         if weights[k] == 0.0:

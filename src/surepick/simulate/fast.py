@@ -5,6 +5,7 @@
 
 from __future__ import annotations
 
+import time
 from typing import Any
 
 import numpy as np
@@ -14,9 +15,10 @@ from surepick.algorithms.sequential import NEED, STOP, SequentialState
 from surepick.problem.validate import FloatArray
 
 _FIRST, _LARGEST = 256, 65_536  # standard normal draws made at a time
+_BETWEEN_LOOKS = 512  # pulls between two looks at the clock, where there is a deadline
 
 
-@njit
+@njit(error_model="numpy", boundscheck=False)
 def _loop(update, choose, memory, arm, means, noise, pulls, sums):
     """Pull, update, choose, until the noise runs out or the rule says STOP or NEED."""
     for t in range(noise.shape[0]):
@@ -31,21 +33,28 @@ def _loop(update, choose, memory, arm, means, noise, pulls, sums):
 
 
 def drive_sequential(
-    state: SequentialState, means: FloatArray, rng: np.random.Generator, budget: int
+    state: SequentialState,
+    means: FloatArray,
+    rng: np.random.Generator,
+    budget: int,
+    deadline: float | None = None,
 ) -> tuple[Any, FloatArray]:
-    """Run ``state`` on Gaussian rewards (unit noise) to its stop or budget.
+    """Run ``state`` on Gaussian rewards (unit noise) to its stop, its budget or the deadline.
 
     Returns the pulls and the reward sums of each arm.
     """
+    most = _LARGEST if deadline is None else _BETWEEN_LOOKS
     pulls = np.zeros(len(means), dtype=np.int64)
     sums = np.zeros(len(means))
     left = budget
     size, noise, used = _FIRST, np.empty(0), 0
     while not state.finished and left > 0:
+        if deadline is not None and time.perf_counter() > deadline:
+            break
         if used == len(noise):
             noise, used = rng.standard_normal(size), 0
             size = min(2 * size, _LARGEST)
-        block = noise[used : used + min(len(noise) - used, left)]
+        block = noise[used : used + min(len(noise) - used, left, most)]
         arm, n = _loop(
             state.update, state.choose, state.memory, state.arm, means, block, pulls, sums
         )
