@@ -9,7 +9,7 @@ import click
 
 from surepick.errors import SurepickError
 
-_VERBS = ("demo", "bench", "reproduce", "verify")
+_VERBS = ("demo", "plan", "bench", "reproduce", "verify")
 
 
 class _Verbs(click.Group):

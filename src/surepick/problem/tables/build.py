@@ -1,0 +1,239 @@
+"""A table of options becomes a problem, and the user is told what became of each column."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.problem.problem import Problem
+from surepick.problem.tables.cells import MAX_LEVELS, require_complete
+from surepick.problem.tables.encode import Named, by_formula, main_effects
+from surepick.problem.tables.read import Columns, read
+from surepick.problem.validate import FloatArray, whole
+
+#: columns taken as labels where the caller names none
+LABEL_NAMES = ("label", "name", "option", "id")
+_INTERCEPT = "intercept"
+_CONSTANT = 1e-12  # of its size: what a column may vary by and still count as constant
+_DEPENDENT = 1e-9  # of its length: what a column may differ by and still be a combination of others
+
+
+@dataclass(frozen=True)
+class TableProblem:
+    """A problem made from a table."""
+
+    problem: Problem
+    notes: tuple[str, ...]  #: what was dropped, merged or decided, as sentences
+    columns: tuple[str, ...]  #: names of the problem's features
+
+
+def from_table(
+    source: Any,
+    features: Sequence[str] | str | None = None,
+    formula: str | None = None,
+    label: str | None = None,
+    noise: float = 1.0,
+    *,
+    unstructured: bool = False,
+    intercept: bool = True,
+    max_levels: int = MAX_LEVELS,
+) -> TableProblem:
+    """A problem whose options are the rows of a table.
+
+    Parameters
+    ----------
+    source
+        Path of a CSV or Parquet file, or a pandas DataFrame.
+    features
+        Columns that describe an option (a list, or one text with commas); by default all but
+        the label. Numbers are standardised; texts are categories; ``C(size)`` makes a category of
+        a column of numbers.
+    formula
+        Instead of features: a formula such as ``price + C(colour)*C(layout)``, with interactions
+        (needs the extra ``formula``).
+    label
+        Column of labels. By default one that is called label, name, option or id; otherwise the
+        index of a DataFrame; otherwise row numbers.
+    noise
+        Standard deviation (sub-Gaussian scale) of one measurement.
+    unstructured
+        Ignore all features: nothing is assumed about how options are related.
+    intercept
+        Whether rewards have a level of their own, which they nearly always do. The answer only
+        depends on differences between options, where the level cancels; but what is measured are
+        rewards, not differences: without this feature the level would be forced into the
+        effects of the others, and the answer would be wrong.
+    max_levels
+        Levels that a category may have.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> options = pd.DataFrame({"size": [1, 2, 3], "colour": ["red", "blue", "red"]})
+    >>> from_table(options).columns
+    ('intercept', 'size', 'colour[red]')
+    """
+    if features is not None and formula is not None:
+        raise InvalidInputError("give either features or a formula, not both")
+    whole(max_levels, "max_levels", least=2)
+    wanted = _as_list(features)
+    table = read(source)
+    notes = list(table.notes)
+    labels, label = _labels(table, label, wanted or [], notes)
+    if unstructured:
+        if wanted is not None or formula is not None:
+            raise InvalidInputError("unstructured ignores features: do not give any")
+        names = labels if labels is not None else [str(i) for i in range(len(table))]
+        return TableProblem(Problem.unstructured(names, noise), tuple(notes), tuple(names))
+    if formula is not None:
+        effects, without = by_formula(table, formula, max_levels)
+        if without and intercept:
+            notes.append(
+                "An intercept was added although the formula leaves it out: rewards have a level "
+                "of their own (intercept=False if they do not)."
+            )
+    else:
+        effects = main_effects(table, _feature_names(table, wanted, label), max_levels)
+    columns, matrix = _independent(effects, len(table), intercept, notes)
+    problem = Problem(matrix, noise=noise, labels=labels)
+    _tell_about_rows(problem, intercept, notes)
+    return TableProblem(problem, tuple(notes), columns)
+
+
+def _as_list(features: Any) -> list[str] | None:
+    if isinstance(features, str):
+        return [name.strip() for name in features.split(",") if name.strip()]
+    if features is None or isinstance(features, Sequence):
+        return None if features is None else list(features)
+    raise InvalidTypeError(f"features must be a list of columns; got {features!r:.80}")
+
+
+def _feature_names(table: Columns, wanted: list[str] | None, label: str | None) -> list[str]:
+    names = [name for name in table.cells if name != label] if wanted is None else wanted
+    if not names:
+        raise InvalidInputError(
+            f"{table.where} has no features: name columns that describe the options, or set "
+            f"unstructured"
+        )
+    for i, name in enumerate(names):
+        if name in names[:i]:
+            raise InvalidInputError(f"features: {name!r} is there twice")
+        if name == label:
+            raise InvalidInputError(f"features: {name!r} is the column of labels")
+    return names
+
+
+def _labels(
+    table: Columns, label: str | None, taken: list[str], notes: list[str]
+) -> tuple[list[str] | None, str | None]:
+    """Labels of the rows, and the column they come from, if any."""
+    if label is None:
+        if table.index is not None:
+            return table.index, None
+        known = [n for n in table.cells if n.lower() in LABEL_NAMES and n not in taken]
+        if not known:
+            return None, None
+        label = known[0]
+        notes.append(f"Labels come from column {label!r}.")
+    cells = table.column(label)
+    require_complete(table, label)
+    labels = [str(cell) for cell in cells]
+    seen: dict[str, int] = {}
+    for i, text in enumerate(labels):
+        if text in seen:
+            raise InvalidInputError(
+                f"{table.at(i, label)}: the label {text!r} is that of {table.rows[seen[text]]} "
+                f"already; labels must differ"
+            )
+        seen[text] = i
+    return labels, label
+
+
+def _independent(
+    effects: Named, count: int, intercept: bool, notes: list[str]
+) -> tuple[tuple[str, ...], FloatArray]:
+    """The columns that add something to those before them, scaled; says what was left out."""
+    names = [_INTERCEPT] if intercept else []
+    kept = [np.ones(count)] if intercept else []
+    basis = [column / np.sqrt(count) for column in kept]  # orthonormal
+    constant, absent, implied = [], [], []
+    for name, raw in effects:
+        size = float(np.abs(raw).max())
+        column = raw / (size or 1.0)
+        if not size:
+            absent.append(name)
+            continue
+        if intercept and np.ptp(column) <= _CONSTANT:
+            constant.append(name)
+            continue
+        left = column - column.mean() if intercept else column
+        length = float(np.linalg.norm(left))
+        for _ in range(2):  # twice is enough to be orthogonal to rounding
+            for other in basis:
+                left = left - (other @ left) * other
+        if float(np.linalg.norm(left)) <= _DEPENDENT * length:
+            implied.append(f"{name} (by {_parts(column, names, kept)})")
+            continue
+        basis.append(left / np.linalg.norm(left))
+        names.append(name)
+        kept.append(_scaled(column, intercept))
+    if constant:
+        notes.append(f"Dropped, as all options have the same value: {_list(constant)}.")
+    if absent:
+        notes.append(f"Dropped, as no option differs in it: {_list(absent)}.")
+    if implied:
+        notes.append(
+            f"Dropped, as other features determine it, so that nothing is lost: {_list(implied)}."
+        )
+    if len(names) == intercept:
+        raise InvalidInputError(
+            "no feature is left: all options have the same features, so that no measurement can "
+            "tell them apart; name other columns, or set unstructured"
+        )
+    return tuple(names), np.stack(kept, axis=1)
+
+
+def _scaled(column: FloatArray, intercept: bool) -> FloatArray:
+    """Numbers standardised, columns of 0 and 1 as they are."""
+    if np.isin(column, (0.0, 1.0)).all():
+        return column
+    if not intercept:  # shifting would change the model
+        return column / np.sqrt(np.mean(column**2))
+    centred = column - column.mean()
+    return centred / centred.std()
+
+
+def _parts(column: FloatArray, names: list[str], kept: list[FloatArray]) -> str:
+    weights = np.linalg.lstsq(np.stack(kept, axis=1), column, rcond=None)[0]
+    used = [
+        name
+        for name, weight in zip(names, weights)
+        if abs(weight) > 1e-6 * np.abs(weights).max() and name != _INTERCEPT
+    ]
+    return _list(used or names[:1], 3)
+
+
+def _tell_about_rows(problem: Problem, intercept: bool, notes: list[str]) -> None:
+    for group in problem.duplicate_candidates[:5]:
+        notes.append(
+            f"These options have the same features and count as one: "
+            f"{_list([repr(problem.labels[i]) for i in group])}; add a feature in which they "
+            f"differ if they may differ in reward."
+        )
+    if len(problem.duplicate_candidates) > 5:
+        notes.append(f"So do {len(problem.duplicate_candidates) - 5} more groups of options.")
+    if problem.rank == len(problem.distinct) > 2:
+        notes.append(
+            f"{problem.rank} features describe {len(problem.distinct)} different options: "
+            f"they can express any rewards, so measuring one option says nothing about others. "
+            f"Fewer features need fewer measurements."
+        )
+
+
+def _list(names: Sequence[str], most: int = 6) -> str:
+    shown = ", ".join(names[:most])
+    return shown if len(names) <= most else f"{shown} and {len(names) - most} more"

@@ -1,0 +1,130 @@
+"""What a column holds: numbers or categories. Never a silent mixture of both.
+
+A column whose cells are all numbers is numeric; one without any number is a category. A column
+with both is refused with the row that spoils it, because either reading may be the wrong one;
+``C(column)`` says that it is a category. Numbers in a national or financial spelling ("1,5",
+"12 %", "€ 9") are refused in the same way: read as categories they would be a level each.
+"""
+
+from __future__ import annotations
+
+import math
+import numbers
+import re
+from decimal import Decimal
+from typing import Any
+
+import numpy as np
+
+from surepick.errors import InvalidInputError
+from surepick.problem.tables.read import Columns
+from surepick.problem.validate import FloatArray
+
+#: levels a category may have, unless the caller allows more
+MAX_LEVELS = 100
+_MISSING = {"nan", "na", "n/a", "null", "none", "-", "?"}
+_NUMBERLIKE = re.compile(r"[^\w\s]?\s*[-+]?\d[\d.,' ]*\s*([%€$£]|[a-z]{0,2})", re.IGNORECASE)
+
+
+def is_numeric(table: Columns, name: str) -> bool:
+    """Whether a column holds numbers; refuses columns with missing cells or of both kinds."""
+    cells = table.column(name)
+    require_complete(table, name)
+    numeric = [_number(cell) is not None for cell in cells]
+    if all(numeric):
+        return True
+    if any(numeric):
+        bad = numeric.index(False)
+        cell = cells[bad]
+        if isinstance(cell, str) and cell.lower() in _MISSING:
+            raise _missing(table, bad, name, cell)
+        raise InvalidInputError(
+            f"{table.at(bad, name)}: {cell!r} is not a number, but {sum(numeric)} of "
+            f"{len(cells)} cells in this column are; correct it, or write C({name}) if the "
+            f"column is a category"
+        )
+    if all(isinstance(cell, str) and _NUMBERLIKE.fullmatch(cell) for cell in cells):
+        raise InvalidInputError(
+            f"{table.at(0, name)}: {cells[0]!r} looks like a number but is not written as one; "
+            f"use plain digits with a decimal point, or write C({name}) if the column is a "
+            f"category"
+        )
+    return False
+
+
+def as_floats(table: Columns, name: str) -> FloatArray:
+    """A numeric column as finite numbers."""
+    values = np.array([_number(cell) for cell in table.column(name)], dtype=float)
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise InvalidInputError(
+            f"{table.at(int(bad[0]), name)} is {values[bad[0]]}; it must be finite"
+        )
+    return values
+
+
+def as_levels(
+    table: Columns, name: str, max_levels: int = MAX_LEVELS
+) -> tuple[list[str], list[str]]:
+    """A category: the text of every cell, and the distinct levels in order."""
+    require_complete(table, name)
+    cells = table.column(name)
+    texts = [_text(cell) for cell in cells]
+
+    # levels that are numbers in the order of numbers, texts after them
+    def order(level: str) -> tuple[bool, float, str]:
+        number = _number(level)
+        return number is None, number or 0.0, level
+
+    levels = sorted(set(texts), key=order)
+    if len(levels) > max_levels:
+        hint = (
+            "as it differs in almost every row it is perhaps a label"
+            if len(levels) > 0.8 * len(cells)
+            else "every level needs measurements of its own"
+        )
+        raise InvalidInputError(
+            f"{table.where}: column {name!r} has {len(levels)} levels, and at most {max_levels} "
+            f"are accepted; {hint}. Group its levels, leave it out, use it as the label, or raise "
+            f"max_levels"
+        )
+    return texts, levels
+
+
+def require_complete(table: Columns, name: str) -> None:
+    """Refuse a column with an empty cell."""
+    for i, cell in enumerate(table.column(name)):
+        if cell is None:
+            raise _missing(table, i, name, None)
+
+
+def _missing(table: Columns, row: int, name: str, cell: Any) -> InvalidInputError:
+    missing = sum(
+        other is None or (cell is not None and other == cell) for other in table.column(name)
+    )
+    more = f" ({missing} such cells in this column)" if missing > 1 else ""
+    what = "is empty" if cell is None else f"holds {cell!r} instead of a number"
+    return InvalidInputError(
+        f"{table.at(row, name)} {what}{more}; fill it in, or leave the row or the column out"
+    )
+
+
+def _number(cell: Any) -> float | None:
+    """The number in a cell, or None where there is none (texts such as nan are none)."""
+    if isinstance(cell, bool | np.bool_):
+        return None
+    if isinstance(cell, numbers.Real | Decimal):
+        return float(cell)
+    if not isinstance(cell, str) or "_" in cell:
+        return None
+    try:
+        value = float(cell)
+    except ValueError:
+        return None
+    return None if math.isnan(value) else value
+
+
+def _text(cell: Any) -> str:
+    if isinstance(cell, float) and cell.is_integer():
+        return str(int(cell))  # a category of numbers that some tool stored as floats
+    return str(cell)

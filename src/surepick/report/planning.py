@@ -1,0 +1,220 @@
+"""A forecast as a picture and as files."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surepick.bench.files import write_csv
+from surepick.bench.planning import (
+    ASKED,
+    HALF_DELTA,
+    HALF_GAP,
+    LOWER_BOUND,
+    Forecast,
+)
+from surepick.bench.store import write_whole
+from surepick.errors import MissingExtraError
+from surepick.report import plots
+from surepick.report.style import look
+
+_FIXED = "0.45"  # grey: tests with a number of measurements fixed in advance
+
+
+@dataclass(frozen=True)
+class Row:
+    """One method in the picture."""
+
+    label: str
+    colour: str
+    pulls: float
+    spread: tuple[float, float] | None  #: 10 % and 90 % quantile over runs
+    half_gap: float
+    half_delta: float
+
+
+@dataclass(frozen=True)
+class Chart:
+    """A forecast, ready to be drawn: best method first."""
+
+    title: str
+    rows: Sequence[Row]
+    bound: float
+
+
+def chart(forecast: Forecast) -> Chart:
+    """The data of the picture."""
+    rows = []
+    for method in forecast.methods:
+        asked = forecast.cell(method, ASKED)
+        if method == LOWER_BOUND or not math.isfinite(asked["mean"]):
+            continue
+        simulated = asked["kind"] == "simulated"
+        label, colour = _named(method) if simulated else (method, _FIXED)
+        rows.append(
+            Row(
+                label,
+                colour,
+                asked["mean"],
+                (asked["q10"], asked["q90"]) if simulated else None,
+                forecast.cell(method, HALF_GAP)["mean"],
+                forecast.cell(method, HALF_DELTA)["mean"],
+            )
+        )
+    planning = forecast.planning
+    title = (
+        f"Measurements to find the best of {len(planning.problem.distinct)} options\n"
+        f"best leads by {planning.gap:g}, noise {planning.problem.noise:g}, "
+        f"error probability {planning.delta:g}"
+    )
+    bound = forecast.cell(LOWER_BOUND, ASKED)["mean"]
+    return Chart(title, sorted(rows, key=lambda row: row.pulls), bound)
+
+
+def draw_chart(data: Chart, formats: Sequence[str] = ("png", "pdf")) -> dict[str, bytes]:
+    """The picture as files, by format."""
+    plt = plots._pyplot()
+    with plt.rc_context(plots._RC):
+        figure, axes = plt.subplots(
+            figsize=(7.2, 1.7 + 0.42 * len(data.rows)), layout="constrained"
+        )
+        for y, row in enumerate(data.rows):
+            _draw_row(axes, y, row)
+        if data.bound > 0:
+            axes.axvline(data.bound, color="0.35", lw=1.2, ls=(0, (1, 1)))
+        axes.set_xscale("log")
+        axes.set_yticks(range(len(data.rows)), [row.label for row in data.rows])
+        axes.set_ylim(len(data.rows) - 0.4, -0.7)
+        _limits(axes, data)
+        axes.set_xlabel("measurements (logarithmic)")
+        axes.xaxis.set_major_formatter(lambda value, _: number(value))
+        axes.minorticks_off()
+        axes.set_title(data.title, loc="left")
+        axes.grid(axis="x", lw=0.4, color="0.88")
+        axes.set_axisbelow(True)
+        axes.tick_params(axis="y", length=0)
+        figure.legend(
+            handles=_legend(plt, data),
+            loc="outside lower center",
+            ncols=5,
+            frameon=False,
+            handletextpad=0.4,
+            columnspacing=1.2,
+        )
+        files = {kind: plots._save(figure, kind) for kind in formats}
+        plt.close(figure)
+    return files
+
+
+def _draw_row(axes: Any, y: int, row: Row) -> None:
+    if row.spread is not None:
+        axes.plot(row.spread, [y, y], color=row.colour, lw=5, alpha=0.25, solid_capstyle="round")
+    axes.plot(row.half_delta, y, marker="|", ms=9, mew=1.6, color=row.colour, ls="")
+    axes.plot(row.half_gap, y, marker=">", ms=5.5, mfc="white", color=row.colour, ls="")
+    axes.plot(row.pulls, y, marker="o", ms=7, color=row.colour, ls="")
+    axes.annotate(
+        number(row.pulls),
+        (row.pulls, y),
+        (0, 7),
+        textcoords="offset points",
+        ha="center",
+        va="bottom",
+        color=row.colour,
+        fontweight="bold",
+    )
+
+
+def _limits(axes: Any, data: Chart) -> None:
+    ends = [value for row in data.rows for value in (row.pulls, row.half_gap, *(row.spread or ()))]
+    ends += [data.bound] if data.bound > 0 else []
+    low, high = min(ends), max(ends)
+    pad = (high / low) ** 0.04
+    axes.set_xlim(low / pad, high * pad)
+
+
+def _legend(plt: Any, data: Chart) -> list[Any]:
+    def mark(label: str, **style: Any) -> Any:
+        return plt.Line2D([], [], label=label, **({"color": "0.2", "ls": ""} | style))
+
+    entries = [
+        mark("as asked (mean)", marker="o", ms=7),
+        mark("8 of 10 runs", lw=5, ls="-", alpha=0.25, solid_capstyle="round"),
+        mark("half of δ", marker="|", ms=9, mew=1.6),
+        mark("half the gap", marker=">", ms=5.5, mfc="white"),
+    ]
+    if data.bound > 0:
+        entries.append(
+            mark(f"lower bound: {number(data.bound)}", color="0.35", lw=1.2, ls=(0, (1, 1)))
+        )
+    return entries
+
+
+def number(value: float) -> str:
+    """A number of measurements, as precise as it deserves: three digits.
+
+    Examples
+    --------
+    >>> number(123456), number(2_000_000), number(87.4)
+    ('123,000', '2 million', '87')
+    """
+    if not math.isfinite(value):
+        return "–"
+    if value > 0:
+        value = float(f"{value:.3g}")
+    if value >= 1e9:
+        return f"{value / 1e9:,.3g} billion" if value < 1e12 else f"{value:.2e}"
+    if value >= 1e6:
+        return f"{value / 1e6:.3g} million"
+    return f"{value:,.0f}"
+
+
+def _named(method: str) -> tuple[str, str]:
+    label, colour, *_ = look(method.partition(":")[0])
+    settings = method.partition(":")[2]
+    return (f"{label} ({settings})" if settings else label), colour
+
+
+def table(forecast: Forecast) -> tuple[list[str], list[list[str]]]:
+    """Headings and rows for people, cheapest method first and the lower bound last."""
+    bound = forecast.cell(LOWER_BOUND, ASKED)["mean"]
+    head = ["method", "measurements", "95 % interval", "9 of 10 runs", "× bound"]
+    head += ["half the gap", "half of delta"]
+    keyed = []
+    for method in forecast.methods:
+        asked = forecast.cell(method, ASKED)
+        simulated = asked["kind"] == "simulated"
+        mean = asked["mean"]
+        times = mean / bound if bound > 0 else math.nan
+        label = _named(method)[0] if simulated else method
+        cells = [
+            label,
+            number(mean),
+            f"{number(asked['low'])} – {number(asked['high'])}" if simulated else "",
+            f"≤ {number(asked['q90'])}" if simulated else "",
+            f"{times:.1f}" if np.isfinite(times) and method != LOWER_BOUND else "",
+            number(forecast.cell(method, HALF_GAP)["mean"]),
+            number(forecast.cell(method, HALF_DELTA)["mean"]),
+        ]
+        last = method == LOWER_BOUND
+        keyed.append((last, mean if math.isfinite(mean) else math.inf, cells))
+    return head, [cells for *_, cells in sorted(keyed, key=lambda row: row[:2])]
+
+
+def write_report(forecast: Forecast, out: Path) -> tuple[list[str], list[str]]:
+    """Write tables and picture; returns the files and what to tell about those left out."""
+    out.mkdir(parents=True, exist_ok=True)
+    write_csv(forecast.summary, out / "plan.csv")
+    write_csv(forecast.runs, out / "runs.csv")
+    files, notes = [str(out / "plan.csv"), str(out / "runs.csv")], []
+    try:
+        for kind, content in draw_chart(chart(forecast)).items():
+            write_whole(out / f"plan.{kind}", content)
+            files.append(str(out / f"plan.{kind}"))
+    except MissingExtraError as missing:
+        notes.append(f"no picture: {missing}")
+    return files, notes

@@ -1,0 +1,135 @@
+"""Whether rewards of the same arms stay the same over time."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surepick.problem import Problem
+from surepick.problem.validate import FloatArray, probability
+from surepick.run.diagnostics.finding import PRECISIONS, Finding, log_mean, noise_scale
+from surepick.run.diagnostics.noise import IntArray, NoiseEstimate
+
+_FIRST_WINDOW, _GROWTH = 16, 1.5  # pulls in the first time window; how windows grow
+
+
+class Timeline:
+    """Counts and sums of each arm in windows of time, which grow with the number of pulls.
+
+    Small however long a run is: windows grow by half, so a million pulls have about thirty.
+    """
+
+    def __init__(self, n_arms: int) -> None:
+        self.counts: FloatArray = np.zeros((n_arms, 1))
+        self.sums: FloatArray = np.zeros((n_arms, 1))
+        self.total = 0
+
+    def add_pulls(self, arms: Any, rewards: Any) -> None:
+        """Pulls in the order in which they were made."""
+        arms, rewards = np.asarray(arms, dtype=np.int64), np.asarray(rewards, dtype=float)
+        windows = window_of(self.total + np.arange(len(arms)))
+        self._grow(int(windows.max(initial=0)))
+        np.add.at(self.counts, (arms, windows), 1.0)
+        np.add.at(self.sums, (arms, windows), rewards)
+        self.total += len(arms)
+
+    def add_batch(self, counts: Any, sums: Any) -> None:
+        """A batch, from its counts and sums per arm; it belongs to the window it starts in."""
+        window = int(window_of(self.total))
+        self._grow(window)
+        self.counts[:, window] += counts
+        self.sums[:, window] += sums
+        self.total += int(np.sum(counts))
+
+    def _grow(self, window: int) -> None:
+        extra = window + 1 - self.counts.shape[1]
+        if extra > 0:
+            self.counts = np.pad(self.counts, ((0, 0), (0, extra)))
+            self.sums = np.pad(self.sums, ((0, 0), (0, extra)))
+
+
+def window_of(pull: Any) -> IntArray:
+    """Time window of the pull with this number (from 0): fixed in advance."""
+    ratio = np.maximum(np.asarray(pull, dtype=float), _FIRST_WINDOW) / _FIRST_WINDOW
+    inside = np.floor(np.log(ratio) / math.log(_GROWTH)).astype(np.int64) + 1
+    return np.where(np.asarray(pull) < _FIRST_WINDOW, 0, inside)
+
+
+def drift(
+    problem: Problem,
+    timeline: Timeline,
+    *,
+    level: float = 0.05,
+    noise: float | NoiseEstimate | None = None,
+) -> Finding:
+    """Whether rewards of the same arms changed over time.
+
+    Parameters
+    ----------
+    problem
+        For its noise scale.
+    timeline
+        What was measured, in the order of time.
+    level, noise
+        As in :func:`lack_of_fit`.
+
+    Examples
+    --------
+    >>> timeline = Timeline(2)
+    >>> timeline.add_pulls([0, 1] * 100, np.repeat([0.0, 2.0], 100))
+    >>> drift(Problem([[0.0], [1.0]]), timeline).alarm
+    True
+    """
+    level = probability(level, "level")
+    scale, remark = noise_scale(problem, noise)
+    arms = np.flatnonzero(timeline.counts.sum(axis=1))
+    used = np.flatnonzero(timeline.counts.sum(axis=0))
+    C = timeline.counts[np.ix_(arms, used)]
+    if not ((C > 0).sum(axis=1) > 1).any():
+        text = "Drift cannot be checked: no option was measured at different times."
+        return Finding(False, 0.0, level, text, blind=True)
+    n = C.sum(axis=1)
+    sums = timeline.sums[np.ix_(arms, used)] / scale
+    v0 = (sums - C * (sums.sum(axis=1) / n)[:, None]).sum(axis=0)  # residuals of each window
+    logs = np.empty(len(PRECISIONS))
+    for j, rho in enumerate(PRECISIONS):
+        # With z = (u, v), u of the arms and v = v0 + CᵀD⁻¹u of the windows, u is free as the means
+        # are; the minimum over u of zᵀ(G + rho I)⁻¹z is v0ᵀ(S + CᵀQC)⁻¹v0, S the Schur complement.
+        S = np.diag(C.sum(axis=0) + rho) - (C.T / (n + rho)) @ C
+        form = S + (C.T * (rho * rho / (n * n * (n + rho)))) @ C
+        size = float(np.log1p(n / rho).sum()) + float(np.linalg.slogdet(S / rho)[1])
+        logs[j] = 0.5 * float(v0 @ np.linalg.solve(form, v0)) - 0.5 * size
+    evidence = log_mean(logs)
+    if evidence < math.log(1 / level):
+        return Finding(False, evidence, level, f"No drift seen so far.{remark}")
+    return Finding(True, evidence, level, _drift_message(C, n, v0, used, scale) + remark)
+
+
+def _drift_message(
+    C: FloatArray, n: FloatArray, v0: FloatArray, windows: IntArray, scale: float
+) -> str:
+    # least squares for arm means plus window levels, the means eliminated
+    weight = C.sum(axis=0)
+    levels = scale * np.linalg.pinv(np.diag(weight) - (C.T / n) @ C, hermitian=True) @ v0
+    solid = np.flatnonzero(weight >= min(_FIRST_WINDOW, weight.max()))
+    low = int(solid[np.argmin(levels[solid])])
+    high = int(solid[np.argmax(levels[solid])])
+    change = levels[high] - levels[low]
+    first, second, verb = (low, high, "rose") if low < high else (high, low, "fell")
+    return (
+        f"Rewards of the same options changed over time: from pulls {_span(windows[first])} to "
+        f"pulls {_span(windows[second])} they {verb} by about {change:.3g}. The guarantee rests on "
+        f"rewards that stay the same. Find out what changed; measure options in random order, or "
+        f"side by side with one that serves as a reference; start again once rewards are stable."
+    )
+
+
+def _span(window: int) -> str:
+    """First and last pull of a window, counted from 1."""
+
+    def start(w: int) -> int:
+        return 0 if w <= 0 else math.ceil(_FIRST_WINDOW * _GROWTH ** (w - 1) - 1e-9)
+
+    return f"{start(window) + 1:,}–{start(window + 1):,}"

@@ -1,0 +1,47 @@
+"""What a check says, and what the checks share."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+
+import numpy as np
+
+from surepick.problem import Problem
+from surepick.problem.validate import FloatArray, positive
+from surepick.run.diagnostics.noise import NoiseEstimate
+
+#: prior precisions rho of the shifts, in pulls: shifts from 1 down to 1/256 of the noise
+PRECISIONS = 4.0 ** np.arange(9)
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a check has to say."""
+
+    alarm: bool
+    log_evidence: float  #: natural logarithm; an alarm is log(1/level) or more
+    level: float  #: probability of ever raising a false alarm, at most
+    message: str  #: for the user
+    arms: tuple[int, ...] = ()  #: arms that do not fit, worst first
+    blind: bool = False  #: the pulls so far could not show a violation, however large
+    #: size of a violation (per arm, root mean square) that would have raised the alarm by now
+    noticeable: float = math.inf
+
+    def __bool__(self) -> bool:
+        return self.alarm
+
+
+def noise_scale(problem: Problem, noise: float | NoiseEstimate | None) -> tuple[float, str]:
+    """The noise scale to use, and what to add to a message."""
+    if noise is None:
+        return problem.noise, ""
+    if isinstance(noise, NoiseEstimate):
+        return noise.high, " (The noise scale is an estimate, so this check is approximate.)"
+    return positive(noise, "noise"), ""
+
+
+def log_mean(logs: FloatArray) -> float:
+    """log of the mean of exp(logs)."""
+    top = float(logs.max())
+    return top + math.log(float(np.exp(logs - top).mean()))

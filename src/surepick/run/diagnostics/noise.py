@@ -1,0 +1,86 @@
+"""The noise scale from replicates."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepick.errors import InvalidInputError
+from surepick.problem.validate import FloatArray
+
+IntArray = NDArray[np.int64]
+
+
+@dataclass(frozen=True, eq=False)
+class ArmSummary:
+    """Counts, sums and spread of the rewards of each arm; summaries of parts can be added."""
+
+    counts: IntArray
+    sums: FloatArray
+    spread: FloatArray  #: Σ (reward − mean of its arm)²
+
+    @classmethod
+    def of(cls, n_arms: int, arms: Any, rewards: Any) -> ArmSummary:
+        """From one arm and one reward per pull."""
+        arms, rewards = np.asarray(arms, dtype=np.int64), np.asarray(rewards, dtype=float)
+        counts = np.bincount(arms, minlength=n_arms)
+        sums = np.bincount(arms, rewards, n_arms).astype(float)
+        means = sums / np.maximum(counts, 1)
+        spread = np.bincount(arms, (rewards - means[arms]) ** 2, n_arms).astype(float)
+        return cls(counts, sums, spread)
+
+    def __add__(self, other: ArmSummary) -> ArmSummary:
+        both = self.counts + other.counts
+        a, b = np.maximum(self.counts, 1), np.maximum(other.counts, 1)
+        between = (self.sums / a - other.sums / b) ** 2
+        between *= self.counts * other.counts / np.maximum(both, 1)
+        return ArmSummary(both, self.sums + other.sums, self.spread + other.spread + between)
+
+
+@dataclass(frozen=True)
+class NoiseEstimate:
+    """Noise scale from replicates: arms that were measured more than once."""
+
+    scale: float  #: pooled standard deviation
+    freedom: int  #: replicates it rests on (degrees of freedom)
+    low: float  #: 95 % interval, for Gaussian noise
+    high: float  #: use this one as the noise of a run: too little noise voids the guarantee
+
+    def __str__(self) -> str:
+        return (
+            f"noise {self.scale:.3g} (95 % interval {self.low:.3g} to {self.high:.3g}, from "
+            f"{self.freedom} replicates); a guarantee that rests on it is approximate"
+        )
+
+
+def estimate_noise(summary: ArmSummary) -> NoiseEstimate:
+    """Pooled standard deviation around the mean of each arm.
+
+    No model is involved, so that misfit does not count as noise; drift does. The noise is taken to
+    be the same for all arms.
+
+    Examples
+    --------
+    >>> estimate_noise(ArmSummary.of(2, [0, 0, 1, 1], [1.0, 3.0, 5.0, 7.0])).freedom
+    2
+    """
+    from scipy.stats import chi2
+
+    freedom = int(np.maximum(summary.counts - 1, 0).sum())
+    if freedom < 1:
+        raise InvalidInputError(
+            "noise cannot be estimated yet: no arm has been measured twice; give noise as a "
+            "number, or measure some arms again first"
+        )
+    total = float(summary.spread.sum())
+    if total <= 0:
+        raise InvalidInputError(
+            "noise cannot be estimated: all measurements of the same arm are equal; if they are "
+            "exact, one of each arm is enough"
+        )
+    low, high = (math.sqrt(total / float(chi2.ppf(q, freedom))) for q in (0.975, 0.025))
+    return NoiseEstimate(math.sqrt(total / freedom), freedom, low, high)

@@ -1,0 +1,76 @@
+"""``surepick plan`` as a user types it."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from surepick.cli import cli
+
+OPTIONS = "label,price,colour\na,1,red\nb,2,blue\nc,3,red\nd,4,blue\n"
+
+
+@pytest.fixture
+def plan(tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "options.csv").write_text(OPTIONS)
+
+    def call(*words):
+        return CliRunner().invoke(cli, ["plan", "options.csv", "--trials", "2", *words])
+
+    return call
+
+
+def test_table_picture_and_notes(plan, tmp_path):
+    done = plan("--features", "price,colour", "--gap", "1", "--algorithms", "peleg,rage")
+    assert done.exit_code == 0, done.output
+    for words in ("4 different options, 3 coefficients", "PELEG", "RAGE", "A/B/n test"):
+        assert words in done.output
+    for words in ("lower bound", "half the gap", "half of delta", "Labels come from"):
+        assert words in done.output
+    names = sorted(p.name for p in (tmp_path / "results/plan").iterdir())
+    assert names == ["plan.csv", "plan.pdf", "plan.png", "runs.csv"]
+
+
+def test_json(plan):
+    done = plan("--gap", "1", "--algorithms", "peleg", "--json", "--out", "elsewhere")
+    assert done.exit_code == 0, done.output
+    content = json.loads(done.stdout)
+    methods = {row["method"] for row in content["forecast"]}
+    assert methods == {"peleg", "A/B/n test", "largest average", "lower bound"}
+    assert all(row["mean"] > 0 for row in content["forecast"])
+    assert all(name.startswith("elsewhere") for name in content["files"])
+
+
+def test_formula_and_unstructured(plan):
+    done = plan("--gap", "1", "--formula", "C(colour)", "--algorithms", "peleg", "--json")
+    assert done.exit_code == 0, done.output
+    assert any("count as one" in note for note in json.loads(done.stdout)["notes"])
+    done = plan("--gap", "1", "--unstructured", "--algorithms", "peleg")
+    assert "4 different options, 4 coefficients" in done.output
+
+
+@pytest.mark.parametrize(
+    ("words", "said"),
+    [
+        (["--gap", "1", "--features", "prise"], "did you mean 'price'"),
+        (["--gap", "0"], "gap must be above 0"),
+        (["--gap", "1", "--algorithms", "pelge"], "did you mean 'peleg'"),
+        (["--gap", "1", "--jobs", "0"], "jobs"),
+    ],
+)
+def test_bad_input(plan, words, said):
+    done = plan(*words)
+    assert done.exit_code != 0
+    assert said in str(done.exception)
+
+
+def test_gap_is_required(plan):
+    done = plan()
+    assert done.exit_code == 2
+    assert "--gap" in done.output
+
+
+def test_a_file_that_is_not_there(plan):
+    done = CliRunner().invoke(cli, ["plan", "missing.csv", "--gap", "1"])
+    assert "no file 'missing.csv'" in str(done.exception)
