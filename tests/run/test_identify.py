@@ -25,7 +25,7 @@ def test_measure_and_measure_batch_give_the_same_answer():
     two = sp.identify(PROBLEM, measure_batch=all_at_once())
     assert one == two
     assert one.label == "up"
-    assert (one.delta, one.algorithm) == (0.05, "peleg")
+    assert (one.delta, one.algorithm) == (0.05, "pooled-peleg")
     assert one.guarantee.startswith("the best with probability at least 0.95 (")
 
 

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from surepick.algorithms.lingape import LinGapE
     from surepick.algorithms.lucb import Lucb
     from surepick.algorithms.peleg import Peleg
+    from surepick.algorithms.pooled_peleg import PooledPeleg
     from surepick.algorithms.rage import Rage
     from surepick.algorithms.uniform import Uniform
     from surepick.algorithms.xy_adaptive import XYAdaptive
@@ -35,6 +36,7 @@ __all__ = [
     "LinGameC",
     "Lucb",
     "Peleg",
+    "PooledPeleg",
     "Pulls",
     "Rage",
     "State",

@@ -13,6 +13,7 @@ from surepick.errors import InvalidInputError, UnknownNameError
 _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
     "peleg": ("peleg", "Peleg", None),
     "peleg-paper": ("peleg", "Peleg", "paper"),
+    "pooled-peleg": ("pooled_peleg", "PooledPeleg", None),
     "rage": ("rage", "Rage", None),
     "lingape": ("lingape", "LinGapE", None),
     "lingape-greedy": ("lingape", "LinGapE", "greedy"),

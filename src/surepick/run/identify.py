@@ -12,7 +12,7 @@ from surepick.problem import Problem
 from surepick.run.answer import Answer
 from surepick.run.run import Run
 
-DEFAULT = "peleg"
+DEFAULT = "pooled-peleg"
 
 
 def identify(
