@@ -27,7 +27,7 @@ def regret(learner, rounds):
 
 @given(gains)
 def test_exponential_weights_meets_its_regret_bound(rounds):
-    # rate sqrt(8 log K / t) on gains in [0, 1]: regret at most 2 sqrt(T log K / 2) + sqrt(log K / 8)
+    # rate sqrt(8 log K / t), gains in [0, 1]: regret <= 2 sqrt(T log K / 2) + sqrt(log K / 8)
     T, K = rounds.shape
     bound = 2 * np.sqrt(T * np.log(K) / 2) + np.sqrt(np.log(K) / 8)
     assert regret(ExponentialWeights(), rounds) <= bound + 1e-9
@@ -35,7 +35,7 @@ def test_exponential_weights_meets_its_regret_bound(rounds):
 
 @given(gains, st.sampled_from([1e-6, 1.0, 1e6]))
 def test_adahedge_meets_its_regret_bound_at_any_scale(rounds, scale):
-    # 2 sqrt(V log K) + (16/3) log K + 2 times the range, with V <= T/4 (de Rooij et al., Theorem 8)
+    # 2 sqrt(V log K) + (16/3) log K + 2, times the range; V <= T/4 (de Rooij et al., Theorem 8)
     T, K = rounds.shape
     bound = 2 * np.sqrt(T / 4 * np.log(K)) + 16 / 3 * np.log(K) + 2
     assert regret(AdaHedge(), rounds * scale) <= (bound + 1e-9) * scale

@@ -130,7 +130,7 @@ BAD_MATRICES = [
 ]
 
 
-@pytest.mark.parametrize(("bad", "message"), BAD_MATRICES, ids=lambda v: f"{v!r:.40}")
+@pytest.mark.parametrize(("bad", "message"), BAD_MATRICES)
 def test_bad_arms_are_refused_by_name_and_place(bad, message):
     with pytest.raises(InvalidInputError, match=r"^arms.*") as caught:
         sp.Problem(bad)
@@ -139,9 +139,7 @@ def test_bad_arms_are_refused_by_name_and_place(bad, message):
     assert re.search(message, str(caught.value)), str(caught.value)
 
 
-@pytest.mark.parametrize(
-    ("bad", "message"), [b for b in BAD_MATRICES if b[0] is not None], ids=lambda v: f"{v!r:.40}"
-)
+@pytest.mark.parametrize(("bad", "message"), [b for b in BAD_MATRICES if b[0] is not None])
 def test_bad_candidates_are_refused_by_name_and_place(bad, message):
     with pytest.raises(InvalidInputError, match=r"^candidates.*") as caught:
         sp.Problem(THREE, bad)
@@ -242,7 +240,6 @@ def test_settings_become_plain_numbers():
         ({"a", "b", "c"}, InvalidTypeError, "in the order of the rows"),
         ({"a": 0, "b": 1, "c": 2}, InvalidTypeError, "in the order of the rows"),
     ],
-    ids=str,
 )
 def test_bad_labels_are_refused(labels, error, message):
     with pytest.raises(error, match=f"^labels.*{re.escape(message)}"):
@@ -444,7 +441,6 @@ MIXTURES = RNG.dirichlet(np.ones(8), size=5) @ ARMS
 @pytest.mark.parametrize(
     "scales",
     [[1e-6, 1e-6, 1e-6], [1e6, 1e6, 1e6], [1e-6, 1.0, 1e6], [1e6, 1e-6, 3.0], [1e-150, 1e150, 1]],
-    ids=str,
 )
 @pytest.mark.parametrize("candidates", [None, MIXTURES], ids=["arms", "transductive"])
 def test_the_scale_of_features_changes_nothing(scales, candidates):

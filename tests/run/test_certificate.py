@@ -134,7 +134,6 @@ def test_dicts_texts_and_paths_are_accepted(tmp_path):
         (3, InvalidTypeError, "dict, JSON text or a path"),
         ([1], InvalidTypeError, "dict, JSON text or a path"),
     ],
-    ids=lambda v: f"{v!r:.30}",
 )
 def test_what_is_no_certificate_is_refused(wrong, error, message):
     with pytest.raises(error, match=message) as caught:

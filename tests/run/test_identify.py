@@ -104,7 +104,6 @@ def test_progress_is_reported_after_every_batch():
         ({"measure_batch": lambda arms: 1.0}, InvalidInputError, "flat list"),
         ({"measure_batch": lambda arms: None}, InvalidInputError, "either rewards"),
     ],
-    ids=lambda v: f"{v!r:.60}" if isinstance(v, dict) else "",
 )
 def test_wrong_arguments_are_named(arguments, error, message):
     with pytest.raises(error, match=message):
