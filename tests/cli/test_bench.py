@@ -101,3 +101,63 @@ def test_bad_input_is_one_line_and_exit_code_2(arguments, says, tmp_path, monkey
         main()
     assert stopped.value.code == 2
     assert says in capsys.readouterr().err
+
+
+# -- suites --------------------------------------------------------------------------------
+NARROW = [
+    "--algorithms",
+    "pooled-peleg,lucb,uniform-heuristic,xy-oracle,peleg-paper",
+    "--trials",
+    "1",
+]
+NARROW += [
+    "--instances",
+    "probes:d=4,k=5,parts=2,gap=1;nearly_tied:k=250,d=2,gap=0.3",
+    "--delta",
+    "0.1",
+]
+
+
+def test_a_suite_ranks_and_writes_a_page(tmp_path):
+    out = tmp_path / "out"
+    command = ["bench", "--suite", "leaderboard", *NARROW, "--out", str(out)]
+    done = CliRunner().invoke(cli, command)
+    assert done.exit_code == 0, done.output
+    for heading in ("Proven", "Heuristic thresholds", "Yardstick"):
+        assert heading in done.stdout
+    assert "pooled-peleg takes the fewest pulls of all proven algorithms in 2 of 2" in done.stdout
+    assert "No score: lucb on probes:d=4,k=5" in done.stdout
+    assert "peleg-paper on nearly_tied:k=250,d=2,gap=0.3: too slow" in done.stdout
+    page = (out / "leaderboard.md").read_text()
+    assert "--delta 0.1 --trials 1 --seed 0`" in page
+    assert {p.name for p in out.iterdir()} >= {"trials.csv", "summary.csv", "trials.parquet"}
+
+
+def test_a_suite_as_json(tmp_path):
+    command = ["bench", "--suite", "leaderboard", "--algorithms", "pooled-peleg,rage"]
+    command += ["--instances", "standard:gap=0.5", "--trials", "2", "--json"]
+    done = CliRunner().invoke(cli, [*command, "--out", str(tmp_path)])
+    assert done.exit_code == 0, done.output
+    content = json.loads(done.stdout)
+    assert [p["algorithm"] for p in content["ranking"]["proven"]] == ["pooled-peleg", "rage"]
+    assert set(content["ranking"]["proven"][0]["by_delta"]) == {"0.1", "0.01", "1e-06"}
+    assert len(content["cells"]) == 6
+    assert any(name.endswith("leaderboard.md") for name in content["files"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "says"),
+    [
+        (["--algorithms", "rage"], "Missing option '--instances'"),
+        ([], "--suite leaderboard"),
+        (["--suite", "leaderbord"], "did you mean 'leaderboard'"),
+        (["--suite", "leaderboard", "--epsilon", "0.1"], "--epsilon"),
+        (["--suite", "leaderboard", "--trials", "0"], "at least 1"),
+    ],
+)
+def test_what_to_run_must_be_said_well(arguments, says, tmp_path, monkeypatch, capsys):
+    monkeypatch.setattr(sys, "argv", ["surepick", "bench", *arguments, "--out", str(tmp_path)])
+    with pytest.raises(SystemExit) as stopped:
+        main()
+    assert stopped.value.code == 2
+    assert says in capsys.readouterr().err

@@ -1,6 +1,7 @@
 """Instances by name: ``standard:gap=0.3``, ``confounding:d=6,omega=0.1,scale=2``, ...
 
-The parameters are those of the functions in :mod:`surepick.simulate.instances`. Where a family
+The parameters are those of the functions in :mod:`surepick.simulate.instances` and
+:mod:`surepick.simulate.families`. Where a family
 draws its arms, ``rng`` is the seed, or ``rng=trial``: new arms for every trial, the same ones for
 every algorithm and every delta.
 """
@@ -14,7 +15,7 @@ from typing import Any
 
 from surepick.bench.text import parse, write
 from surepick.errors import InvalidInputError, SurepickError, UnknownNameError
-from surepick.simulate import instances
+from surepick.simulate import families, instances
 from surepick.simulate.instance import Instance
 
 EACH_TRIAL = "trial"
@@ -23,6 +24,11 @@ _FAMILIES: dict[str, Callable[..., Instance]] = {
     "standard": instances.standard,
     "unit_sphere": instances.unit_sphere,
     "confounding": instances.confounding,
+    "gaussian": families.gaussian,
+    "nearly_tied": families.nearly_tied,
+    "probes": families.probes,
+    "factorial": families.factorial,
+    "wines": families.wines,
 }
 
 

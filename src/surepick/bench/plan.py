@@ -10,7 +10,7 @@ from __future__ import annotations
 import inspect
 import math
 import zlib
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import dataclass, field, fields, is_dataclass
 from functools import cached_property
 from typing import Any
@@ -22,7 +22,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.bench.named import Named, instance_named
 from surepick.bench.text import parse, write
 from surepick.errors import InvalidInputError, SurepickError, UnknownNameError
-from surepick.problem.validate import probability, whole
+from surepick.problem.validate import positive, probability, whole
 from surepick.simulate.instance import Instance
 
 
@@ -117,6 +117,14 @@ class Plan:
         For every algorithm (its own settings win over the last two).
     trials, seed
         Trials of each cell, and the seed of them all.
+    max_ratio
+        A trial gives up after this many times the lower bound on pulls.
+    time_limit
+        Seconds a trial may take. The first that takes longer ends its cell, which has failed.
+    fewer
+        Algorithm -> its trials of each cell, where it is to have fewer than the others.
+    skip
+        Algorithm and instance -> why they are not run together; their trials have failed.
 
     Examples
     --------
@@ -132,6 +140,10 @@ class Plan:
     seed: int = field(default=0, kw_only=True)
     epsilon: float = field(default=0.0, kw_only=True)
     max_samples: int | None = field(default=None, kw_only=True)
+    max_ratio: float | None = field(default=None, kw_only=True)
+    time_limit: float | None = field(default=None, kw_only=True)
+    fewer: Mapping[str, int] = field(default_factory=dict, kw_only=True)
+    skip: Mapping[tuple[str, str], str] = field(default_factory=dict, kw_only=True)
 
     def __post_init__(self) -> None:
         for name in ("algorithms", "instances", "deltas"):
@@ -142,6 +154,9 @@ class Plan:
             object.__setattr__(self, name, values)
         whole(self.trials, "trials", least=1)
         whole(self.seed, "seed")
+        for name in ("max_ratio", "time_limit"):
+            if getattr(self, name) is not None:
+                positive(getattr(self, name), name)
         for delta in self.deltas:
             probability(delta, "delta")
         self._check_cells()
@@ -176,7 +191,11 @@ class Plan:
     @property
     def size(self) -> int:
         """Number of trials in all."""
-        return len(self.cells) * self.trials
+        return sum(self.trials_of(cell) for cell in self.cells)
+
+    def trials_of(self, cell: Cell) -> int:
+        """Number of trials of one cell."""
+        return min(self.trials, self.fewer.get(cell.contender.text, self.trials))
 
     def tasks(self) -> Iterator[tuple[int, int]]:
         """Number of the cell and of the trial, in the order in which they are run.
@@ -184,8 +203,9 @@ class Plan:
         One trial of every cell comes first: then the time left can be told.
         """
         for trial in range(self.trials):
-            for number in range(len(self.cells)):
-                yield number, trial
+            for number, cell in enumerate(self.cells):
+                if trial < self.trials_of(cell):
+                    yield number, trial
 
     def bound_tasks(self) -> Iterator[tuple[Named, int]]:
         """Instances (with their trial, where each has its own) that need a lower bound."""
@@ -197,6 +217,13 @@ class Plan:
         """The configured algorithm of a cell."""
         limits = {"epsilon": self.epsilon, "max_samples": self.max_samples}
         return cell.contender.configure(instance, cell.delta, **limits)
+
+    def sample_limit(self, lower_bound: float) -> int | None:
+        """Pulls after which a trial gives up, where this is the lower bound on their mean."""
+        limits = [] if self.max_samples is None else [self.max_samples]
+        if self.max_ratio is not None and math.isfinite(lower_bound):
+            limits.append(max(1, math.ceil(self.max_ratio * lower_bound)))
+        return min(limits, default=None)
 
     def warnings(self) -> list[str]:
         """What a reader of the results should know."""

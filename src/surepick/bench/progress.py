@@ -39,7 +39,7 @@ class Progress:
     def __init__(
         self, plan: Plan, jobs: int = 1, clock: Callable[[], float] = time.monotonic
     ) -> None:
-        self._trials = plan.trials
+        self._trials = [plan.trials_of(cell) for cell in plan.cells]
         self._jobs = (os.cpu_count() or 1) if jobs == -1 else jobs
         self._clock = clock
         self._done = [0] * len(plan.cells)
@@ -63,9 +63,9 @@ class Progress:
     def time_left(self) -> TimeLeft:
         """Estimated from the finished trials of each cell."""
         busy, unknown = 0.0, 0
-        for done, seconds in zip(self._done, self._seconds, strict=True):
+        for trials, done, seconds in zip(self._trials, self._done, self._seconds, strict=True):
             if done:
-                busy += (self._trials - done) * seconds / done
+                busy += (trials - done) * seconds / done
             else:
                 unknown += 1
         if unknown == len(self._done):

@@ -15,8 +15,10 @@ from surepick.errors import InvalidInputError, SurepickError
 from surepick.simulate.instance import Instance
 from surepick.simulate.noise import Gaussian
 from surepick.simulate.table import Table
+from surepick.simulate.trials import TooSlowError
 from surepick.simulate.trials import trial as run_trial
 
+TOO_SLOW = "too slow"  #: how the reason begins, where a trial ran out of time
 _KNOWN = 64  # instances kept by each process
 _instances: dict[tuple[str, int, int], Instance] = {}
 _warm: set[str] = set()
@@ -72,15 +74,26 @@ def stream(plan: Plan, jobs: int = 1) -> Iterator[dict[str, Any]]:
     if plan.epsilon == 0:  # the bound is for exact identification
         work = ((_bounds, (named, plan.seed, i, plan.deltas)) for named, i in plan.bound_tasks())
         bounds = dict(_spread(work, jobs))
-    work = (
-        (_trial, (number, plan.cells[number], i, plan.seed, plan.epsilon, plan.max_samples))
-        for number, i in plan.tasks()
-    )
-    for row in _spread(work, jobs):
-        cell = plan.cells[row["cell"]]
-        of = row["trial"] if cell.instance.each_trial else 0
-        bound = bounds.get((cell.instance.key, of), {}).get(cell.delta, math.nan)
-        yield {**row, "lower_bound": bound}
+
+    def bound(number: int, i: int) -> float:
+        cell = plan.cells[number]
+        of = (cell.instance.key, i if cell.instance.each_trial else 0)
+        return bounds.get(of, {}).get(cell.delta, math.nan)
+
+    def work_left() -> Iterator[tuple[Callable[..., Any], tuple[Any, ...]]]:
+        for number, i in plan.tasks():  # taken one by one, while results come in
+            cell, limit = plan.cells[number], plan.sample_limit(bound(number, i))
+            if number in skip:
+                yield _skipped, (number, cell, i, skip[number])
+            else:
+                yield _trial, (number, cell, i, plan.seed, plan.epsilon, limit, plan.time_limit)
+
+    reasons = ((cell.contender.text, cell.instance.text) for cell in plan.cells)
+    skip = {i: plan.skip[pair] for i, pair in enumerate(reasons) if pair in plan.skip}
+    for row in _spread(work_left(), jobs):
+        if row["failed"].startswith(TOO_SLOW):  # no need to try another trial of this cell
+            skip.setdefault(row["cell"], row["failed"])
+        yield {**row, "lower_bound": bound(row["cell"], row["trial"])}
 
 
 def _spread(work: Iterator[tuple[Callable[..., Any], tuple[Any, ...]]], jobs: int) -> Iterator[Any]:
@@ -134,26 +147,42 @@ def run_cell(plan: Plan, number: int, trial: int) -> dict[str, Any]:
 
 
 def _trial(
-    number: int, cell: Cell, trial: int, seed: int, epsilon: float, max_samples: int | None
+    number: int,
+    cell: Cell,
+    trial: int,
+    seed: int,
+    epsilon: float,
+    max_samples: int | None,
+    time_limit: float | None = None,
 ) -> dict[str, Any]:
     """One trial, as a row; an algorithm that refuses or gives up with an error has one too."""
-    row: dict[str, Any] = {
-        "cell": number,
-        "algorithm": cell.contender.text,
-        "instance": cell.instance.text,
-        "delta": cell.delta,
-        "trial": trial,
-    }
+    row = _heading(number, cell, trial)
     instance = instance_of(cell.instance, seed, trial)
     try:
         algorithm = cell.contender.configure(
             instance, cell.delta, epsilon=epsilon, max_samples=max_samples
         )
         _warm_up(cell, algorithm, instance)
-        result = run_trial(algorithm, instance, cell.seeds(seed, trial), Gaussian())
+        result = run_trial(algorithm, instance, cell.seeds(seed, trial), Gaussian(), time_limit)
+    except TooSlowError as problem:
+        return row | _NO_RESULT | {"failed": f"{TOO_SLOW}: {problem} ({time_limit:g} s)"}
     except SurepickError as problem:
         return row | _NO_RESULT | {"failed": f"{type(problem).__name__}: {problem}"}
     return row | result | {"failed": ""}
+
+
+def _skipped(number: int, cell: Cell, trial: int, why: str) -> dict[str, Any]:
+    return _heading(number, cell, trial) | _NO_RESULT | {"failed": why}
+
+
+def _heading(number: int, cell: Cell, trial: int) -> dict[str, Any]:
+    return {
+        "cell": number,
+        "algorithm": cell.contender.text,
+        "instance": cell.instance.text,
+        "delta": cell.delta,
+        "trial": trial,
+    }
 
 
 _NO_RESULT: dict[str, Any] = {

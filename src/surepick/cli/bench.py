@@ -22,64 +22,121 @@ _WIDE = 200  # columns where there is no terminal
 
 @click.command("bench")
 @click.option(
+    "--suite",
+    default=None,
+    help="A comparison with a name: leaderboard (all algorithms, instances of every kind, three "
+    "deltas, ranked). --algorithms, --instances and --delta narrow it.",
+)
+@click.option(
     "--algorithms",
     multiple=True,
-    required=True,
     help="Registry names, separated by commas, with settings if any: rage,lingape:norm_bound=2. "
     "May be repeated.",
 )
 @click.option(
     "--instances",
     multiple=True,
-    required=True,
     help="Instances, separated by semicolons: 'standard:gap=0.3;confounding:d=6,omega=0.1'; "
     "rng=trial draws new arms for every trial. May be repeated.",
 )
-@click.option("--delta", default="0.1", show_default=True, help="One or more: 0.1,0.01.")
-@click.option("--trials", default=50, show_default=True, help="Trials of each combination.")
+@click.option("--delta", default=None, help="One or more: 0.1,0.01.  [default: 0.1]")
+@click.option(
+    "--trials",
+    default=None,
+    type=int,
+    help="Trials of each combination.  [default: 50; a suite has its own]",
+)
 @click.option("--seed", default=0, show_default=True, help="Seed of all trials.")
 @click.option("--epsilon", default=0.0, show_default=True, help="Accept what is this close.")
 @click.option("--max-samples", default=None, type=int, help="Pulls at which a trial gives up.")
 @click.option("--jobs", default=1, show_default=True, help="Processes; -1 for all cores.")
 @click.option(
     "--out",
-    default="results/bench",
-    show_default=True,
+    default=None,
     type=click.Path(path_type=Path, file_okay=False),
-    help="Folder for trials and summary, as CSV and Parquet.",
+    help="Folder for trials and summary, as CSV and Parquet.  [default: results/bench, or "
+    "results/ and the name of the suite]",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the summary as JSON.")
 def command(
+    suite: str | None,
     algorithms: tuple[str, ...],
     instances: tuple[str, ...],
-    delta: str,
-    trials: int,
+    delta: str | None,
+    trials: int | None,
     seed: int,
     epsilon: float,
     max_samples: int | None,
     jobs: int,
-    out: Path,
+    out: Path | None,
     as_json: bool,
 ) -> None:
     """Run algorithms on simulated instances and compare pulls, errors and time.
 
-    Exit code 1: some algorithm refused an instance or failed on it.
+    Exit code 1: some algorithm refused an instance or failed on it (in a suite: failed; what does
+    not apply or is too slow is part of the results).
     """
-    from rich.console import Console
-
-    from surepick.bench import Plan, summarise
-    from surepick.bench.run import in_order
+    from surepick.bench import Plan
+    from surepick.bench.suites import suite as find_suite
     from surepick.bench.text import split_list
 
-    plan = Plan(
-        [name for text in algorithms for name in split_list(text)],
-        [name for text in instances for name in split_list(text)],
-        _numbers(delta),
+    if trials is not None and trials < 1:
+        raise click.BadParameter(f"must be at least 1; got {trials}", param_hint="--trials")
+    compared = [name for text in algorithms for name in split_list(text)]
+    on = [name for text in instances for name in split_list(text)]
+    deltas = _numbers(delta) if delta is not None else []
+    if suite is None:
+        for option, given in (("--algorithms", compared), ("--instances", on)):
+            if not given:
+                raise click.UsageError(f"Missing option '{option}' (or use --suite leaderboard).")
+        plan = Plan(
+            compared,
+            on,
+            deltas or [0.1],
+            trials=trials or 50,
+            seed=seed,
+            epsilon=epsilon,
+            max_samples=max_samples,
+        )
+        _compare(plan, jobs, out or Path("results/bench"), as_json)
+        return
+    from surepick.cli.leaderboard import show
+
+    if epsilon:
+        raise click.UsageError("--epsilon: a suite compares with the bound for epsilon 0.")
+    chosen = find_suite(suite)
+    plan = chosen.plan(
+        algorithms=compared,
+        instances=on,
+        deltas=deltas,
         trials=trials,
         seed=seed,
-        epsilon=epsilon,
         max_samples=max_samples,
     )
+    narrowed = {"--algorithms": compared, "--instances": on, "--delta": deltas}
+    out = out or Path("results") / chosen.name
+    table, _, files, notes = measure(plan, jobs, out)
+    show(chosen, plan, table, narrowed, out, files, notes, as_json)
+
+
+def _compare(plan: Plan, jobs: int, out: Path, as_json: bool) -> None:
+    table, summary, files, notes = measure(plan, jobs, out)
+    if as_json:
+        content = {"summary": list(summary.rows()), "files": files, "notes": notes}
+        click.echo(json.dumps(without_nan(content)))
+    else:
+        _show(plan, summary, files, notes)
+    if (table["failed"] != "").any():
+        raise SystemExit(1)
+
+
+def measure(plan: Plan, jobs: int, out: Path) -> tuple[Table, Table, list[str], list[str]]:
+    """Run a plan and write its files: trials, summary, names of the files, notes."""
+    from rich.console import Console
+
+    from surepick.bench import summarise
+    from surepick.bench.run import in_order
+
     out.mkdir(parents=True, exist_ok=True)
     log = Console(stderr=True)
     rows: list[dict[str, Any]] = []
@@ -97,14 +154,7 @@ def command(
             log.print(f"{len(rows)} of {plan.size} trials had finished; they are in {out}/")
     if not finished:
         raise SystemExit(130)
-    notes = plan.warnings() + notes
-    if as_json:
-        content = {"summary": list(summary.rows()), "files": files, "notes": notes}
-        click.echo(json.dumps(_without_nan(content)))
-    else:
-        _show(plan, summary, files, notes)
-    if any(row["failed"] for row in rows):
-        raise SystemExit(1)
+    return table, summary, files, plan.warnings() + notes
 
 
 def _numbers(text: str) -> list[float]:
@@ -228,10 +278,10 @@ def _count(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) else "–"
 
 
-def _without_nan(value: Any) -> Any:
+def without_nan(value: Any) -> Any:
     """The same, with null for what JSON cannot say."""
     if isinstance(value, dict):
-        return {k: _without_nan(v) for k, v in value.items()}
+        return {k: without_nan(v) for k, v in value.items()}
     if isinstance(value, list):
-        return [_without_nan(v) for v in value]
+        return [without_nan(v) for v in value]
     return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -14,7 +14,6 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-
 # From this many entries on BLAS is faster; below, plain loops are, and they keep exact ties exact.
 _LARGE = 256
 

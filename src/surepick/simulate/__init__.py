@@ -1,6 +1,6 @@
 """Simulation: the only home of the truth theta*."""
 
-from surepick.simulate import instances
+from surepick.simulate import families, instances
 from surepick.simulate.instance import Instance
 from surepick.simulate.noise import Bernoulli, Bounded, Gaussian, Noise, StudentT
 from surepick.simulate.table import Table
@@ -14,6 +14,7 @@ __all__ = [
     "Noise",
     "StudentT",
     "Table",
+    "families",
     "instances",
     "trials",
 ]

@@ -49,7 +49,7 @@ def drive_sequential(
     left = budget
     size, noise, used = _FIRST, np.empty(0), 0
     while not state.finished and left > 0:
-        if deadline is not None and time.perf_counter() > deadline:
+        if deadline is not None and time.process_time() > deadline:
             break
         if used == len(noise):
             noise, used = rng.standard_normal(size), 0

@@ -9,7 +9,7 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.sequential import SequentialState
-from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError
 from surepick.problem.validate import whole
 from surepick.run import Run
 from surepick.simulate.instance import Instance
@@ -17,17 +17,28 @@ from surepick.simulate.noise import Gaussian, Noise, noise_family
 from surepick.simulate.table import Table
 
 
+class TooSlowError(SurepickError, TimeoutError):
+    """A simulated run took more time than it was given."""
+
+
 def trial(
     algorithm: Algorithm,
     instance: Instance,
     seeds: np.random.SeedSequence,
     noise: Noise,
+    time_limit: float | None = None,
 ) -> dict[str, Any]:
-    """One run on simulated rewards, as a row of results."""
+    """One run on simulated rewards, as a row of results.
+
+    A run that has computed for ``time_limit`` seconds (of processor time: a busy machine does not
+    matter) ends in a :class:`TooSlowError`, at its next chance: between batches, or after some
+    hundreds of single pulls.
+    """
     started = time.perf_counter()
+    deadline = None if time_limit is None else time.process_time() + time_limit
     for_algorithm, for_rewards = seeds.spawn(2)
     run = algorithm.start(instance.problem, np.random.default_rng(for_algorithm))
-    drive(run, instance, np.random.default_rng(for_rewards), noise)
+    drive(run, instance, np.random.default_rng(for_rewards), noise, deadline)
     answer = run.answer
     return {
         "samples": answer.samples,
@@ -40,7 +51,13 @@ def trial(
     }
 
 
-def drive(run: Run, instance: Instance, rng: np.random.Generator, noise: Noise) -> None:
+def drive(
+    run: Run,
+    instance: Instance,
+    rng: np.random.Generator,
+    noise: Noise,
+    deadline: float | None = None,
+) -> None:
     """Feed a run with simulated rewards until it stops."""
     scale = instance.problem.noise
     noise.check(instance.means, scale)
@@ -48,11 +65,15 @@ def drive(run: Run, instance: Instance, rng: np.random.Generator, noise: Noise) 
         from surepick.simulate.fast import drive_sequential
 
         pulls, sums = drive_sequential(
-            run.state, instance.means / scale, rng, run.algorithm.sample_limit()
+            run.state, instance.means / scale, rng, run.algorithm.sample_limit(), deadline
         )
         run.record_pulls(pulls, sums * scale)
+        if not run.stopped:
+            raise TooSlowError(f"not finished in time, after {run.samples} pulls")
         return
     while not run.stopped:
+        if deadline is not None and time.process_time() > deadline:
+            raise TooSlowError(f"not finished in time, after {run.samples} pulls")
         batch = run.ask()
         arms, counts = batch.pulls
         sums = np.zeros(instance.problem.n_arms)

@@ -1,0 +1,118 @@
+"""The results of ``surepick bench --suite``: rankings on the terminal, and a Markdown file."""
+
+from __future__ import annotations
+
+import json
+import shlex
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+if TYPE_CHECKING:
+    from surepick.bench import Plan
+    from surepick.bench.standings import Standings
+    from surepick.bench.suites import Suite
+    from surepick.simulate import Table
+
+_WIDE = 200  # columns where there is no terminal
+
+
+def show(
+    suite: Suite,
+    plan: Plan,
+    trials: Table,
+    narrowed: Mapping[str, Sequence[Any]],
+    out: Path,
+    files: list[str],
+    notes: list[str],
+    as_json: bool,
+) -> None:
+    """Rank what was measured, write it down and print it; exit code 1 where something failed."""
+    from surepick.bench.standings import Standings
+    from surepick.bench.store import write_whole
+    from surepick.report.leaderboard import markdown
+
+    standings = Standings(trials)
+    page = out / f"{suite.name}.md"
+    command = _command(suite, plan, narrowed)
+    write_whole(page, markdown(standings, suite, command, plan.trials, notes))
+    files = [*files, str(page)]
+    if as_json:
+        from surepick.cli.bench import without_nan
+
+        click.echo(json.dumps(without_nan(_content(standings, files, notes))))
+    else:
+        _print(standings, files, notes)
+    if any(_failure(why) for _, _, why in standings.missing()):
+        raise SystemExit(1)
+
+
+def _failure(why: str) -> bool:
+    """Whether something went wrong, other than being too slow or not made for an instance."""
+    from surepick.bench.run import TOO_SLOW
+
+    return not why.startswith((TOO_SLOW, "InvalidInputError"))
+
+
+def _command(suite: Suite, plan: Plan, narrowed: Mapping[str, Sequence[Any]]) -> str:
+    words = ["surepick", "bench", "--suite", suite.name]
+    for option, values in narrowed.items():
+        if values:
+            texts = [f"{v:g}" if isinstance(v, float) else v for v in values]
+            words += [option, (";" if option == "--instances" else ",").join(texts)]
+    words += ["--trials", str(plan.trials), "--seed", str(plan.seed)]
+    if plan.max_samples is not None:
+        words += ["--max-samples", str(plan.max_samples)]
+    return shlex.join(words)
+
+
+def _content(standings: Standings, files: list[str], notes: list[str]) -> dict[str, Any]:
+    from surepick.report.leaderboard import HEADINGS, verdict
+
+    return {
+        "ranking": {
+            which: [
+                asdict(p) | {"by_delta": {f"{d:g}": r for d, r in p.by_delta.items()}}
+                for p in standings.ranking(which)
+            ]
+            for which in HEADINGS
+        },
+        "cells": [asdict(s) | {"ratio": s.ratio} for s in standings.scores],
+        "verdict": verdict(standings),
+        "files": files,
+        "notes": notes,
+    }
+
+
+def _print(standings: Standings, files: list[str], notes: list[str]) -> None:
+    from rich import box
+    from rich.console import Console
+    from rich.markup import escape
+    from rich.table import Table as RichTable
+
+    from surepick.report.leaderboard import HEADINGS, cells, columns, verdict
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = _WIDE
+    for which, heading in HEADINGS.items():
+        places = standings.ranking(which)
+        if not places:
+            continue
+        console.print(f"\n[bold]{heading}[/bold] · mean pulls over the lower bound")
+        table = RichTable(box=box.SIMPLE_HEAD, pad_edge=False)
+        for name in columns(standings):
+            table.add_column(name, justify="left" if name == "algorithm" else "right", no_wrap=True)
+        for rank, place in enumerate(places, 1):
+            table.add_row(*(escape(text) for text in cells(place, rank, standings)))
+        console.print(table)
+    for line in verdict(standings):
+        console.print(escape(line), soft_wrap=True)
+    for algorithm, instance, why in standings.missing():
+        console.print(f"No score: {escape(f'{algorithm} on {instance}: {why}')}", soft_wrap=True)
+    for note in notes:
+        console.print(f"Note: {escape(note)}", soft_wrap=True)
+    console.print(f"Written: {', '.join(escape(f) for f in files)}", soft_wrap=True)
