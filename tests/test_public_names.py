@@ -14,6 +14,7 @@ PROMISED = {
     "algorithms": ["Algorithm", "Guarantee", "Peleg", "get", "names", "register"],
     "design": ["minimax", "complexity"],
     "simulate": ["Instance", "instances", "trials", "Table"],
+    "study": ["Pull", "Study", "create_study", "load_study", "list_studies", "delete_study"],
     "simulate.instances": ["standard", "unit_sphere", "confounding"],
 }
 BUILTIN = {
@@ -26,6 +27,18 @@ BUILTIN = {
     "UnknownNameError": LookupError,
     "SolverError": ArithmeticError,
     "MissingExtraError": ImportError,
+    "StorageError": OSError,
+    "UnknownStudyError": LookupError,
+    "StudyExistsError": FileExistsError,
+    "UnknownPullError": LookupError,
+    "TellConflictError": ValueError,
+    "StudyDamagedError": ValueError,
+    "NotADatabaseError": ValueError,
+    "StorageVersionError": ValueError,
+    "StorageLockedError": TimeoutError,
+    "StorageReadOnlyError": PermissionError,
+    "StorageFullError": OSError,
+    "StorageConnectionError": ConnectionError,
 }
 
 
@@ -72,7 +85,7 @@ import surepick as sp
 def loaded(*names):
     return [n for n in names if n in sys.modules]
 
-heavy = ("scipy", "numba", "pandas", "matplotlib", "joblib", "click", "rich")
+heavy = ("scipy", "numba", "pandas", "matplotlib", "joblib", "click", "rich", "sqlalchemy")
 assert loaded(*heavy, "surepick.simulate", "surepick.design", "surepick.game") == [], loaded(*heavy)
 dir(sp)
 problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]])

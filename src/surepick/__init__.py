@@ -11,7 +11,8 @@ from surepick.problem import Problem
 from surepick.run import Answer, Batch, Run, identify, verify
 
 if TYPE_CHECKING:
-    from surepick import algorithms, design, game, simulate
+    from surepick import algorithms, design, game, simulate, study
+    from surepick.study import Pull, Study, create_study, delete_study, list_studies, load_study
 
 __version__ = "0.1.0.dev0"
 
@@ -19,25 +20,35 @@ __all__ = [
     "Answer",
     "Batch",
     "Problem",
+    "Pull",
     "Run",
+    "Study",
     "SurepickError",
     "algorithms",
+    "create_study",
+    "delete_study",
     "design",
     "game",
     "identify",
+    "list_studies",
+    "load_study",
     "simulate",
+    "study",
     "verify",
 ]
 
-_LAZY = ("algorithms", "design", "game", "simulate", "errors", "problem", "run")
+_LAZY = ("algorithms", "design", "game", "simulate", "study", "storage", "errors", "problem", "run")
+_STUDY = ("Pull", "Study", "create_study", "delete_study", "list_studies", "load_study")
 
 
 def __getattr__(name: str) -> Any:
     """Load a subpackage when it is first used."""
     if name in _LAZY:
         return importlib.import_module(f"surepick.{name}")
+    if name in _STUDY:
+        return getattr(importlib.import_module("surepick.study"), name)
     raise AttributeError(f"module 'surepick' has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    return sorted({*__all__, *_LAZY, "__version__"})

@@ -59,6 +59,10 @@ class MissingExtraError(SurepickError, ImportError):
     """An optional dependency is needed; the message says which extra to install."""
 
 
+class MeasurementError(SurepickError, RuntimeError):
+    """A measurement gave no reward; the message says why."""
+
+
 class StorageError(SurepickError, OSError):
     """A study's database cannot do what is asked of it."""
 

@@ -10,6 +10,7 @@ from surepick.algorithms.registry import classes, get, names, register
 
 if TYPE_CHECKING:
     from surepick.algorithms.alba import Alba
+    from surepick.algorithms.estimated_noise import EstimatedNoise
     from surepick.algorithms.fws import FrankWolfeSampling
     from surepick.algorithms.glucb import Glucb
     from surepick.algorithms.lazy_ts import LazyTrackAndStop
@@ -27,13 +28,14 @@ if TYPE_CHECKING:
 __all__ = [
     "Alba",
     "Algorithm",
+    "EstimatedNoise",
     "FrankWolfeSampling",
     "Glucb",
     "Guarantee",
     "LazyTrackAndStop",
-    "LinGapE",
     "LinGame",
     "LinGameC",
+    "LinGapE",
     "Lucb",
     "Peleg",
     "PooledPeleg",

@@ -83,6 +83,9 @@ class State(ABC):
     #: whether the certificate needs every batch, or the totals per arm are enough
     needs_batches: ClassVar[bool] = True
 
+    #: the noise scale in use, in units of the problem's; None: not known yet
+    noise_factor: float | None = 1.0
+
     active: IntArray  #: candidates not ruled out yet
     finished: bool  #: whether the stopping rule has fired
 
@@ -101,6 +104,13 @@ class State(ABC):
     @abstractmethod
     def evidence(self) -> dict[str, Any]:
         """Why the dropped candidates were dropped, in the terms of a verifier's rule."""
+
+    def progress(self) -> FloatArray | None:
+        """For each candidate, how much of the evidence that drops it is there (1: dropped).
+
+        None where the rule has no such number.
+        """
+        return None
 
     def save(self) -> dict[str, Any]:
         """The memory of this state: arrays and plain values."""

@@ -34,12 +34,16 @@ _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
     "fws-heuristic": ("fws", "FrankWolfeSampling", "heuristic"),
     "uniform-heuristic": ("uniform", "Uniform", "heuristic"),
 }
+# around another algorithm: found by name, but not one more algorithm to compare
+_WRAPPERS: dict[str, tuple[str, str, str | None]] = {
+    "estimated-noise": ("estimated_noise", "EstimatedNoise", None),
+}
 _REGISTERED: dict[str, Any] = {}
 
 
 def register(name: str, make: Any) -> None:
     """Add an algorithm of your own: ``make(**settings)`` must return an ``Algorithm``."""
-    if name in _BUILT_IN or name in _REGISTERED:
+    if name in _BUILT_IN or name in _WRAPPERS or name in _REGISTERED:
         raise InvalidInputError(f"name: an algorithm called {name!r} exists already")
     _REGISTERED[name] = make
 
@@ -57,11 +61,11 @@ def names() -> tuple[str, ...]:
 
 def maker(name: str) -> Callable[..., Algorithm]:
     """What builds the algorithm registered under ``name``: a class, or one of its constructors."""
-    if name not in names():
+    if name not in names() and name not in _WRAPPERS:
         raise UnknownNameError.among("algorithm", name, names())
     if name in _REGISTERED:
         return _REGISTERED[name]
-    module, cls, constructor = _BUILT_IN[name]
+    module, cls, constructor = _BUILT_IN.get(name) or _WRAPPERS[name]
     make = getattr(importlib.import_module(f"surepick.algorithms.{module}"), cls)
     return make if constructor is None else getattr(make, constructor)
 
@@ -85,4 +89,4 @@ def get(name: str, **settings: Any) -> Algorithm:
 
 def classes() -> dict[str, tuple[str, str]]:
     """Class name -> (module, class) of the built-in algorithms."""
-    return {cls: (module, cls) for module, cls, _ in _BUILT_IN.values()}
+    return {cls: (module, cls) for module, cls, _ in (_BUILT_IN | _WRAPPERS).values()}

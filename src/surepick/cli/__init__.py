@@ -3,13 +3,49 @@
 from __future__ import annotations
 
 import importlib
+import json
 import sys
 
 import click
 
-from surepick.errors import SurepickError
+from surepick.errors import (
+    StorageError,
+    StudyExistsError,
+    SurepickError,
+    TellConflictError,
+    UnknownPullError,
+    UnknownStudyError,
+)
 
-_VERBS = ("demo", "plan", "bench", "reproduce", "verify")
+_VERBS = (
+    "new",
+    "ask",
+    "tell",
+    "fail",
+    "run",
+    "status",
+    "answer",
+    "verify",
+    "export",
+    "plan",
+    "bench",
+    "reproduce",
+    "demo",
+)
+_STUDY_VERBS = frozenset(_VERBS[:7]) | {"export"}  # those that programs talk to
+_ASKED_WRONGLY = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)
+_CODES = """\b
+Exit codes:
+  0    done
+  1    a check was negative (verify), or some of the work failed (bench, plan)
+  2    the input is wrong; the message says what would be accepted
+  3    a file or a database cannot be used
+  4    not yet: the study has no answer (answer), or all open pulls are with
+       other workers (ask)
+  5    measurements failed too often (run); what was measured is kept
+  6    the study is finished, there is nothing left to measure (ask)
+  130  interrupted
+"""
 
 
 class _Verbs(click.Group):
@@ -24,14 +60,14 @@ class _Verbs(click.Group):
         return importlib.import_module(f"surepick.cli.{cmd_name}").command
 
 
-@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_CODES)
 @click.version_option(package_name="surepick")
 def cli() -> None:
     """Find the best of many options from few noisy measurements, and prove it."""
 
 
 def main() -> None:
-    """Entry point: errors of ours become one line and exit code 2."""
+    """Entry point: errors of ours become one line and an exit code."""
     try:
         # The result is an int only where a verb ended by ctx.exit(code).
         code = cli(prog_name="surepick", standalone_mode=False)
@@ -43,8 +79,15 @@ def main() -> None:
         problem.show()
         sys.exit(problem.exit_code)
     except SurepickError as problem:
-        click.echo(f"error: {problem}", err=True)
-        sys.exit(2)
+        trouble = isinstance(problem, StorageError) and not isinstance(problem, _ASKED_WRONGLY)
+        sys.exit(_report(problem, 3 if trouble else 2))
     except OSError as problem:
-        click.echo(f"error: {problem}", err=True)
-        sys.exit(3)
+        sys.exit(_report(problem, 3))
+
+
+def _report(problem: Exception, code: int) -> int:
+    """Say what went wrong: a line for people, and with --json (of studies) one for programs."""
+    click.echo(f"error: {problem}", err=True)
+    if "--json" in sys.argv[1:] and sys.argv[1] in _STUDY_VERBS:
+        click.echo(json.dumps({"error": str(problem), "type": type(problem).__name__}))
+    return code

@@ -31,6 +31,7 @@ RULES = {
     "static": "static",
     "alba": "alba",
     "pooled": "pooled",
+    "estimated-noise": "estimated_noise",
 }
 
 

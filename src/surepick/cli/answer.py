@@ -1,0 +1,68 @@
+"""``surepick answer``: which option is best, and what that rests on."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+
+import click
+
+from surepick.cli.studies import NOT_YET, open_study, say, shown, study_options
+
+
+@click.command("answer")
+@study_options
+@click.option(
+    "--certificate",
+    default=None,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="Write the proof to this file; surepick verify checks it.",
+)
+def command(name: str, storage: str, as_json: bool, certificate: Path | None) -> None:
+    """Print the answer of a finished study.
+
+    The exit code is 4 as long as there is none. The guarantee is withdrawn where the
+    measurements contradict what it rests on; the warnings say why.
+    """
+    from surepick.study.checks import check_study, qualified
+
+    study = open_study(name, storage)
+    if not study.finished:
+        _not_yet(study.status(), as_json)
+        raise SystemExit(NOT_YET)
+    checks = check_study(study)
+    answer = qualified(study.answer, checks)
+    if certificate is not None:
+        from surepick.bench.store import write_whole
+
+        write_whole(certificate, json.dumps(answer.certificate(), indent=1) + "\n")
+    lines = [
+        f"Answer: {shown(answer.label)}",
+        f"after {answer.samples:,} measurements in {answer.batches} batches.",
+        f"Guarantee: {answer.guarantee}.",
+    ]
+    if answer.equivalent:
+        same = ", ".join(shown(study.problem.candidate_labels[i]) for i in answer.equivalent)
+        lines.append(f"The same features, so just as good: {same}")
+    lines += [f"Warning: {shown(text)}" for text in checks.warnings]
+    if checks.fit is not None and not checks.fit:
+        lines.append(f"Check: {checks.fit.message}")
+    lines += [f"Note: {text}" for text in checks.remarks]
+    if certificate is not None:
+        lines.append(f"Certificate: {certificate} (check it with: surepick verify {certificate})")
+    content = {"finished": True, "study": name, **answer.to_dict(), "checks": checks.to_dict()}
+    content["certificate"] = None if certificate is None else str(certificate)
+    say(as_json, content, "\n".join(lines))
+
+
+def _not_yet(status: dict, as_json: bool) -> None:
+    if as_json:
+        keys = ("name", "samples", "survivor_labels", "leader")
+        click.echo(json.dumps({"finished": False, **{key: status[key] for key in keys}}))
+        return
+    leader = "" if status["leader"] is None else f"; {shown(status['leader'])} looks best"
+    click.echo(
+        f"No answer yet: {len(status['survivors'])} options are still in the race after "
+        f"{status['samples']:,} measurements{leader}.",
+        err=True,
+    )

@@ -1,0 +1,58 @@
+"""``surepick ask``: what to measure next."""
+
+from __future__ import annotations
+
+import dataclasses
+
+import click
+
+from surepick.cli.studies import (
+    FINISHED,
+    NOT_YET,
+    features_of,
+    open_study,
+    say,
+    shown,
+    study_options,
+)
+
+
+@click.command("ask")
+@study_options
+@click.option("-n", "count", default=1, show_default=True, help="How many pulls, at most.")
+@click.option(
+    "--worker", default=None, help="Your name: who comes back gets what is not told yet first."
+)
+@click.option(
+    "--lease",
+    default=3600.0,
+    show_default=True,
+    help="Seconds until the pulls may be given to others.",
+)
+def command(
+    name: str, storage: str, as_json: bool, count: int, worker: str | None, lease: float
+) -> None:
+    """Get pulls to measure: one line each, with the number to tell the reward for and the label.
+
+    The exit code is 4 when there is nothing to do until other workers have told their pulls,
+    and 6 when the study is finished.
+    """
+    study = open_study(name, storage)
+    pulls = study.ask(count, worker, lease)
+    finished = not pulls and study.finished
+    content = {
+        "finished": finished,
+        "pulls": [
+            dataclasses.asdict(pull) | {"features": features_of(study, pull.arm)} for pull in pulls
+        ],
+    }
+    if pulls:
+        say(as_json, content, "\n".join(f"{pull.id}\t{shown(pull.label)}" for pull in pulls))
+        return
+    if as_json:
+        say(True, content, "")
+    elif finished:
+        click.echo(f"Study {name!r} is finished: surepick answer {name}", err=True)
+    else:
+        click.echo("All pulls of this batch are with other workers: ask again later.", err=True)
+    raise SystemExit(FINISHED if finished else NOT_YET)

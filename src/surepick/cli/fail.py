@@ -1,0 +1,26 @@
+"""``surepick fail``: a pull could not be measured."""
+
+from __future__ import annotations
+
+import click
+
+from surepick.cli.studies import open_study, say, study_options
+
+
+@click.command("fail")
+@study_options
+@click.argument("pull", type=int)
+@click.option("--reason", default="", help="Why; kept with the study.")
+@click.option("--worker", default=None, help="Who tried to measure it.")
+def command(
+    name: str, storage: str, as_json: bool, pull: int, reason: str, worker: str | None
+) -> None:
+    """Say that a PULL could not be measured: somebody else will get it.
+
+    Only for failures that have nothing to do with what the reward would have been.
+    """
+    back = open_study(name, storage).fail(pull, reason, worker)
+    text = f"Pull {pull} is back in line."
+    if not back:
+        text = f"Pull {pull} was told or given to others in the meantime; nothing changes."
+    say(as_json, {"pull": pull, "back_in_line": back}, text)

@@ -1,0 +1,163 @@
+"""``surepick run``: measure with a command or a function until there is an answer."""
+
+from __future__ import annotations
+
+import json
+import re
+import signal
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from surepick.cli.studies import GAVE_UP, open_study, say, shown, study_options
+from surepick.errors import InvalidInputError
+
+if TYPE_CHECKING:
+    from surepick.study import Study
+    from surepick.study.work import Work
+
+
+@click.command("run")
+@study_options
+@click.option("--exec", "line", default=None, help="Command that prints one number.")
+@click.option("--call", "function", default=None, help="Instead: a Python function, module:name.")
+@click.option("--workers", default=1, show_default=True, help="Measurements at a time.")
+@click.option("--timeout", default=60.0, show_default=True, help="Seconds for a measurement.")
+@click.option("--retries", default=2, show_default=True, help="Tries of a pull after it failed.")
+@click.option("--worker", default=None, help="Name of these workers.  [default: host and process]")
+@click.option(
+    "--log",
+    default=None,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File for the output of all measurements, a line of JSON each.  "
+    "[default: NAME.measurements.jsonl]",
+)
+def command(
+    name: str,
+    storage: str,
+    as_json: bool,
+    line: str | None,
+    function: str | None,
+    workers: int,
+    timeout: float,
+    retries: int,
+    worker: str | None,
+    log: Path | None,
+) -> None:
+    """Measure until the study is finished: --exec 'measure.sh {label}' or --call module:function.
+
+    The command is started without a shell. {label}, {arm} and {pull} in it are replaced; its
+    environment has SUREPICK_LABEL, SUREPICK_ARM, SUREPICK_PULL, SUREPICK_ATTEMPT, one
+    SUREPICK_FEATURE_column for each column of the table, and all of them as JSON in
+    SUREPICK_FEATURES. Where a label may begin with a dash, write: measure.sh -- {label}
+
+    A command that fails, takes too long (it is killed, with all it started) or does not print
+    exactly one finite number has failed; its pull is tried again later. A function gets an object
+    with label, arm, pull, attempt and features, perhaps in several threads at once, and returns a
+    number.
+
+    After Ctrl-C nothing new is started and what is being measured is still told (again: it is
+    given up). Several of these may run at the same time, on several machines with a shared
+    database.
+
+    The exit code is 5 when a pull failed more often than --retries allows, or when nothing but
+    failures came back; all that was measured is kept, and the same command goes on from there.
+    """
+    from surepick.problem.validate import positive
+    from surepick.study.measure import Call, Command
+    from surepick.study.work import Workers
+
+    if (line is None) == (function is None):
+        raise InvalidInputError("give either --exec 'command {label}' or --call module:function")
+    positive(timeout, "timeout")
+    study = open_study(name, storage)
+    measure = Command(line, timeout) if line is not None else Call(str(function), timeout)
+    log = log or Path(re.sub(r"[^\w.-]", "_", name) + ".measurements.jsonl")
+    with log.open("a", encoding="utf-8") as file, _Progress(study) as progress:
+
+        def keep(record: dict[str, Any]) -> None:
+            file.write(json.dumps(record) + "\n")
+            file.flush()
+
+        crew = Workers(
+            study,
+            measure,
+            workers=workers,
+            retries=retries,
+            name=worker,
+            keep=keep,
+            on_change=progress.show,
+        )
+        with _signals_to(crew.interrupt):
+            work = crew.run()
+    _conclude(study, work, log, as_json)
+
+
+@contextmanager
+def _signals_to(handler: Callable[..., None]) -> Iterator[None]:
+    """Ctrl-C and being terminated."""
+    both = (signal.SIGINT, signal.SIGTERM)
+    before = [signal.signal(one, handler) for one in both]
+    try:
+        yield
+    finally:
+        for one, old in zip(both, before):
+            signal.signal(one, old)
+
+
+class _Progress:
+    """A line on stderr that shows what is going on."""
+
+    def __init__(self, study: Study) -> None:
+        from rich.console import Console
+        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
+
+        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+        note = TextColumn("{task.fields[note]}")
+        self._bar = Progress(*columns, note, console=Console(stderr=True), transient=True)
+        self._study = study
+        self._task = self._bar.add_task("batch", total=None, note="")
+        self._batch: Any = None
+
+    def __enter__(self) -> _Progress:
+        self._bar.start()
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self._bar.stop()
+
+    def show(self, work: Work) -> None:
+        at = self._study.storage.read(lambda tx: tx.progress(self._study._id))
+        note = f"{at.first + at.told:,} measurements"
+        if work.failed:
+            note += f", {work.failed:,} failures"
+        self._bar.update(
+            self._task,
+            description=f"batch {at.batch + 1}",
+            completed=at.told,
+            total=at.size,
+            note=note,
+        )
+
+
+def _conclude(study: Study, work: Work, log: Path, as_json: bool) -> None:
+    content = {
+        "study": study.name,
+        "finished": work.finished,
+        "told": work.told,
+        "failed": work.failed,
+        "stopped": work.stopped or None,
+        "log": str(log),
+    }
+    failed = f", {work.failed:,} failed and were tried again" if work.failed else ""
+    text = f"{work.told:,} measurements{failed}. What they printed is in {log}"
+    if work.finished:
+        text += f"\nFinished: surepick answer {study.name}"
+    say(as_json, content, text)
+    if work.finished:
+        return
+    click.echo(f"Stopped: {shown(work.stopped)}", err=True)
+    raise SystemExit(130 if work.stopped == "interrupted" else GAVE_UP)

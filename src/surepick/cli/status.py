@@ -1,0 +1,175 @@
+"""``surepick status``: where a study stands; with --watch, live."""
+
+from __future__ import annotations
+
+import json
+import time
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from surepick.cli.studies import open_study, shown, study_options
+
+if TYPE_CHECKING:
+    from surepick.study import Study
+
+
+@click.command("status")
+@study_options
+@click.option("--watch", is_flag=True, help="Keep showing it until the study is finished.")
+@click.option("--every", default=2.0, show_default=True, help="Seconds between two looks.")
+@click.option("--top", default=12, show_default=True, help="Options to show; 0 for all.")
+def command(name: str, storage: str, as_json: bool, watch: bool, every: float, top: int) -> None:
+    """Show who is still in the race, estimates, pulls, and whether anything looks wrong.
+
+    The evidence against an option is what decides: at 100 % it is ruled out. With --watch and
+    --json, one object is printed per line.
+    """
+    study = open_study(name, storage)
+    if as_json:
+        _stream(study, watch, every)
+        return
+    from rich.console import Console
+    from rich.live import Live
+
+    console = Console(highlight=False)
+    if not console.is_terminal:
+        console.width = 110
+    content = look(study)
+    if not watch:
+        console.print(_picture(study, content, top))
+        return
+    try:
+        with Live(_picture(study, content, top), console=console, auto_refresh=False) as live:
+            while not content["finished"]:
+                time.sleep(every)
+                content = look(study)
+                live.update(_picture(study, content, top), refresh=True)
+    except KeyboardInterrupt:
+        return
+
+
+def look(study: Study) -> dict[str, Any]:
+    """Where the study stands, with the checks and the outlook, as JSON-ready values."""
+    from surepick.study.checks import check_study
+    from surepick.study.outlook import outlook
+
+    status, checks, ahead = study.status(), check_study(study), outlook(study.run)
+    factor = study.run.state.noise_factor
+    warnings = [*status.pop("warnings"), *checks.warnings]
+    return {
+        **status,
+        "labels": list(study.problem.labels),
+        "noise": None if factor is None else factor * study.problem.noise,
+        "noise_estimated": factor != 1.0,
+        "behind": None if ahead is None else ahead.behind.tolist(),
+        "standard_error": None if ahead is None else ahead.error.tolist(),
+        "evidence": None if ahead is None or ahead.evidence is None else ahead.evidence.tolist(),
+        "pulls_left": None if ahead is None else ahead.pulls_left,
+        "checks": checks.to_dict(),
+        "warnings": warnings,
+    }
+
+
+def _stream(study: Study, watch: bool, every: float) -> None:
+    content = look(study)
+    click.echo(json.dumps(content))
+    while watch and not content["finished"]:
+        time.sleep(every)
+        content = look(study)
+        click.echo(json.dumps(content))
+
+
+def _picture(study: Study, content: dict[str, Any], top: int) -> Any:
+    from rich.console import Group
+    from rich.text import Text
+
+    lines = [Text(shown(line), style) for line, style in _head(study, content)]
+    feet = [Text(f"Warning: {shown(text)}", "bold red") for text in content["warnings"]]
+    fit = content["checks"]["fit"]
+    if fit is not None and not fit["alarm"] and content["samples"]:
+        feet.append(Text(f"Check: {fit['message']}", "dim"))
+    feet += [Text(f"Note: {text}", "dim") for text in content["checks"]["remarks"]]
+    return Group(*lines, _table(study, content, top), *feet)
+
+
+def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
+    batch, left = content["batch"], content["pulls_left"]
+    noise = "being estimated" if content["noise"] is None else f"{content['noise']:.4g}"
+    settings = f"{content['algorithm']}, delta {content['delta']:g}, noise {noise}"
+    if content["epsilon"]:
+        settings += f", epsilon {content['epsilon']:g}"
+    total = len(study.problem.distinct)
+    lines = [
+        (f"{study.name}: {settings}", "bold"),
+        (
+            f"{content['samples']:,} measurements; {len(content['survivors'])} of {total} options "
+            f"still in the race",
+            "",
+        ),
+    ]
+    if content["finished"]:
+        lines.append((f"Finished: surepick answer {study.name}", "bold green"))
+        return lines
+    lines.append(
+        (
+            f"Batch {batch['number'] + 1}: {batch['told']} of {batch['size']} told, "
+            f"{batch['leased']} with workers, {batch['waiting']} waiting",
+            "",
+        )
+    )
+    if left is not None:
+        lines.append((f"About {_rough(left)} more measurements, if the estimates are right", ""))
+    return lines
+
+
+def _table(study: Study, content: dict[str, Any], top: int) -> Any:
+    from rich import box
+    from rich.table import Table
+
+    problem = study.problem
+    survivors = set(content["survivors"])
+    estimates, behind, evidence = content["estimates"], content["behind"], content["evidence"]
+    leader = int(study.run.state.leader())
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("option", no_wrap=True, max_width=40)
+    for head in ("estimate", "behind the best", "evidence against", "pulls", "failures"):
+        table.add_column(head, justify="right", no_wrap=True)
+    order = [int(i) for i in problem.distinct]
+    order.sort(key=lambda i: (i not in survivors, -estimates[i] if estimates else 0.0))
+    for i in order[: top or None]:
+        measured = not problem.transductive
+        table.add_row(
+            _cell(problem.candidate_labels[i]),
+            "" if estimates is None else f"{estimates[i]:.4g}",
+            "" if behind is None else f"{behind[i]:.3g} ± {content['standard_error'][i]:.2g}",
+            "the answer"
+            if content["finished"] and i == leader
+            else _bar(i in survivors, evidence[i] if evidence else None),
+            f"{content['pulls'][i]:,}" if measured else "",
+            f"{content['failures'][i]:,}" if measured and content["failures"][i] else "",
+            style="" if i in survivors else "dim",
+        )
+    if top and len(order) > top:
+        table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")
+    return table
+
+
+def _cell(label: str) -> Any:
+    from rich.text import Text
+
+    return Text(shown(label))  # no markup
+
+
+def _bar(still_in: bool, share: float | None) -> str:
+    if not still_in:
+        return "ruled out"
+    if share is None:
+        return ""
+    full = int(10 * share)
+    return f"{'█' * full}{'░' * (10 - full)} {min(99, int(100 * share)):>3} %"
+
+
+def _rough(count: int) -> str:
+    """Two digits: it is a forecast."""
+    return f"{float(f'{count:.2g}'):,.0f}"

@@ -1,0 +1,161 @@
+"""What every storage does: transactions over a handful of plain operations.
+
+The rules of studies (who gets which pull, which tell counts) are written once, on top of
+these operations; a storage only keeps rows, keeps time, and makes transactions atomic and
+durable.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Callable, Iterable, Sequence
+from typing import TypeVar
+
+from surepick.errors import UnknownStudyError
+from surepick.storage.records import (
+    BatchRecord,
+    Event,
+    Lease,
+    Progress,
+    Rewards,
+    StudyRecord,
+    Tell,
+)
+
+T = TypeVar("T")
+
+
+class Transaction(ABC):
+    """The operations inside one transaction. Nothing is visible to others before it ends."""
+
+    # -- studies ---------------------------------------------------------------------------
+    @abstractmethod
+    def add_study(self, study: StudyRecord, start: Progress) -> StudyRecord:
+        """Add a study (its ``id`` and ``created`` are chosen here); the name must be free."""
+
+    @abstractmethod
+    def find_study(self, name: str) -> StudyRecord | None:
+        """The study of this name."""
+
+    @abstractmethod
+    def studies(self) -> list[StudyRecord]:
+        """All studies, in the order of their creation."""
+
+    @abstractmethod
+    def remove_study(self, study: int) -> None:
+        """Remove a study with everything it has."""
+
+    @abstractmethod
+    def find_progress(self, study: int, lock: bool) -> Progress | None:
+        """Where a study stands, and the time; ``lock`` makes other writers of it wait."""
+
+    @abstractmethod
+    def set_progress(self, study: int, at: Progress) -> None:
+        """Write where the (locked) study stands."""
+
+    def progress(self, study: int, *, lock: bool = False) -> Progress:
+        """Where a study stands, or an error when it is gone."""
+        found = self.find_progress(study, lock)
+        if found is None:
+            raise UnknownStudyError("the study has been deleted")
+        return found
+
+    # -- batches and snapshots -------------------------------------------------------------
+    @abstractmethod
+    def add_batch(self, study: int, batch: BatchRecord) -> None:
+        """Add a batch; its number must be new."""
+
+    @abstractmethod
+    def batch(self, study: int, number: int) -> BatchRecord | None:
+        """The batch of this number."""
+
+    @abstractmethod
+    def set_snapshot(self, study: int, batch: int, run: str) -> None:
+        """Keep the run as it stands when ``batch`` is open, instead of the one kept before."""
+
+    @abstractmethod
+    def snapshot(self, study: int) -> tuple[int, str] | None:
+        """The snapshot: which batch was open, and the run as JSON."""
+
+    # -- leases ----------------------------------------------------------------------------
+    @abstractmethod
+    def add_leases(self, study: int, new: Sequence[Lease]) -> None:
+        """Add pulls that are handed out for the first time."""
+
+    @abstractmethod
+    def change_leases(self, study: int, changed: Sequence[Lease]) -> None:
+        """Write worker, time and attempts of pulls that are there already."""
+
+    @abstractmethod
+    def drop_leases(self, study: int, pulls: Sequence[int]) -> None:
+        """Remove pulls, as they have been told."""
+
+    @abstractmethod
+    def leases(self, study: int, pulls: Sequence[int]) -> dict[int, Lease]:
+        """Those of these pulls that are handed out or waiting."""
+
+    @abstractmethod
+    def leases_of(self, study: int, worker: str, n: int) -> list[Lease]:
+        """The first ``n`` pulls handed to this worker."""
+
+    @abstractmethod
+    def waiting(self, study: int, now: float, n: int) -> list[Lease]:
+        """The ``n`` pulls whose time ran out first (or which failed first)."""
+
+    @abstractmethod
+    def count_leases(self, study: int, now: float) -> tuple[int, int]:
+        """How many pulls are out, and how many wait to be handed out again."""
+
+    # -- the log ---------------------------------------------------------------------------
+    @abstractmethod
+    def add_tells(self, study: int, new: Sequence[Tell]) -> None:
+        """Add rewards that count; a pull can have only one."""
+
+    @abstractmethod
+    def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
+        """What was told for these pulls."""
+
+    @abstractmethod
+    def rewards(self, study: int, first: int, last: int) -> Rewards:
+        """What was told for the pulls from ``first`` up to but not including ``last``."""
+
+    @abstractmethod
+    def totals(self, study: int, first: int, last: int) -> dict[int, tuple[int, float]]:
+        """For each arm among those pulls: how many, and about what their rewards add up to.
+
+        Only to look at: in which order a database adds is its own affair.
+        """
+
+    @abstractmethod
+    def add_events(self, study: int, new: Sequence[Event]) -> None:
+        """Add to the record of everything else that was said."""
+
+    @abstractmethod
+    def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
+        """That record, in order; all of it, or these kinds."""
+
+    @abstractmethod
+    def count_events(self, study: int, kinds: Iterable[str]) -> dict[int, int]:
+        """How many events of these kinds each arm has (arms without any are left out)."""
+
+
+class Storage(ABC):
+    """A place where studies live."""
+
+    url: str  #: how it was opened, without any password
+
+    @abstractmethod
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """Run ``work`` in one transaction and make its writes durable.
+
+        ``work`` may be run several times (after a lost connection, say), so it must have no
+        effect but through the transaction, and must recognise what it did already. If it
+        raises, nothing is written.
+        """
+
+    @abstractmethod
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        """Run ``work``, which only reads, against one consistent state."""
+
+    def close(self) -> None:  # noqa: B027
+        """Let go of connections."""

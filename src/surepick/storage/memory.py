@@ -1,0 +1,201 @@
+"""Studies in the memory of one process: for trying things out, and for tests."""
+
+from __future__ import annotations
+
+import threading
+import time
+from collections.abc import Callable, Iterable, Sequence
+from dataclasses import dataclass, field, replace
+
+import numpy as np
+
+from surepick.errors import StudyExistsError
+from surepick.storage.contract import Storage, T, Transaction
+from surepick.storage.records import (
+    BatchRecord,
+    Event,
+    Lease,
+    Progress,
+    Rewards,
+    StudyRecord,
+    Tell,
+)
+
+_SHARED: dict[str, MemoryStorage] = {}
+
+
+@dataclass
+class _Kept:
+    """Everything of one study."""
+
+    record: StudyRecord
+    progress: Progress
+    snapshot: tuple[int, str] | None = None
+    batches: dict[int, BatchRecord] = field(default_factory=dict)
+    leases: dict[int, Lease] = field(default_factory=dict)
+    tells: dict[int, Tell] = field(default_factory=dict)
+    events: list[Event] = field(default_factory=list)
+
+
+class MemoryStorage(Storage):
+    """Studies in dicts; gone when the process ends. Safe to use from several threads."""
+
+    def __init__(self, url: str = "memory://") -> None:
+        self.url = url
+        self._lock = threading.RLock()
+        self._studies: dict[int, _Kept] = {}
+        self._last = 0
+
+    @classmethod
+    def shared(cls, url: str) -> MemoryStorage:
+        """The storage of this address in this process; the same one every time."""
+        return _SHARED.setdefault(url, cls(url))
+
+    def write(self, work: Callable[[Transaction], T]) -> T:
+        """See :class:`Storage`; the writes of work that raises are undone."""
+        with self._lock:
+            transaction = _MemoryTransaction(self)
+            try:
+                return work(transaction)
+            except BaseException:
+                for undo in reversed(transaction.undo):
+                    undo()
+                raise
+
+    def read(self, work: Callable[[Transaction], T]) -> T:
+        """See :class:`Storage`."""
+        return self.write(work)
+
+
+class _MemoryTransaction(Transaction):
+    def __init__(self, storage: MemoryStorage) -> None:
+        self._storage = storage
+        self._studies = storage._studies
+        self.undo: list[Callable[[], object]] = []
+
+    # -- studies ---------------------------------------------------------------------------
+    def add_study(self, study: StudyRecord, start: Progress) -> StudyRecord:
+        if self.find_study(study.name) is not None:
+            raise StudyExistsError(f"a study called {study.name!r} exists already")
+        self._storage._last += 1
+        study = replace(study, id=self._storage._last, created=time.time())
+        self._studies[study.id] = _Kept(study, start)
+        self.undo.append(lambda: self._studies.pop(study.id))
+        return study
+
+    def find_study(self, name: str) -> StudyRecord | None:
+        return next((s.record for s in self._studies.values() if s.record.name == name), None)
+
+    def studies(self) -> list[StudyRecord]:
+        return [kept.record for kept in self._studies.values()]
+
+    def remove_study(self, study: int) -> None:
+        kept = self._studies.pop(study)
+        self.undo.append(lambda: self._studies.update({study: kept}))
+
+    def find_progress(self, study: int, lock: bool) -> Progress | None:
+        kept = self._studies.get(study)
+        # No other machine is involved, so the clock can be one that never jumps.
+        return None if kept is None else replace(kept.progress, now=time.monotonic())
+
+    def set_progress(self, study: int, at: Progress) -> None:
+        kept = self._studies[study]
+        old, kept.progress = kept.progress, at
+        self.undo.append(lambda: setattr(kept, "progress", old))
+
+    # -- batches and snapshots -------------------------------------------------------------
+    def add_batch(self, study: int, batch: BatchRecord) -> None:
+        self._add(self._studies[study].batches, {batch.number: batch})
+
+    def batch(self, study: int, number: int) -> BatchRecord | None:
+        return self._studies[study].batches.get(number)
+
+    def set_snapshot(self, study: int, batch: int, run: str) -> None:
+        kept = self._studies[study]
+        old, kept.snapshot = kept.snapshot, (batch, run)
+        self.undo.append(lambda: setattr(kept, "snapshot", old))
+
+    def snapshot(self, study: int) -> tuple[int, str] | None:
+        return self._studies[study].snapshot
+
+    # -- leases ----------------------------------------------------------------------------
+    def add_leases(self, study: int, new: Sequence[Lease]) -> None:
+        self._add(self._studies[study].leases, {lease.pull: lease for lease in new})
+
+    def change_leases(self, study: int, changed: Sequence[Lease]) -> None:
+        kept = self._studies[study].leases
+        old = {lease.pull: kept[lease.pull] for lease in changed}
+        kept.update({lease.pull: lease for lease in changed})
+        self.undo.append(lambda: kept.update(old))
+
+    def drop_leases(self, study: int, pulls: Sequence[int]) -> None:
+        kept = self._studies[study].leases
+        old = {pull: kept.pop(pull) for pull in pulls}
+        self.undo.append(lambda: kept.update(old))
+
+    def leases(self, study: int, pulls: Sequence[int]) -> dict[int, Lease]:
+        kept = self._studies[study].leases
+        return {pull: kept[pull] for pull in pulls if pull in kept}
+
+    def leases_of(self, study: int, worker: str, n: int) -> list[Lease]:
+        own = [x for x in self._studies[study].leases.values() if x.worker == worker]
+        return sorted(own, key=lambda lease: lease.pull)[:n]
+
+    def waiting(self, study: int, now: float, n: int) -> list[Lease]:
+        free = [x for x in self._studies[study].leases.values() if x.until <= now]
+        return sorted(free, key=lambda lease: (lease.until, lease.pull))[:n]
+
+    def count_leases(self, study: int, now: float) -> tuple[int, int]:
+        leases = self._studies[study].leases.values()
+        free = sum(lease.until <= now for lease in leases)
+        return len(leases) - free, free
+
+    # -- the log ---------------------------------------------------------------------------
+    def add_tells(self, study: int, new: Sequence[Tell]) -> None:
+        self._add(self._studies[study].tells, {tell.pull: tell for tell in new})
+
+    def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
+        kept = self._studies[study].tells
+        return {pull: kept[pull] for pull in pulls if pull in kept}
+
+    def rewards(self, study: int, first: int, last: int) -> Rewards:
+        kept = self._studies[study].tells
+        found = sorted((t for t in kept.values() if first <= t.pull < last), key=lambda t: t.pull)
+        return Rewards(
+            np.array([t.pull for t in found], dtype=np.int64),
+            np.array([t.arm for t in found], dtype=np.int64),
+            np.array([t.value for t in found], dtype=np.float64),
+            np.array([t.at for t in found], dtype=np.float64),
+        )
+
+    def totals(self, study: int, first: int, last: int) -> dict[int, tuple[int, float]]:
+        found: dict[int, tuple[int, float]] = {}
+        for tell in self._studies[study].tells.values():
+            if first <= tell.pull < last:
+                count, total = found.get(tell.arm, (0, 0.0))
+                found[tell.arm] = (count + 1, total + tell.value)
+        return found
+
+    def add_events(self, study: int, new: Sequence[Event]) -> None:
+        kept = self._studies[study].events
+        length = len(kept)
+        kept.extend(new)
+        self.undo.append(lambda: kept.__delitem__(slice(length, None)))
+
+    def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
+        wanted = None if kinds is None else set(kinds)
+        return [e for e in self._studies[study].events if wanted is None or e.kind in wanted]
+
+    def count_events(self, study: int, kinds: Iterable[str]) -> dict[int, int]:
+        counts: dict[int, int] = {}
+        for event in self.events(study, kinds):
+            counts[event.arm] = counts.get(event.arm, 0) + 1
+        return counts
+
+    def _add(self, kept: dict, new: dict) -> None:
+        """Add rows whose keys must not be there yet."""
+        twice = kept.keys() & new.keys()
+        if twice:
+            raise AssertionError(f"stored twice: {sorted(twice)[:5]}")
+        kept.update(new)
+        self.undo.append(lambda: [kept.pop(key) for key in new])

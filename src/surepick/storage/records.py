@@ -1,0 +1,115 @@
+"""What a storage keeps: plain values, one class per table.
+
+``Tell`` is the truth of a study: every reward that counts, once. ``Event`` is everything else
+that was said (repeats, contradictions, failures). ``Lease`` lists the pulls that are out or
+waiting; a pull leaves it when it is told. ``Progress`` and the snapshot only save work.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+import numpy as np
+from numpy.typing import NDArray
+
+
+@dataclass(frozen=True)
+class StudyRecord:
+    """What a study was created with; never changed afterwards."""
+
+    id: int
+    name: str
+    key: str  #: drawn at random by whoever created it, to recognise its own work
+    algorithm: str  #: registry name
+    settings: str  #: JSON
+    problem: str  #: JSON
+    seed: int
+    meta: str  #: JSON; whatever the creator wants to keep with the study
+    created: float = 0.0  #: set by the storage
+
+
+@dataclass(frozen=True)
+class Progress:
+    """Where a study stands; its row is what transactions lock."""
+
+    batch: int  #: number of the open batch
+    first: int  #: number of the open batch's first pull
+    size: int  #: pulls in the open batch; 0 once finished
+    asked: int = 0  #: of those, handed out at least once
+    told: int = 0  #: of those, told
+    finished: bool = False
+    claimed_by: str | None = None  #: who is working out the next batch
+    claimed_until: float = 0.0
+    now: float = 0.0  #: the database's clock when this was read
+
+    @property
+    def complete(self) -> bool:
+        """Whether the open batch has all its rewards, so that the study can go on."""
+        return not self.finished and self.told == self.size
+
+    def after(self, size: int, finished: bool) -> Progress:
+        """Where the study stands once it has gone on to a batch of ``size`` pulls."""
+        return Progress(self.batch + 1, self.first + self.size, size, finished=finished)
+
+    def claimed(self, by: str, until: float) -> Progress:
+        """The same, with the right to work out the next batch given to ``by``."""
+        return replace(self, claimed_by=by, claimed_until=until)
+
+
+@dataclass(frozen=True)
+class BatchRecord:
+    """The pulls of one batch, as the algorithm asked for them."""
+
+    number: int
+    first: int  #: number of its first pull
+    size: int
+    pulls: str  #: JSON: the arms and how often each
+
+
+@dataclass(frozen=True)
+class Lease:
+    """A pull that has been handed out and not been told."""
+
+    pull: int
+    arm: int
+    worker: str | None  #: None: back in line after a failure
+    until: float  #: from then on anyone may have it
+    attempts: int = 1
+
+
+@dataclass(frozen=True)
+class Tell:
+    """The reward of one pull: the first that was told, and the only one that counts."""
+
+    pull: int
+    arm: int
+    value: float
+    worker: str | None
+    at: float
+
+
+@dataclass(frozen=True)
+class Event:
+    """Something said about a pull that changes no estimate.
+
+    Kinds: ``duplicate`` (the same reward again), ``conflict`` (another reward, refused),
+    ``late`` (someone else had told it), ``failed`` and ``expired`` (no reward; back in line).
+    """
+
+    pull: int
+    arm: int
+    kind: str
+    worker: str | None
+    value: float | None
+    note: str
+    at: float
+
+
+@dataclass(frozen=True)
+class Rewards:
+    """The rewards of a range of pulls, as parallel arrays in the order of the pulls."""
+
+    pulls: NDArray[np.int64]
+    arms: NDArray[np.int64]
+    values: NDArray[np.float64]
+    times: NDArray[np.float64]

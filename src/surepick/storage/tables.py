@@ -1,0 +1,118 @@
+"""The tables, as the newest migration leaves them."""
+
+from __future__ import annotations
+
+from sqlalchemy import (
+    BigInteger,
+    Boolean,
+    Column,
+    Double,
+    ForeignKey,
+    Index,
+    Integer,
+    MetaData,
+    String,
+    Table,
+    Text,
+)
+
+# SQLite counts up by itself only in a column of exactly this type.
+_Id = BigInteger().with_variant(Integer, "sqlite")
+
+metadata = MetaData()
+
+
+def _study() -> Column:
+    return Column(
+        "study", _Id, ForeignKey("surepick_studies.id", ondelete="CASCADE"), primary_key=True
+    )
+
+
+studies = Table(
+    "surepick_studies",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("name", String(200), nullable=False, unique=True),
+    Column("key", String(32), nullable=False),
+    Column("algorithm", String(200), nullable=False),
+    Column("settings", Text, nullable=False),
+    Column("problem", Text, nullable=False),
+    Column("seed", BigInteger, nullable=False),
+    Column("meta", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    sqlite_autoincrement=True,  # the number of a deleted study is never given to another
+)
+
+progress = Table(
+    "surepick_progress",
+    metadata,
+    _study(),
+    Column("batch", BigInteger, nullable=False),
+    Column("first", BigInteger, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("asked", BigInteger, nullable=False),
+    Column("told", BigInteger, nullable=False),
+    Column("finished", Boolean, nullable=False),
+    Column("claimed_by", String(200)),
+    Column("claimed_until", Double, nullable=False),
+)
+
+batches = Table(
+    "surepick_batches",
+    metadata,
+    _study(),
+    Column("number", BigInteger, primary_key=True),
+    Column("first", BigInteger, nullable=False),
+    Column("size", BigInteger, nullable=False),
+    Column("pulls", Text, nullable=False),
+)
+
+snapshots = Table(
+    "surepick_snapshots",
+    metadata,
+    _study(),
+    Column("batch", BigInteger, nullable=False),
+    Column("run", Text, nullable=False),
+)
+
+leases = Table(
+    "surepick_leases",
+    metadata,
+    _study(),
+    Column("pull", BigInteger, primary_key=True),
+    Column("arm", BigInteger, nullable=False),
+    Column("worker", String(200)),
+    Column("until", Double, nullable=False),
+    Column("attempts", BigInteger, nullable=False),
+    Index("surepick_leases_worker", "study", "worker"),
+    Index("surepick_leases_until", "study", "until"),
+    sqlite_with_rowid=False,
+)
+
+# The truth. The primary key alone makes counting a pull twice impossible.
+tells = Table(
+    "surepick_tells",
+    metadata,
+    _study(),
+    Column("pull", BigInteger, primary_key=True),
+    Column("arm", BigInteger, nullable=False),
+    Column("value", Double, nullable=False),
+    Column("worker", String(200)),
+    Column("at", Double, nullable=False),
+    sqlite_with_rowid=False,
+)
+
+events = Table(
+    "surepick_events",
+    metadata,
+    Column("id", _Id, primary_key=True, autoincrement=True),
+    Column("study", _Id, ForeignKey("surepick_studies.id", ondelete="CASCADE"), nullable=False),
+    Column("pull", BigInteger, nullable=False),
+    Column("arm", BigInteger, nullable=False),
+    Column("kind", String(20), nullable=False),
+    Column("worker", String(200)),
+    Column("value", Double),
+    Column("note", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Index("surepick_events_study", "study", "kind"),
+)

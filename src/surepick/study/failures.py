@@ -1,0 +1,54 @@
+"""Whether failed measurements can have bent the result.
+
+A failed measurement is made again, so only rewards of measurements that succeed are seen. If
+failing has nothing to do with the reward, that is harmless. If low (or high) rewards fail more
+often, the means are those of the survivors, and no guarantee holds. Rewards that were never
+seen cannot be asked; but failures that depend on the reward hit arms unevenly, and that shows.
+
+The rule. Counted are failures and leases that ran out, per arm. An arm is named when it has at
+least 3 of them and so many would come with probability below 0.001 / K if it failed no more
+often than the other arms together (binomial tail). The whole study is named when it has at
+least 10 and they are more than 30 % of all attempts.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+from numpy.typing import NDArray
+
+FEWEST, LEVEL = 3, 0.001
+MOST, FEWEST_IN_ALL = 0.30, 10
+
+
+def warnings(failed: NDArray, told: NDArray, labels: tuple[str, ...]) -> list[str]:
+    """What is suspicious about these failures, in sentences; empty when nothing is.
+
+    Parameters
+    ----------
+    failed, told
+        Failed and successful measurements of each arm.
+    labels
+        Names of the arms.
+    """
+    found = [
+        f"{labels[k]!r} failed {failed[k]} of {failed[k] + told[k]} times, "
+        f"far more often than the other arms"
+        for k in uneven(failed, told)
+    ]
+    attempts = int(failed.sum() + told.sum())
+    if failed.sum() >= FEWEST_IN_ALL and failed.sum() > MOST * attempts:
+        found.append(f"{failed.sum()} of {attempts} measurements failed")
+    return found
+
+
+def uneven(failed: NDArray, told: NDArray) -> list[int]:
+    """The arms that fail too often, compared with all others together."""
+    suspects = np.flatnonzero(failed >= FEWEST)
+    if not len(suspects):
+        return []
+    from scipy.special import bdtrc
+
+    attempts = failed + told
+    rest = (failed.sum() - failed + 1) / (attempts.sum() - attempts + 2)
+    tail = bdtrc(failed - 1.0, attempts, rest)  # P(at least this many failures)
+    return [int(k) for k in suspects if tail[k] < LEVEL / len(failed)]

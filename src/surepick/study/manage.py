@@ -1,0 +1,192 @@
+"""Creating, finding and deleting studies."""
+
+from __future__ import annotations
+
+import json
+import uuid
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from surepick.algorithms.base import Algorithm
+from surepick.errors import (
+    InvalidInputError,
+    InvalidTypeError,
+    StudyExistsError,
+    UnknownStudyError,
+)
+from surepick.problem import Problem
+from surepick.problem.validate import whole
+from surepick.run.codec import dumps
+from surepick.run.identify import configure
+from surepick.storage import Storage, Transaction, open_storage
+from surepick.storage.records import Progress, StudyRecord
+from surepick.study.rebuild import record_of
+from surepick.study.study import Study, as_name
+
+STORAGE = "sqlite:///surepick.db"
+ALGORITHM = "pooled-peleg"
+
+
+def create_study(
+    name: str,
+    problem: Problem,
+    algorithm: Algorithm | str = ALGORITHM,
+    storage: str | Storage = STORAGE,
+    *,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    max_samples: int | None = None,
+    seed: int = 0,
+    meta: Mapping[str, Any] | None = None,
+) -> Study:
+    """Start an identification that lives in a database.
+
+    Parameters
+    ----------
+    name
+        What the study is called there; it must not be taken.
+    problem
+        What can be measured and chosen.
+    algorithm
+        A registry name, or a configured algorithm (which then brings its own delta,
+        epsilon and max_samples).
+    storage
+        ``memory://``, ``sqlite:///file.db`` or ``postgresql+psycopg://user@host/database``.
+    delta, epsilon, max_samples
+        Error probability, acceptable distance to the best, and budget.
+    seed
+        For algorithms that draw.
+    meta
+        Anything (as JSON) to be kept with the study and found again as ``study.meta``.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> problem = sp.Problem([[1.0], [2.0]], labels=["one", "two"])
+    >>> study = sp.create_study("doctest", problem, "peleg", "memory://")
+    >>> while not study.finished:
+    ...     for pull in study.ask(8):
+    ...         _ = study.tell(pull.id, 1.0 if pull.label == "two" else 0.0)
+    >>> study.answer.label
+    'two'
+    """
+    as_name(name, "name")
+    if not isinstance(problem, Problem):
+        raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
+    algorithm = configure(algorithm, delta, epsilon, max_samples)
+    seed = whole(seed, "seed")
+    if seed >= 2**63:
+        raise InvalidInputError(f"seed must be below 2**63; got {seed}")
+    record = StudyRecord(
+        id=0,
+        name=name,
+        key=uuid.uuid4().hex,
+        algorithm=algorithm.registered_name(),
+        settings=dumps(algorithm.settings()),
+        problem=dumps(problem.to_dict()),
+        seed=seed,
+        meta=_as_json(meta or {}),
+    )
+    with _opened(storage, create=True, keep=True) as opened:
+        return Study(
+            opened, _create(opened, record, algorithm, problem), owner=opened is not storage
+        )
+
+
+def _create(
+    storage: Storage, record: StudyRecord, algorithm: Algorithm, problem: Problem
+) -> StudyRecord:
+    taken = StudyExistsError(f"a study called {record.name!r} exists already in {storage.url}")
+    if storage.read(lambda tx: tx.find_study(record.name)) is not None:
+        raise taken  # before any work is done
+    run = algorithm.start(problem, record.seed)
+    batch = None if run.stopped else run.ask()
+    text = run.to_json()
+
+    def write(tx: Transaction) -> StudyRecord:
+        there = tx.find_study(record.name)
+        if there is not None:
+            if there.key == record.key:  # made already; only the confirmation was lost
+                return there
+            raise taken
+        size = 0 if batch is None else batch.size
+        added = tx.add_study(record, Progress(0, 0, size, finished=batch is None))
+        if batch is not None:
+            tx.add_batch(added.id, record_of(batch, 0))
+        tx.set_snapshot(added.id, 0, text)
+        return added
+
+    return storage.write(write)
+
+
+def load_study(name: str, storage: str | Storage = STORAGE) -> Study:
+    """Open a study that is there, from any process.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> _ = sp.create_study("shared", sp.Problem([[1.0], [2.0]]), "peleg", "memory://")
+    >>> sp.load_study("shared", "memory://").finished
+    False
+    """
+    as_name(name, "name")
+    with _opened(storage, keep=True) as opened:
+        return Study(opened, _find(opened, name), owner=opened is not storage)
+
+
+def list_studies(storage: str | Storage = STORAGE) -> list[str]:
+    """The names of all studies, in the order of their creation."""
+    with _opened(storage) as opened:
+        return [study.name for study in opened.read(lambda tx: tx.studies())]
+
+
+def delete_study(name: str, storage: str | Storage = STORAGE) -> None:
+    """Delete a study with everything that was measured for it."""
+    with _opened(storage) as opened:
+        study = _find(opened, name)
+
+        def write(tx: Transaction) -> None:
+            if tx.find_progress(study.id, lock=True) is not None:
+                tx.remove_study(study.id)
+
+        opened.write(write)
+
+
+@contextmanager
+def _opened(
+    storage: str | Storage, *, create: bool = False, keep: bool = False
+) -> Iterator[Storage]:
+    """A storage, closed again at the end (with ``keep``: only on an error).
+
+    One that was open before is left open.
+    """
+    if isinstance(storage, Storage):
+        yield storage
+        return
+    opened = open_storage(storage, create=create)
+    try:
+        yield opened
+    except BaseException:
+        opened.close()
+        raise
+    if not keep:
+        opened.close()
+
+
+def _find(storage: Storage, name: str) -> StudyRecord:
+    found = storage.read(lambda tx: tx.find_study(name))
+    if found is not None:
+        return found
+    known = [study.name for study in storage.read(lambda tx: tx.studies())]
+    there = f"there are: {', '.join(known[:20])}" if known else "there are none"
+    raise UnknownStudyError(f"no study is called {name!r} in {storage.url}; {there}")
+
+
+def _as_json(meta: Any) -> str:
+    if not isinstance(meta, Mapping):
+        raise InvalidTypeError(f"meta must be a dict; got {meta!r:.80}")
+    try:
+        return json.dumps(dict(meta), allow_nan=False)
+    except (TypeError, ValueError) as problem:
+        raise InvalidInputError(f"meta must be what JSON can hold: {problem}") from None

@@ -1,0 +1,76 @@
+"""Where a study stands, in plain values."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepick.problem.estimate import LeastSquares
+from surepick.run import Run
+from surepick.storage.contract import Storage
+from surepick.storage.records import Progress, StudyRecord
+from surepick.study.failures import warnings
+from surepick.study.leases import FAILURES
+
+
+def failures_per_arm(storage: Storage, study: int, n_arms: int) -> NDArray[np.int64]:
+    """Failed measurements and leases that ran out, for each arm."""
+    counted = storage.read(lambda tx: tx.count_events(study, FAILURES))
+    failed = np.zeros(n_arms, dtype=np.int64)
+    for arm, count in counted.items():
+        failed[arm] = count
+    return failed
+
+
+def failure_warnings(storage: Storage, study: int, run: Run) -> list[str]:
+    """What is suspicious about the failures of a finished study."""
+    failed = failures_per_arm(storage, study, run.problem.n_arms)
+    return warnings(failed, run.pulls, run.problem.labels)
+
+
+def status_of(storage: Storage, study: StudyRecord, run: Run, at: Progress) -> dict[str, Any]:
+    """The status of a study whose run stands at ``at``."""
+    problem = run.problem
+    K = problem.n_arms
+    totals, (out, waiting) = storage.read(
+        lambda tx: (
+            tx.totals(study.id, at.first, at.first + at.size),
+            tx.count_leases(study.id, at.now),
+        )
+    )
+    told, sums = run.pulls.copy(), run.sums
+    for arm, (count, total) in totals.items():
+        told[arm] += count
+        sums[arm] += total
+    failed = failures_per_arm(storage, study.id, K)
+    estimates: list[float] | None = None
+    if told.any():
+        fit = LeastSquares(problem.features, told, sums / problem.noise)
+        if fit.spans:
+            estimates = (problem.targets @ fit.theta * problem.noise).tolist()
+    means = [s / n if n else None for s, n in zip(sums.tolist(), told.tolist())]
+    return {
+        "name": study.name,
+        "algorithm": study.algorithm,
+        "delta": run.algorithm.delta,
+        "epsilon": run.algorithm.epsilon,
+        "finished": at.finished,
+        "samples": int(told.sum()),
+        "survivors": list(run.active),
+        "survivor_labels": [problem.candidate_labels[i] for i in run.active],
+        "leader": problem.candidate_labels[run.state.leader()] if run.batches else None,
+        "estimates": estimates,
+        "means": means,
+        "pulls": told.tolist(),
+        "failures": failed.tolist(),
+        "batch": {
+            "number": at.batch,
+            "size": at.size,
+            "told": sum(count for count, _ in totals.values()),
+            "leased": out,
+            "waiting": waiting + at.size - at.asked,
+        },
+        "warnings": warnings(failed, told, problem.labels),
+    }

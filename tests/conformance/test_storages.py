@@ -1,0 +1,213 @@
+"""What every storage must do; each kind passes the same suite."""
+
+import threading
+import time
+from dataclasses import replace
+
+import pytest
+
+from surepick.errors import StudyExistsError, UnknownStudyError
+from surepick.storage import open_storage
+from surepick.storage.records import BatchRecord, Event, Lease, Progress, StudyRecord, Tell
+
+START = Progress(0, 0, 10)
+
+
+def record(name="a"):
+    return StudyRecord(0, name, "key-" + name, "toy", '{"delta": 0.1}', "{}", 7, '{"é": 1}')
+
+
+@pytest.fixture
+def storage(storage_url):
+    storage = open_storage(storage_url)
+    yield storage
+    storage.close()
+
+
+@pytest.fixture
+def study(storage):
+    return storage.write(lambda tx: tx.add_study(record(), START)).id
+
+
+def stop(tx):
+    raise RuntimeError("stop")
+
+
+# -- studies -------------------------------------------------------------------------------
+def test_a_study_comes_back_as_it_was_stored(storage):
+    added = storage.write(lambda tx: tx.add_study(record(), START))
+    assert replace(added, id=0, created=0.0) == record()
+    assert abs(added.created - time.time()) < 60
+    assert storage.read(lambda tx: tx.find_study("a")) == added
+    assert storage.read(lambda tx: tx.find_study("b")) is None
+
+
+def test_names_are_taken_once(storage, study):
+    with pytest.raises(StudyExistsError, match="'a' exists already"):
+        storage.write(lambda tx: tx.add_study(record(), START))
+    storage.write(lambda tx: tx.add_study(record("b"), START))
+    assert [s.name for s in storage.read(lambda tx: tx.studies())] == ["a", "b"]
+
+
+def test_a_removed_study_leaves_nothing_and_its_number_is_not_used_again(storage, study):
+    def fill(tx):
+        tx.add_batch(study, BatchRecord(0, 0, 10, "[]"))
+        tx.set_snapshot(study, 0, "run")
+        tx.add_leases(study, [Lease(0, 1, "w", 5.0)])
+        tx.add_tells(study, [Tell(1, 1, 2.0, "w", 0.0)])
+        tx.add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])
+
+    storage.write(fill)
+    storage.write(lambda tx: tx.remove_study(study))
+    assert storage.read(lambda tx: tx.find_study("a")) is None
+    with pytest.raises(UnknownStudyError):
+        storage.read(lambda tx: tx.progress(study))
+    again = storage.write(lambda tx: tx.add_study(record(), START)).id
+    assert again > study
+    assert storage.read(lambda tx: tx.snapshot(again)) is None
+    assert storage.read(lambda tx: len(tx.rewards(again, 0, 100).pulls)) == 0
+
+
+# -- transactions --------------------------------------------------------------------------
+def test_what_raises_writes_nothing(storage, study):
+    def fill(tx):
+        tx.set_progress(study, replace(START, asked=3, told=1))
+        tx.add_batch(study, BatchRecord(0, 0, 10, "[]"))
+        tx.set_snapshot(study, 0, "run")
+        tx.add_leases(study, [Lease(5, 1, "w", 5.0), Lease(6, 1, "w", 5.0)])
+        tx.change_leases(study, [Lease(5, 1, "v", 6.0)])
+        tx.drop_leases(study, [6])
+        tx.add_tells(study, [Tell(1, 1, 2.0, "w", 0.0)])
+        tx.add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])
+        tx.add_study(record("b"), START)
+        tx.remove_study(study)
+        stop(tx)
+
+    with pytest.raises(RuntimeError, match="stop"):
+        storage.write(fill)
+    at = storage.read(lambda tx: tx.progress(study))
+    assert replace(at, now=0.0) == START
+    assert storage.read(lambda tx: tx.batch(study, 0)) is None
+    assert storage.read(lambda tx: tx.snapshot(study)) is None
+    assert storage.read(lambda tx: tx.leases(study, [5, 6])) == {}
+    assert storage.read(lambda tx: tx.tells(study, [1])) == {}
+    assert storage.read(lambda tx: tx.events(study)) == []
+    assert storage.read(lambda tx: [s.name for s in tx.studies()]) == ["a"]
+
+
+def test_locked_studies_are_written_one_at_a_time(storage, study):
+    def add_one(tx):
+        at = tx.progress(study, lock=True)
+        time.sleep(0.002)
+        tx.set_progress(study, replace(at, asked=at.asked + 1))
+
+    threads = [
+        threading.Thread(target=lambda: [storage.write(add_one) for _ in range(5)])
+        for _ in range(4)
+    ]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert storage.read(lambda tx: tx.progress(study)).asked == 20
+
+
+def test_the_clock_runs(storage, study):
+    before = storage.read(lambda tx: tx.progress(study)).now
+    time.sleep(0.05)
+    after = storage.read(lambda tx: tx.progress(study)).now
+    assert 0.03 < after - before < 10
+
+
+# -- rows ----------------------------------------------------------------------------------
+def test_progress_comes_back(storage, study):
+    new = Progress(3, 2**40, 2**41, 5, 4, True, "somebody", 1.5e9)
+    storage.write(lambda tx: tx.set_progress(study, new))
+    assert replace(storage.read(lambda tx: tx.progress(study)), now=0.0) == new
+
+
+def test_batches_and_snapshots_come_back(storage, study):
+    batch = BatchRecord(0, 0, 2**40, "[" + "1," * 100_000 + "1]")
+    storage.write(lambda tx: tx.add_batch(study, batch))
+    assert storage.read(lambda tx: tx.batch(study, 0)) == batch
+    for number, text in ((0, "first"), (1, "x" * 2_000_000)):
+        storage.write(lambda tx, n=number, t=text: tx.set_snapshot(study, n, t))
+        assert storage.read(lambda tx: tx.snapshot(study)) == (number, text)
+
+
+def test_leases_are_found_by_pull_by_worker_and_by_time(storage, study):
+    rows = [Lease(i, i % 3, "w" if i % 2 else "v", 100.0 - i) for i in range(10)]
+    storage.write(lambda tx: tx.add_leases(study, rows))
+    read = storage.read
+    assert read(lambda tx: tx.leases(study, [3, 5, 99])) == {3: rows[3], 5: rows[5]}
+    assert read(lambda tx: tx.leases(study, [7])) == {7: rows[7]}
+    assert read(lambda tx: tx.leases(study, [])) == {}
+    assert read(lambda tx: tx.leases_of(study, "w", 2)) == [rows[1], rows[3]]
+    assert read(lambda tx: tx.waiting(study, 93.0, 2)) == [rows[9], rows[8]]
+    assert read(lambda tx: tx.count_leases(study, 93.0)) == (7, 3)
+    changed = Lease(1, 1, None, 50.0, 4)
+    storage.write(lambda tx: tx.change_leases(study, [changed]))
+    storage.write(lambda tx: tx.drop_leases(study, [3, 5]))
+    assert read(lambda tx: tx.leases(study, range(1000))) == {
+        row.pull: row for row in [rows[0], changed, *rows[2:3], rows[4], *rows[6:]]
+    }
+
+
+def test_rewards_come_back_exactly_and_in_order(storage, study):
+    values = [0.1, -0.0, 5e-324, 1.7976931348623157e308, 1 / 3, 3.0]
+    rows = [Tell(5 - i, i, value, None, 1e9 + i / 8) for i, value in enumerate(values)]
+    storage.write(lambda tx: tx.add_tells(study, rows))
+    found = storage.read(lambda tx: tx.rewards(study, 1, 6))
+    assert found.pulls.tolist() == [1, 2, 3, 4, 5]
+    assert found.arms.tolist() == [4, 3, 2, 1, 0]
+    assert found.values.tolist() == values[4::-1]
+    assert found.times.tolist() == [1e9 + i / 8 for i in (4, 3, 2, 1, 0)]
+    assert storage.read(lambda tx: tx.tells(study, [5, 77])) == {5: rows[0]}
+
+
+def test_totals_add_up(storage, study):
+    rows = [Tell(i, i % 3, float(i), "w", 0.0) for i in range(10)]
+    storage.write(lambda tx: tx.add_tells(study, rows))
+    found = storage.read(lambda tx: tx.totals(study, 1, 8))
+    assert found == {0: (2, 9.0), 1: (3, 12.0), 2: (2, 7.0)}
+    assert storage.read(lambda tx: tx.totals(study, 50, 60)) == {}
+
+
+def test_no_pull_is_told_twice(storage, study):
+    storage.write(lambda tx: tx.add_tells(study, [Tell(1, 1, 2.0, "w", 0.0)]))
+    with pytest.raises(Exception, match=r"(?i)stored twice|unique"):
+        storage.write(lambda tx: tx.add_tells(study, [Tell(1, 1, 3.0, "w", 0.0)]))
+    assert storage.read(lambda tx: tx.tells(study, [1]))[1].value == 2.0
+
+
+def test_events_are_kept_in_order_and_counted_by_arm(storage, study):
+    kinds = ["failed", "late", "failed", "expired", "failed"]
+    rows = [Event(i, i % 2, kind, "w", None, "why ☂", 1.0) for i, kind in enumerate(kinds)]
+    storage.write(lambda tx: tx.add_events(study, rows))
+    assert storage.read(lambda tx: tx.events(study)) == rows
+    assert storage.read(lambda tx: tx.events(study, ["late"])) == [rows[1]]
+    counted = storage.read(lambda tx: tx.count_events(study, ["failed", "expired"]))
+    assert counted == {0: 3, 1: 1}
+    assert storage.read(lambda tx: tx.count_events(study, ["duplicate"])) == {}
+
+
+def test_studies_do_not_see_each_other(storage, study):
+    other = storage.write(lambda tx: tx.add_study(record("b"), START)).id
+    storage.write(lambda tx: tx.add_leases(other, [Lease(0, 0, "w", 5.0)]))
+    storage.write(lambda tx: tx.add_tells(other, [Tell(1, 1, 2.0, "w", 0.0)]))
+    storage.write(lambda tx: tx.add_events(other, [Event(1, 1, "late", "w", 2.0, "", 0.0)]))
+    read = storage.read
+    assert read(lambda tx: tx.leases(study, [0])) == {}
+    assert read(lambda tx: tx.leases_of(study, "w", 5)) == []
+    assert read(lambda tx: tx.waiting(study, 10.0, 5)) == []
+    assert read(lambda tx: tx.count_leases(study, 10.0)) == (0, 0)
+    assert read(lambda tx: tx.tells(study, [1])) == {}
+    assert read(lambda tx: tx.events(study)) == []
+
+
+def test_opened_again_everything_is_there(storage, study, storage_url):
+    storage.write(lambda tx: tx.set_progress(study, replace(START, asked=3)))
+    storage.close()
+    again = open_storage(storage_url, create=False)
+    assert again.read(lambda tx: tx.progress(study)).asked == 3
+    again.close()

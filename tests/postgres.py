@@ -1,0 +1,139 @@
+"""A real PostgreSQL server for the tests: found or installed, started, and stopped again.
+
+The server keeps its data in a folder of its own, writes to disk like any other (fsync stays
+on), listens on a local socket only, and runs as an ordinary user, as PostgreSQL insists.
+"""
+
+import fcntl
+import os
+import pwd
+import shutil
+import subprocess
+import tempfile
+from pathlib import Path
+
+_LOCK = Path(tempfile.gettempdir()) / "surepick-test-postgres.lock"
+
+
+def fast_folder(prefix: str) -> Path:
+    """A new folder; in memory where there is room, as the tests write to disk very often."""
+    memory = Path("/dev/shm")
+    roomy = memory.is_dir() and shutil.disk_usage(memory).free > 2**30
+    return Path(tempfile.mkdtemp(prefix=prefix, dir=memory if roomy else None))
+
+
+class Server:
+    """A running server; ``url()`` makes an empty place in it and says how to reach it."""
+
+    def __init__(self) -> None:
+        self._bin = _binaries()
+        self.folder = fast_folder("sp-pg-")
+        self._user = _user()
+        if self._user is not None:
+            shutil.chown(self.folder, self._user)
+        self._call("initdb", "-D", self.folder / "data", "-U", "tester", "-A", "trust", "-N")
+        options = f"-c listen_addresses='' -c unix_socket_directories={self.folder} "
+        options += "-c max_connections=150 -c fsync=on -c synchronous_commit=on"
+        self._options = options
+        self._count = 0
+        self.start()
+
+    def start(self) -> None:
+        self._call(
+            "pg_ctl", "-D", self.folder / "data", "-w", "-t", "60", "-o", self._options,
+            "-l", self.folder / "log", "start",
+        )  # fmt: skip
+
+    def kill_connections(self) -> int:
+        """Cut every connection but the one that does it; how many there were."""
+        cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity "
+        return int(self.sql(cut + "WHERE usename = 'tester' AND pid <> pg_backend_pid()"))
+
+    def stop(self, mode: str = "fast") -> None:
+        self._call("pg_ctl", "-D", self.folder / "data", "-w", "-m", mode, "stop")
+
+    def close(self) -> None:
+        self.stop("immediate")
+        shutil.rmtree(self.folder, ignore_errors=True)
+
+    def url(self) -> str:
+        """A schema of its own: much cheaper than a database of its own."""
+        self._count += 1
+        schema = f"test{self._count}"
+        self.sql(f"CREATE SCHEMA {schema}")
+        options = f"host={self.folder}&options=-csearch_path%3D{schema}"
+        return f"postgresql+psycopg://tester@/postgres?{options}"
+
+    def sql(self, statement: str) -> str:
+        """Run one statement as an onlooker."""
+        psql = [self._bin / "psql", "-h", self.folder, "-U", "tester", "-d", "postgres"]
+        done = subprocess.run(
+            [*psql, "-tA", "-c", statement], capture_output=True, text=True, check=True
+        )
+        return done.stdout.strip()
+
+    def _call(self, program: str, *arguments: object) -> None:
+        command = [str(self._bin / program), *map(str, arguments)]
+        if self._user is not None:
+            command = ["runuser", "-u", self._user, "--", *command]
+        # The server must not hold on to the pipes of the tests.
+        with tempfile.TemporaryFile() as said:
+            done = subprocess.run(
+                command, stdin=subprocess.DEVNULL, stdout=said, stderr=said, cwd="/"
+            )
+            if done.returncode:
+                said.seek(0)
+                raise RuntimeError(f"{program} failed: {said.read().decode(errors='replace')}")
+
+
+def _user() -> str | None:
+    """Whom the server runs as: oneself, or somebody without rights if one is root."""
+    if os.geteuid() != 0:
+        return None
+    names = {entry.pw_name for entry in pwd.getpwall()}
+    return next(name for name in ("postgres", "nobody") if name in names)
+
+
+def _binaries() -> Path:
+    """The folder with the server's programs, installed first where there are none."""
+    found = _find()
+    if found is not None:
+        return found
+    with _LOCK.open("w") as lock:
+        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
+        found = _find()
+        if found is not None:
+            return found
+        _install()
+    found = _find()
+    assert found is not None, "PostgreSQL was installed, but its programs cannot be found"
+    return found
+
+
+def _find() -> Path | None:
+    folders = sorted(Path("/usr/lib/postgresql").glob("*/bin"), key=_version, reverse=True)
+    if shutil.which("pg_config"):
+        said = subprocess.run(["pg_config", "--bindir"], capture_output=True, text=True)
+        folders.append(Path(said.stdout.strip()))
+    on_path = shutil.which("initdb")
+    if on_path:
+        folders.append(Path(on_path).resolve().parent)
+    wanted = ("initdb", "pg_ctl", "postgres", "psql")
+    return next((f for f in folders if all((f / name).exists() for name in wanted)), None)
+
+
+def _version(folder: Path) -> tuple[int, ...]:
+    return tuple(int(part) for part in folder.parent.name.split(".") if part.isdigit())
+
+
+def _install() -> None:
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        raise RuntimeError(
+            "the tests need a PostgreSQL server and cannot install one here; "
+            "install it (on Debian and Ubuntu: apt-get install postgresql) and run them again"
+        )
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    install = ["apt-get", "install", "-y", "--no-install-recommends", "postgresql"]
+    if subprocess.run(install, env=environment, capture_output=True).returncode:
+        subprocess.run(["apt-get", "update"], env=environment, check=True, capture_output=True)
+        subprocess.run(install, env=environment, check=True, capture_output=True)

@@ -1,0 +1,322 @@
+"""Processes that die at the worst moments, and what is left of a study afterwards.
+
+Run as a program (``python -m tests.study.crashes points URL``) it stays single-threaded and
+forks its victims from itself, so that hundreds of them cost seconds; the result is printed as
+JSON. The tests run it with small sizes, ``benchmarks/study_crashes.py`` with full ones.
+"""
+
+import argparse
+import json
+import os
+import random
+import signal
+import sys
+import tempfile
+import time
+import uuid
+from functools import cache, partial
+from pathlib import Path
+
+import alembic.command  # noqa: F401  # here, so that no victim has to load it
+import psycopg
+from sqlalchemy import Engine, Pool, event, make_url
+from tests.study import toy
+
+import surepick as sp
+from surepick.errors import StorageConnectionError, SurepickError, UnknownStudyError
+from surepick.storage import open_storage
+from surepick.study import leases
+
+DEATH = 9
+
+
+# -- victims -------------------------------------------------------------------------------
+def fork(work):
+    """Run ``work`` in a child that ends with its result as exit code; the child's number."""
+    child = os.fork()
+    if child:
+        return child
+    code = 1
+    try:
+        code = work() or 0
+    except BaseException as problem:
+        print(f"{type(problem).__name__}: {problem}", file=sys.stderr, flush=True)
+    finally:
+        os._exit(code)
+
+
+def ended(child):
+    """How a child ended: its exit code, or minus the signal that killed it."""
+    return os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+
+
+def kill_at(point):
+    """Have this process killed at its n-th contact with the database.
+
+    Contacts are: before and after every statement, before every commit, and when a connection
+    is handed back after one.
+    """
+    left = [point]
+
+    def contact(*_):
+        left[0] -= 1
+        if left[0] == 0:
+            os.kill(os.getpid(), signal.SIGKILL)
+
+    event.listen(Engine, "before_cursor_execute", contact)
+    event.listen(Engine, "after_cursor_execute", contact)
+    event.listen(Engine, "commit", contact)
+    event.listen(Pool, "checkin", contact)
+    return left
+
+
+class Acknowledged:
+    """A file to which workers add every tell that was acknowledged to them."""
+
+    def __init__(self, path):
+        self._path = path
+
+    def add(self, pull, value):
+        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        os.write(file, f"{pull} {value!r}\n".encode())
+        os.close(file)
+
+    def __iter__(self):
+        if os.path.exists(self._path):
+            for line in Path(self._path).read_text().splitlines():
+                pull, value = line.split()
+                yield int(pull), float(value)
+
+
+def work(url, name, worker, acknowledged, waits=None, n=1):
+    """One worker, until the study is finished."""
+    study = sp.load_study(name, url)
+    while not study.finished:
+        start = time.monotonic()
+        pulls = study.ask(n, worker, wait=0.0)
+        if waits is not None:
+            waits.append(time.monotonic() - start)
+        if not pulls:
+            time.sleep(random.uniform(0.005, 0.03))
+        for pull in pulls:
+            start = time.monotonic()
+            study.tell(pull.id, toy.reward(pull))
+            if waits is not None:
+                waits.append(time.monotonic() - start)
+            acknowledged.add(pull.id, toy.reward(pull))
+
+
+def check(url, name, acknowledged, n_arms, each):
+    """What is wrong with a finished study: lost and doubled tells, batches, the answer."""
+    study = sp.load_study(name, url)
+    rewards = study.rewards()
+    log = dict(zip(rewards.pulls.tolist(), rewards.values.tolist()))
+    toy.check_whole(study)
+    single = alone(n_arms, each)
+    found = {
+        "lost": sum(log.get(pull) != value for pull, value in acknowledged),
+        "twice": len(rewards.pulls) - len(log),
+        "batches": abs(study.run.batches - single.run.batches),
+        "wrong": int(study.answer != single.answer),
+    }
+    study.close()
+    return found
+
+
+@cache
+def alone(n_arms, each):
+    return toy.alone(n_arms, each)
+
+
+def add(total, part):
+    return total | {key: total.get(key, 0) + value for key, value in part.items()}
+
+
+# -- kill at every contact -----------------------------------------------------------------
+def points(url, fresh, folder, step=1):
+    """Kill at every contact: of opening a database that has no tables, then of a whole study."""
+    found = {"opening": 0, "study": 0, "lost": 0, "twice": 0, "batches": 0, "wrong": 0, "failed": 0}
+    for point in range(1, 10_000, step):
+        place = fresh()
+        if ended(fork(partial(opening, place, point))) == 0:
+            break
+        found["opening"] += 1
+        found["failed"] += ended(fork(partial(opening, place, 0))) != 0
+    open_storage(url).close()
+    for point in range(1, 10_000, step):
+        told = Acknowledged(folder / f"points-{point}")
+        name = f"study {point}"
+        if ended(fork(partial(whole, url, name, told, point))) == 0:
+            break
+        found["study"] += 1
+        recovered = ended(fork(partial(whole, url, name, told, 0)))
+        found["failed"] += recovered != 0
+        if recovered == 0:
+            found = add(found, check(url, name, told, 3, 1))
+    return found
+
+
+def opening(url, point):
+    kill_at(point)
+    open_storage(url).close()
+    return 0
+
+
+def whole(url, name, told, point):
+    """A study from its creation (where that is still to be done) to its end."""
+    kill_at(point)
+    try:
+        sp.load_study(name, url).close()
+    except UnknownStudyError:
+        sp.create_study(name, toy.problem(3), toy.Toy(0.1, each=1), url).close()
+    work(url, name, "w", told, n=2)
+    return 0
+
+
+# -- kill at random times ------------------------------------------------------------------
+def kills(url, folder, count, workers=3, each=40, seed=0):
+    """Kill workers at random times, and start them again, until ``count`` have died."""
+    draws = random.Random(seed)
+    found = {"kills": 0, "studies": 0, "failed": 0}
+    while found["kills"] < count:
+        name = f"random {found['studies']}"
+        told = Acknowledged(folder / f"kills-{found['studies']}")
+        sp.create_study(name, toy.problem(3), toy.Toy(0.1, each=each), url).close()
+        crew = {w: fork(partial(work, url, name, f"w{w}", told)) for w in range(workers)}
+        while crew:
+            time.sleep(draws.expovariate(1 / 0.03))
+            for w, child in list(crew.items()):
+                done, status = os.waitpid(child, os.WNOHANG)
+                if done:
+                    found["failed"] += os.waitstatus_to_exitcode(status) != 0
+                    del crew[w]
+            if crew and found["kills"] < count:
+                w = draws.choice(list(crew))
+                os.kill(crew[w], signal.SIGKILL)
+                if ended(crew[w]) == -DEATH:
+                    found["kills"] += 1
+                crew[w] = fork(partial(work, url, name, f"w{w}", told))
+        found = add(found, check(url, name, told, 3, each))
+        found["studies"] += 1
+    return found
+
+
+# -- many at once --------------------------------------------------------------------------
+def crowd(url, folder, workers, each_worker, name="crowd", meanwhile=None):
+    """Many workers at once on one study of ``workers * each_worker`` pulls."""
+    each = workers * each_worker // 5  # the toy's batches have 3 * each and 2 * each pulls
+    told = Acknowledged(folder / name)
+    sp.create_study(name, toy.problem(3), toy.Toy(0.1, each=each), url).close()
+    start = time.monotonic()
+    crew = [
+        fork(partial(member, url, name, f"w{w}", told, folder / f"waits-{w}"))
+        for w in range(workers)
+    ]
+    found = {"workers": workers, "errors": 0, "cuts": 0}
+    while crew:
+        for child in list(crew):
+            done, status = os.waitpid(child, os.WNOHANG)
+            if done:
+                found["errors"] += os.waitstatus_to_exitcode(status) != 0
+                crew.remove(child)
+        if meanwhile is not None:
+            found["cuts"] += meanwhile()
+        time.sleep(0.02)
+    seconds = time.monotonic() - start
+    waits = [float((folder / f"waits-{w}").read_text().split()[0]) for w in range(workers)]
+    clean = sum(int((folder / f"waits-{w}").read_text().split()[1]) for w in range(workers))
+    found |= {
+        "pulls": 5 * each,
+        "per_second": round(5 * each / seconds, 1),
+        "worst_wait": round(max(waits), 3),
+        "clean_errors": clean,
+    }
+    return add(found, check(url, name, told, 3, each))
+
+
+def member(url, name, worker, told, report):
+    """One of many; a lost connection is an error it may get, and it then goes on."""
+    waits, clean = [0.0], 0
+    while True:
+        try:
+            work(url, name, worker, told, waits)
+        except StorageConnectionError:
+            clean += 1
+            continue
+        report.write_text(f"{max(waits)} {clean}")
+        return 0
+
+
+# -- cut connections -----------------------------------------------------------------------
+def cuts(url, folder, workers, each_worker, count):
+    """Crowds whose connections are cut in the middle of transactions, ``count`` times."""
+    cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE xact_start "
+    cut += "IS NOT NULL AND usename = current_user AND pid <> pg_backend_pid()"
+    total: dict = {"cuts": 0, "studies": 0}
+    while total["cuts"] < count:
+
+        def meanwhile():
+            with login(url) as connection:
+                return connection.execute(cut).fetchone()[0]
+
+        found = crowd(url, folder, workers, each_worker, f"cuts {total['studies']}", meanwhile)
+        total = add(total, {key: found[key] for key in KEPT})
+        total["studies"] += 1
+    return total
+
+
+KEPT = ("cuts", "errors", "clean_errors", "pulls", "lost", "twice", "batches", "wrong")
+
+
+# -- as a program --------------------------------------------------------------------------
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what", choices=["points", "kills", "crowd", "cuts"])
+    parser.add_argument("url")
+    parser.add_argument("--count", type=int, default=30)
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--step", type=int, default=1)
+    parser.add_argument("--workers", type=int, default=8)
+    parser.add_argument("--each", type=int, default=25)
+    asked = parser.parse_args()
+    toy.register()
+    leases.CLAIM = 2.0  # the dead do not come back under the same name in every case
+    with tempfile.TemporaryDirectory() as name:
+        folder = Path(name)
+        if asked.what == "points":
+            found = points(asked.url, lambda: fresh(asked.url, folder), folder, asked.step)
+        elif asked.what == "kills":
+            found = kills(asked.url, folder, asked.count, seed=asked.seed)
+        elif asked.what == "cuts":
+            found = cuts(asked.url, folder, asked.workers, asked.each, asked.count)
+        else:
+            found = crowd(asked.url, folder, asked.workers, asked.each)
+    print(json.dumps(found))
+
+
+def login(url):
+    """A plain connection to the server behind ``url``."""
+    address = make_url(url)
+    return psycopg.connect(
+        host=address.query["host"],
+        user=address.username,
+        dbname=address.database,
+        autocommit=True,
+    )
+
+
+def fresh(url, folder):
+    """The address of a database without tables, of the same kind as ``url``."""
+    name = f"fresh_{uuid.uuid4().hex}"
+    if url.startswith("sqlite"):
+        return f"sqlite:///{folder}/{name}.db"
+    with login(url) as connection:
+        connection.execute(f"CREATE SCHEMA {name}")
+    return url.rsplit("%3D", 1)[0] + "%3D" + name
+
+
+if __name__ == "__main__":
+    try:
+        main()
+    except SurepickError as problem:
+        sys.exit(f"{type(problem).__name__}: {problem}")

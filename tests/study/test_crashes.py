@@ -1,0 +1,97 @@
+"""Workers that die at the worst moment, crowds, cut connections, wrong clocks.
+
+The sizes here fit into a test run; ``benchmarks/study_crashes.py`` runs the full ones.
+"""
+
+import json
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import pytest
+from tests.study import toy
+
+import surepick as sp
+from surepick.errors import UnknownStudyError
+
+ROOT = Path(__file__).resolve().parents[2]
+NOTHING = {"lost": 0, "twice": 0, "batches": 0, "wrong": 0}
+
+
+def start(what, url, *options):
+    command = [sys.executable, "-m", "tests.study.crashes", what, url, *map(str, options)]
+    return subprocess.Popen(
+        command, cwd=ROOT, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True
+    )
+
+
+def result(process, timeout=240):
+    out, err = process.communicate(timeout=timeout)
+    assert process.returncode == 0, err
+    found = json.loads(out)
+    assert {key: found[key] for key in NOTHING} == NOTHING, err
+    return found
+
+
+def test_killed_at_any_contact_with_the_database_nothing_is_lost(shared_url):
+    found = result(start("points", shared_url, "--step", 9))
+    assert found["failed"] == 0
+    assert found["opening"] >= 4
+    assert found["study"] >= 20
+
+
+def test_killed_at_random_times_nothing_is_lost(shared_url):
+    found = result(start("kills", shared_url, "--count", 15))
+    assert found["kills"] == 15
+    assert found["failed"] == 0
+
+
+def test_a_crowd_finds_what_a_single_worker_finds(shared_url):
+    found = result(start("crowd", shared_url, "--workers", 6, "--each", 15))
+    assert found["errors"] == found["clean_errors"] == 0
+    assert found["worst_wait"] < 10
+
+
+def test_cut_connections_lose_nothing(postgres):
+    found = result(start("cuts", postgres.url(), "--workers", 3, "--each", 30, "--count", 10))
+    assert found["errors"] == 0
+    assert found["cuts"] >= 10
+
+
+def test_a_server_that_crashes_loses_nothing(postgres):
+    url = postgres.url()
+    crowd = start("crowd", url, "--workers", 3, "--each", 50)
+    while told_so_far(url) < 30:
+        time.sleep(0.05)
+    assert crowd.poll() is None
+    postgres.stop("immediate")
+    postgres.start()
+    assert result(crowd)["errors"] == 0
+
+
+def told_so_far(url):
+    try:
+        with sp.load_study("crowd", url) as study:
+            return len(study.rewards().pulls)
+    except UnknownStudyError:
+        return 0
+
+
+@pytest.mark.parametrize("off", [86_400.0, -86_400.0])
+def test_wrong_clocks_of_clients_lose_no_lease(shared_url, off, monkeypatch):
+    study = sp.create_study("clocks", toy.problem(), toy.Toy(0.1), shared_url)
+    mine = study.ask(3, "right")
+    for name in ("time", "monotonic"):
+        right = getattr(time, name)
+        monkeypatch.setattr(time, name, lambda right=right: right() + off)
+    other = sp.load_study("clocks", shared_url)
+    theirs = other.ask(6, "wrong")
+    assert [pull.id for pull in theirs] == [3, 4, 5]
+    monkeypatch.undo()
+    toy.register()
+    assert study.ask(6, "third") == []  # neither ended early nor is held too long
+    leases = study.storage.read(lambda tx: tx.leases(study._id, range(6)))
+    untils = [lease.until for lease in leases.values()]
+    assert max(untils) - min(untils) < 60
+    assert {pull.id for pull in study.ask(6, "right")} == {pull.id for pull in mine}

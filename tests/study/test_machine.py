@@ -1,0 +1,286 @@
+"""Random histories of a study against a model of its rules, on every storage.
+
+A history mixes asks, tells, repeats, contradictions, failures, leases that run out, crashes in
+the middle of a transaction and before the study goes on, reopening, and two processes going on
+at once. ``SUREPICK_MACHINE_RUNS`` sets how many histories of 50 steps are tried.
+"""
+
+import os
+from dataclasses import dataclass, field, replace
+from functools import partial
+
+import pytest
+from hypothesis import settings
+from hypothesis import strategies as st
+from hypothesis.stateful import RuleBasedStateMachine, initialize, invariant, precondition, rule
+from hypothesis.stateful import run_state_machine_as_test as run_machine
+from tests.study import toy
+
+import surepick as sp
+from surepick.errors import TellConflictError
+from surepick.storage import open_storage
+
+RUNS = int(os.environ.get("SUREPICK_MACHINE_RUNS", "25"))
+WORKERS = st.sampled_from(["w0", "w1", None])
+OBJECTS = st.sampled_from([0, 1])
+SIZES = [6, 4]  # of the toy's batches
+NOBODY = "somebody who is gone"
+
+
+class Crash(BaseException):
+    """The process dies here."""
+
+
+@dataclass
+class Model:
+    """What should be true."""
+
+    batch: int = 0
+    asked: int = 0
+    out: dict = field(default_factory=dict)  # pull -> holder, or None: failed
+    line: dict = field(default_factory=dict)  # pull that anyone may have -> since when
+    told: dict = field(default_factory=dict)  # pull -> (value, by whom)
+    claim: object = None  # who is to go on from a complete batch
+    events: int = 0
+
+    @property
+    def first(self):
+        return sum(SIZES[: self.batch])
+
+    @property
+    def finished(self):
+        return self.batch == len(SIZES)
+
+    @property
+    def complete(self):
+        return not self.finished and len(self.told) == self.first + SIZES[self.batch]
+
+    def advance(self):
+        self.batch, self.asked, self.claim = self.batch + 1, 0, None
+
+    def ask(self, n, holder):
+        if self.complete:
+            if self.claim not in (None, holder):
+                return []
+            self.advance()
+        if self.finished:
+            return []
+        given = sorted(pull for pull, by in self.out.items() if by == holder)[:n]
+        fresh = min(n - len(given), SIZES[self.batch] - self.asked)
+        given += range(self.first + self.asked, self.first + self.asked + fresh)
+        self.asked += fresh
+        free = [pull for _, pull in sorted((since, p) for p, since in self.line.items())]
+        free = [pull for pull in free if pull not in given][: n - len(given)]
+        self.events += sum(self.out[pull] is not None for pull in free)
+        given += free
+        self.out.update(dict.fromkeys(given, holder))
+        for pull in given:
+            self.line.pop(pull, None)
+        return given
+
+    def tell(self, pull, value, teller):
+        if pull in self.out:
+            holder = self.out.pop(pull)
+            self.line.pop(pull, None)
+            self.told[pull] = (value, teller or holder)
+            return "accepted"
+        self.events += 1
+        first, by = self.told[pull]
+        if teller is not None and by is not None and teller != by:
+            return "late"
+        return "duplicate" if value == first else "conflict"
+
+    def fail(self, pull, teller):
+        self.events += 1
+        holder = self.out.get(pull)
+        if holder is None or teller not in (None, holder):
+            return False
+        self.out[pull] = None
+        return True
+
+
+class Machine(RuleBasedStateMachine):
+    url: str = ""
+    count = 0
+
+    @initialize()
+    def begin(self):
+        type(self).count += 1
+        self.name = f"history {self.count}"
+        self.model = Model()
+        self.arms = {}
+        self.nameless = 0
+        toy.register()
+        sp.create_study(self.name, toy.problem(3), toy.Toy(0.1, each=2), self.url)
+        self.objects = [self.load(), self.load()]
+        self.held = [{}, {}]  # what each object remembers
+
+    def load(self):
+        return sp.load_study(self.name, self.storage)
+
+    # -- asks --------------------------------------------------------------------------------
+    @rule(i=OBJECTS, n=st.integers(1, 4), worker=WORKERS)
+    def ask(self, i, n, worker):
+        self.nameless += 1
+        holder = worker or f"nameless {self.nameless}"
+        got = self.objects[i].ask(n, worker, 1000.0)
+        assert [pull.id for pull in got] == self.model.ask(n, holder)
+        for pull in got:
+            assert self.arms.setdefault(pull.id, pull.arm) == pull.arm
+            self.held[i][pull.id] = holder
+
+    @precondition(lambda self: self.model.out)
+    @rule(data=st.data())
+    def lease_runs_out(self, data):
+        pull = data.draw(st.sampled_from(sorted(self.model.out)))
+        if pull in self.model.line:
+            return
+
+        def expire(tx):
+            (lease,) = tx.leases(self.objects[0]._id, [pull]).values()
+            at = tx.progress(self.objects[0]._id, lock=True)
+            tx.change_leases(self.objects[0]._id, [replace(lease, until=at.now)])
+
+        self.storage.write(expire)
+        self.back_in_line(pull)
+
+    def back_in_line(self, pull):
+        lease = self.storage.read(lambda tx: tx.leases(self.objects[0]._id, [pull]))[pull]
+        self.model.line[pull] = lease.until
+
+    # -- tells -------------------------------------------------------------------------------
+    def some_pull(self, data, pulls):
+        return data.draw(st.sampled_from(sorted(pulls)))
+
+    def teller(self, i, pull, worker):
+        return worker or self.held[i].get(pull)
+
+    @precondition(lambda self: self.model.out)
+    @rule(data=st.data(), i=OBJECTS, worker=WORKERS, end=st.sampled_from(["", "dies", "both"]))
+    def tell(self, data, i, worker, end):
+        pull = self.some_pull(data, self.model.out)
+        teller = self.teller(i, pull, worker)
+        study = self.objects[i]
+        if end:
+            study._advance_quietly = lambda: None
+        value = toy.reward(sp.Pull(pull, self.arms[pull], ""))
+        status = study.tell(pull, value, worker).status
+        assert status == self.model.tell(pull, value, teller) == "accepted"
+        self.held[i].pop(pull, None)
+        if end:
+            del study._advance_quietly
+        if self.model.complete:
+            if end == "dies":
+                named = teller if teller in ("w0", "w1") else NOBODY
+                self.model.claim = named
+                self.reopen(i)
+                return
+            if end == "both":
+                for one in self.objects:
+                    one._load()
+                for one in self.objects:
+                    one._advance()
+            self.model.advance()
+
+    @precondition(lambda self: self.model.told)
+    @rule(data=st.data(), i=OBJECTS, worker=WORKERS, other=st.booleans())
+    def tell_again(self, data, i, worker, other):
+        pull = self.some_pull(data, self.model.told)
+        value = self.model.told[pull][0] + (1.0 if other else 0.0)
+        expected = self.model.tell(pull, value, self.teller(i, pull, worker))
+        try:
+            status = self.objects[i].tell(pull, value, worker).status
+        except TellConflictError:
+            status = "conflict"
+        assert status == expected
+        self.held[i].pop(pull, None)
+
+    @precondition(lambda self: self.model.out or self.model.told)
+    @rule(data=st.data(), i=OBJECTS, worker=WORKERS)
+    def fail(self, data, i, worker):
+        pull = self.some_pull(data, [*self.model.out, *self.model.told])
+        teller = self.teller(i, pull, worker)
+        failed = self.objects[i].fail(pull, "why", worker)
+        assert failed == self.model.fail(pull, teller)
+        if failed:
+            self.back_in_line(pull)
+        if worker is None:
+            self.held[i].pop(pull, None)
+
+    # -- crashes -----------------------------------------------------------------------------
+    @rule(i=OBJECTS)
+    def reopen(self, i):
+        self.objects[i] = self.load()
+        self.held[i] = {}
+
+    @rule(i=OBJECTS, data=st.data(), what=st.sampled_from(["ask", "tell", "fail"]))
+    def crash_in_a_transaction(self, i, data, what):
+        study, write = self.objects[i], self.storage.write
+
+        def dies(work):
+            def and_dies(tx):
+                work(tx)
+                raise Crash
+
+            return write(and_dies)
+
+        step = partial(study.ask, 2, "w0")
+        if what != "ask" and self.model.out:
+            pull = self.some_pull(data, self.model.out)
+            step = partial(study.tell, pull, 77.0) if what == "tell" else partial(study.fail, pull)
+        self.storage.write = dies
+        try:
+            with pytest.raises(Crash):
+                step()
+        finally:
+            del self.storage.write
+        self.reopen(i)
+
+    @precondition(lambda self: self.model.claim is not None)
+    @rule()
+    def claim_runs_out(self):
+        def expire(tx):
+            at = tx.progress(self.objects[0]._id, lock=True)
+            tx.set_progress(self.objects[0]._id, replace(at, claimed_until=at.now - 1.0))
+
+        self.storage.write(expire)
+        self.model.claim = None
+
+    # -- what must hold ----------------------------------------------------------------------
+    @invariant()
+    def agrees(self):
+        study = self.objects[0]
+        at, out, told, events = self.storage.read(
+            lambda tx: (
+                tx.progress(study._id),
+                tx.leases(study._id, range(10)),
+                tx.tells(study._id, range(10)),
+                len(tx.events(study._id)),
+            )
+        )
+        model = self.model
+        assert (at.batch, at.asked, at.finished) == (model.batch, model.asked, model.finished)
+        assert at.first + at.told == len(told)
+        assert out.keys() == model.out.keys()
+        assert {p for p, lease in out.items() if lease.until <= at.now} == set(model.line)
+        assert {p: tell.value for p, tell in told.items()} == {
+            p: value for p, (value, _) in model.told.items()
+        }
+        assert events == model.events
+
+    def teardown(self):
+        if not hasattr(self, "objects"):
+            return
+        study = self.load()
+        toy.check_whole(study)
+        if study.finished:
+            assert study.answer == toy.alone(3, 2).answer
+        sp.delete_study(self.name, self.storage)
+
+
+def test_random_histories_follow_the_rules(storage_url):
+    storage = open_storage(storage_url)
+    kind = type("Kind", (Machine,), {"storage": storage, "url": storage})
+    runs = RUNS if storage_url.startswith(("memory", "sqlite")) else max(1, RUNS // 5)
+    run_machine(kind, settings=settings(max_examples=runs, stateful_step_count=50))
+    storage.close()

@@ -1,0 +1,95 @@
+"""A tiny algorithm with batches of a known size, and rewards that depend on the pull alone.
+
+It pulls every arm still in ``each`` times, then drops the worst: K - 1 batches of K * each,
+(K - 1) * each, ... pulls.
+"""
+
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+import surepick as sp
+from surepick.algorithms import registry
+from surepick.algorithms.base import Algorithm, Pulls, State
+
+
+class ToyState(State):
+    saved: ClassVar = ("active", "finished", "means")
+
+    def __init__(self, config, problem):
+        self.config = config
+        self.active = np.arange(problem.n_arms)
+        self.finished = problem.n_arms == 1
+        self.means = np.zeros(problem.n_arms)
+
+    def propose(self, budget):
+        return Pulls(self.active, np.full(len(self.active), self.config.each)).capped(budget)
+
+    def observe(self, pulls, sums):
+        self.means[pulls.arms] = sums / pulls.counts
+        self.active = np.delete(self.active, np.argmin(self.means[self.active]))
+        self.finished = len(self.active) == 1
+
+    def leader(self):
+        return int(self.active[np.argmax(self.means[self.active])])
+
+    def evidence(self):
+        return {"rule": "toy"}
+
+
+@dataclass(frozen=True)
+class Toy(Algorithm):
+    name: ClassVar = "toy"
+    theorem: ClassVar = "by construction"
+    each: int = field(default=2, kw_only=True)
+
+    def begin(self, problem, rng):
+        return ToyState(self, problem)
+
+
+def register():
+    """Make the algorithm known by name, as saving and loading need it."""
+    if "toy" not in registry.names():
+        registry.register("toy", Toy)
+
+
+def problem(n_arms=3):
+    return sp.Problem(np.eye(n_arms), labels=[f"option {k}" for k in range(n_arms)])
+
+
+def reward(pull):
+    """The reward of a pull, whoever measures it and whenever."""
+    return pull.arm + float(np.sin(1.0 + pull.id))
+
+
+def work(study, n=1, worker=None):
+    """Work on a study alone until it is finished."""
+    while pulls := study.ask(n, worker):
+        for pull in pulls:
+            study.tell(pull.id, reward(pull))
+
+
+def alone(n_arms=3, each=2):
+    """What a single worker finds: the answer and the log."""
+    from surepick.storage.memory import MemoryStorage
+
+    study = sp.create_study("alone", problem(n_arms), Toy(0.1, each=each), MemoryStorage())
+    work(study)
+    return study
+
+
+def check_whole(study):
+    """Everything stored about a study agrees with its log; no reward is counted twice."""
+    rewards = study.rewards()
+    assert len(np.unique(rewards.pulls)) == len(rewards.pulls)
+    run = study.run
+    replayed = study.rebuild()
+    assert replayed.pulls.tolist() == run.pulls.tolist()
+    assert replayed.sums.tolist() == run.sums.tolist()
+    assert (replayed.batches, replayed.active) == (run.batches, run.active)
+    at = study.storage.read(lambda tx: tx.progress(study._id))
+    assert at.first + at.told == len(rewards.pulls)
+    assert at.first == run.samples
+    out = study.storage.read(lambda tx: tx.count_leases(study._id, at.now))
+    assert sum(out) == at.asked - at.told
