@@ -114,8 +114,8 @@ def _explained(standings: Standings, suite: Suite, trials: int) -> str:
         f"{suite.max_ratio:g} times the bound: such cells show `>`. An algorithm is too slow where "
         f"a trial computes for more than {suite.time_limit:g} s. “× fewest” is the geometric mean "
         f"of an algorithm's pulls over those of the best proven one in each cell; the ranking goes "
-        f"by it, so that algorithms with missing cells can be ranked too. “wrong” counts the trials "
-        f"that stopped by their own rule; those that gave up promise nothing."
+        f"by it, so that algorithms with missing cells can be ranked too. “wrong” counts the "
+        f"trials that stopped by their own rule; those that gave up promise nothing."
     )
 
 
