@@ -100,7 +100,7 @@ class Dask:
         with client:
             futures = {
                 # a worker may be killed while it holds several tasks: none of them is to blame
-                client.submit(_one_thread, function, task, pure=False, retries=5): task
+                client.submit(function, task, pure=False, retries=5): task
                 for task in tasks
             }
             for future in as_completed(list(futures), loop=client.loop):
@@ -122,10 +122,3 @@ def engine(name: str, *, jobs: int = 1, scheduler: str | None = None) -> Engine:
 
 def _numbered(function: Callable[[Any], Any], i: int, task: Any) -> tuple[int, Any]:
     return i, function(task)
-
-
-def _one_thread(function: Callable[[Any], Any], task: Any) -> Any:
-    from threadpoolctl import threadpool_limits
-
-    with threadpool_limits(limits=1):
-        return function(task)

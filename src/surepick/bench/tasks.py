@@ -66,11 +66,16 @@ class Task:
 
 def do_task(task: Task) -> dict[str, Any]:
     """Rows in the order of ``COLUMNS`` (or the bounds), and the seconds each took."""
+    _one_thread()
+    return _bounds(task) if task.algorithm == BOUNDS else _trials(task)
+
+
+@lru_cache(maxsize=1)
+def _one_thread() -> None:
+    """One BLAS thread from now on: results must not depend on how many cores a machine has."""
     from threadpoolctl import threadpool_limits
 
-    # One BLAS thread: results must not depend on how many cores a machine has.
-    with threadpool_limits(limits=1):
-        return _bounds(task) if task.algorithm == BOUNDS else _trials(task)
+    threadpool_limits(limits=1)
 
 
 def _trials(task: Task) -> dict[str, Any]:

@@ -6,9 +6,9 @@ often, the means are those of the survivors, and no guarantee holds. Rewards tha
 seen cannot be asked; but failures that depend on the reward hit arms unevenly, and that shows.
 
 The rule. Counted are failures and leases that ran out, per arm. An arm is named when it has at
-least 3 of them and so many would come with probability below 0.001 / K if it failed no more
-often than the other arms together (binomial tail). The whole study is named when it has at
-least 10 and they are more than 30 % of all attempts.
+least 3 of them and, if all failures had been dealt out to all attempts at random, so many on
+this arm would have had a probability below 0.001 / K (Fisher's exact test, one-sided). The
+whole study is named when it has at least 10 and they are more than 30 % of all attempts.
 """
 
 from __future__ import annotations
@@ -46,9 +46,10 @@ def uneven(failed: NDArray, told: NDArray) -> list[int]:
     suspects = np.flatnonzero(failed >= FEWEST)
     if not len(suspects):
         return []
-    from scipy.special import bdtrc
+    from scipy.stats import hypergeom
 
     attempts = failed + told
-    rest = (failed.sum() - failed + 1) / (attempts.sum() - attempts + 2)
-    tail = bdtrc(failed - 1.0, attempts, rest)  # P(at least this many failures)
-    return [int(k) for k in suspects if tail[k] < LEVEL / len(failed)]
+    tail = hypergeom.sf(  # P(at least this many of all failures on this arm)
+        failed[suspects] - 1, attempts.sum(), failed.sum(), attempts[suspects]
+    )
+    return [int(k) for k, p in zip(suspects, tail) if p < LEVEL / len(failed)]

@@ -28,10 +28,10 @@ def verify(check: Check) -> list[int]:
     evidence = check.body["evidence"]
     prior = (evidence["doubt"], evidence["precisions"], evidence["accounts"])
     check.demand(prior in _PRIORS, "the stakes' prior is not one that was fixed in advance")
-    check.risk += check.delta
     left = check.distinct()
     if len(left) == 1:
         return left
+    check.risk += check.delta
     book = _Book(check, left)
     batches = list(check.body["batches"])
     sizes = [int(block["batches"]) for block in evidence["blocks"]]
