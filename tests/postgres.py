@@ -7,6 +7,7 @@ on), listens on a local socket only, and runs as an ordinary user, as PostgreSQL
 import fcntl
 import os
 import pwd
+import shlex
 import shutil
 import subprocess
 import tempfile
@@ -36,7 +37,22 @@ class Server:
         options += "-c max_connections=150 -c fsync=on -c synchronous_commit=on"
         self._options = options
         self._count = 0
+        self._guard = self._watch()
         self.start()
+
+    def _watch(self) -> subprocess.Popen:
+        """A process that stops the server and clears up once this one is gone, however it went."""
+        stop = shlex.join(self._command("pg_ctl", "-D", self.folder / "data", "-m", "immediate"))
+        folder = shlex.quote(str(self.folder))
+        script = f"cat > /dev/null; {stop} -w stop; rm -rf {folder}"
+        return subprocess.Popen(
+            ["sh", "-c", script],
+            stdin=subprocess.PIPE,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            cwd="/",
+            start_new_session=True,
+        )
 
     def start(self) -> None:
         self._call(
@@ -53,8 +69,9 @@ class Server:
         self._call("pg_ctl", "-D", self.folder / "data", "-w", "-m", mode, "stop")
 
     def close(self) -> None:
-        self.stop("immediate")
-        shutil.rmtree(self.folder, ignore_errors=True)
+        assert self._guard.stdin is not None
+        self._guard.stdin.close()
+        self._guard.wait(60)
 
     def url(self) -> str:
         """A schema of its own: much cheaper than a database of its own."""
@@ -72,10 +89,14 @@ class Server:
         )
         return done.stdout.strip()
 
-    def _call(self, program: str, *arguments: object) -> None:
+    def _command(self, program: str, *arguments: object) -> list[str]:
         command = [str(self._bin / program), *map(str, arguments)]
         if self._user is not None:
             command = ["runuser", "-u", self._user, "--", *command]
+        return command
+
+    def _call(self, program: str, *arguments: object) -> None:
+        command = self._command(program, *arguments)
         # The server must not hold on to the pipes of the tests.
         with tempfile.TemporaryFile() as said:
             done = subprocess.run(
