@@ -25,6 +25,8 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
     The evidence against an option is what decides: at 100 % it is ruled out. With --watch and
     --json, one object is printed per line.
     """
+    from surepick.study.look import look
+
     study = open_study(name, storage)
     if as_json:
         _stream(study, watch, every)
@@ -49,29 +51,9 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
         return
 
 
-def look(study: Study) -> dict[str, Any]:
-    """Where the study stands, with the checks and the outlook, as JSON-ready values."""
-    from surepick.study.checks import check_study
-    from surepick.study.outlook import outlook
-
-    status, checks, ahead = study.status(), check_study(study), outlook(study.run)
-    factor = study.run.state.noise_factor
-    warnings = [*status.pop("warnings"), *checks.warnings]
-    return {
-        **status,
-        "labels": list(study.problem.labels),
-        "noise": None if factor is None else factor * study.problem.noise,
-        "noise_estimated": factor != 1.0,
-        "behind": None if ahead is None else ahead.behind.tolist(),
-        "standard_error": None if ahead is None else ahead.error.tolist(),
-        "evidence": None if ahead is None or ahead.evidence is None else ahead.evidence.tolist(),
-        "pulls_left": None if ahead is None else ahead.pulls_left,
-        "checks": checks.to_dict(),
-        "warnings": warnings,
-    }
-
-
 def _stream(study: Study, watch: bool, every: float) -> None:
+    from surepick.study.look import look
+
     content = look(study)
     click.echo(json.dumps(content))
     while watch and not content["finished"]:
