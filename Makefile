@@ -14,17 +14,28 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test lint format clean
+.PHONY: help run test docs dist lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(STAMP) ## run the demonstration; its files are left in results/
+run: $(STAMP) ## a demonstration, then the paper's figures from a few trials; see results/
 	@mkdir -p results
 	$(BIN)/surepick demo
+	$(BIN)/surepick reproduce --quick --fresh --out results/quick
 
 test: lint ## lint, then run all tests (PYTEST_ARGS="-k name" to choose)
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+
+docs: $(STAMP) ## build the site in docs/_build/html; warnings are errors
+	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
+	@echo "open docs/_build/html/index.html"
+
+dist: $(STAMP) ## build wheel and sdist in dist/, and try the wheel in empty environments
+	rm -rf dist
+	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
+	  $(BIN)/python -m build --outdir dist
+	$(BIN)/python tests/try_wheel.py dist
 
 lint: $(STAMP) ## ruff, pyright and the import contracts
 	$(BIN)/ruff check
@@ -37,7 +48,7 @@ format: $(STAMP) ## let ruff fix and format what it can
 	$(BIN)/ruff format
 
 clean: ## remove .venv, results/ and everything generated
-	rm -rf $(VENV) results dist build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) results dist build docs/_build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf .benchmarks src/*.egg-info
 	find src tests benchmarks -depth -type d -name __pycache__ -exec rm -rf {} +
 

@@ -109,6 +109,17 @@ class Alba(Algorithm):
         return Guarantee(given.kind, f"{given}, provided that ‖theta*‖ <= {self.norm_bound:g}")
 
 
+class _Lead(NamedTuple):
+    """What comparing one leader with its rivals takes, whatever the draws; a row per rival."""
+
+    rivals: IntArray
+    y: FloatArray  #: differences to the leader, in the coordinates of ``features``
+    u: FloatArray  #: yᵀM⁻¹x for each arm x of the design
+    y_true: FloatArray  #: the differences as given, where lengths matter
+    squared: FloatArray  #: their squared lengths
+    unit: FloatArray  #: yᵀM⁻¹y: expected V per draw
+
+
 class _Comparison(NamedTuple):
     """The leader against its rivals, given the draws; one entry per rival."""
 
@@ -117,7 +128,7 @@ class _Comparison(NamedTuple):
     bias: FloatArray  #: n·‖W − cy‖·norm_bound
     slopes: FloatArray  #: n·c: what a shift of yᵀθ* by one does to the total
     variances: FloatArray  #: V
-    unit: FloatArray  #: yᵀM⁻¹y: expected V per draw
+    unit: FloatArray  #: as above
 
 
 class _State(State):
@@ -148,6 +159,8 @@ class _State(State):
         self.counts = np.zeros(problem.n_arms, dtype=np.int64)
         self.sums = np.zeros(problem.n_arms)
         self._best = int(self.active[0])
+        self._root: FloatArray | None = None  # of M⁻¹, for the design in use
+        self._leads: dict[tuple[int, int], _Lead] = {}  # by leader and number of candidates left
         if not self.finished:
             self._open()
 
@@ -162,6 +175,7 @@ class _State(State):
         while len(self.active) <= self._goals()[self.round]:
             self.round, self.step = self.round + 1, 0
         self.weights = candidate_design(self.problem, self.active).weights
+        self._root, self._leads = None, {}
         self.counts = np.zeros(self.problem.n_arms, dtype=np.int64)
         self.sums = np.zeros(self.problem.n_arms)
         arms = np.flatnonzero(self.weights)
@@ -234,27 +248,38 @@ class _State(State):
         """Estimate, find the leader among those left, and compare it with the others."""
         problem, n = self.problem, int(self.counts.sum())
         arms = np.flatnonzero(self.weights)
-        x, w, counts = problem.features[arms], self.weights[arms], self.counts[arms]
-        root = root_of_inverse(x, w)  # M⁻¹ = root rootᵀ
-        theta = root @ (root.T @ (x.T @ self.sums[arms])) / n
-        targets = problem.targets
-        self._best = int(self.active[np.argmax(targets[self.active] @ theta)])
-        rivals = self.active[self.active != self._best]
-        y = targets[self._best] - targets[rivals]
-        u = (y @ root) @ (x @ root).T  # (rivals, arms)
-        lengths, candidates = problem.isometric
-        y_true = candidates[self._best] - candidates[rivals]
-        W = (u * (counts / n)) @ lengths[arms]
-        c = np.maximum((W * y_true).sum(axis=1) / (y_true**2).sum(axis=1), 0.0)
+        x, counts = problem.features[arms], self.counts[arms]
+        if self._root is None:
+            self._root = root_of_inverse(x, self.weights[arms])  # M⁻¹ = root rootᵀ
+        theta = self._root @ (self._root.T @ (x.T @ self.sums[arms])) / n
+        self._best = int(self.active[np.argmax(problem.targets[self.active] @ theta)])
+        lead = self._lead(arms, self._root)
+        lengths, _ = problem.isometric
+        W = (lead.u * (counts / n)) @ lengths[arms]
+        c = np.maximum((W * lead.y_true).sum(axis=1) / lead.squared, 0.0)
         norm = self.config.norm_bound / problem.noise
         return _Comparison(
-            rivals=rivals,
-            totals=n * (y @ theta),
-            bias=n * norm * np.linalg.norm(W - c[:, None] * y_true, axis=1),
+            rivals=lead.rivals,
+            totals=n * (lead.y @ theta),
+            bias=n * norm * np.linalg.norm(W - c[:, None] * lead.y_true, axis=1),
             slopes=n * c,
-            variances=u**2 @ counts,
-            unit=u**2 @ w,
+            variances=lead.u**2 @ counts,
+            unit=lead.unit,
         )
+
+    def _lead(self, arms: IntArray, root: FloatArray) -> _Lead:
+        """The geometry of the present leader against the others left."""
+        key = (self._best, len(self.active))  # candidates only ever leave within a stage
+        if key not in self._leads:
+            problem, best = self.problem, self._best
+            rivals = self.active[self.active != best]
+            y = problem.targets[best] - problem.targets[rivals]
+            u = (y @ root) @ (problem.features[arms] @ root).T
+            _, candidates = problem.isometric
+            y_true = candidates[best] - candidates[rivals]
+            squared = (y_true**2).sum(axis=1)
+            self._leads[key] = _Lead(rivals, y, u, y_true, squared, u**2 @ self.weights[arms])
+        return self._leads[key]
 
     def _passes(self, against: _Comparison, epsilon: float) -> np.ndarray:
         """For whom it is settled that the leader is better, or worse by at most epsilon."""

@@ -20,6 +20,7 @@ class Figure:
     points: tuple[float, ...]
     instance: str  #: text of the instance, with ``{x}`` for the point
     algorithms: tuple[str, ...] = COMPARED
+    slow: tuple[str, ...] = ()  #: algorithms whose trials take seconds: once each will do for a look
 
     @property
     def new_arms(self) -> bool:
@@ -56,6 +57,7 @@ FIGURES = {
             points=(10, 20, 30, 40, 50),
             # new arms for every trial, the same ones for every algorithm
             instance="unit_sphere:d={x},rng=trial",
+            slow=("peleg-paper",),
         ),
         Figure(
             key="d",
@@ -63,6 +65,7 @@ FIGURES = {
             axis="dimension d",
             points=(2, 3, 4, 5, 6, 7, 8, 9, 10),
             instance="confounding:d={x},omega=0.1",
+            slow=("lucb",),
         ),
     )
 }

@@ -41,6 +41,8 @@ class Reproduction:
         What to compare; empty: what each figure compares.
     trials, delta, seed
         As in ``surepick bench``.
+    quick
+        The slowest algorithm of a figure gets one trial only.
     """
 
     figures: tuple[str, ...] = tuple(FIGURES)
@@ -48,6 +50,7 @@ class Reproduction:
     trials: int = 50
     delta: float = 0.1
     seed: int = 0
+    quick: bool = False
 
     def __post_init__(self) -> None:
         for key in self.figures:
@@ -68,6 +71,7 @@ class Reproduction:
             "trials": self.trials,
             "delta": self.delta,
             "seed": self.seed,
+            "quick": self.quick,
         }
 
     def compared(self, drawn: Figure) -> tuple[str, ...]:
@@ -89,6 +93,8 @@ class Reproduction:
         trials = self.trials
         if algorithm == BOUNDS:
             trials = min(trials, _BOUND_DRAWS) if drawn.new_arms else 1
+        elif self.quick and algorithm in drawn.slow:
+            trials = 1
         # Trials on shared arms share their plans, so larger blocks save work.
         size = 1 if drawn.new_arms else 10
         return [

@@ -11,6 +11,8 @@ from typing import Any
 
 import click
 
+_QUICK = 3  # trials
+
 
 @click.command("reproduce")
 @click.option("--figure", "figures", multiple=True, help="a, b, c or d; may be repeated.")
@@ -27,7 +29,7 @@ import click
 @click.option("--jobs", default=2, show_default=True, help="Processes.")
 @click.option("--engine", "engine_name", default="processes", show_default=True, help="Or: dask.")
 @click.option("--scheduler", default=None, help="Address of a Dask scheduler (tcp://host:port).")
-@click.option("--quick", is_flag=True, help="Two trials at each point: every curve in two minutes.")
+@click.option("--quick", is_flag=True, help="A few trials at each point: every curve in two minutes.")
 @click.option("--check-delta", is_flag=True, help="Measure error rates on hard instances instead.")
 @click.option("--fresh", is_flag=True, help="Discard what the folder holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print where the results are, as JSON.")
@@ -68,9 +70,10 @@ def command(
         plan = Reproduction(
             figures=letters or tuple(FIGURES),
             algorithms=names,
-            trials=trials if trials is not None else (2 if quick else 50),
+            trials=trials if trials is not None else (_QUICK if quick else 50),
             delta=delta,
             seed=seed,
+            quick=quick,
         )
     folder = out or Path("results") / ("check-delta" if check_delta else "reproduce")
     workers = engine(engine_name, jobs=jobs, scheduler=scheduler)

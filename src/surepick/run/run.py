@@ -129,7 +129,7 @@ class Run:
             raise BatchError("batch belongs to another run")
         if batch.number < self.batches:
             raise BatchError(f"batch {batch.number} has been told already")
-        if self._open is None or batch != self._open:
+        if batch is not self._open and (self._open is None or batch != self._open):
             raise BatchError(f"batch {batch.number} is not open; run.ask() gives the open one")
 
     def _sum_rewards(self, batch: Batch, rewards: Any) -> FloatArray:
