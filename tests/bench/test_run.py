@@ -117,11 +117,10 @@ class TestTimeLeft:
     def setup_method(self):
         self.now = 100.0
         plan = Plan(["peleg", "rage"], ["standard:gap=1"], trials=10)
-        self.progress = Progress(plan, jobs=2, clock=lambda: self.now)
+        self.progress = Progress(plan.trials_by_cell, jobs=2, clock=lambda: self.now)
 
     def finish(self, cell, seconds, n=1):
-        for _ in range(n):
-            self.progress.update({"cell": cell, "seconds": seconds})
+        self.progress.update(cell, [seconds] * n)
 
     def test_nothing_is_known_at_first(self):
         left = self.progress.time_left()
@@ -148,6 +147,14 @@ class TestTimeLeft:
         self.finish(0, 1.0, n=4)
         self.now += 8.0  # two processes were busy for 4 of 16 seconds
         assert self.progress.time_left().seconds == pytest.approx((5 + 9) * 1.0 * 4 / 2)
+
+    def test_what_an_earlier_run_did_says_nothing_about_the_pace(self):
+        self.progress.update(0, [1.0] * 5, earlier=True)
+        self.progress.update(1, [1.0] * 5, earlier=True)
+        self.now += 4.0
+        assert self.progress.time_left().seconds == pytest.approx(10 / 2)
+        self.finish(0, 1.0)
+        assert self.progress.time_left().seconds == pytest.approx(9 * 4.0)
 
     def test_failed_trials_have_no_seconds(self):
         self.finish(0, math.nan, n=10)

@@ -129,9 +129,9 @@ def test_some_algorithms_can_have_fewer_trials():
         ("peleg", 1),
         ("peleg", 2),
     ]
-    progress = Progress(plan)
+    progress = Progress(plan.trials_by_cell)
     for number, seconds in ((0, 1.0), (1, 5.0)):
-        progress.update({"cell": number, "seconds": seconds})
+        progress.update(number, [seconds])
     assert progress.time_left().seconds == pytest.approx(10.0)  # nothing left of rage
 
 

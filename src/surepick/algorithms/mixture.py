@@ -19,6 +19,7 @@ import math
 
 import numpy as np
 
+from surepick.problem.boundary import log_payoff
 from surepick.problem.validate import FloatArray
 
 SCALES = (1.0, 30.0, 900.0, 27_000.0)  # ρ in units of the variance V at the first look
@@ -26,10 +27,5 @@ SCALES = (1.0, 30.0, 900.0, 27_000.0)  # ρ in units of the variance V at the fi
 
 def log_evidence(total: FloatArray, variance: FloatArray, first: FloatArray) -> FloatArray:
     """log E for sums ``total`` of variance ``variance``; ``first`` is the unit of ρ."""
-    from scipy.special import log_ndtr
-
-    rho = np.multiply.outer(SCALES, first)
-    spread = variance + rho
-    terms = 0.5 * np.log(rho / spread) + total**2 / (2.0 * spread)
-    terms += log_ndtr(total / np.sqrt(spread))
-    return math.log(2.0 / len(SCALES)) + np.logaddexp.reduce(terms, axis=0)
+    bets = log_payoff(0.0, np.multiply.outer(SCALES, first), total, variance)
+    return np.logaddexp.reduce(bets, axis=0) - math.log(len(SCALES))

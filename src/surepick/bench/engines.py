@@ -22,6 +22,11 @@ class WorkerDiedError(SurepickError, RuntimeError):
 class Engine(Protocol):
     """Runs tasks somewhere."""
 
+    @property
+    def jobs(self) -> int:
+        """Tasks that run at a time, as far as is known beforehand."""
+        ...
+
     def run(
         self, function: Callable[[Any], Any], tasks: Sequence[Any]
     ) -> Iterator[tuple[Any, Any]]:
@@ -31,6 +36,8 @@ class Engine(Protocol):
 
 class Serial:
     """One task after the other, here."""
+
+    jobs = 1
 
     def run(
         self, function: Callable[[Any], Any], tasks: Sequence[Any]
@@ -79,6 +86,8 @@ class Processes:
 
 class Dask:
     """A Dask cluster; its scheduler hands the tasks of a dead worker to the others."""
+
+    jobs = 1  # workers come and go
 
     def __init__(self, scheduler: str, timeout: str = "20s") -> None:
         self.scheduler, self.timeout = scheduler, timeout

@@ -20,7 +20,7 @@ class Figure:
     points: tuple[float, ...]
     instance: str  #: text of the instance, with ``{x}`` for the point
     algorithms: tuple[str, ...] = COMPARED
-    slow: tuple[str, ...] = ()  #: algorithms whose trials take seconds: once each will do for a look
+    slow: tuple[str, ...] = ()  #: their trials take seconds: one will do for a quick look
 
     @property
     def new_arms(self) -> bool:

@@ -193,6 +193,11 @@ class Plan:
         """Number of trials in all."""
         return sum(self.trials_of(cell) for cell in self.cells)
 
+    @property
+    def trials_by_cell(self) -> dict[int, int]:
+        """Number of trials of each cell, by its place in ``cells``."""
+        return {number: self.trials_of(cell) for number, cell in enumerate(self.cells)}
+
     def trials_of(self, cell: Cell) -> int:
         """Number of trials of one cell."""
         return min(self.trials, self.fewer.get(cell.contender.text, self.trials))

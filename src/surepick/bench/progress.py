@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
+import math
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Hashable, Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any
-
-from surepick.bench.plan import Plan
 
 
 @dataclass(frozen=True)
@@ -29,56 +28,63 @@ class TimeLeft:
 
 
 class Progress:
-    """Counts finished trials cell by cell.
+    """Counts finished trials cell by cell (a cell: trials of one kind).
 
     The time left is the sum, over cells, of the trials missing times the mean seconds of that
-    cell's finished trials, shared by the processes. Once every cell has been tried it is corrected
-    for what the trials' own seconds leave out (passing work around, waiting).
+    cell's finished trials, shared by the processes. Once every cell has been tried, the pace seen
+    since then counts instead: it knows how many trials run at a time, and what passing work
+    around costs.
     """
 
     def __init__(
-        self, plan: Plan, jobs: int = 1, clock: Callable[[], float] = time.monotonic
+        self,
+        trials: Mapping[Any, int],
+        jobs: int = 1,
+        clock: Callable[[], float] = time.monotonic,
     ) -> None:
-        self._trials = [plan.trials_of(cell) for cell in plan.cells]
+        self._trials = dict(trials)
         self._jobs = (os.cpu_count() or 1) if jobs == -1 else jobs
         self._clock = clock
-        self._done = [0] * len(plan.cells)
-        self._seconds = [0.0] * len(plan.cells)
+        self._done = dict.fromkeys(self._trials, 0)
+        self._seconds = dict.fromkeys(self._trials, 0.0)
+        self._earlier = 0.0  # busy seconds of earlier runs: none of them passed here
         self._known_since: tuple[float, float] | None = None  # wall clock, busy seconds by then
-        self.total = plan.size
+        self.total, self.done = sum(self._trials.values()), 0
 
-    @property
-    def done(self) -> int:
-        """Finished trials."""
-        return sum(self._done)
-
-    def update(self, row: dict[str, Any]) -> None:
-        """Count one row of ``stream``."""
-        self._done[row["cell"]] += 1
-        if row["seconds"] == row["seconds"]:  # failed trials have none
-            self._seconds[row["cell"]] += row["seconds"]
-        if self._known_since is None and all(self._done):
-            self._known_since = (self._clock(), sum(self._seconds))
+    def update(self, cell: Hashable, seconds: Iterable[float], *, earlier: bool = False) -> None:
+        """Count finished trials of one cell; ``earlier``: they come from an earlier run."""
+        took = list(seconds)
+        busy = math.fsum(s for s in took if s == s)  # failed trials have none
+        self.done += len(took)
+        self._done[cell] += len(took)
+        self._seconds[cell] += busy
+        self._earlier += busy if earlier else 0.0
+        if self._known_since is None and all(self._done.values()):
+            self._known_since = (self._clock(), self._busy())
 
     def time_left(self) -> TimeLeft:
         """Estimated from the finished trials of each cell."""
         busy, unknown = 0.0, 0
-        for trials, done, seconds in zip(self._trials, self._done, self._seconds, strict=True):
+        for cell, done in self._done.items():
             if done:
-                busy += (trials - done) * seconds / done
+                busy += (self._trials[cell] - done) * self._seconds[cell] / done
             else:
                 unknown += 1
         if unknown == len(self._done):
             return TimeLeft(None, unknown)
-        processes = max(1, min(self._jobs, self.total - self.done))
-        return TimeLeft(busy * self._overhead() / processes, unknown)
+        return TimeLeft(busy * self._pace(), unknown)
 
-    def _overhead(self) -> float:
-        if self._known_since is None:
-            return 1.0
-        since, before = self._known_since
-        busy = sum(self._seconds) - before
-        return max(1.0, (self._clock() - since) * self._jobs / busy) if busy > 0 else 1.0
+    def _busy(self) -> float:
+        return math.fsum(self._seconds.values()) - self._earlier
+
+    def _pace(self) -> float:
+        """Seconds on the clock for each second of a trial's own."""
+        if self._known_since is not None:
+            since, before = self._known_since
+            busy = self._busy() - before
+            if busy > 0:
+                return (self._clock() - since) / busy
+        return 1.0 / max(1, min(self._jobs, self.total - self.done))
 
 
 def duration(seconds: float) -> str:

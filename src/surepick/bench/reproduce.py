@@ -6,10 +6,8 @@ many machines, gives the same rows as one that was not.
 
 from __future__ import annotations
 
-import math
-import time
-from collections import defaultdict
-from collections.abc import Callable, Sequence
+from collections import Counter, defaultdict
+from collections.abc import Callable, Hashable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -18,6 +16,7 @@ import numpy as np
 from surepick.bench.engines import Engine
 from surepick.bench.figures import FIGURES, Figure, figure
 from surepick.bench.plan import Contender
+from surepick.bench.progress import Progress
 from surepick.bench.store import ResultsFolder
 from surepick.bench.summary import summarise
 from surepick.bench.tasks import BOUNDS, COLUMNS, Task, do_task
@@ -113,34 +112,6 @@ class Reproduction:
         ]
 
 
-class Progress:
-    """How far a list of tasks is, and an honest estimate of the time left."""
-
-    def __init__(self, tasks: Sequence[Task]) -> None:
-        self.total, self.done = sum(t.count for t in tasks), 0
-        self._left: dict[Any, int] = defaultdict(int)
-        self._cost: dict[Any, list[float]] = defaultdict(list)
-        for task in tasks:
-            self._left[task.cell] += task.count
-        self._started, self._spent = time.monotonic(), 0.0
-
-    def add(self, task: Task, seconds: Sequence[float], *, now: bool) -> None:
-        """A task is finished (``now``: in this run, not in an earlier one)."""
-        self.done += task.count
-        self._left[task.cell] -= task.count
-        self._cost[task.cell].extend(s for s in seconds if s == s)
-        if now:
-            self._spent += math.fsum(s for s in seconds if s == s)
-
-    def seconds_left(self) -> float | None:
-        """From what trials of the same kind took so far; None while some kind is untried."""
-        open_cells = {cell: n for cell, n in self._left.items() if n}
-        if self._spent == 0 or any(not self._cost[cell] for cell in open_cells):
-            return None
-        work = sum(n * float(np.mean(self._cost[cell])) for cell, n in open_cells.items())
-        return work * (time.monotonic() - self._started) / self._spent
-
-
 def run_tasks(
     tasks: Sequence[Task],
     folder: ResultsFolder,
@@ -148,17 +119,20 @@ def run_tasks(
     on_progress: Callable[[Progress], None] = lambda progress: None,
 ) -> None:
     """Run what is not yet in the folder, keeping every task as soon as it is finished."""
-    progress = Progress(tasks)
+    cells: Counter[Hashable] = Counter()
+    for task in tasks:
+        cells[task.cell] += task.count
+    progress = Progress(cells, engine.jobs)
     waiting = []
     for task in tasks:
         if folder.has(task.id):
-            progress.add(task, folder.get(task.id)["seconds"], now=False)
+            progress.update(task.cell, folder.get(task.id)["seconds"], earlier=True)
         else:
             waiting.append(task)
     on_progress(progress)
     for task, part in engine.run(do_task, waiting):
         folder.put(task.id, part)
-        progress.add(task, part["seconds"], now=True)
+        progress.update(task.cell, part["seconds"])
         on_progress(progress)
 
 

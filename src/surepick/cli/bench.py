@@ -172,13 +172,13 @@ def _run(plan: Plan, jobs: int, rows: list[dict[str, Any]], log: Any) -> None:
 
     from surepick.bench import Progress, stream
 
-    progress = Progress(plan, jobs)
+    progress = Progress(plan.trials_by_cell, jobs)
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("trials · {task.fields[left]}"))
     with Bar(*columns, console=log, transient=True) as bar:
         task = bar.add_task("", total=plan.size, left=str(progress.time_left()))
         for row in stream(plan, jobs):
             rows.append(row)
-            progress.update(row)
+            progress.update(row["cell"], [row["seconds"]])
             bar.update(task, completed=progress.done, left=str(progress.time_left()))
 
 

@@ -29,7 +29,7 @@ _QUICK = 3  # trials
 @click.option("--jobs", default=2, show_default=True, help="Processes.")
 @click.option("--engine", "engine_name", default="processes", show_default=True, help="Or: dask.")
 @click.option("--scheduler", default=None, help="Address of a Dask scheduler (tcp://host:port).")
-@click.option("--quick", is_flag=True, help="A few trials at each point: every curve in two minutes.")
+@click.option("--quick", is_flag=True, help="A few trials at each point: every curve, in minutes.")
 @click.option("--check-delta", is_flag=True, help="Measure error rates on hard instances instead.")
 @click.option("--fresh", is_flag=True, help="Discard what the folder holds.")
 @click.option("--json", "as_json", is_flag=True, help="Print where the results are, as JSON.")
@@ -111,21 +111,16 @@ def _run(plan: Any, results: Any, workers: Any) -> None:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn
     from rich.progress import Progress as Bar
 
-    from surepick.bench.progress import duration
-    from surepick.bench.reproduce import Progress, run_tasks
+    from surepick.bench.progress import Progress
+    from surepick.bench.reproduce import run_tasks
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("trials · {task.fields[left]}"))
     with Bar(*columns, console=Console(stderr=True)) as bar:
         shown = bar.add_task("", total=None, left="starting")
 
         def update(progress: Progress) -> None:
-            left = progress.seconds_left()
-            bar.update(
-                shown,
-                total=progress.total,
-                completed=progress.done,
-                left="trying each kind once" if left is None else f"about {duration(left)} left",
-            )
+            left = str(progress.time_left())
+            bar.update(shown, total=progress.total, completed=progress.done, left=left)
 
         run_tasks(plan.tasks(), results, workers, update)
 

@@ -66,28 +66,3 @@ def log_payoff(
     after = p + np.asarray(new_information, dtype=float)
     z = (b + np.asarray(new_score, dtype=float)) / np.sqrt(after)
     return log_psi(z) - log_psi(b / np.sqrt(p)) - 0.5 * np.log(after / p)
-
-
-def half_normal_boundary(information: ArrayLike, precision: float, level: float) -> FloatArray:
-    """Score at which the half-normal bettor's capital reaches 1/level.
-
-    The score I · estimate of a mean of at most 0 ever exceeds this, at any of its looks, with
-    probability at most ``level``.
-
-    Examples
-    --------
-    >>> round(float(half_normal_boundary(9.0, 1.0, 0.05)), 3)
-    8.316
-    """
-    total = np.asarray(information, dtype=float) + precision
-    goal = 0.5 * np.log(total / precision) - math.log(level)
-    # psi is increasing and log psi(z) + log 2 lies between z²/2 and z²/2 + log 2 for z >= 0.
-    z = np.sqrt(2.0 * np.maximum(goal, 0.0))
-    for _ in range(60):  # Newton: log psi is convex and its slope is z + phi/Φ
-        value = log_psi(z) + math.log(2.0)
-        slope = z + np.exp(-log_psi(z)) / math.sqrt(2.0 * math.pi)
-        step = (value - goal) / slope
-        z = z - step
-        if np.all(np.abs(step) <= 1e-14 * np.maximum(1.0, np.abs(z))):
-            break
-    return z * np.sqrt(total)
