@@ -38,7 +38,10 @@ def test_all_files_are_there(whole):
     names = {f.name for f in out.iterdir()}
     figures = {f"figure_{k}.{e}" for k in "ad" for e in ("png", "pdf")}
     tables = {f"{n}.csv" for n in ("trials", "summary", "success", "table1", "timings")}
-    assert figures | tables | {"trials.parquet", "summary.parquet", "report.html"} <= names
+    assert (
+        figures | tables | {"trials.parquet", "summary.parquet", "summary.md", "report.html"}
+        <= names
+    )
     assert {Path(f).name for f in said["files"]} <= names
     assert said["notes"] == []
 
@@ -54,6 +57,13 @@ def test_one_row_per_trial_in_csv_and_parquet(whole):
     summary = pd.read_csv(out / "summary.csv")
     assert (summary["lower_bound"] > 0).all()
     assert set(pd.read_csv(out / "table1.csv")["algorithm"]) == {"xy-static"}
+
+
+def test_the_summary_can_be_pasted_into_a_page(whole):
+    lines = (whole[0] / "summary.md").read_text().splitlines()
+    assert "### (a) Standard bandit, five arms" in lines
+    (row,) = [line for line in lines if line.startswith("| (a) | XY-static")]
+    assert row == "| (a) | XY-static | 10 of 10 |"
 
 
 def test_the_report_stands_alone(whole):

@@ -7,6 +7,7 @@ from collections.abc import Iterable
 
 from surepick.bench.standings import Place, Score, Standings
 from surepick.bench.suites import Group, Suite
+from surepick.report.markdown import markdown_table
 
 _ENOUGH = 10  # trials of a cell below which a comparison of means is little more than a guess
 
@@ -89,7 +90,7 @@ def markdown(
         if places:
             rows = [cells(p, i, standings) for i, p in enumerate(places, 1)]
             lines += [f"## {heading}", "", _EXPLAINED[which], ""]
-            lines += [*_table(columns(standings), rows), ""]
+            lines += [*markdown_table(columns(standings), rows), ""]
     found = verdict(standings)
     if found:
         lines += ["## Where pooled-peleg is not first", "", found[0], ""]
@@ -128,7 +129,7 @@ def _instances(standings: Standings, suite: Suite) -> list[str]:
         ]
         rows.append([str(number), f"`{instance}`", suite.what(instance), *bounds])
     head = ["", "instance", "what", *(f"bound, δ = {d:g}" for d in standings.deltas)]
-    return ["## Instances", "", *_table(head, rows), ""]
+    return ["## Instances", "", *markdown_table(head, rows), ""]
 
 
 def _scores(standings: Standings) -> list[str]:
@@ -140,16 +141,8 @@ def _scores(standings: Standings) -> list[str]:
             [name, *(str(standings.score(name, i, delta)) for i in standings.instances)]
             for name in order
         ]
-        lines += [f"### δ = {delta:g}", "", *_table(["algorithm", *numbers], rows), ""]
+        lines += [f"### δ = {delta:g}", "", *markdown_table(["algorithm", *numbers], rows), ""]
     return lines
-
-
-def _table(head: list[str], rows: list[list[str]]) -> list[str]:
-    return [
-        f"| {' | '.join(head)} |",
-        f"|{'---|' * len(head)}",
-        *(f"| {' | '.join(row)} |" for row in rows),
-    ]
 
 
 def _number(value: float) -> str:

@@ -78,8 +78,8 @@ def chart(forecast: Forecast) -> Chart:
 
 def draw_chart(data: Chart, formats: Sequence[str] = ("png", "pdf")) -> dict[str, bytes]:
     """The picture as files, by format."""
-    plt = plots._pyplot()
-    with plt.rc_context(plots._RC):
+    plt = plots.pyplot()
+    with plt.rc_context(plots.RC):
         figure, axes = plt.subplots(
             figsize=(7.2, 1.7 + 0.42 * len(data.rows)), layout="constrained"
         )
@@ -106,7 +106,7 @@ def draw_chart(data: Chart, formats: Sequence[str] = ("png", "pdf")) -> dict[str
             handletextpad=0.4,
             columnspacing=1.2,
         )
-        files = {kind: plots._save(figure, kind) for kind in formats}
+        files = {kind: plots.save(figure, kind) for kind in formats}
         plt.close(figure)
     return files
 

@@ -35,8 +35,8 @@ class Panel:
 
 def draw_panel(panel: Panel, formats: Sequence[str] = ("png", "pdf")) -> dict[str, bytes]:
     """The panel as files, by format; the same panel always gives the same bytes."""
-    plt = _pyplot()
-    with plt.rc_context(_RC):
+    plt = pyplot()
+    with plt.rc_context(RC):
         figure, axes = plt.subplots(figsize=(5.2, 3.4), layout="constrained")
         for i, curve in enumerate(panel.curves):
             _draw_curve(axes, curve, _dodge(panel, i, len(panel.curves)))
@@ -55,12 +55,12 @@ def draw_panel(panel: Panel, formats: Sequence[str] = ("png", "pdf")) -> dict[st
         axes.set_axisbelow(True)
         # beside the axes, where it can never lie over the data
         figure.legend(loc="outside right center", frameon=False)
-        files = {f: _save(figure, f) for f in formats}
+        files = {f: save(figure, f) for f in formats}
         plt.close(figure)
     return files
 
 
-_RC = {
+RC = {
     "font.size": 9,
     "axes.titlesize": 9,
     "axes.spines.top": False,
@@ -102,7 +102,8 @@ def _decades(panel: Panel) -> float:
     return float(np.log10(values.max() / max(values.min(), 1e-12)))
 
 
-def _save(figure: Any, kind: str) -> bytes:
+def save(figure: Any, kind: str) -> bytes:
+    """The bytes of a figure in this format."""
     # No dates or version strings: the same data give the same file.
     metadata: dict[str, dict[str, Any]] = {
         "png": {"Software": None},
@@ -114,7 +115,8 @@ def _save(figure: Any, kind: str) -> bytes:
     return buffer.getvalue()
 
 
-def _pyplot() -> Any:
+def pyplot() -> Any:
+    """matplotlib, set up to draw into files; an error that names the extra where it is missing."""
     try:
         import matplotlib
     except ImportError:

@@ -14,6 +14,7 @@ from surepick.bench.reproduce import Reproduction, Results
 from surepick.bench.store import write_whole
 from surepick.errors import MissingExtraError
 from surepick.report.html import Page
+from surepick.report.markdown import markdown_table
 from surepick.report.plots import Curve, Panel, draw_panel
 from surepick.report.style import look
 from surepick.simulate.table import Table
@@ -60,6 +61,7 @@ def write_report(plan: Reproduction, results: Results, out: Path, command: str) 
                     pictures[key] = content
     except MissingExtraError as missing:
         notes.append(f"no figures: {missing}")
+    write_whole(out / "summary.md", summary_page(plan, results, command))
     write_whole(out / "report.html", _page(plan, results, pictures, command))
     return notes
 
@@ -138,6 +140,24 @@ def _page(plan: Reproduction, results: Results, pictures: dict[str, bytes], comm
     )
     page.table(*_plain(results.table1))
     return page.render()
+
+
+def summary_page(plan: Reproduction, results: Results, command: str) -> str:
+    """The numbers behind the figures and the success rates, as Markdown."""
+    lines = [f"Mean pulls ± one standard deviation; made by `{command}`.", ""]
+    for key in plan.figures:
+        lines += [f"### ({key}) {figure(key).title}", ""]
+        lines += [*markdown_table(*pulls_table(plan, results.summary, key)), ""]
+    lines += ["### How often the answer was right", ""]
+    rates = [
+        [
+            f"({r['figure']})",
+            look(r["algorithm"])[0],
+            f"{r['trials'] - r['errors']} of {r['trials']}",
+        ]
+        for r in success(results.summary).rows()
+    ]
+    return "\n".join([*lines, *markdown_table(["figure", "algorithm", "right"], rates), ""])
 
 
 def _plain(table: Table) -> tuple[list[str], Sequence[Sequence[Any]]]:
