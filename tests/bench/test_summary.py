@@ -42,6 +42,15 @@ def test_a_cell_in_numbers():
     assert (cell["guarantee"], cell["stopped_early"], cell["failed"]) == ("pac", 0, 0)
 
 
+def test_trials_cut_short_can_be_left_out_of_the_pulls_but_not_of_the_errors():
+    table = rows([10, 30, 10**9], [True, True, False], guarantee=["pac", "pac", "none"])
+    (cell,) = summarise(table, own_stops_only=True).rows()
+    assert (cell["trials"], cell["mean"], cell["ratio"]) == (3, 20, 2)
+    assert (cell["errors"], cell["stopped_early"]) == (1, 1)
+    only = rows([7, 9], [True, True], guarantee=["none", "none"])
+    assert summarise(only, own_stops_only=True)["mean"].tolist() == [8]
+
+
 def test_failed_trials_are_counted_and_left_out():
     table = rows(
         [10, 0, 30],

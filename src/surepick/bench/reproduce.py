@@ -184,7 +184,9 @@ def _summary(
         points = {text: float(point) for text, point in zip(of["instance"], of["point"])}
         limit = [bounds[key, float(p)]["lower bound"] for p in of["point"]]
         filled = {**of, "lower_bound": limit, "seconds": np.zeros(int(members.sum()))}
-        for row in summarise(Table(filled)).rows():
+        # A trial that lost the best arm and is left with equal losers ends at MAX_SAMPLES: it
+        # counts as wrong, but its pulls would drown all others.
+        for row in summarise(Table(filled), own_stops_only=True).rows():
             del row["seconds"]
             out.append({"figure": key, "point": points[row["instance"]], **row})
     return Table.from_rows(out)

@@ -11,7 +11,7 @@ from surepick.simulate.table import Table
 QUANTILES = (0.1, 0.5, 0.9)
 
 
-def summarise(rows: Table, confidence: float = 0.95) -> Table:
+def summarise(rows: Table, confidence: float = 0.95, *, own_stops_only: bool = False) -> Table:
     """One row for each algorithm, instance and delta, in the order in which they first appear.
 
     Columns: algorithm, instance, delta; trials (with an answer) and failed (without); of the
@@ -19,6 +19,9 @@ def summarise(rows: Table, confidence: float = 0.95) -> Table:
     interval error_low .. error_high; stopped_early (by a budget, so without a guarantee); the
     guarantee of the others; seconds per trial; lower_bound on the mean of pulls, and ratio, how
     many times the bound the mean is.
+
+    With ``own_stops_only`` the statistics of the pulls leave out the trials that stopped early,
+    where others did not: what they took says how large the budget was.
 
     Examples
     --------
@@ -33,18 +36,22 @@ def summarise(rows: Table, confidence: float = 0.95) -> Table:
         groups.setdefault(key, []).append(i)
     return Table.from_rows(
         {"algorithm": str(key[0]), "instance": str(key[1]), "delta": float(key[2])}
-        | _cell(rows, np.array(members), confidence)
+        | _cell(rows, np.array(members), confidence, own_stops_only)
         for key, members in groups.items()
     )
 
 
-def _cell(rows: Table, members: np.ndarray, confidence: float) -> dict[str, Any]:
+def _cell(
+    rows: Table, members: np.ndarray, confidence: float, own_stops_only: bool
+) -> dict[str, Any]:
     failed = rows["failed"][members] != ""
     members = members[~failed]
     n = len(members)
     pulls = rows["samples"][members].astype(float)
     errors = int((~rows["correct"][members]).sum())
     early = rows["guarantee"][members] == "none"
+    if own_stops_only and not early.all():
+        pulls = pulls[~early]
     low, high = clopper_pearson(errors, n, confidence)
     quantiles = np.quantile(pulls, QUANTILES) if n else np.full(len(QUANTILES), np.nan)
     mean = float(pulls.mean()) if n else np.nan
@@ -53,7 +60,7 @@ def _cell(rows: Table, members: np.ndarray, confidence: float) -> dict[str, Any]
         "trials": n,
         "failed": int(failed.sum()),
         "mean": mean,
-        "sd": float(pulls.std(ddof=1)) if n > 1 else np.nan,
+        "sd": float(pulls.std(ddof=1)) if len(pulls) > 1 else np.nan,
         **{f"q{100 * q:.0f}": float(v) for q, v in zip(QUANTILES, quantiles)},
         "errors": errors,
         "error_rate": errors / n if n else np.nan,

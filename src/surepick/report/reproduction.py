@@ -10,7 +10,7 @@ import numpy as np
 
 from surepick.bench.figures import figure
 from surepick.bench.files import write_csv, write_parquet
-from surepick.bench.reproduce import Reproduction, Results
+from surepick.bench.reproduce import MAX_SAMPLES, Reproduction, Results
 from surepick.bench.store import write_whole
 from surepick.errors import MissingExtraError
 from surepick.report.html import Page
@@ -18,6 +18,9 @@ from surepick.report.markdown import markdown_table
 from surepick.report.plots import Curve, Panel, draw_panel
 from surepick.report.style import look
 from surepick.simulate.table import Table
+
+
+CUT = "*"  # marks cells with trials that never stopped by themselves
 
 
 def panel(plan: Reproduction, results: Results, key: str) -> Panel:
@@ -116,7 +119,19 @@ def _mean_sd(summary: Table, i: int) -> str:
         return "failed"
     sd = summary["sd"][i]
     spread = f" ± {sd:,.0f}" if sd == sd else ""
-    return f"{summary['mean'][i]:,.0f}{spread}"
+    return f"{summary['mean'][i]:,.0f}{spread}{CUT if summary['stopped_early'][i] else ''}"
+
+
+def cut_short(summary: Table) -> list[str]:
+    """What the mark in the tables means; nothing where there is none."""
+    count = int(summary["stopped_early"].sum())
+    if not count:
+        return []
+    which = "One trial" if count == 1 else f"{count} trials"
+    return [
+        f"{CUT} {which} in all lost the best arm and could not tell the equal arms left apart. They "
+        f"were cut short at {MAX_SAMPLES:,} pulls, count as wrong, and are left out of the means."
+    ]
 
 
 def _page(plan: Reproduction, results: Results, pictures: dict[str, bytes], command: str) -> str:
@@ -131,6 +146,8 @@ def _page(plan: Reproduction, results: Results, pictures: dict[str, bytes], comm
         if key in pictures:
             page.picture(pictures[key], f"Pulls until the stop against {drawn.axis}.")
         page.table(*pulls_table(plan, results.summary, key))
+    for note in cut_short(results.summary):
+        page.text(note)
     page.heading("How often the answer was right")
     page.table(*_plain(success(results.summary)))
     page.heading("The paper's Table 1 as numbers")
@@ -148,6 +165,8 @@ def summary_page(plan: Reproduction, results: Results, command: str) -> str:
     for key in plan.figures:
         lines += [f"### ({key}) {figure(key).title}", ""]
         lines += [*markdown_table(*pulls_table(plan, results.summary, key)), ""]
+    for note in cut_short(results.summary):
+        lines += [note.replace(CUT, f"\\{CUT}", 1), ""]
     lines += ["### How often the answer was right", ""]
     rates = [
         [
