@@ -19,7 +19,6 @@ from surepick.report.plots import Curve, Panel, draw_panel
 from surepick.report.style import look
 from surepick.simulate.table import Table
 
-
 CUT = "*"  # marks cells with trials that never stopped by themselves
 
 
@@ -129,8 +128,8 @@ def cut_short(summary: Table) -> list[str]:
         return []
     which = "One trial" if count == 1 else f"{count} trials"
     return [
-        f"{CUT} {which} in all lost the best arm and could not tell the equal arms left apart. They "
-        f"were cut short at {MAX_SAMPLES:,} pulls, count as wrong, and are left out of the means."
+        f"{CUT} {which} in all lost the best arm and could not tell the equal arms left apart: cut "
+        f"short at {MAX_SAMPLES:,} pulls, counted as wrong, left out of the means."
     ]
 
 
