@@ -1,0 +1,68 @@
+"""Every public name has a docstring with an example, and the examples do what they say."""
+
+import doctest
+import importlib
+import inspect
+
+import pytest
+from tests.docs.pages import ROOT, blocks
+
+MODULES = (
+    "surepick",
+    "surepick.algorithms",
+    "surepick.design",
+    "surepick.simulate",
+    "surepick.simulate.instances",
+    "surepick.simulate.families",
+    "surepick.bench",
+    "surepick.game",
+    "surepick.storage",
+    "surepick.study",
+    "surepick.client",
+    "surepick.problem.tables",
+)
+
+
+def _public() -> dict[str, object]:
+    """Names that users import, by their shortest path; each object once."""
+    found: dict[str, object] = {}
+    for place in MODULES:
+        module = importlib.import_module(place)
+        names = getattr(module, "__all__", None) or [
+            name
+            for name, value in vars(module).items()
+            if inspect.isfunction(value) and value.__module__ == place and name[0] != "_"
+        ]
+        for name in names:
+            value = getattr(module, name)
+            if not inspect.ismodule(value) and value not in found.values():
+                found[f"{place}.{name}"] = value
+    return found
+
+
+PUBLIC = _public()
+# They need a service: a page starts one and uses them.
+ON_A_PAGE = {"surepick.Client": "Client(", "surepick.client.RemoteStudy": ".load_study("}
+
+
+def test_those_without_an_example_are_used_on_a_page():
+    code = "".join(block.code for block in blocks(ROOT / "docs" / "tutorials" / "team.md"))
+    for use in ON_A_PAGE.values():
+        assert use in code
+
+
+@pytest.mark.parametrize("name", sorted(PUBLIC.keys() - ON_A_PAGE.keys()))
+def test_example_runs(name, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    value = PUBLIC[name]
+    module = importlib.import_module(value.__module__)
+    tests = [
+        test
+        for test in doctest.DocTestFinder(recurse=True).find(value, name, module=module)
+        if test.examples
+    ]
+    assert tests, f"{name} has no example"
+    for test in tests:
+        said: list[str] = []
+        result = doctest.DocTestRunner(optionflags=doctest.ELLIPSIS).run(test, out=said.append)
+        assert result.failed == 0, "".join(said)

@@ -1,0 +1,120 @@
+"""Every block of Python and shell commands in the documentation runs, and prints what it says.
+
+How a page is written for this is told in CONTRIBUTING.md.
+"""
+
+import contextlib
+import dataclasses
+import json
+import os
+import re
+import shutil
+import signal
+import socket
+import subprocess
+import sys
+import sysconfig
+
+import pytest
+from tests.docs.pages import ROOT, blocks, infos, name_of, pages
+
+EXAMPLE_DATABASE = "postgresql+psycopg://surepick@localhost/surepick"
+EXAMPLE_PORTS = ("8421", "8786")  # of `surepick serve`, and of Dask's scheduler
+_MAKE = re.compile(r"^make (\S+)", re.MULTILINE)
+_WITH_CODE = [page for page in pages() if any(block.is_run for block in blocks(page))]
+
+
+@pytest.fixture
+def database(request):
+    """The address of a database, for the pages that have one."""
+    return lambda: request.getfixturevalue("postgres").url()
+
+
+def free_port() -> str:
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        return str(probe.getsockname()[1])
+
+
+def to_run(page, database) -> list[dict]:
+    """The blocks of a page, with a real database and a free port in place of those it names."""
+    text = page.read_text(encoding="utf-8")
+    swaps = {}
+    if EXAMPLE_DATABASE in text:
+        swaps[EXAMPLE_DATABASE] = database()
+    swaps |= {port: free_port() for port in EXAMPLE_PORTS if port in text}
+    work = []
+    for block in blocks(page):
+        if not block.is_run:
+            continue
+        code, prints = block.code, block.prints
+        for example, real in swaps.items():
+            code, prints = code.replace(example, real), prints and prints.replace(example, real)
+        if block.language == "sh":  # make cannot run the tests inside the tests
+            code = _MAKE.sub(rf"make -C '{ROOT}' --dry-run \1 >/dev/null", code)
+        row = dataclasses.asdict(block) | {"code": code, "prints": prints}
+        work.append(row | {"page": name_of(page), "saved_as": block.saved_as})
+    return work
+
+
+@pytest.mark.parametrize("page", _WITH_CODE, ids=name_of)
+def test_code_runs(page, tmp_path, database):
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    work = json.dumps(to_run(page, database))
+    scripts = sysconfig.get_path("scripts")
+    env = {k: v for k, v in os.environ.items() if not k.startswith("SUREPICK_")}
+    env |= {
+        "PATH": f"{scripts}{os.pathsep}{env['PATH']}",
+        "COLUMNS": "100",
+        "MPLBACKEND": "agg",
+        "PYTHONPATH": str(ROOT),
+    }
+    with subprocess.Popen(
+        [sys.executable, "-m", "tests.docs.run_page"],
+        cwd=tmp_path,
+        env=env,
+        stdin=subprocess.PIPE,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        text=True,
+        start_new_session=True,
+    ) as process:
+        try:
+            said, _ = process.communicate(work, timeout=180)
+        finally:
+            with contextlib.suppress(ProcessLookupError):
+                os.killpg(process.pid, signal.SIGKILL)  # and what the page left running
+    assert process.returncode == 0, said
+
+
+@pytest.mark.parametrize("page", pages(), ids=name_of)
+def test_blocks_say_what_they_are(page):
+    """Code that is called console, bash or nothing at all would never be run."""
+    plain = {"python", "sh", "text", "json", "csv", "toml", "yaml", "nginx"}
+    for info in infos(page):
+        assert info in plain or info.startswith("{"), f"{name_of(page)}: block marked {info!r}"
+
+
+def test_all_kinds_of_blocks_are_found():
+    known = [block for page in pages() for block in blocks(page)]
+    assert any(not block.is_run for block in known)
+    assert any(block.prints for block in known)
+    assert any(block.saved_as for block in known)
+    assert {block.language for block in known} == {"python", "sh"}
+
+
+def test_readme_and_tutorial_tell_the_same_numbers():
+    """The tutorial's are what its blocks print."""
+    readme, tutorial = (ROOT / name for name in ("README.md", "docs/tutorials/layouts.md"))
+    claimed = re.findall(r"(\d+)\s+measurements\s+of\s+(\d+)\s+layouts", readme.read_text("utf-8"))
+    printed = re.findall(r"^(\d+) ratings of (\d+) layouts$", tutorial.read_text("utf-8"), re.M)
+    assert len(printed) == 1
+    assert set(claimed) <= set(printed)
+
+
+def test_what_is_chosen_is_what_the_leaderboard_ranks_first():
+    board = (ROOT / "docs" / "leaderboard.md").read_text("utf-8")
+    ranked = dict(re.findall(r"^\| (\d+) \| ([\w-]+) \|", board.split("\n## ")[1], re.M))
+    choice = (ROOT / "docs" / "choosing.md").read_text("utf-8")
+    assert f"`{ranked['1']}` | first on the leaderboard |" in choice
+    assert f"`{ranked['2']}` | second among the proven on the leaderboard |" in choice

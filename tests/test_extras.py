@@ -1,0 +1,112 @@
+"""Each extra works with none of the others; without it, an error says which one to install."""
+
+import subprocess
+import sys
+import textwrap
+
+import pytest
+
+# What an extra brings, and what its packages need of other extras.
+BRINGS = {
+    "pandas": {"pandas", "pyarrow"},
+    "formula": {"formulaic", "pandas"},
+    "plot": {"matplotlib"},
+    "postgres": {"psycopg"},
+    "dask": {"dask", "distributed"},
+    "server": {"fastapi", "starlette", "pydantic", "uvicorn", "prometheus_client"},
+    "client": {"httpx", "httpcore"},
+    "gpu": {"torch", "array_api_compat"},
+}
+USES = {
+    "pandas": """
+        import pandas as pd
+        problem = sp.Problem(pd.DataFrame({"size": [1.0, 2.0]}, index=["a", "b"]))
+        assert problem.labels == ("a", "b")
+        sp.simulate.Table({"samples": [1, 2]}).to_pandas()
+        """,
+    "formula": """
+        from surepick.problem.tables import from_table
+        open("options.csv", "w").write("size,colour\\n1,red\\n2,red\\n1,blue\\n2,blue\\n")
+        assert from_table("options.csv", formula="size*colour").problem.rank == 4
+        """,
+    "plot": """
+        from surepick.report.plots import pyplot, save
+        figure, _ = pyplot().subplots()
+        assert save(figure, "png").startswith(b"\\x89PNG")
+        """,
+    "postgres": """
+        try:
+            sp.list_studies("postgresql+psycopg://nobody@127.0.0.1:1/none?connect_timeout=1")
+        except sp.errors.StorageConnectionError:
+            pass
+        """,
+    "dask": """
+        from surepick.bench.engines import Dask
+        try:
+            list(Dask("tcp://127.0.0.1:1", timeout="100ms").run(abs, [1]))
+        except sp.errors.InvalidInputError:
+            pass
+        """,
+    "server": """
+        from surepick.server.app import make_app
+        from surepick.server.settings import Settings
+        assert make_app(Settings(storage="sqlite:///studies.db"))
+        """,
+    "client": """
+        assert sp.Client("http://127.0.0.1:1", "sp_token").url == "http://127.0.0.1:1"
+        """,
+    "gpu": """
+        from surepick.problem.backend import backend_named
+        assert backend_named("torch:cpu").name == "torch"
+        """,
+}
+# Where using it begins with importing it: what a user would call without knowing.
+CALLED_WITHOUT = USES | {
+    "pandas": 'sp.simulate.Table({"samples": [1, 2]}).to_pandas()',
+    "server": "from surepick.cli import cli; cli(['serve'], standalone_mode=False)",
+}
+WITHOUT = """
+import sys
+
+class Blocked:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {blocked}:
+            raise ModuleNotFoundError(f"No module named {{name!r}}", name=name)
+
+sys.meta_path.insert(0, Blocked())
+import surepick as sp
+"""
+
+
+def run(code: str, blocked: set[str], folder) -> subprocess.CompletedProcess:
+    script = WITHOUT.format(blocked=sorted(blocked)) + textwrap.dedent(code)
+    return subprocess.run(
+        [sys.executable, "-c", script], cwd=folder, capture_output=True, text=True, timeout=120
+    )
+
+
+@pytest.mark.parametrize("extra", BRINGS)
+def test_extra_works_alone(extra, tmp_path):
+    done = run(USES[extra], set().union(*BRINGS.values()) - BRINGS[extra], tmp_path)
+    assert done.returncode == 0, done.stderr
+
+
+@pytest.mark.parametrize("extra", BRINGS)
+def test_error_names_the_missing_extra(extra, tmp_path):
+    done = run(CALLED_WITHOUT[extra], BRINGS[extra], tmp_path)
+    assert done.returncode == 1
+    assert "MissingExtraError" in done.stderr
+    assert f"surepick[{extra}]" in done.stderr
+
+
+def test_core_works_without_any(tmp_path):
+    code = """
+        answer = sp.identify(sp.Problem([[1.0], [2.0]], noise=0.1), lambda arm: float(arm))
+        assert answer.arm == 1 and sp.verify(answer.certificate())
+        open("options.csv", "w").write("label,size\\na,1\\nb,2\\n")
+        from surepick.cli import cli
+        cli(["new", "sizes", "options.csv"], standalone_mode=False)
+        cli(["ask", "sizes"], standalone_mode=False)
+        """
+    done = run(code, set().union(*BRINGS.values()), tmp_path)
+    assert done.returncode == 0, done.stderr
