@@ -12,13 +12,15 @@ from surepick.run import Answer, Batch, Run, identify, verify
 
 if TYPE_CHECKING:
     from surepick import algorithms, design, game, simulate, study
+    from surepick.client import Client
     from surepick.study import Pull, Study, create_study, delete_study, list_studies, load_study
 
-__version__ = "0.1.0.dev0"
+__version__ = "0.1.0"
 
 __all__ = [
     "Answer",
     "Batch",
+    "Client",
     "Problem",
     "Pull",
     "Run",
@@ -45,6 +47,8 @@ def __getattr__(name: str) -> Any:
     """Load a subpackage when it is first used."""
     if name in _LAZY:
         return importlib.import_module(f"surepick.{name}")
+    if name == "Client":
+        return importlib.import_module("surepick.client").Client
     if name in _STUDY:
         return getattr(importlib.import_module("surepick.study"), name)
     raise AttributeError(f"module 'surepick' has no attribute {name!r}")

@@ -11,7 +11,17 @@ from collections.abc import Iterable
 
 
 class SurepickError(Exception):
-    """Root of all errors raised by surepick."""
+    """Root of all errors raised by surepick.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> try:
+    ...     sp.Problem([[1.0], [float("nan")]])
+    ... except sp.SurepickError as problem:
+    ...     print(isinstance(problem, ValueError))
+    True
+    """
 
 
 class InvalidInputError(SurepickError, ValueError):
@@ -53,6 +63,14 @@ class UnknownNameError(SurepickError, LookupError):
 
 class SolverError(SurepickError, ArithmeticError):
     """A numerical solver could not produce a trustworthy result."""
+
+
+class OutOfMemoryError(SurepickError, MemoryError):
+    """What was asked for does not fit in memory; the message says what would."""
+
+
+class CancelledError(SurepickError, RuntimeError):
+    """A long computation was told to end before it was done."""
 
 
 class MissingExtraError(SurepickError, ImportError):
@@ -109,6 +127,22 @@ class StorageFullError(StorageError):
 
 class StorageConnectionError(StorageError, ConnectionError):
     """The database server cannot be reached, or the connection to it was cut."""
+
+
+class ServiceError(SurepickError, OSError):
+    """A service cannot do what is asked of it, or something else went wrong there."""
+
+
+class AccessError(ServiceError, PermissionError):
+    """The service refuses this caller: no valid token, or one that is not for this."""
+
+
+class TooManyRequestsError(ServiceError):
+    """The service has too much to do at the moment."""
+
+
+class ServiceUnreachableError(ServiceError, ConnectionError):
+    """No service answers at this address."""
 
 
 def _plain(name: str) -> str:

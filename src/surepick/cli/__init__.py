@@ -9,6 +9,7 @@ import sys
 import click
 
 from surepick.errors import (
+    ServiceError,
     StorageError,
     StudyExistsError,
     SurepickError,
@@ -31,6 +32,7 @@ _VERBS = (
     "bench",
     "reproduce",
     "demo",
+    "serve",
 )
 _STUDY_VERBS = frozenset(_VERBS[:7]) | {"export"}  # those that programs talk to
 _ASKED_WRONGLY = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)
@@ -39,7 +41,7 @@ Exit codes:
   0    done
   1    a check was negative (verify), or some of the work failed (bench, plan)
   2    the input is wrong; the message says what would be accepted
-  3    a file or a database cannot be used
+  3    a file, a database or a service cannot be used
   4    not yet: the study has no answer (answer), or all open pulls are with
        other workers (ask)
   5    measurements failed too often (run); what was measured is kept
@@ -79,7 +81,8 @@ def main() -> None:
         problem.show()
         sys.exit(problem.exit_code)
     except SurepickError as problem:
-        trouble = isinstance(problem, StorageError) and not isinstance(problem, _ASKED_WRONGLY)
+        trouble = isinstance(problem, StorageError | ServiceError)
+        trouble &= not isinstance(problem, _ASKED_WRONGLY)
         sys.exit(_report(problem, 3 if trouble else 2))
     except OSError as problem:
         sys.exit(_report(problem, 3))

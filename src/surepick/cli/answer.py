@@ -24,14 +24,11 @@ def command(name: str, storage: str, as_json: bool, certificate: Path | None) ->
     The exit code is 4 as long as there is none. The guarantee is withdrawn where the
     measurements contradict what it rests on; the warnings say why.
     """
-    from surepick.study.checks import check_study, qualified
-
     study = open_study(name, storage)
     if not study.finished:
         _not_yet(study.status(), as_json)
         raise SystemExit(NOT_YET)
-    checks = check_study(study)
-    answer = qualified(study.answer, checks)
+    checks, answer = study.checks(), study.answer
     if certificate is not None:
         from surepick.bench.store import write_whole
 
@@ -44,13 +41,15 @@ def command(name: str, storage: str, as_json: bool, certificate: Path | None) ->
     if answer.equivalent:
         same = ", ".join(shown(study.problem.candidate_labels[i]) for i in answer.equivalent)
         lines.append(f"The same features, so just as good: {same}")
-    lines += [f"Warning: {shown(text)}" for text in checks.warnings]
+    warnings = study.status()["warnings"]
+    lines += [f"Warning: {shown(text)}" for text in warnings]
     if checks.fit is not None and not checks.fit:
         lines.append(f"Check: {checks.fit.message}")
     lines += [f"Note: {text}" for text in checks.remarks]
     if certificate is not None:
         lines.append(f"Certificate: {certificate} (check it with: surepick verify {certificate})")
     content = {"finished": True, "study": name, **answer.to_dict(), "checks": checks.to_dict()}
+    content["warnings"] = warnings
     content["certificate"] = None if certificate is None else str(certificate)
     say(as_json, content, "\n".join(lines))
 

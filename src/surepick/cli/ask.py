@@ -9,7 +9,6 @@ import click
 from surepick.cli.studies import (
     FINISHED,
     NOT_YET,
-    features_of,
     open_study,
     say,
     shown,
@@ -17,7 +16,7 @@ from surepick.cli.studies import (
 )
 
 
-@click.command("ask")
+@click.command("ask", short_help="Get pulls to measure.")
 @study_options
 @click.option("-n", "count", default=1, show_default=True, help="How many pulls, at most.")
 @click.option(
@@ -37,6 +36,8 @@ def command(
     The exit code is 4 when there is nothing to do until other workers have told their pulls,
     and 6 when the study is finished.
     """
+    from surepick.study.table import features_of
+
     study = open_study(name, storage)
     pulls = study.ask(count, worker, lease)
     finished = not pulls and study.finished

@@ -20,7 +20,7 @@ _TRUST = ("wrong", "95 % interval", "s/trial", "guarantee")
 _WIDE = 200  # columns where there is no terminal
 
 
-@click.command("bench")
+@click.command("bench", short_help="Compare algorithms on simulated instances.")
 @click.option(
     "--suite",
     default=None,

@@ -9,7 +9,7 @@ import click
 import numpy as np
 
 
-@click.command("demo")
+@click.command("demo", short_help="Identify the best arm of a simulated instance.")
 @click.option("--d", default=5, show_default=True, help="Dimension of the instance.")
 @click.option("--omega", default=0.1, show_default=True, help="Angle of the confounding arm.")
 @click.option("--delta", default=0.1, show_default=True, help="Error probability.")

@@ -7,7 +7,7 @@ import click
 from surepick.cli.studies import open_study, say, study_options
 
 
-@click.command("fail")
+@click.command("fail", short_help="Say that a pull could not be measured.")
 @study_options
 @click.argument("pull", type=int)
 @click.option("--reason", default="", help="Why; kept with the study.")

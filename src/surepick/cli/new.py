@@ -8,7 +8,6 @@ from typing import Any
 import click
 
 from surepick.cli.studies import say, shown, study_options
-from surepick.errors import InvalidInputError
 
 NOISE_HELP = (
     "Scale of one measurement's noise (its standard deviation; half the range for bounded "
@@ -31,7 +30,7 @@ class _Noise(click.ParamType):
             self.fail(f"{value!r} is neither a number nor 'estimate'", param, ctx)
 
 
-@click.command("new")
+@click.command("new", short_help="Start a study: which of the options in a table is best?")
 @study_options
 @click.argument("options", type=click.Path(path_type=Path))
 @click.option("--features", default=None, help="Columns that describe an option: price,colour.")
@@ -50,6 +49,25 @@ class _Noise(click.ParamType):
 )
 @click.option("--max-samples", default=None, type=int, help="Stop after so many pulls.")
 @click.option("--noise", type=_Noise(), default="1", show_default=True, help=NOISE_HELP)
+@click.option(
+    "--check-fit",
+    default=None,
+    type=float,
+    help="Measure more, so that a misfit of the linear model of this size would probably be "
+    "noticed; 1 is as large as the noise.",
+)
+@click.option(
+    "--past",
+    default=None,
+    type=click.Path(path_type=Path),
+    help="Measurements made before: a table with the columns label and reward.",
+)
+@click.option(
+    "--past-chosen",
+    default=None,
+    metavar="in-advance|by-results",
+    help="How it was decided what to measure then; see above.",
+)
 @click.option("--seed", default=0, show_default=True, help="For algorithms that draw.")
 def command(
     name: str,
@@ -65,33 +83,44 @@ def command(
     epsilon: float,
     max_samples: int | None,
     noise: float | None,
+    check_fit: float | None,
+    past: Path | None,
+    past_chosen: str | None,
     seed: int,
 ) -> None:
     """Start the study NAME: which of the OPTIONS in a table (CSV or Parquet) is best?
 
     Every row is an option, every column a feature of it; --features chooses columns. Columns of
     text are categories; C(size) makes a category of a column of numbers.
+
+    Measurements made before (--past) count as evidence if what was measured, and how often, was
+    decided without looking at rewards: --past-chosen in-advance. If somebody went on measuring what
+    looked good, averages are biased; with by-results they only guide what is measured first,
+    which is safe however wrong they are.
     """
-    from surepick.algorithms import get
     from surepick.bench.text import parse
-    from surepick.problem.tables import from_table
-    from surepick.problem.tables.read import read
-    from surepick.study import create_study
+    from surepick.study.table import configure, create_from_table
 
     method, settings = parse(algorithm, "algorithm")
-    given = {"delta": delta, "epsilon": epsilon, "max_samples": max_samples}
-    if noise is None:
-        if settings:
-            raise InvalidInputError("noise: with estimate, the algorithm cannot have settings")
-        configured = get("estimated-noise", inner=method, **given)
-    else:
-        configured = get(method, **(given | settings))
-    unit = 1.0 if noise is None else noise
-    made = from_table(options, features, formula, label, unit, unstructured=unstructured)
+    study, made = create_from_table(
+        name,
+        options,
+        configure(
+            method, settings, noise=noise, delta=delta, epsilon=epsilon, max_samples=max_samples
+        ),
+        storage,
+        noise=noise,
+        features=features,
+        formula=formula,
+        label=label,
+        unstructured=unstructured,
+        seed=seed,
+        called=options.name,
+        check_fit=check_fit,
+        past=past,
+        past_chosen=None if past_chosen is None else past_chosen.replace("-", " "),
+    )
     problem = made.problem
-    cells = _columns(read(options).cells, problem.labels)
-    meta = {"source": options.name, "notes": list(made.notes), "columns": cells}
-    study = create_study(name, problem, configured, storage, seed=seed, meta=meta)
     batch = study.status()["batch"]["size"]
     content = {
         "study": name,
@@ -108,19 +137,9 @@ def command(
         f"coefficients; {method}, delta {study.algorithm.delta:g}, "
         f"noise {'to be estimated' if noise is None else f'{noise:g}'}.",
         *(f"Note: {shown(note)}" for note in made.notes),
-        f"The first batch has {batch} measurements. Next: surepick run {name} --exec "
+        f"The past measurements are enough. Next: surepick answer {name}"
+        if study.finished
+        else f"The first batch has {batch} measurements. Next: surepick run {name} --exec "
         f"'command {{label}}', or surepick ask {name}",
     ]
     say(as_json, content, "\n".join(lines))
-
-
-def _columns(cells: dict[str, list[Any]], labels: tuple[str, ...]) -> dict[str, list[Any]]:
-    """The table as it is, less the labels: measure commands are given the cells of their row."""
-    columns = {name: [_cell(c) for c in column] for name, column in cells.items()}
-    return {name: c for name, c in columns.items() if [str(cell) for cell in c] != list(labels)}
-
-
-def _cell(cell: Any) -> Any:
-    if cell is None or isinstance(cell, str | bool | int):
-        return cell
-    return str(cell)  # numbers of a Parquet file keep all their digits this way

@@ -10,7 +10,7 @@ from typing import Any
 import click
 
 
-@click.command("plan")
+@click.command("plan", short_help="Forecast the measurements that a study needs.")
 @click.argument("options", type=click.Path(path_type=Path))
 @click.option("--features", default=None, help="Columns that describe an option: price,colour.")
 @click.option("--formula", default=None, help="Instead: 'price + C(colour)*C(layout)'.")

@@ -14,7 +14,7 @@ import click
 _QUICK = 3  # trials
 
 
-@click.command("reproduce")
+@click.command("reproduce", short_help="Make the paper's figures and Table 1.")
 @click.option("--figure", "figures", multiple=True, help="a, b, c or d; may be repeated.")
 @click.option("--algorithms", default="", help="Registry names, separated by commas.")
 @click.option("--trials", default=None, type=int, help="Trials at each point.  [default: 50]")

@@ -12,16 +12,31 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.cli.studies import GAVE_UP, open_study, say, shown, study_options
+from surepick.cli.studies import (
+    GAVE_UP,
+    open_remote_study,
+    open_study,
+    say,
+    shown,
+    study_options,
+)
 from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from surepick.storage.records import Progress
     from surepick.study import Study
     from surepick.study.work import Work
 
 
-@click.command("run")
+@click.command("run", short_help="Measure until the study is finished.")
 @study_options
+@click.option("--server", default=None, help="Instead of a storage: address of surepick serve.")
+@click.option(
+    "--token-file",
+    default=None,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File with the token for the server; also taken from SUREPICK_TOKEN.",
+)
 @click.option("--exec", "line", default=None, help="Command that prints one number.")
 @click.option("--call", "function", default=None, help="Instead: a Python function, module:name.")
 @click.option("--workers", default=1, show_default=True, help="Measurements at a time.")
@@ -39,6 +54,8 @@ def command(
     name: str,
     storage: str,
     as_json: bool,
+    server: str | None,
+    token_file: Path | None,
     line: str | None,
     function: str | None,
     workers: int,
@@ -61,7 +78,7 @@ def command(
 
     After Ctrl-C nothing new is started and what is being measured is still told (again: it is
     given up). Several of these may run at the same time, on several machines with a shared
-    database.
+    database, or with --server.
 
     The exit code is 5 when a pull failed more often than --retries allows, or when nothing but
     failures came back; all that was measured is kept, and the same command goes on from there.
@@ -73,7 +90,10 @@ def command(
     if (line is None) == (function is None):
         raise InvalidInputError("give either --exec 'command {label}' or --call module:function")
     positive(timeout, "timeout")
-    study = open_study(name, storage)
+    if server is None:
+        study: Any = open_study(name, storage)
+    else:
+        study = open_remote_study(name, server, token_file)
     measure = Command(line, timeout) if line is not None else Call(str(function), timeout)
     log = log or Path(re.sub(r"[^\w.-]", "_", name) + ".measurements.jsonl")
     with log.open("a", encoding="utf-8") as file, _Progress(study) as progress:
@@ -130,7 +150,7 @@ class _Progress:
         self._bar.stop()
 
     def show(self, work: Work) -> None:
-        at = self._study.storage.read(lambda tx: tx.progress(self._study._id))
+        at = _where(self._study)
         note = f"{at.first + at.told:,} measurements"
         if work.failed:
             note += f", {work.failed:,} failures"
@@ -143,6 +163,13 @@ class _Progress:
         )
 
 
+def _where(study: Any) -> Progress:
+    """Where a study stands, be it here or with a service."""
+    if hasattr(study, "storage"):
+        return study.storage.read(lambda tx: tx.progress(study._id))
+    return study.progress()
+
+
 def _conclude(study: Study, work: Work, log: Path, as_json: bool) -> None:
     content = {
         "study": study.name,
@@ -152,7 +179,8 @@ def _conclude(study: Study, work: Work, log: Path, as_json: bool) -> None:
         "stopped": work.stopped or None,
         "log": str(log),
     }
-    failed = f", {work.failed:,} failed and were tried again" if work.failed else ""
+    again = " and were tried again" if work.finished else ""
+    failed = f", {work.failed:,} failed{again}" if work.failed else ""
     text = f"{work.told:,} measurements{failed}. What they printed is in {log}"
     if work.finished:
         text += f"\nFinished: surepick answer {study.name}"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from surepick.study import Study
 
 
-@click.command("status")
+@click.command("status", short_help="Show who is still in the race, and what looks wrong.")
 @study_options
 @click.option("--watch", is_flag=True, help="Keep showing it until the study is finished.")
 @click.option("--every", default=2.0, show_default=True, help="Seconds between two looks.")

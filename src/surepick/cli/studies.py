@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 import json
+import os
 from collections.abc import Callable
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.errors import InvalidInputError
+
 if TYPE_CHECKING:
+    from surepick.client import RemoteStudy
     from surepick.study import Study
 
 STORAGE = "sqlite:///surepick.db"
@@ -41,9 +46,16 @@ def open_study(name: str, storage: str) -> Study:
     return load_study(name, storage)
 
 
-def features_of(study: Study, arm: int) -> dict[str, Any]:
-    """The cells of an option's row in the table that the study was made from."""
-    return {name: cells[arm] for name, cells in (study.meta.get("columns") or {}).items()}
+def open_remote_study(name: str, server: str, token_file: Path | None) -> RemoteStudy:
+    """The study of this name at a service."""
+    from surepick.client import Client
+
+    token = os.environ.get("SUREPICK_TOKEN", "")
+    if token_file is not None:
+        token = token_file.read_text(encoding="utf-8").strip()
+    if not token:
+        raise InvalidInputError("a server needs a token: --token-file FILE, or SUREPICK_TOKEN")
+    return Client(server, token).load_study(name)
 
 
 def say(as_json: bool, content: dict[str, Any], text: str) -> None:

@@ -26,7 +26,15 @@ T = TypeVar("T")
 
 
 class Transaction(ABC):
-    """The operations inside one transaction. Nothing is visible to others before it ends."""
+    """The operations inside one transaction. Nothing is visible to others before it ends.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> storage = sp.storage.open_storage("memory://transaction")
+    >>> storage.read(lambda tx: tx.studies())
+    []
+    """
 
     # -- studies ---------------------------------------------------------------------------
     @abstractmethod
@@ -77,6 +85,14 @@ class Transaction(ABC):
     def snapshot(self, study: int) -> tuple[int, str] | None:
         """The snapshot: which batch was open, and the run as JSON."""
 
+    @abstractmethod
+    def add_past(self, study: int, past: str) -> None:
+        """Keep what was measured before the study (as JSON); once, when it is created."""
+
+    @abstractmethod
+    def past(self, study: int) -> str | None:
+        """What was measured before the study, if anything."""
+
     # -- leases ----------------------------------------------------------------------------
     @abstractmethod
     def add_leases(self, study: int, new: Sequence[Lease]) -> None:
@@ -116,8 +132,11 @@ class Transaction(ABC):
         """What was told for these pulls."""
 
     @abstractmethod
-    def rewards(self, study: int, first: int, last: int) -> Rewards:
-        """What was told for the pulls from ``first`` up to but not including ``last``."""
+    def rewards(self, study: int, first: int, last: int, since: float | None = None) -> Rewards:
+        """What was told for the pulls from ``first`` up to but not including ``last``.
+
+        With ``since``, only what was told then or later, by the database's clock.
+        """
 
     @abstractmethod
     def totals(self, study: int, first: int, last: int) -> dict[int, tuple[int, float]]:
@@ -140,7 +159,15 @@ class Transaction(ABC):
 
 
 class Storage(ABC):
-    """A place where studies live."""
+    """A place where studies live.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> storage = sp.storage.open_storage("memory://contract")
+    >>> storage.read(lambda tx: tx.find_study("layouts")) is None
+    True
+    """
 
     url: str  #: how it was opened, without any password
 
@@ -156,6 +183,35 @@ class Storage(ABC):
     @abstractmethod
     def read(self, work: Callable[[Transaction], T]) -> T:
         """Run ``work``, which only reads, against one consistent state."""
+
+    # -- the usual case in one step --------------------------------------------------------
+    # Where a database is far away, a transaction of several steps costs as many journeys, during
+    # which others wait for the study. A storage may take the usual case of an ask or a tell in one
+    # step. Anything unusual it must leave alone and return None: then the rules decide.
+    def ask_one(
+        self, study: int, batch: int, place: int, arms: Sequence[int], worker: str, lease: float
+    ) -> tuple[int, Lease] | None:
+        """Hand out the next pull of this batch for the first time.
+
+        Parameters
+        ----------
+        study, batch
+            The study, which must have this batch open.
+        place, arms
+            The arms of the next few pulls from this place in the batch on; the next pull must be
+            among them.
+        worker, lease
+            Who gets it, who must hold no other pull, and for how many seconds.
+
+        Returns
+        -------
+        The place in the batch of the pull, and its lease.
+        """
+        return None
+
+    def tell_one(self, study: int, pull: int, value: float, worker: str | None) -> bool | None:
+        """Take in the reward of a pull that is handed out and is not the last of its batch."""
+        return None
 
     def close(self) -> None:  # noqa: B027
         """Let go of connections."""

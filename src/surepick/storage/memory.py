@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import threading
 import time
 from collections.abc import Callable, Iterable, Sequence
@@ -31,6 +32,7 @@ class _Kept:
     record: StudyRecord
     progress: Progress
     snapshot: tuple[int, str] | None = None
+    past: str | None = None
     batches: dict[int, BatchRecord] = field(default_factory=dict)
     leases: dict[int, Lease] = field(default_factory=dict)
     tells: dict[int, Tell] = field(default_factory=dict)
@@ -118,6 +120,12 @@ class _MemoryTransaction(Transaction):
     def snapshot(self, study: int) -> tuple[int, str] | None:
         return self._studies[study].snapshot
 
+    def add_past(self, study: int, past: str) -> None:
+        self._studies[study].past = past  # undone with the study
+
+    def past(self, study: int) -> str | None:
+        return self._studies[study].past
+
     # -- leases ----------------------------------------------------------------------------
     def add_leases(self, study: int, new: Sequence[Lease]) -> None:
         self._add(self._studies[study].leases, {lease.pull: lease for lease in new})
@@ -158,9 +166,11 @@ class _MemoryTransaction(Transaction):
         kept = self._studies[study].tells
         return {pull: kept[pull] for pull in pulls if pull in kept}
 
-    def rewards(self, study: int, first: int, last: int) -> Rewards:
-        kept = self._studies[study].tells
-        found = sorted((t for t in kept.values() if first <= t.pull < last), key=lambda t: t.pull)
+    def rewards(self, study: int, first: int, last: int, since: float | None = None) -> Rewards:
+        kept = self._studies[study].tells.values()
+        least = -math.inf if since is None else since
+        wanted = (t for t in kept if first <= t.pull < last and t.at >= least)
+        found = sorted(wanted, key=lambda t: t.pull)
         return Rewards(
             np.array([t.pull for t in found], dtype=np.int64),
             np.array([t.arm for t in found], dtype=np.int64),

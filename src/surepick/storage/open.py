@@ -20,6 +20,11 @@ def open_storage(storage: str | Storage, *, create: bool = True) -> Storage:
         absolute path), ``postgresql+psycopg://user@host/database``, or an open storage.
     create
         Whether an SQLite file that is not there may be made.
+
+    Examples
+    --------
+    >>> open_storage("memory://mine").url
+    'memory://mine'
     """
     if isinstance(storage, Storage):
         return storage

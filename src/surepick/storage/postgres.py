@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
@@ -18,6 +18,7 @@ from surepick.errors import (
     StorageLockedError,
     StorageReadOnlyError,
 )
+from surepick.storage.records import Lease
 from surepick.storage.rows import SqlTransaction
 from surepick.storage.sql import PATIENCE, SqlStorage
 
@@ -26,13 +27,50 @@ _MIGRATING = 5_078_305_926_187_344_001  # any number, the same for all who migra
 _REFUSED = ("does not exist", "authentication failed", "no pg_hba.conf entry", "no password")
 
 
+_CLOCK = "extract(epoch from clock_timestamp())::double precision"
+
+# Each is one statement and so one transaction. Under READ COMMITTED, an UPDATE that had to wait for
+# the row of the study goes by its newest version, conditions included; the other rows that these
+# statements touch are only ever changed by whoever has that row.
+_ASK_ONE = f"""
+WITH next AS (
+    UPDATE surepick_progress SET asked = asked + 1
+    WHERE study = %(study)s AND batch = %(batch)s AND asked >= %(place)s
+      AND asked < least(size, %(place)s + %(known)s)
+      AND NOT EXISTS (
+        SELECT FROM surepick_leases WHERE study = %(study)s AND worker = %(worker)s)
+    RETURNING first, asked - 1 AS place
+)
+INSERT INTO surepick_leases (study, pull, arm, worker, until, attempts)
+SELECT %(study)s, first + place, (%(arms)s::bigint[])[place - %(place)s + 1],
+       %(worker)s, {_CLOCK} + %(lease)s, 1
+FROM next RETURNING pull, arm, until, (SELECT place FROM next)
+"""
+_TELL_ONE = f"""
+WITH open AS MATERIALIZED (
+    SELECT study FROM surepick_progress
+    WHERE study = %(study)s AND told + 1 < size FOR UPDATE
+), gone AS (
+    DELETE FROM surepick_leases USING open
+    WHERE surepick_leases.study = open.study AND pull = %(pull)s
+    RETURNING arm, worker
+), kept AS (
+    INSERT INTO surepick_tells (study, pull, arm, value, worker, at)
+    SELECT %(study)s, %(pull)s, arm, %(value)s, coalesce(%(worker)s, worker), {_CLOCK}
+    FROM gone RETURNING pull
+)
+UPDATE surepick_progress SET told = told + 1 FROM kept
+WHERE surepick_progress.study = %(study)s RETURNING told
+"""
+
+
 class PostgresStorage(SqlStorage):
     """A PostgreSQL database.
 
     Transactions lock the row of their study; primary keys and unique names do the rest.
     """
 
-    clock = "extract(epoch from clock_timestamp())::double precision"
+    clock = _CLOCK
 
     def _connect(self) -> Engine:
         try:
@@ -55,6 +93,7 @@ class PostgresStorage(SqlStorage):
             connection.execute(f"SET idle_in_transaction_session_timeout = {patience}")
             connection.autocommit = False
 
+        self._plain = engine.execution_options(isolation_level="AUTOCOMMIT")
         return engine
 
     @contextmanager
@@ -78,6 +117,37 @@ class PostgresStorage(SqlStorage):
             if not transaction.connection.invalidated:
                 transaction.connection.invalidate()
             raise
+
+    def ask_one(
+        self, study: int, batch: int, place: int, arms: Sequence[int], worker: str, lease: float
+    ) -> tuple[int, Lease] | None:
+        """See :class:`Storage`."""
+        values = {"study": study, "batch": batch, "place": place, "known": len(arms)}
+        row = self._one_step(
+            _ASK_ONE,
+            values | {"arms": f"{{{','.join(map(str, arms))}}}", "worker": worker, "lease": lease},
+        )
+        return None if row is None else (row[3], Lease(row[0], row[1], worker, row[2]))
+
+    def tell_one(self, study: int, pull: int, value: float, worker: str | None) -> bool | None:
+        """See :class:`Storage`."""
+        values = {"study": study, "pull": pull, "value": value, "worker": worker}
+        return None if self._one_step(_TELL_ONE, values) is None else True
+
+    def _one_step(self, statement: str, values: dict[str, Any]) -> Any:
+        """A statement that is a transaction of its own; None where it did nothing.
+
+        Or where that is not known, after an error: whoever goes on has to look.
+        """
+        self._leave_parents_connections()
+        try:
+            with self._plain.connect() as connection:
+                return connection.exec_driver_sql(statement, values).one_or_none()
+        except self.errors as error:
+            explained, passing = self._explain(error)
+            if not passing:
+                raise explained from error
+            return None
 
     def _lock_tables(self, connection: Connection) -> None:
         connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _MIGRATING})

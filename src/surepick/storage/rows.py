@@ -22,6 +22,7 @@ from sqlalchemy import (
 from sqlalchemy.exc import IntegrityError
 
 from surepick.errors import StudyExistsError
+from surepick.storage import tables
 from surepick.storage.contract import Transaction
 from surepick.storage.records import (
     BatchRecord,
@@ -78,6 +79,7 @@ _REWARDS = (
     .where(tells.c.pull < bindparam("_last"))
     .order_by(tells.c.pull)
 )
+_NEW_REWARDS = _REWARDS.where(tells.c.at >= bindparam("_since"))
 _TOTALS = (
     select(tells.c.arm, func.count(), func.sum(tells.c.value))
     .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
@@ -87,7 +89,7 @@ _TOTALS = (
 _STUDY = select(*_fields(studies, StudyRecord))
 _EVENT = select(*_fields(events, Event)).where(events.c.study == _s).order_by(events.c.id)
 _ADD_LEASE, _ADD_TELL, _ADD_EVENT = insert(leases), insert(tells), insert(events).inline()
-_TABLES = (events, tells, leases, snapshots, batches, progress)
+_TABLES = (events, tells, leases, tables.past, snapshots, batches, progress)
 
 
 @cache
@@ -190,6 +192,13 @@ class SqlTransaction(Transaction):
         row = self._run(query, {"_s": study}).one_or_none()
         return None if row is None else (row[0], row[1])
 
+    def add_past(self, study: int, past: str) -> None:
+        self._write(insert(tables.past), {"study": study, "past": past})
+
+    def past(self, study: int) -> str | None:
+        query = select(tables.past.c.past).where(tables.past.c.study == _s)
+        return self._run(query, {"_s": study}).scalar()
+
     # -- leases ----------------------------------------------------------------------------
     def add_leases(self, study: int, new: Sequence[Lease]) -> None:
         self._write(_ADD_LEASE, *({"study": study, **vars(lease)} for lease in new))
@@ -233,14 +242,18 @@ class SqlTransaction(Transaction):
         rows = self._rows(_ONE_TELL, _SOME_TELLS, study, pulls)
         return {row[0]: Tell(*row) for row in rows}
 
-    def rewards(self, study: int, first: int, last: int) -> Rewards:
-        rows = self._run(_REWARDS, {"_s": study, "_first": first, "_last": last}).all()
+    def rewards(self, study: int, first: int, last: int, since: float | None = None) -> Rewards:
+        values: dict[str, Any] = {"_s": study, "_first": first, "_last": last}
+        if since is None:
+            rows = self._run(_REWARDS, values).all()
+        else:
+            rows = self._run(_NEW_REWARDS, values | {"_since": since}).all()
         columns = zip(*rows) if rows else ((), (), (), ())
-        pulls, arms, values, times = (list(column) for column in columns)
+        pulls, arms, told, times = (list(column) for column in columns)
         return Rewards(
             np.array(pulls, dtype=np.int64),
             np.array(arms, dtype=np.int64),
-            np.array(values, dtype=np.float64),
+            np.array(told, dtype=np.float64),
             np.array(times, dtype=np.float64),
         )
 

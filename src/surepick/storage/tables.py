@@ -75,6 +75,14 @@ snapshots = Table(
     Column("run", Text, nullable=False),
 )
 
+# What was measured before the study; written once.
+past = Table(
+    "surepick_past",
+    metadata,
+    _study(),
+    Column("past", Text, nullable=False),
+)
+
 leases = Table(
     "surepick_leases",
     metadata,
@@ -115,4 +123,19 @@ events = Table(
     Column("note", Text, nullable=False),
     Column("at", Double, nullable=False),
     Index("surepick_events_study", "study", "kind"),
+)
+
+# Who may use the service. Only hashes of tokens are kept.
+tokens = Table(
+    "surepick_tokens",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("hash", String(64), nullable=False, unique=True),
+    Column("role", String(20), nullable=False),
+    Column("studies", Text),
+    Column("created", Double, nullable=False),
+    Column("expires", Double),
+    Column("note", Text, nullable=False),
+    Column("session_of", String(16)),
+    Index("surepick_tokens_session_of", "session_of"),
 )

@@ -1,0 +1,78 @@
+"""``surepick serve``: studies over HTTP, and a page to watch them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from surepick.cli.studies import storage_option
+
+
+@click.command("serve", short_help="Serve studies to remote workers, with a page to watch them.")
+@storage_option
+@click.option("--host", default="127.0.0.1", show_default=True, help="Address to listen on.")
+@click.option("--port", default=8421, show_default=True, help="Port to listen on.")
+@click.option("--tls-cert", default=None, help="File with the certificate, for HTTPS.")
+@click.option("--tls-key", default=None, help="File with its key.")
+@click.option("--workers", default=1, show_default=True, help="Processes.")
+@click.option(
+    "--proxy",
+    multiple=True,
+    help="Address of a proxy in front, whose X-Forwarded-For and -Proto are believed. Repeatable.",
+)
+@click.option(
+    "--allowed-host",
+    "allowed_hosts",
+    multiple=True,
+    help="Name under which clients reach the service; requests for others are refused. Repeatable.",
+)
+@click.option("--plain-http", is_flag=True, help="Other machines may send tokens unencrypted.")
+@click.option("--max-body", default=16 * 2**20, show_default=True, help="Bytes in a request.")
+@click.option(
+    "--rate", default=1000.0, show_default=True, help="Requests per second, token and process."
+)
+@click.option(
+    "--stranger-rate",
+    default=5.0,
+    show_default=True,
+    help="Requests per second and address without a valid token.",
+)
+@click.option(
+    "--threads", default=8, show_default=True, help="Connections to the database, per process."
+)
+@click.option(
+    "--plan-seconds", default=120.0, show_default=True, help="Longest time for a forecast."
+)
+@click.option(
+    "--log-level",
+    type=click.Choice(["debug", "info", "warning", "error"]),
+    default="info",
+    show_default=True,
+    help="Requests are logged at info.",
+)
+@click.option("--new-admin-token", is_flag=True, help="Make and show another admin token.")
+def command(new_admin_token: bool, **options: Any) -> None:
+    """Serve the studies of a storage to remote workers, and a page to watch them.
+
+    Only this machine can reach it, unless --host says otherwise. Everything needs a token. At the
+    first start an admin token is made and shown, once; it makes the others (POST /api/v1/tokens,
+    or on the page). Several of these may serve one PostgreSQL database.
+    """
+    from surepick.server.extras import need_server
+    from surepick.server.main import admin_token, serve
+    from surepick.server.settings import Settings
+
+    need_server()
+    settings = Settings(**options)
+    made = admin_token(settings, another=new_admin_token)
+    if made is not None:
+        click.echo(f"Admin token (shown only now; keep it safe): {made}")
+    scheme = "https" if settings.tls_cert else "http"
+    click.echo(f"Serving {_address(scheme, settings)}")
+    serve(settings)
+
+
+def _address(scheme: str, settings: Any) -> str:
+    host = f"[{settings.host}]" if ":" in settings.host else settings.host
+    return f"{scheme}://{host}:{settings.port}"

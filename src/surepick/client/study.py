@@ -1,0 +1,251 @@
+"""A study that a service keeps, with the methods of one that is here."""
+
+from __future__ import annotations
+
+import uuid
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from functools import cached_property
+from pathlib import Path
+from typing import Any
+from urllib.parse import quote
+
+import numpy as np
+
+from surepick.algorithms import registry
+from surepick.algorithms.base import Algorithm, Guarantee
+from surepick.client.transport import Transport
+from surepick.errors import InvalidTypeError, TellConflictError, UnknownPullError
+from surepick.problem import Problem
+from surepick.problem.validate import positive, real, whole
+from surepick.run import Answer
+from surepick.run.codec import decode
+from surepick.storage.records import Event, Progress, Rewards
+from surepick.study import Pull, Told
+from surepick.study.study import as_name
+
+_LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
+_MOST = 10_000  # pulls of one request, letters of a reason
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteAnswer(Answer):
+    """An answer whose certificate came from the service."""
+
+    _certificate: dict[str, Any] = field(repr=False)
+
+    def certificate(self) -> dict[str, Any]:
+        """See :class:`surepick.Answer`."""
+        return self._certificate
+
+
+class RemoteStudy:
+    """A study of a service; :meth:`surepick.Client.load_study` opens it.
+
+    It has the methods of :class:`surepick.Study`. Lost connections and a service that restarts
+    are waited for; nothing is counted twice. May be used from several threads.
+    """
+
+    def __init__(self, transport: Transport, name: str) -> None:
+        self.name = name
+        self._transport = transport
+        self._path = f"/api/v1/studies/{quote(name, safe='')}"
+        self._held: dict[int, str] = {}  # pull -> whom this object asked for
+        self._finished = False
+
+    # -- what it was created with ----------------------------------------------------------
+    @cached_property
+    def _definition(self) -> dict[str, Any]:
+        return self._transport.get(f"{self._path}/definition")
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem; do not change it."""
+        return Problem.from_dict(decode(self._definition["problem"]))
+
+    @cached_property
+    def algorithm(self) -> Algorithm:
+        """The algorithm and its settings."""
+        settings = decode(self._definition["settings"])
+        return registry.get(self._definition["algorithm"], **settings)
+
+    @property
+    def meta(self) -> dict[str, Any]:
+        """What the study was created with to keep."""
+        return self._definition["meta"]
+
+    # -- ask, tell, fail -------------------------------------------------------------------
+    def ask(
+        self, n: int = 1, worker: str | None = None, lease: float = 300.0, *, wait: float = 0.0
+    ) -> list[Pull]:
+        """See :meth:`surepick.Study.ask`; the service waits, not this end."""
+        n, lease = whole(n, "n", least=1), positive(lease, "lease")
+        left = real(wait, "wait")
+        if worker is not None:
+            as_name(worker, "worker")
+        # Even an ask without a name needs one, to get the same pulls when its answer is lost.
+        holder = f"once-{uuid.uuid4().hex}" if worker is None else worker
+        while True:
+            now = min(max(left, 0.0), _LONGEST_WAIT)
+            body = {"n": min(n, _MOST), "worker": holder, "lease": lease, "wait": now}
+            found = self._transport.post(f"{self._path}/ask", body, wait=now)
+            left -= now
+            if found["pulls"] or found["finished"] or left <= 0:
+                break
+        self._finished = found["finished"]
+        pulls = [Pull(p["id"], p["arm"], p["label"], p["attempt"]) for p in found["pulls"]]
+        self._held.update((pull.id, holder) for pull in pulls)
+        return pulls
+
+    def tell(self, pull_id: int, reward: float, worker: str | None = None) -> Told:
+        """See :meth:`surepick.Study.tell`."""
+        told = self.tell_many([(pull_id, reward)], worker)[0]
+        if told.status == "conflict":
+            raise TellConflictError(
+                f"pull {told.pull} was told as {told.value!r} before, so {reward!r} is refused "
+                f"(and recorded); the first reward counts"
+            )
+        return told
+
+    def tell_many(
+        self,
+        rewards: Mapping[int, float] | Iterable[tuple[int, float]],
+        worker: str | None = None,
+    ) -> list[Told]:
+        """See :meth:`surepick.Study.tell_many`."""
+        if worker is not None:
+            as_name(worker, "worker")
+        pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
+        told = [_check_tell(pair) for pair in pairs]
+        done: list[Told] = []
+        for holder, part in self._by_holder(told, worker):
+            body: dict[str, Any] = {"rewards": [{"pull": p, "reward": r} for p, r in part]}
+            if holder is not None:
+                body["worker"] = holder
+            found = self._transport.post(f"{self._path}/tell", body)["told"]
+            done += [Told(one["pull"], one["status"], one["value"]) for one in found]
+        for pull, _ in told:
+            self._held.pop(pull, None)
+        return done
+
+    def _by_holder(
+        self, told: list[tuple[int, float]], worker: str | None
+    ) -> list[tuple[str | None, list[tuple[int, float]]]]:
+        """The rewards in the order given, cut where another asked for the pull."""
+        parts: list[tuple[str | None, list[tuple[int, float]]]] = []
+        for pull, reward in told:
+            holder = worker or self._held.get(pull)
+            if not parts or parts[-1][0] != holder:
+                parts.append((holder, []))
+            parts[-1][1].append((pull, reward))
+        return parts
+
+    def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> bool:
+        """See :meth:`surepick.Study.fail`."""
+        pull = _check_pull(pull_id)
+        if worker is not None:
+            as_name(worker, "worker")
+        if not isinstance(reason, str):
+            raise InvalidTypeError(f"reason must be a text; got {reason!r:.80}")
+        reason = reason.encode("utf-8", "replace").decode("utf-8")
+        body: dict[str, Any] = {"pull": pull, "reason": reason[:_MOST]}
+        holder = worker or self._held.pop(pull, None)
+        if holder is not None:
+            body["worker"] = holder
+        return self._transport.post(f"{self._path}/fail", body)["returned"]
+
+    # -- where it stands -------------------------------------------------------------------
+    @property
+    def finished(self) -> bool:
+        """Whether there is an answer."""
+        if not self._finished:
+            self._finished = self.progress().finished
+        return self._finished
+
+    def progress(self) -> Progress:
+        """Where the study stands, in a few numbers."""
+        found = self._transport.get(f"{self._path}/progress")
+        keys = ("batch", "first", "size", "asked", "told", "finished")
+        return Progress(**{key: found[key] for key in keys})
+
+    def status(self) -> dict[str, Any]:
+        """Where the study stands, with the checks and the outlook, as JSON-ready values."""
+        return self._transport.get(self._path)
+
+    @property
+    def answer(self) -> Answer:
+        """The answer, once finished; its guarantee is withdrawn where a check contradicts it."""
+        found = self._transport.get(f"{self._path}/answer")
+        guarantee = found["guarantee"]
+        return RemoteAnswer(
+            arm=found["arm"],
+            label=found["label"],
+            samples=found["samples"],
+            pulls=np.array(found["pulls"], dtype=np.int64),
+            guarantee=Guarantee(guarantee["kind"], guarantee["text"]),
+            survivors=tuple(found["survivors"]),
+            equivalent=tuple(found["equivalent"]),
+            batches=found["batches"],
+            algorithm=found["algorithm"],
+            delta=found["delta"],
+            epsilon=found["epsilon"],
+            _record={},
+            _certificate=self._transport.get(f"{self._path}/certificate"),
+        )
+
+    def rewards(self) -> Rewards:
+        """See :meth:`surepick.Study.rewards`."""
+        found = self._transport.get(f"{self._path}/rewards")
+        return Rewards(
+            np.array(found["pulls"], dtype=np.int64),
+            np.array(found["arms"], dtype=np.int64),
+            np.array(found["values"], dtype=np.float64),
+            np.array(found["times"], dtype=np.float64),
+        )
+
+    def events(self, *kinds: str) -> list[Event]:
+        """See :meth:`surepick.Study.events`."""
+        found = self._transport.get(f"{self._path}/events", kind=list(kinds))
+        keys = Event.__dataclass_fields__
+        return [Event(**{key: row[key] for key in keys}) for row in found["events"]]
+
+    def history(self) -> list[dict[str, int]]:
+        """A row for each complete batch: its number, samples so far, survivors after it."""
+        return self._transport.get(f"{self._path}/history")["batches"]
+
+    def export(self, path: str | Path, form: str | None = None, what: str = "measurements") -> Path:
+        """Write what was measured to a file: CSV, JSON or Parquet, by its ending or ``form``."""
+        path = Path(path)
+        query = {"format": form or path.suffix[1:].lower(), "what": what}
+        response = self._transport.send("GET", f"{self._path}/export", query=query)
+        path.write_bytes(response.content)
+        return path
+
+    def close(self) -> None:
+        """Let go of connections."""
+        self._transport.close()
+
+    def __enter__(self) -> RemoteStudy:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+    def __repr__(self) -> str:
+        return f"RemoteStudy({self.name!r}, {self._transport.url!r})"
+
+
+def _check_tell(pair: Any) -> tuple[int, float]:
+    try:
+        pull, reward = pair
+    except (TypeError, ValueError):
+        raise InvalidTypeError(f"rewards must be (pull, reward) pairs; got {pair!r:.80}") from None
+    pull = _check_pull(pull)
+    return pull, real(reward, f"reward of pull {pull}")
+
+
+def _check_pull(pull: Any) -> int:
+    pull = whole(pull, "pull_id")
+    if pull >= 2**62:
+        raise UnknownPullError(f"this study has handed out no pull {pull}")
+    return pull

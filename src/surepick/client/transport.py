@@ -1,0 +1,171 @@
+"""Requests to a service: again where an answer was lost, errors as if they had happened here."""
+
+from __future__ import annotations
+
+import logging
+import os
+import random
+import ssl
+import threading
+import time
+import weakref
+from types import ModuleType
+from typing import Any
+
+from surepick import errors
+from surepick.errors import (
+    AccessError,
+    InvalidInputError,
+    MissingExtraError,
+    ServiceError,
+    ServiceUnreachableError,
+    SurepickError,
+    TooManyRequestsError,
+    UnknownStudyError,
+)
+
+_log = logging.getLogger(__name__)
+_PAUSES = (0.05, 5.0)  # seconds before the second try, and at most
+_BY_STATUS = {401: AccessError, 403: AccessError, 429: TooManyRequestsError}
+
+
+class Transport:
+    """Sends requests to one service.
+
+    All requests may be sent again when it is not known whether they arrived: an ask gives a
+    worker the same pulls again, and the same tell counts once.
+
+    Parameters
+    ----------
+    url
+        Address of the service.
+    token
+        Who sends them.
+    patience
+        Seconds for which a request is tried again.
+    timeout
+        Seconds without an answer after which a connection counts as lost.
+    verify
+        A file with the certificate to trust, or False to trust any.
+    """
+
+    def __init__(
+        self, url: str, token: str, *, patience: float, timeout: float, verify: Any = True
+    ) -> None:
+        if not isinstance(url, str) or not url.startswith(("http://", "https://")):
+            raise InvalidInputError(f"url must begin with http:// or https://; got {url!r:.80}")
+        if not isinstance(token, str) or not token.isascii() or not token.strip():
+            raise InvalidInputError("token must be a text, as the service has shown it")
+        self.url, self.patience, self.timeout = url.rstrip("/"), patience, timeout
+        self._httpx = _need_httpx()
+        self._headers = {"Authorization": f"Bearer {token.strip()}"}
+        self._verify = verify
+        if isinstance(verify, str | os.PathLike):
+            self._verify = ssl.create_default_context(cafile=verify)
+        self._client: Any = None
+        self._lock = threading.Lock()
+
+    def get(self, path: str, **query: Any) -> Any:
+        """The answer to a GET, from JSON."""
+        return self.send("GET", path, query=query).json()
+
+    def post(self, path: str, body: dict[str, Any] | None = None, wait: float = 0.0) -> Any:
+        """The answer to a POST, which may take ``wait`` seconds longer than others."""
+        return self.send("POST", path, body, wait=wait).json()
+
+    def send(
+        self,
+        method: str,
+        path: str,
+        body: dict[str, Any] | None = None,
+        *,
+        query: dict[str, Any] | None = None,
+        wait: float = 0.0,
+        gone_is_done: bool = False,
+    ) -> Any:
+        """The response, tried again for ``patience`` seconds while the service is away or busy.
+
+        With ``gone_is_done``, what is not there any more at a second try was removed by the first.
+        """
+        end = time.monotonic() + self.patience
+        pause, tries = _PAUSES[0], 0
+        while True:
+            tries += 1
+            problem, after = self._try(method, path, body, query, wait)
+            if not isinstance(problem, SurepickError):
+                return problem
+            if gone_is_done and tries > 1 and isinstance(problem, UnknownStudyError):
+                return None
+            if after is None or time.monotonic() + after > end:
+                raise problem
+            _log.info("%s %s: trying again (%s)", method, path, problem)
+            time.sleep(max(after, random.uniform(0.5, 1.0) * pause))
+            pause = min(2 * pause, _PAUSES[1])
+
+    def _try(
+        self, method: str, path: str, body: Any, query: Any, wait: float
+    ) -> tuple[Any, float | None]:
+        """A response, or an error and how many seconds later to try again (None: do not)."""
+        httpx = self._httpx
+        timeout = httpx.Timeout(self.timeout + wait, connect=self.timeout)
+        try:
+            response = self._connected().request(
+                method, path, json=body, params=query, timeout=timeout
+            )
+        except httpx.TransportError as problem:
+            text = f"{self.url} does not answer ({type(problem).__name__}: {problem})"
+            return ServiceUnreachableError(text), 0.0
+        if response.is_success:
+            return response, None
+        return error_of(response), _after(response)
+
+    def _connected(self) -> Any:
+        with self._lock:
+            if self._client is None:
+                # As many connections as there are threads: none waits for another.
+                limits = self._httpx.Limits(max_connections=None, max_keepalive_connections=64)
+                self._client = self._httpx.Client(
+                    base_url=self.url, headers=self._headers, limits=limits, verify=self._verify
+                )
+                weakref.finalize(self, self._client.close)  # for those who forget
+            return self._client
+
+    def close(self) -> None:
+        """Let go of connections; they come back when needed."""
+        with self._lock:
+            if self._client is not None:
+                self._client.close()
+                self._client = None
+
+
+def error_of(response: Any) -> SurepickError:
+    """The error that a response stands for, as the class that would be raised here."""
+    try:
+        said = response.json()["error"]
+        kind, message = str(said["kind"]), str(said["message"])
+    except (ValueError, KeyError, TypeError):  # not from the service: a proxy, say
+        kind, message = "", f"the answer has status {response.status_code}"
+    found = getattr(errors, kind, None)
+    if not (isinstance(found, type) and issubclass(found, SurepickError)):
+        found = _BY_STATUS.get(response.status_code, ServiceError)
+    return found(message)
+
+
+def _after(response: Any) -> float | None:
+    """When the service wants the request again; gateways are asked again too."""
+    if response.status_code in (502, 504):
+        return 0.0
+    if response.status_code not in (429, 503):
+        return None
+    try:
+        return float(response.headers["Retry-After"])
+    except (KeyError, ValueError):
+        return None
+
+
+def _need_httpx() -> ModuleType:
+    try:
+        import httpx
+    except ImportError:
+        raise MissingExtraError("the client needs httpx: pip install 'surepick[client]'") from None
+    return httpx

@@ -1,0 +1,1 @@
+"""The service: studies over HTTP, for remote workers, and a page to watch them."""

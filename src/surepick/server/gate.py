@@ -1,0 +1,309 @@
+"""The door of the service: every request passes here before anything else looks at it.
+
+In this order: whom it is for (Host), how often its sender has come, who sends it (token or
+cookie), whether a page of another site made the browser send it (Origin, CSRF token), and how
+large and how deep it is. Every answer gets the headers that keep browsers from doing anything
+clever with it.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import hmac
+import logging
+import math
+import time
+from dataclasses import dataclass
+from typing import Any
+from urllib.parse import unquote_to_bytes, urlsplit
+
+from starlette.types import ASGIApp, Message, Receive, Scope, Send
+
+from surepick.errors import StorageError
+from surepick.server import logs, metrics, replies
+from surepick.server.limits import Rate, too_deep
+from surepick.server.pool import Threads
+from surepick.server.settings import Settings
+from surepick.server.tokens import Token, Tokens, csrf_of
+
+_log = logging.getLogger(__name__)
+
+#: what anybody may see: that the service runs, the page without any data, and the way in
+OPEN = frozenset((("GET", "/health"), ("GET", "/"), ("POST", "/api/v1/session")))
+OPEN_FOLDER = "/static/"
+#: stands for a slash inside a name: names cannot have it, and routes do not split there
+SLASH = "\x1f"
+
+_SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
+_BODY_SECONDS = 60.0
+
+_HEADERS = {
+    "content-security-policy": "default-src 'self'; object-src 'none'; "
+    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
+    "x-content-type-options": "nosniff",
+    "x-frame-options": "DENY",
+    "referrer-policy": "no-referrer",
+    "cross-origin-opener-policy": "same-origin",
+    "cross-origin-resource-policy": "same-origin",
+    "permissions-policy": "camera=(), geolocation=(), microphone=()",
+}
+_FIXED = [(name.encode(), value.encode()) for name, value in _HEADERS.items()]
+_NO_STORE = (b"cache-control", b"no-store")
+_STRICT_TLS = (b"strict-transport-security", b"max-age=31536000")
+
+
+class Refused(Exception):
+    """The request ends here, with this answer."""
+
+    def __init__(self, why: str, reply: replies.Json) -> None:
+        super().__init__(why)
+        self.why, self.reply = why, reply
+
+
+@dataclass(frozen=True)
+class Caller:
+    """Who sends a request."""
+
+    token: Token
+    csrf: str | None  #: for callers with a cookie
+
+
+class Gate:
+    """The application behind its door."""
+
+    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens, threads: Threads) -> None:
+        self._app, self._settings, self._tokens, self._threads = app, settings, tokens, threads
+        self._hosts = settings.hosts
+        self._rate = Rate(settings.rate, 20 + 2 * settings.rate)
+        self._strangers = Rate(settings.stranger_rate, 10 + 10 * settings.stranger_rate)
+
+    async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
+        """Let a request through, or answer it here."""
+        if scope["type"] != "http":
+            if scope["type"] == "lifespan":
+                await self._app(scope, receive, send)
+            return
+        started = time.perf_counter()
+        answer = _Answer(send, scope["scheme"] == "https")
+        try:
+            try:
+                receive = await self._admit(scope, receive)
+                await self._app(scope, receive, answer)
+            except Refused as refused:
+                metrics.refused.labels(refused.why).inc()
+                await refused.reply(scope, receive, answer)
+        finally:
+            self._note(scope, answer.status, time.perf_counter() - started)
+
+    # -- who and what -----------------------------------------------------------------------
+    async def _admit(self, scope: Scope, receive: Receive) -> Receive:
+        headers = _headers(scope)
+        method = scope["method"]
+        scope["path"] = path = _path(scope)
+        if path == "/health":
+            return receive
+        self._check_host(headers)
+        is_open = (method, path) in OPEN or path.startswith(OPEN_FOLDER)
+        caller = None if is_open else await self._caller(scope, headers)
+        if caller is None:
+            self._count(self._strangers if method not in _SAFE else self._rate, _address(scope))
+        else:
+            self._count(self._rate, caller.token.id)
+            scope.setdefault("state", {})["caller"] = caller
+        if method in _SAFE:
+            return receive
+        self._check_origin(headers)
+        if caller is not None and caller.csrf is not None:
+            given = headers.get(b"x-csrf-token", b"")
+            if not hmac.compare_digest(given, caller.csrf.encode()):
+                raise _forbidden("csrf", "the header X-CSRF-Token is missing or wrong")
+        return await self._body(headers, receive)
+
+    def _check_host(self, headers: dict[bytes, bytes]) -> None:
+        host = headers.get(b"host", b"").decode("latin-1").lower()
+        if _without_port(host) not in self._hosts:
+            raise Refused(
+                "host",
+                replies.refusal(
+                    400,
+                    "InvalidInputError",
+                    "this service is not known under that name (the Host header); "
+                    "see --allowed-host",
+                ),
+            )
+
+    def _count(self, rate: Rate, caller: str) -> None:
+        wait = rate.wait(caller)
+        if wait:
+            headers = {"Retry-After": str(math.ceil(wait))}
+            text = f"too many requests; come back in {math.ceil(wait)} s"
+            raise Refused("rate", replies.refusal(429, "TooManyRequestsError", text, headers))
+
+    async def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
+        """Whoever the token or the cookie belongs to."""
+        given = headers.get(b"authorization", b"").decode("latin-1")
+        if given:
+            scheme, _, secret = given.partition(" ")
+            secret, cookie = (secret.strip() if scheme.lower() == "bearer" else ""), False
+        else:
+            secret, cookie = session_cookie(headers, scope["scheme"] == "https"), True
+        token = await self._find(secret) if secret else None
+        if token is None or (cookie and token.session_of is None):
+            self._count(self._strangers, _address(scope))
+            why = "the token is not valid (or has expired)" if secret else "a token is needed"
+            reply = replies.refusal(
+                401,
+                "AccessError",
+                f"{why}: Authorization: Bearer TOKEN",
+                {"WWW-Authenticate": "Bearer"},
+            )
+            raise Refused("token", reply)
+        return Caller(token, csrf_of(secret) if cookie else None)
+
+    async def _find(self, secret: str) -> Token | None:
+        known, token = self._tokens.remembered(secret)
+        if known:
+            return token
+        try:
+            return await self._threads.quick(lambda: self._tokens.find(secret))
+        except StorageError as problem:
+            _log.warning("tokens cannot be read: %s", problem)
+            raise Refused("storage", replies.explain(problem, None)) from None
+
+    def _check_origin(self, headers: dict[bytes, bytes]) -> None:
+        """Refuse what a page of another site made the browser send."""
+        origin = headers.get(b"origin")
+        if origin is None:
+            return
+        here = headers.get(b"host", b"").decode("latin-1").lower()
+        try:
+            there = urlsplit(origin.decode("latin-1").lower()).netloc
+        except ValueError:
+            there = ""
+        if there != here:
+            raise _forbidden("origin", "requests from pages of other sites are refused")
+
+    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
+        """The whole body, if it is not too large and not too deep, to be received again."""
+        most = self._settings.max_body
+        length = headers.get(b"content-length", b"0")
+        if not length.isdigit() or int(length) > most:
+            raise _too_large(most)
+        parts, size = [], 0
+        try:
+            async with asyncio.timeout(_BODY_SECONDS):
+                while True:
+                    message = await receive()
+                    if message["type"] == "http.disconnect":
+                        return _again(message, receive)
+                    part = message.get("body", b"")
+                    size += len(part)
+                    if size > most:
+                        raise _too_large(most)
+                    parts.append(part)
+                    if not message.get("more_body", False):
+                        break
+        except TimeoutError:
+            raise Refused(
+                "slow", replies.refusal(400, "InvalidInputError", "the request came too slowly")
+            ) from None
+        body = b"".join(parts)
+        if too_deep(body, self._settings.max_depth):
+            text = f"the JSON is nested more than {self._settings.max_depth} deep"
+            raise Refused("depth", replies.refusal(422, "InvalidInputError", text))
+        return _again({"type": "http.request", "body": body, "more_body": False}, receive)
+
+    # -- afterwards -------------------------------------------------------------------------
+    def _note(self, scope: Scope, status: int, seconds: float) -> None:
+        """Count the request and log it; without query string, headers and body."""
+        route = getattr(scope.get("route"), "path", "other")
+        metrics.requests.labels(scope["method"], route, str(status)).inc()
+        metrics.seconds.labels(route).observe(seconds)
+        if not logs.requests.isEnabledFor(logging.INFO):
+            return
+        caller: Caller | None = scope.get("state", {}).get("caller")
+        fields = {
+            "method": scope["method"],
+            "path": scope["path"].replace(SLASH, "%2F"),
+            "status": status,
+            "ms": round(1000 * seconds, 1),
+            "client": _address(scope),
+            "token": None if caller is None else caller.token.id,
+        }
+        logs.requests.info("request", extra={"fields": fields})
+
+
+class _Answer:
+    """Sends an answer with the headers that all answers have."""
+
+    def __init__(self, send: Send, tls: bool) -> None:
+        self._send, self._tls = send, tls
+        self.status = 499  # the caller left before there was an answer
+
+    async def __call__(self, message: Message) -> None:
+        if message["type"] == "http.response.start":
+            self.status = message["status"]
+            headers = [*message.get("headers", ()), *_FIXED]
+            if not any(name == b"cache-control" for name, _ in headers):
+                headers.append(_NO_STORE)
+            if self._tls:
+                headers.append(_STRICT_TLS)
+            message = {**message, "headers": headers}
+        await self._send(message)
+
+
+def cookie_name(tls: bool) -> str:
+    """What the session's cookie is called; browsers keep the first kind to this host alone."""
+    return "__Host-surepick" if tls else "surepick-session"
+
+
+def session_cookie(headers: dict[bytes, bytes], tls: bool) -> str:
+    """The secret in the session's cookie, or nothing."""
+    wanted = cookie_name(tls)
+    for part in headers.get(b"cookie", b"").decode("latin-1").split(";"):
+        name, _, value = part.strip().partition("=")
+        if name == wanted:
+            return value
+    return ""
+
+
+def _headers(scope: Scope) -> dict[bytes, bytes]:
+    return dict(scope["headers"])
+
+
+def _path(scope: Scope) -> str:
+    """The decoded path, in which an encoded slash does not separate anything."""
+    raw: bytes = scope.get("raw_path") or scope["path"].encode()
+    if b"%" not in raw:
+        return scope["path"]
+    raw = raw.split(b"?")[0].replace(b"%2f", b"%1F").replace(b"%2F", b"%1F")
+    return unquote_to_bytes(raw).decode("utf-8", "replace")
+
+
+def _without_port(host: str) -> str:
+    name, colon, port = host.rpartition(":")
+    return name if colon and port.isdigit() else host
+
+
+def _address(scope: Scope) -> str:
+    client: Any = scope.get("client")
+    return client[0] if client else "unknown"
+
+
+def _again(message: Message, receive: Receive) -> Receive:
+    """Receives ``message`` first, then what comes after it."""
+    waiting = [message]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+def _forbidden(why: str, text: str) -> Refused:
+    return Refused(why, replies.refusal(403, "AccessError", text))
+
+
+def _too_large(most: int) -> Refused:
+    text = f"the request is larger than {most} bytes"
+    return Refused("size", replies.refusal(413, "InvalidInputError", text))

@@ -1,0 +1,64 @@
+"""Starting the service, in one process or several."""
+
+from __future__ import annotations
+
+import os
+import tempfile
+from typing import TYPE_CHECKING
+
+from surepick.server import logs
+from surepick.server.settings import Settings
+
+if TYPE_CHECKING:
+    from fastapi import FastAPI
+
+_SETTINGS = "SUREPICK_SERVE_SETTINGS"  # how processes are told their settings
+_GRACE = 60  # seconds for requests under way when the service is stopped
+
+
+def admin_token(settings: Settings, *, another: bool = False) -> str | None:
+    """A new admin token where the storage has none yet, or where ``another`` is wanted."""
+    from surepick.server.tokens import ADMIN, Tokens
+    from surepick.storage import open_storage
+
+    storage = open_storage(settings.storage)
+    try:
+        tokens = Tokens(storage)
+        first = tokens.first_admin()
+        if first is None and another:
+            return tokens.make(ADMIN, note="made with --new-admin-token")[1]
+        return first
+    finally:
+        storage.close()
+
+
+def serve(settings: Settings) -> None:
+    """Serve until a signal stops it; what is under way then is finished first."""
+    import uvicorn
+
+    os.environ[_SETTINGS] = settings.to_json()
+    with tempfile.TemporaryDirectory(prefix="surepick-metrics-") as folder:
+        if settings.workers > 1:
+            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        uvicorn.run(
+            "surepick.server.main:app",
+            factory=True,
+            host=settings.host,
+            port=settings.port,
+            workers=settings.workers,
+            ssl_certfile=settings.tls_cert,
+            ssl_keyfile=settings.tls_key,
+            proxy_headers=bool(settings.proxy),
+            forwarded_allow_ips=",".join(settings.proxy) or None,
+            server_header=False,
+            access_log=False,
+            log_config=logs.configuration(settings.log_level),
+            timeout_graceful_shutdown=_GRACE,
+        )
+
+
+def app() -> FastAPI:
+    """The application of this process (uvicorn calls this)."""
+    from surepick.server.app import make_app
+
+    return make_app(Settings.from_json(os.environ[_SETTINGS]))

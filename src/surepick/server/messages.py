@@ -1,0 +1,153 @@
+"""What workers and holders of tokens send and get; see also :mod:`surepick.server.models`."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, Field
+
+from surepick.server.models import Answered, Finite, Name, example
+
+Pull = Annotated[int, Field(ge=0, lt=2**62)]
+
+
+# -- work -----------------------------------------------------------------------------------
+class Ask(BaseModel):
+    """A worker asks for pulls."""
+
+    model_config = example(n=1, worker="lab-1", lease=300, wait=20)
+
+    n: Annotated[int, Field(ge=1, le=10_000)] = 1
+    worker: Name | None = Field(
+        None, description="A name of your own: who comes back gets what is not told yet first."
+    )
+    lease: Annotated[Finite, Field(gt=0, le=1e9)] = Field(
+        300.0, description="Seconds until the pulls may be given to others."
+    )
+    wait: Annotated[Finite, Field(ge=0, le=30)] = Field(
+        0.0, description="Seconds to wait for a first pull, when there is none now."
+    )
+
+
+class PullOut(Answered):
+    """A measurement to make."""
+
+    id: int
+    arm: int
+    label: str
+    attempt: int
+    features: dict[str, Any] = Field({}, description="The option's row of the table.")
+
+
+class Asked(Answered):
+    """What to measure."""
+
+    pulls: list[PullOut]
+    finished: bool
+
+
+class Reward(BaseModel):
+    """The reward of a pull."""
+
+    model_config = example(pull=0, reward=0.25)
+
+    pull: Pull
+    reward: Finite
+
+
+class Tell(BaseModel):
+    """A worker tells rewards: all are recorded, or none."""
+
+    model_config = example(rewards=[{"pull": 0, "reward": 0.25}], worker="lab-1")
+
+    rewards: Annotated[list[Reward], Field(max_length=100_000)]
+    worker: Name | None = None
+
+
+class ToldRow(Answered):
+    """What became of a reward."""
+
+    pull: int
+    status: Literal["accepted", "duplicate", "late", "conflict"]
+    value: float = Field(description="The reward that counts.")
+
+
+class ToldAll(Answered):
+    """What became of the rewards."""
+
+    told: list[ToldRow]
+
+
+class Fail(BaseModel):
+    """A worker could not measure a pull."""
+
+    model_config = example(pull=0, reason="the sensor was off", worker="lab-1")
+
+    pull: Pull
+    reason: str = Field("", max_length=10_000)
+    worker: Name | None = None
+
+
+class Failed(Answered):
+    """Whether the pull is back in line."""
+
+    returned: bool
+
+
+# -- access ---------------------------------------------------------------------------------
+class LogIn(BaseModel):
+    """Logging in on the page."""
+
+    model_config = example(token="sp_…")
+
+    token: Annotated[str, Field(min_length=1, max_length=200)]
+
+
+class Session(Answered):
+    """A login of the page."""
+
+    role: str
+    studies: list[str] | None
+    csrf: str | None
+
+
+class NewToken(BaseModel):
+    """A token to be made."""
+
+    model_config = example(role="worker", studies=["layouts"], expires_in=86400)
+
+    role: Literal["admin", "worker", "viewer"]
+    studies: Annotated[list[Name], Field(min_length=1, max_length=1000)] | None = None
+    expires_in: Annotated[Finite, Field(gt=0, le=1e10)] | None = Field(
+        None, description="Seconds; never by default."
+    )
+    note: str = Field("", max_length=200, description="Whom it is for.")
+
+
+class TokenRow(Answered):
+    """What is known about a token."""
+
+    id: str
+    role: str
+    studies: list[str] | None
+    created: float
+    expires: float | None
+    note: str
+
+
+class TokenList(Answered):
+    """All tokens; never the secrets."""
+
+    tokens: list[TokenRow]
+
+
+class TokenMade(TokenRow):
+    """A new token; the secret is shown only here."""
+
+    token: str
+
+
+class Health(Answered):
+    """That the service runs."""
+
+    status: Literal["ok"]

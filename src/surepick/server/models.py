@@ -1,0 +1,298 @@
+"""What requests and answers look like; the OpenAPI description is made from this."""
+
+from __future__ import annotations
+
+from typing import Annotated, Any, Literal
+
+from pydantic import BaseModel, ConfigDict, Field
+
+Finite = Annotated[float, Field(allow_inf_nan=False)]
+Name = Annotated[str, Field(min_length=1, max_length=200)]
+Row = Annotated[list[Finite], Field(min_length=1)]
+Matrix = Annotated[list[Row], Field(min_length=1)]
+Probability = Annotated[float, Field(gt=0, lt=1)]
+_TABLE = "label,price,colour\na,1,red\nb,2,blue\nc,3,red\nd,4,blue\n"
+
+
+def example(**example: Any) -> ConfigDict:
+    """A body that is taken at its word (no guessing, nothing unknown), with an example."""
+    return ConfigDict(strict=True, extra="forbid", json_schema_extra={"examples": [example]})
+
+
+class Answered(BaseModel):
+    """An answer; programs should expect fields that are new to them."""
+
+    model_config = ConfigDict(extra="allow")
+
+
+class Problem(BaseModel):
+    """Why a request was refused."""
+
+    kind: str = Field(description="Name of the error, as in surepick.errors.")
+    message: str
+
+
+class Refusal(BaseModel):
+    """The answer to a request that was refused."""
+
+    error: Problem
+
+
+# -- tables ---------------------------------------------------------------------------------
+class Table(BaseModel):
+    """A table of options as CSV, and what in it describes them."""
+
+    model_config = example(csv=_TABLE, features=["price", "colour"])
+
+    csv: str = Field(description="A line of column names, then a line for each option.")
+    features: list[str] | None = Field(None, description="Columns; all but the label by default.")
+    formula: str | None = Field(None, description="Instead: 'price + C(colour)*C(layout)'.")
+    unstructured: bool = Field(False, description="Use no features at all.")
+    label: str | None = Field(None, description="Column with the names of the options.")
+
+
+class PlanRequest(Table):
+    """What to forecast."""
+
+    model_config = example(csv=_TABLE, features=["price"], gap=0.5, noise=0.5, trials=2)
+
+    gap: Annotated[Finite, Field(gt=0)]
+    noise: Annotated[Finite, Field(gt=0)] = 1.0
+    delta: Probability = 0.05
+    trials: Annotated[int, Field(ge=2, le=200)] = 30
+
+
+class TableColumn(Answered):
+    """A column of a table."""
+
+    name: str
+    kind: Literal["number", "text"]
+    levels: int = Field(description="Different values.")
+    examples: list[str]
+    missing: int
+
+
+class TableProblem(Answered):
+    """What would become of the table."""
+
+    options: int
+    features: list[str]
+    rank: int
+    notes: list[str]
+
+
+class TableContent(Answered):
+    """What is in a table."""
+
+    columns: list[TableColumn]
+    rows: int
+    problem: TableProblem | None
+    error: str | None
+
+
+class Plan(Answered):
+    """A forecast, as ``surepick plan --json`` prints it."""
+
+    forecast: list[dict[str, Any]]
+    notes: list[str]
+    files: list[str]
+
+
+# -- studies --------------------------------------------------------------------------------
+class ProblemBody(BaseModel):
+    """Options as features."""
+
+    model_config = example(arms=[[1, 0], [0, 1], [0.8, 0.6]], labels=["a", "b", "mix"])
+
+    arms: Matrix
+    candidates: Matrix | None = None
+    labels: list[str] | None = None
+    candidate_labels: list[str] | None = None
+
+
+class NewStudy(BaseModel):
+    """A study to be created, from a table or from features."""
+
+    model_config = example(
+        name="layouts", table={"csv": _TABLE, "features": ["price"]}, noise=0.5, delta=0.05
+    )
+
+    name: Name
+    table: Table | None = None
+    problem: ProblemBody | None = None
+    noise: Annotated[Finite, Field(gt=0)] | Literal["estimate"] = 1.0
+    delta: Probability = 0.05
+    epsilon: Annotated[Finite, Field(ge=0)] = 0.0
+    max_samples: Annotated[int, Field(ge=1, lt=2**62)] | None = None
+    algorithm: str = "pooled-peleg"
+    settings: dict[str, Any] = Field({}, description="Further settings of the algorithm.")
+    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    source: str = Field("", max_length=500, description="Where the table comes from.")
+    meta: dict[str, Any] = Field({}, description="Anything to be kept with the study.")
+    key: str | None = Field(
+        None,
+        max_length=100,
+        description="A text of your own: a request with the same one is taken for a repetition.",
+    )
+
+
+class Batch(Answered):
+    """The open batch of a study."""
+
+    number: int
+    size: int
+    told: int
+    leased: int
+    waiting: int
+
+
+class Status(Answered):
+    """A study at a glance."""
+
+    name: str
+    algorithm: str
+    delta: float
+    epsilon: float
+    finished: bool
+    samples: int
+    survivors: list[int]
+    survivor_labels: list[str]
+    leader: str | None
+    labels: list[str]
+    estimates: list[float] | None
+    means: list[float | None]
+    behind: list[float] | None
+    standard_error: list[float] | None
+    evidence: list[float] | None
+    pulls: list[int]
+    failures: list[int]
+    batch: Batch
+    pulls_left: int | None
+    noise: float | None
+    noise_estimated: bool
+    checks: dict[str, Any]
+    warnings: list[str]
+
+
+class Created(Answered):
+    """A new study."""
+
+    name: str
+    notes: list[str] = Field(description="What was dropped or merged.")
+    study: Status
+
+
+class Listed(Answered):
+    """A study in the list of studies."""
+
+    name: str
+    algorithm: str
+    delta: float
+    options: int
+    samples: int
+    survivors: int
+    finished: bool
+    answer: str | None
+    created: float
+
+
+class StudyList(Answered):
+    """All studies that the caller may see."""
+
+    studies: list[Listed]
+
+
+class Definition(Answered):
+    """What a study was created with; arrays as surepick's own JSON writes them."""
+
+    name: str
+    algorithm: str
+    settings: dict[str, Any]
+    problem: dict[str, Any]
+    meta: dict[str, Any]
+    seed: int
+    created: float
+
+
+class ProgressOf(Answered):
+    """Where a study stands, in a few numbers."""
+
+    batch: int
+    first: int
+    size: int
+    asked: int
+    told: int
+    samples: int
+    finished: bool
+
+
+class HistoryRow(Answered):
+    """A complete batch."""
+
+    batch: int
+    samples: int
+    survivors: int
+
+
+class HistoryOf(Answered):
+    """How the survivors shrank."""
+
+    batches: list[HistoryRow]
+
+
+class RewardColumns(Answered):
+    """Every reward that counts, as columns, in the order of the pulls."""
+
+    pulls: list[int]
+    arms: list[int]
+    values: list[float]
+    times: list[float]
+
+
+class EventRow(Answered):
+    """Something said about a pull that changes no estimate."""
+
+    pull: int
+    arm: int
+    kind: str
+    worker: str | None
+    value: float | None
+    note: str
+    at: float
+
+
+class EventLog(Answered):
+    """What else was said; ``next`` is what to ask for after this."""
+
+    events: list[EventRow]
+    next: int
+
+
+class AnswerOf(Answered):
+    """The answer, as ``surepick answer --json`` prints it."""
+
+    finished: bool
+    study: str
+    arm: int
+    label: str
+    samples: int
+    batches: int
+    guarantee: dict[str, Any]
+    survivors: list[int]
+    equivalent: list[int]
+    checks: dict[str, Any]
+
+
+class Certificate(Answered):
+    """The proof of an answer; ``surepick verify`` checks it."""
+
+    format: str
+    version: int
+    digest: str
+
+
+class Verdict(Answered):
+    """What the independent verifier says about the certificate."""
+
+    valid: bool
+    message: str

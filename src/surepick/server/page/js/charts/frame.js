@@ -1,0 +1,24 @@
+// Charts are drawn at the width they have, so that their text keeps its size on a phone.
+
+import { h, s } from "../dom.js";
+
+/** An element with an SVG in it; draw(svg, width) is called for each new width and on redraw(). */
+export function chartFrame(draw, height) {
+  const svg = s("svg", { role: "img" });
+  const element = h("div", { class: "chart" }, svg);
+  let width = 0;
+  function redraw() {
+    if (!width) return;
+    const tall = height(width);
+    svg.setAttribute("viewBox", `0 0 ${width} ${tall}`);
+    svg.setAttribute("height", tall);
+    draw(svg, width, tall);
+  }
+  new ResizeObserver(([entry]) => {
+    const found = Math.round(entry.contentRect.width);
+    if (!found || found === width) return;
+    width = found;
+    redraw();
+  }).observe(element);
+  return { element, svg, redraw, width: () => width };
+}

@@ -1,0 +1,111 @@
+// Options still in against measurements: a step for every batch.
+
+import { h, put, s } from "../dom.js";
+import { count, plural } from "../format.js";
+import { chartFrame } from "./frame.js";
+import { linear, ticks } from "./scale.js";
+
+const HEIGHT = 230;
+const EDGE = { left: 44, right: 12, top: 12, bottom: 42 };
+const MOST_POINTS = 600; // more batches than that are thinned out: a pixel shows one anyway
+
+/** The chart; update it with the history and the present status. */
+export function survivorsChart() {
+  const cursor = s("line", { class: "cursor" });
+  const tip = h("div", { class: "tip number", "aria-hidden": "true" });
+  let points = [];
+  let state = null;
+  let x = () => 0;
+  const frame = chartFrame(draw, () => HEIGHT);
+  frame.element.classList.add("survivors");
+  frame.element.append(tip);
+  frame.element.addEventListener("pointermove", point);
+  frame.element.addEventListener("pointerleave", () => frame.element.classList.remove("hover"));
+
+  function draw(svg, width) {
+    if (!state) return;
+    const { history, options, samples } = state;
+    points = thinned([{ samples: 0, survivors: options }, ...history]);
+    const now = Math.max(samples, points.at(-1).samples, 1);
+    x = linear(0, now, EDGE.left, width - EDGE.right);
+    const y = linear(0, options, HEIGHT - EDGE.bottom, EDGE.top);
+    put(svg, axes(x, y, now, options, width), shape(points, x, y, now), cursor);
+  }
+
+  function point(event) {
+    if (!points.length) return;
+    const box = frame.svg.getBoundingClientRect();
+    const at = event.clientX - box.left;
+    const near = points.reduce((a, b) =>
+      Math.abs(x(b.samples) - at) < Math.abs(x(a.samples) - at) ? b : a,
+    );
+    const place = x(near.samples);
+    for (const end of ["x1", "x2"]) cursor.setAttribute(end, place);
+    cursor.setAttribute("y1", EDGE.top);
+    cursor.setAttribute("y2", HEIGHT - EDGE.bottom);
+    tip.textContent = `${plural(near.samples, "measurement")}: ${count(near.survivors)} in`;
+    frame.element.classList.add("hover");
+    const half = tip.offsetWidth / 2;
+    tip.style.left = `${Math.min(box.width - half, Math.max(half, place))}px`;
+  }
+
+  return {
+    element: frame.element,
+    update(history, { options, samples }) {
+      state = { history, options, samples };
+      frame.svg.setAttribute("aria-label", describe(state));
+      frame.redraw();
+    },
+  };
+}
+
+function describe({ history, options, samples }) {
+  const last = history.at(-1)?.survivors ?? options;
+  return (
+    `Options still in over the measurements: from ${count(options)} at the start to ${count(last)} ` +
+    `after ${plural(history.length, "batch", "batches")} and ${plural(samples, "measurement")}.`
+  );
+}
+
+function thinned(history) {
+  if (history.length <= MOST_POINTS) return history;
+  const step = history.length / MOST_POINTS;
+  const kept = Array.from({ length: MOST_POINTS }, (_, i) => history[Math.floor(i * step)]);
+  return [...kept, history.at(-1)];
+}
+
+function shape(points, x, y, now) {
+  let line = `M${x(points[0].samples)},${y(points[0].survivors)}`;
+  for (const one of points.slice(1))
+    line += `H${x(one.samples).toFixed(1)}V${y(one.survivors).toFixed(1)}`;
+  line += `H${x(now).toFixed(1)}`;
+  return [
+    s("path", { class: "area", d: `${line}V${y(0)}H${x(0)}Z` }),
+    s("path", { class: "line", d: line }),
+    s("circle", { class: "dot now", cx: x(now), cy: y(points.at(-1).survivors), r: 5 }),
+  ];
+}
+
+function axes(x, y, now, options, width) {
+  const parts = [];
+  for (const tick of ticks(options)) {
+    parts.push(
+      s("line", {
+        class: tick ? "grid-line" : "axis",
+        x1: EDGE.left,
+        x2: width - EDGE.right,
+        y1: y(tick),
+        y2: y(tick),
+      }),
+      s("text", { x: EDGE.left - 8, y: y(tick) + 4, "text-anchor": "end" }, count(tick)),
+    );
+  }
+  for (const tick of ticks(now, width < 420 ? 3 : 5)) {
+    parts.push(
+      s("text", { x: x(tick), y: HEIGHT - EDGE.bottom + 18, "text-anchor": "middle" }, count(tick)),
+    );
+  }
+  const middle = (EDGE.left + width - EDGE.right) / 2;
+  parts.push(s("text", { x: middle, y: HEIGHT - 4, "text-anchor": "middle" }, "measurements"));
+  return parts;
+}

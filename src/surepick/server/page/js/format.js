@@ -1,0 +1,92 @@
+// Numbers and times for people.
+
+const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
+
+/** 12345 → 12,345 */
+export const count = (n) => whole.format(n);
+
+/** Three digits: as precise as a forecast or an estimate deserves. */
+export function short(x, digits = 3) {
+  if (x === null || x === undefined || !Number.isFinite(x)) return "–";
+  const rounded = Number(x.toPrecision(digits));
+  const size = Math.abs(rounded);
+  if (size >= 1e9) return rounded.toExponential(digits - 1);
+  if (size >= 10 ** (digits - 1)) return whole.format(rounded);
+  if (size !== 0 && size < 1e-4) return rounded.toExponential(digits - 1);
+  return String(rounded).replace("-", "−");
+}
+
+/** A number of measurements, with three digits. */
+export function amount(x) {
+  return x === null || !Number.isFinite(x) ? "–" : whole.format(Number(x.toPrecision(3)));
+}
+
+/** All numbers of a column with the same number of decimals, so that they line up. */
+export function aligned(scale) {
+  const decimals = Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(scale || 1))));
+  const plain = new Intl.NumberFormat("en", {
+    minimumFractionDigits: decimals,
+    maximumFractionDigits: decimals,
+  });
+  return (x) => (x === null || !Number.isFinite(x) ? "–" : plain.format(x).replace("-", "−"));
+}
+
+/** "about" so many: two digits. */
+export const rough = (n) => whole.format(Number(n.toPrecision(2)));
+
+/** A share that is still short of the boundary never shows as 100 %. */
+export const percent = (share) => `${Math.min(99, Math.floor(100 * share))} %`;
+
+/** 1 measurement, 2 measurements */
+export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
+
+/** 0.05 → 95 %, 0.001 → 99.9 % */
+export const sureness = (delta) => `${Number((100 * (1 - delta)).toPrecision(12))} %`;
+
+/** 0.05 → "1 in 20" */
+export const oneIn = (delta) => `1 in ${count(Math.round(1 / delta))}`;
+
+const clock = new Intl.DateTimeFormat("en-GB", {
+  day: "numeric",
+  month: "short",
+  hour: "2-digit",
+  minute: "2-digit",
+});
+const longClock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
+
+/** Seconds since 1970, or an ISO time, as a Date. */
+export const date = (when) => new Date(typeof when === "number" ? when * 1000 : when);
+export const day = (when) => clock.format(date(when));
+export const moment = (when) => longClock.format(date(when));
+
+/** "3 minutes ago" */
+export function ago(when) {
+  const seconds = (Date.now() - date(when).getTime()) / 1000;
+  if (seconds < 60) return "just now";
+  if (seconds < 3600) return `${plural(Math.floor(seconds / 60), "minute")} ago`;
+  if (seconds < 86400) return `${plural(Math.floor(seconds / 3600), "hour")} ago`;
+  if (seconds < 30 * 86400) return `${plural(Math.floor(seconds / 86400), "day")} ago`;
+  return day(when);
+}
+
+const NAMES = {
+  "pooled-peleg": "PooledPeleg",
+  peleg: "PELEG",
+  "peleg-paper": "PELEG (paper)",
+  rage: "RAGE",
+  lingape: "LinGapE",
+  "xy-static": "XY-static",
+  "xy-adaptive": "XY-adaptive",
+  alba: "ALBA",
+  lucb: "LUCB",
+  glucb: "GLUCB",
+  lingame: "LinGame",
+  "lingame-c": "LinGame-C",
+  "lazy-ts": "Lazy Track-and-Stop",
+  fws: "Frank-Wolfe Sampling",
+  uniform: "Uniform",
+  "estimated-noise": "Noise estimated first",
+};
+
+/** An algorithm's name as papers write it. */
+export const algorithmName = (name) => NAMES[name] ?? name;

@@ -1,0 +1,111 @@
+// A study, watched: a stream says that something has changed, and then the status is asked for.
+//
+// However fast rewards come in, the status is asked for at most once a second, and never more than
+// a fifth of the time: a study with many tells is not slowed down by those who watch it.
+
+import { get, studyPath } from "./api.js";
+
+const LEAST = 1000; // milliseconds between two looks
+const SHARE = 5; // a look that took t is followed by a pause of at least (SHARE - 1)·t
+const SLOWEST = 30_000; // between two attempts to reconnect
+
+/**
+ * Watch a study until the scope ends.
+ *
+ * onStatus(status) gets each status; onNews({samples, batch, finished}) each event of the stream;
+ * onState("live" | "retrying" | "finished", seconds until the next try); onRefused(error) says
+ * that there is no such study, or not for this token.
+ */
+export function watch(name, scope, { onStatus, onNews, onState, onRefused }) {
+  let source = null;
+  let timer = 0;
+  let looking = false;
+  let wanted = false;
+  let nextLook = 0;
+  let failures = 0;
+  let done = false;
+
+  async function look() {
+    timer = 0;
+    if (looking || scope.left || document.hidden) return;
+    looking = true;
+    wanted = false;
+    const began = performance.now();
+    try {
+      const status = await get(studyPath(name), { signal: scope.signal });
+      const took = performance.now() - began;
+      nextLook = performance.now() + Math.max(LEAST - took, (SHARE - 1) * took);
+      if (status.finished) {
+        stop();
+        onState("finished");
+      }
+      onStatus(status);
+    } catch (problem) {
+      if (scope.left || problem.name === "AbortError") return;
+      if (problem.status === 403 || problem.status === 404) {
+        stop();
+        onRefused(problem);
+        return;
+      }
+      wanted = true;
+      const pause = Math.min(SLOWEST, 1000 * Math.max(problem.retryAfter, 2 ** failures));
+      nextLook = performance.now() + pause;
+      if (problem.status === 0) lost();
+    } finally {
+      looking = false;
+    }
+    if (wanted) soon();
+  }
+
+  function soon() {
+    wanted = true;
+    if (timer || looking || scope.left || done) return;
+    timer = setTimeout(look, Math.max(0, nextLook - performance.now()));
+  }
+
+  function connect() {
+    if (scope.left || done) return;
+    source = new EventSource(`/api/v1${studyPath(name, "/stream")}`);
+    source.addEventListener("status", (event) => {
+      failures = 0;
+      onState("live");
+      onNews(JSON.parse(event.data));
+      soon();
+    });
+    source.onerror = lost;
+  }
+
+  // The browser would try again by itself, but not after every error, and without saying so.
+  function lost() {
+    if (scope.left || done || !source) return;
+    source.close();
+    source = null;
+    const pause = Math.min(SLOWEST, 1000 * 2 ** failures);
+    failures += 1;
+    onState("retrying", Math.round(pause / 1000));
+    setTimeout(() => {
+      if (scope.left || done) return;
+      connect();
+      soon();
+    }, pause);
+  }
+
+  function stop() {
+    done = true;
+    source?.close();
+    source = null;
+  }
+
+  function shown() {
+    if (!document.hidden) soon();
+  }
+
+  document.addEventListener("visibilitychange", shown);
+  scope.atEnd(() => {
+    document.removeEventListener("visibilitychange", shown);
+    clearTimeout(timer);
+    source?.close();
+  });
+  connect();
+  soon();
+}

@@ -1,0 +1,113 @@
+// The start: who is there, which view, and the bar at the top.
+
+import { whenLoggedOut } from "./api.js";
+import { h, put } from "./dom.js";
+import { failed, notAllowed } from "./parts/states.js";
+import { parts, route } from "./router.js";
+import { forget, isAdmin, logOut, resume, role } from "./session.js";
+import { themeButton } from "./theme.js";
+import { accessView } from "./views/access.js";
+import { createView } from "./views/create.js";
+import { loginView } from "./views/login.js";
+import { planView } from "./views/plan.js";
+import { studiesView } from "./views/studies.js";
+import { studyView } from "./views/study.js";
+
+const top = document.getElementById("top");
+const main = document.getElementById("main");
+const LINKS = [
+  ["studies", "Studies", false],
+  ["new", "New study", true],
+  ["plan", "Plan", true],
+  ["access", "Access", true],
+];
+let said = "";
+
+function bar(place) {
+  const links = LINKS.filter(([, , forAdmins]) => !forAdmins || isAdmin()).map(([path, title]) =>
+    h(
+      "li",
+      {},
+      h("a", { href: `#/${path}`, "aria-current": path === place ? "page" : null }, title),
+    ),
+  );
+  put(
+    top,
+    h(
+      "div",
+      { class: "top-inner" },
+      h(
+        "a",
+        { class: "brand", href: "#/studies" },
+        h("img", { src: "/static/favicon.svg", alt: "" }),
+        "surepick",
+      ),
+      role() && h("nav", { "aria-label": "Main" }, h("ul", {}, links)),
+      h(
+        "div",
+        { class: "top-end" },
+        role() && h("span", { class: "badge bare role", title: "What your token allows" }, role()),
+        themeButton(),
+        role() &&
+          h("button", { class: "button small plain", type: "button", onclick: leave }, "Log out"),
+      ),
+    ),
+  );
+}
+
+const forAdmins = (view) =>
+  isAdmin() ? view : () => notAllowed(`This page is for admins. You are logged in as a ${role()}.`);
+
+function choose([place = "studies", name]) {
+  bar(place);
+  if (!role()) {
+    const words = said;
+    said = "";
+    return { view: loginView(() => show(), words), title: "Log in" };
+  }
+  if (place === "studies" && name) return { view: studyView(name), title: name };
+  if (place === "studies") return { view: studiesView, title: "Studies" };
+  if (place === "new") return { view: forAdmins(createView), title: "New study" };
+  if (place === "plan") return { view: forAdmins(planView), title: "Plan" };
+  if (place === "access") return { view: forAdmins(accessView), title: "Access" };
+  return {
+    view: () => failed({ status: 404, message: `There is no page “${parts().join("/")}”.` }),
+    title: "Not here",
+  };
+}
+
+async function leave() {
+  await logOut();
+  show();
+}
+
+whenLoggedOut(() => {
+  if (!role()) return;
+  forget();
+  said = "Your session has ended. Please log in again.";
+  show();
+});
+
+// The part of the address after # names the view, so the skip link must not change it.
+document.querySelector(".skip").addEventListener("click", (event) => {
+  event.preventDefault();
+  main.focus();
+});
+
+let show = () => {};
+
+async function begin() {
+  try {
+    await resume();
+  } catch (problem) {
+    if (problem.status !== 401) {
+      bar("");
+      put(main, failed(problem, begin));
+      return;
+    }
+    forget();
+  }
+  show = route(main, choose);
+}
+
+begin();

@@ -1,0 +1,99 @@
+// A place to drop a CSV file: by mouse, by keyboard (a file button), or pasted.
+
+import { fresh, h, icon, put } from "../dom.js";
+import { plural } from "../format.js";
+
+/** onText(csv, file name) is called with each table; show(rows) makes the zone small. */
+export function dropZone(onText, onError) {
+  const id = fresh("file");
+  const file = h("input", {
+    type: "file",
+    id,
+    accept: ".csv,text/csv,text/plain",
+    class: "unseen",
+    onchange: () => read(file.files[0]),
+  });
+  const paste = h("textarea", {
+    class: "input",
+    "aria-label": "Table as CSV text",
+    placeholder: "label,price,colour\na,1,red\nb,2,blue",
+    spellcheck: "false",
+  });
+  const usePaste = h(
+    "button",
+    { class: "button small", type: "button", onclick: pasted },
+    "Use this text",
+  );
+  const chooser = (words, kind) =>
+    h("button", { class: `button ${kind}`, type: "button", onclick: () => file.click() }, words);
+  const zone = h("div", { class: "drop" });
+  const fold = h(
+    "details",
+    { class: "fold" },
+    h("summary", {}, "Or paste the text of a table"),
+    h("div", { class: "field" }, paste, h("div", {}, usePaste)),
+  );
+
+  function empty() {
+    zone.classList.remove("small");
+    put(
+      zone,
+      icon("file"),
+      h("p", {}, h("strong", {}, "Drop a CSV file here")),
+      h("p", { class: "muted" }, "A row for each option; columns that describe it."),
+      chooser("Choose a file", "primary"),
+    );
+  }
+
+  async function read(chosen) {
+    if (!chosen) return;
+    file.value = "";
+    try {
+      onText(await chosen.text(), chosen.name);
+    } catch {
+      onError(`${chosen.name} could not be read.`);
+    }
+  }
+
+  function pasted() {
+    if (paste.value.trim()) onText(paste.value, "pasted table");
+  }
+
+  function drag(event) {
+    event.preventDefault();
+    zone.classList.toggle("over", event.type === "dragover");
+    if (event.type === "drop") read(event.dataTransfer.files[0]);
+  }
+
+  for (const kind of ["dragover", "dragleave", "drop"]) zone.addEventListener(kind, drag);
+  empty();
+  return {
+    element: h(
+      "div",
+      { class: "field" },
+      h("label", { class: "unseen", for: id }, "CSV file"),
+      file,
+      zone,
+      fold,
+    ),
+    show(name, rows) {
+      zone.classList.add("small");
+      fold.open = false;
+      put(
+        zone,
+        h(
+          "div",
+          { class: "what" },
+          icon("file"),
+          h(
+            "span",
+            {},
+            h("span", { class: "file-name" }, name),
+            h("span", { class: "muted" }, ` · ${plural(rows, "row")}`),
+          ),
+        ),
+        chooser("Another file", "small"),
+      );
+    },
+  };
+}

@@ -1,0 +1,49 @@
+// A control with its label, a hint, and the error that belongs to it.
+
+import { fresh, h, put } from "../dom.js";
+
+/** field("Name", input, "hint") → element; its control is labelled, its hint read out. */
+export function field(label, control, hint) {
+  const id = fresh("field");
+  control.id = id;
+  const about = hint instanceof Node ? hint : hint && h("span", {}, hint);
+  if (about) {
+    about.id = `${id}-hint`;
+    about.classList.add("hint");
+    control.setAttribute("aria-describedby", about.id);
+  }
+  return h("div", { class: "field" }, h("label", { for: id }, label), control, about);
+}
+
+export const input = (props) => h("input", { class: "input", autocomplete: "off", ...props });
+
+/** A number as people type it; null where it is none. */
+export function number(control) {
+  const text = control.value.trim().replace(",", ".");
+  return text === "" || !Number.isFinite(Number(text)) ? null : Number(text);
+}
+
+/** Where a form says what is wrong. */
+export function errorLine() {
+  const element = h("p", { class: "error-text", role: "alert" });
+  return {
+    element,
+    say: (text) => put(element, text),
+    clear: () => put(element),
+  };
+}
+
+/** Run an action of a form: the button waits, the error line says what went wrong. */
+export async function submit(button, error, action) {
+  error.clear();
+  button.disabled = true;
+  try {
+    await action();
+  } catch (problem) {
+    if (problem.name === "AbortError") return;
+    if (problem.status === undefined) throw problem;
+    error.say(problem.message);
+  } finally {
+    button.disabled = false;
+  }
+}

@@ -1,0 +1,248 @@
+// A table of options and what of it describes them: ticked columns, a formula, or nothing at all.
+// The service is asked about every change, so that one sees what would become of it.
+
+import { post } from "../api.js";
+import { fresh, h, put } from "../dom.js";
+import { count, plural } from "../format.js";
+import { dropZone } from "./drop.js";
+import { field, input } from "./field.js";
+import { notice } from "./states.js";
+
+const PAUSE = 250; // milliseconds without a change before the service is asked
+const LABELS = ["label", "name", "option", "id"]; // columns that hold the names of options
+
+/** onChange({ready, spec, fileName}) tells the form whether there is a problem to solve. */
+export function tableSource(scope, onChange) {
+  let csv = null;
+  let fileName = "";
+  let columns = [];
+  let mode = "features";
+  let timer = 0;
+  let asked = 0;
+
+  const drop = dropZone(take, (text) => put(preview, notice("bad", text)));
+  const chosen = h("div", { class: "chosen" });
+  const preview = h("div", {
+    class: "card",
+    "aria-live": "polite",
+    "aria-label": "What becomes of the table",
+    role: "group",
+  });
+  const label = h("select", { class: "input", onchange: relabelled });
+  const list = h("ul", { class: "columns" });
+  const formula = input({
+    type: "text",
+    placeholder: "price + C(colour)*C(layout)",
+    spellcheck: "false",
+    oninput: later,
+  });
+  const group = fresh("mode");
+  const radio = (value, words) =>
+    h(
+      "label",
+      { class: "choice" },
+      h("input", {
+        type: "radio",
+        name: group,
+        value,
+        checked: value === mode,
+        onchange: () => setMode(value),
+      }),
+      words,
+    );
+  const featureBox = h("div", {}, list);
+  const formulaBox = h(
+    "div",
+    { hidden: true },
+    field(
+      "Formula",
+      formula,
+      "C(size) makes a category of a column of numbers; a*b is a, b and their interaction.",
+    ),
+  );
+  const noneBox = h(
+    "p",
+    { class: "explain", hidden: true },
+    "Nothing is assumed about how options are related, so every one of them has to be measured often. Features that mean something save most of that.",
+  );
+
+  function take(text, name) {
+    csv = text;
+    fileName = name;
+    columns = [];
+    explore();
+  }
+
+  /** The first look at a table: which columns there are. */
+  async function explore() {
+    const found = await ask({ csv });
+    if (!found) return;
+    if (!found.columns.length) {
+      put(chosen);
+      show(found);
+      return;
+    }
+    drop.show(fileName, found.rows);
+    columns = found.columns;
+    const guess = columns.find((one) => LABELS.includes(one.name.toLowerCase()))?.name ?? "";
+    put(
+      label,
+      h("option", { value: "" }, "Row numbers"),
+      columns.map((one) =>
+        h("option", { value: one.name, selected: one.name === guess }, one.name),
+      ),
+    );
+    label.value = guess;
+    fillColumns((name) => name !== guess);
+    put(
+      chosen,
+      h(
+        "fieldset",
+        {},
+        h("legend", {}, "What describes an option?"),
+        radio("features", "These columns"),
+        radio("formula", "A formula, with interactions"),
+        radio("none", "Nothing: options have no features"),
+      ),
+      featureBox,
+      formulaBox,
+      noneBox,
+      field("Names of the options", label),
+    );
+    refresh();
+  }
+
+  function fillColumns(ticked) {
+    put(
+      list,
+      columns
+        .filter((one) => one.name !== label.value)
+        .map((one) =>
+          h(
+            "li",
+            {},
+            h(
+              "label",
+              {},
+              h("input", {
+                type: "checkbox",
+                value: one.name,
+                checked: ticked(one.name),
+                onchange: later,
+              }),
+              h("span", { class: "name" }, one.name),
+              h(
+                "span",
+                { class: "about" },
+                about(one),
+                one.missing > 0 &&
+                  h("span", { class: "missing" }, ` · ${plural(one.missing, "cell")} empty`),
+              ),
+            ),
+          ),
+        ),
+    );
+  }
+
+  const ticks = () => [...list.querySelectorAll("input:checked")].map((one) => one.value);
+
+  function relabelled() {
+    const before = new Set(ticks());
+    fillColumns((name) => before.has(name));
+    later();
+  }
+
+  function setMode(value) {
+    mode = value;
+    featureBox.hidden = mode !== "features";
+    formulaBox.hidden = mode !== "formula";
+    noneBox.hidden = mode !== "none";
+    later();
+  }
+
+  function spec() {
+    const made = { csv, label: label.value || null };
+    if (mode === "formula") return { ...made, formula: formula.value };
+    if (mode === "none") return { ...made, unstructured: true };
+    return { ...made, features: ticks() };
+  }
+
+  function later() {
+    clearTimeout(timer);
+    onChange({ ready: false });
+    timer = setTimeout(refresh, PAUSE);
+  }
+
+  async function refresh() {
+    const wanted = spec();
+    if (mode === "formula" && !wanted.formula.trim()) {
+      show({ problem: null, error: "Write a formula." });
+      return;
+    }
+    const found = await ask(wanted);
+    if (!found) return;
+    show(found);
+    if (found.problem) onChange({ ready: true, spec: wanted, fileName });
+  }
+
+  /** What the service says about it; nothing if something newer was asked in the meantime. */
+  async function ask(body) {
+    asked += 1;
+    const mine = asked;
+    try {
+      const found = await post("/tables", body, { signal: scope.signal });
+      return mine === asked ? found : null;
+    } catch (problem) {
+      if (mine === asked && problem.name !== "AbortError")
+        show({ problem: null, error: problem.message });
+      return null;
+    }
+  }
+
+  function show({ problem, error }) {
+    onChange({ ready: false });
+    if (!problem) {
+      put(preview, h("h2", {}, "What becomes of it"), notice("caution", error));
+      return;
+    }
+    put(
+      preview,
+      h("h2", {}, "What becomes of it"),
+      h(
+        "div",
+        { class: "big-figures" },
+        figure(problem.options, "different options"),
+        figure(problem.rank, "coefficients to learn"),
+      ),
+      problem.notes.length > 0 &&
+        h(
+          "ul",
+          { class: "note-list" },
+          problem.notes.map((text) => h("li", {}, text)),
+        ),
+    );
+  }
+
+  put(
+    preview,
+    h("h2", {}, "What becomes of it"),
+    h(
+      "p",
+      { class: "explain" },
+      "Once there is a table, this shows how many options it has, how they are described, and what would be dropped.",
+    ),
+  );
+  scope.atEnd(() => clearTimeout(timer));
+  return { table: h("div", { class: "main" }, drop.element, chosen), preview };
+}
+
+function about({ kind, levels, examples }) {
+  const some = examples.join(", ");
+  const rest = levels > examples.length ? ", …" : "";
+  return kind === "number"
+    ? `number · ${some}${rest}`
+    : `${plural(levels, "level")} · ${some}${rest}`;
+}
+
+const figure = (value, words) =>
+  h("div", {}, h("span", { class: "value" }, count(value)), h("span", { class: "of" }, words));

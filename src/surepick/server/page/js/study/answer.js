@@ -1,0 +1,104 @@
+// The answer with its guarantee in plain words, the certificate, and its independent check.
+
+import { announce } from "../announce.js";
+import { download, post, studyPath } from "../api.js";
+import { h, icon, put } from "../dom.js";
+import { count, oneIn, plural, short, sureness } from "../format.js";
+import { errorLine, submit } from "../parts/field.js";
+import { notice } from "../parts/states.js";
+
+/** What the guarantee means, for somebody who has never heard of one. */
+export function promise(answer) {
+  const sure = sureness(answer.delta);
+  switch (answer.guarantee.kind) {
+    case "pac":
+      return `With probability at least ${sure}, this is the best option: at most ${oneIn(answer.delta)} such studies ends with a worse one.`;
+    case "eps-pac":
+      return `With probability at least ${sure}, no other option is better than this one by more than ${short(answer.epsilon)}.`;
+    case "heuristic":
+      return "This option looks best, but there is no proven guarantee. The exact wording below says why.";
+    default:
+      return "The study ended before the evidence was complete: this option looks best so far, and nothing is promised.";
+  }
+}
+
+/** The card at the top of a finished study. */
+export function answerCard(name, answer, model) {
+  const sure = ["pac", "eps-pac"].includes(answer.guarantee.kind);
+  const verdict = h("div", { "aria-live": "polite" });
+  const error = errorLine();
+  const verify = h(
+    "button",
+    { class: "button primary", type: "button", onclick: check },
+    icon("check"),
+    "Verify",
+  );
+  const same = answer.equivalent.map((i) => model.labels[i]);
+
+  function check() {
+    return submit(verify, error, async () => {
+      put(verdict, h("p", { class: "muted" }, "Checking every comparison again…"));
+      try {
+        put(verdict, shown(await post(studyPath(name, "/verify"), {})));
+      } catch (problem) {
+        put(verdict);
+        throw problem;
+      }
+    });
+  }
+
+  announce(`Finished. The answer is ${answer.label}.`);
+  return h(
+    "section",
+    { class: `card answer ${sure ? "" : "unsure"}`, "aria-label": "The answer" },
+    h("p", { class: "over" }, sure ? "The best option" : "The option that looks best"),
+    h("p", { class: "name" }, answer.label),
+    h("p", { class: "promise" }, promise(answer)),
+    same.length > 0 &&
+      h("p", {}, `Just as good, as they have the same features: ${same.join(", ")}.`),
+    h(
+      "p",
+      { class: "exact" },
+      `Exactly: ${answer.guarantee.text}. It took ${plural(answer.samples, "measurement")} of ${plural(answer.pulls.filter((n) => n > 0).length, "option")}.`,
+    ),
+    h(
+      "div",
+      { class: "actions" },
+      verify,
+      h(
+        "a",
+        { class: "button", href: download(name, "/certificate"), download: "" },
+        icon("down"),
+        "Certificate",
+      ),
+    ),
+    error.element,
+    verdict,
+  );
+}
+
+function shown(result) {
+  if (!result.valid)
+    return notice("bad", h("strong", {}, "The certificate does not hold. "), result.message);
+  const proven = ["pac", "eps-pac"].includes(result.guarantee);
+  const facts = [
+    ["Option", result.label],
+    ["Statement", result.statement],
+    ["Comparisons recomputed", count(result.checked)],
+    ["Error probability spent", `${short(result.risk)} of ${result.delta}`],
+  ];
+  return notice(
+    proven ? "good" : "caution",
+    h(
+      "strong",
+      {},
+      proven ? "The certificate holds." : "The record is sound, but it promises nothing.",
+    ),
+    " An independent verifier, which shares no code with the algorithm, worked out again why every other option is ruled out.",
+    h(
+      "dl",
+      { class: "facts" },
+      facts.map(([term, said]) => [h("dt", {}, term), h("dd", {}, said)]),
+    ),
+  );
+}

@@ -1,0 +1,62 @@
+// The batch that is being measured: told, with workers, waiting.
+
+import { h, write } from "../dom.js";
+import { count, rough } from "../format.js";
+
+const PARTS = [
+  ["told", "told"],
+  ["leased", "with workers"],
+  ["waiting", "waiting"],
+];
+
+export function batchCard() {
+  const bars = { told: h("span", { class: "told" }), leased: h("span", { class: "leased" }) };
+  const numbers = Object.fromEntries(PARTS.map(([key]) => [key, h("strong", { class: "number" })]));
+  const title = h("strong", {});
+  const done = h("span", { class: "muted number" });
+  const ahead = h("p", { class: "explain" });
+  const element = h(
+    "section",
+    { class: "card", "aria-label": "Batch being measured" },
+    h("h2", {}, "Being measured"),
+    h(
+      "div",
+      {},
+      h("div", { class: "batch-line" }, title, done),
+      h("div", { class: "parts-bar", "aria-hidden": "true" }, bars.told, bars.leased),
+      h(
+        "ul",
+        { class: "legend" },
+        PARTS.map(([key, words]) =>
+          h("li", {}, h("span", { class: `key ${key}` }), numbers[key], ` ${words}`),
+        ),
+      ),
+    ),
+    ahead,
+  );
+  return {
+    element,
+    update({ status }) {
+      const { batch } = status;
+      element.hidden = status.finished;
+      if (status.finished) return;
+      write(title, `Batch ${count(batch.number + 1)}`);
+      write(done, `${count(batch.told)} of ${count(batch.size)}`);
+      for (const [key] of PARTS) write(numbers[key], count(batch[key]));
+      for (const key of ["told", "leased"])
+        bars[key].style.width = `${(100 * batch[key]) / batch.size}%`;
+      write(ahead, outlook(status));
+    },
+  };
+}
+
+function outlook(status) {
+  if (status.pulls_left !== null) {
+    return (
+      `About ${rough(status.pulls_left)} more measurements, if the estimates are right. ` +
+      "The study decides when a batch is complete."
+    );
+  }
+  if (status.batch.number === 0) return "The first batch is under way; a forecast comes after it.";
+  return "The study decides when a batch is complete. This algorithm gives no forecast.";
+}

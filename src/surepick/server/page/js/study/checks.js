@@ -1,0 +1,99 @@
+// Whether what the guarantee rests on holds: the model, the noise, rewards that stay the same.
+
+import { h, icon, put } from "../dom.js";
+import { plural, short } from "../format.js";
+import { notice } from "../parts/states.js";
+
+const SIGNS = { fine: "fine", blind: "unknown", alarm: "alarm" };
+const WORDS = { fine: "fine", blind: "not known yet", alarm: "does not hold" };
+
+/** Warnings as a list of notices, for the top of the page. */
+export function warningList() {
+  const element = h("div", { class: "notices", role: "group", "aria-label": "Warnings" });
+  let shown = "";
+  return {
+    element,
+    update({ status }) {
+      const now = JSON.stringify(status.warnings);
+      if (now === shown) return;
+      shown = now;
+      element.hidden = status.warnings.length === 0;
+      put(
+        element,
+        status.warnings.map((text) => notice("bad", text)),
+      );
+    },
+  };
+}
+
+/** The card that says what was checked. */
+export function checksCard() {
+  const list = h("ul", { class: "checks" });
+  const element = h(
+    "section",
+    { class: "card", "aria-label": "Checks" },
+    h("h2", {}, "Do the assumptions hold?"),
+    list,
+  );
+  let shown = "";
+  return {
+    element,
+    update(model) {
+      const found = findings(model);
+      const now = JSON.stringify(found);
+      if (now === shown) return;
+      shown = now;
+      put(list, found.map(line));
+    },
+  };
+}
+
+const line = ({ title, state, text }) =>
+  h(
+    "li",
+    { class: `check ${state}` },
+    icon(SIGNS[state]),
+    h("h3", {}, title, h("span", { class: "unseen" }, ` (${WORDS[state]})`)),
+    h("p", {}, text),
+  );
+
+function findings({ status, anyFailures }) {
+  const { checks } = status;
+  const found = [];
+  if (checks.fit) found.push(finding("Linear model", checks.fit));
+  found.push(finding("Rewards that stay the same", checks.drift), noise(status));
+  const failures = status.failures.reduce((a, b) => a + b, 0);
+  const uneven = status.warnings.filter((text) => !checks.warnings.includes(text));
+  found.push({
+    title: "Failures",
+    state: uneven.length ? "alarm" : "fine",
+    text:
+      uneven[0] ??
+      (anyFailures
+        ? `${plural(failures, "measurement")} failed or came too late; no option stands out.`
+        : "No measurement has failed."),
+  });
+  for (const text of checks.remarks) found.push({ title: "Worth knowing", state: "blind", text });
+  return found;
+}
+
+function finding(title, { alarm, blind, message }) {
+  return { title, state: alarm ? "alarm" : blind ? "blind" : "fine", text: message };
+}
+
+function noise(status) {
+  const { noise: found, warnings } = status.checks;
+  const used =
+    status.noise === null
+      ? "The noise is being estimated."
+      : `In use: ${short(status.noise)}${status.noise_estimated ? " (estimated)" : ""}.`;
+  if (!found)
+    return {
+      title: "Noise",
+      state: "blind",
+      text: `${used} Too few options were measured more than once to check it.`,
+    };
+  const alarm = warnings.find((text) => text.startsWith("The noise is larger"));
+  const measured = `Measurements of the same option differ by ${short(found.estimate)} (95 % interval ${short(found.low)} to ${short(found.high)}).`;
+  return { title: "Noise", state: alarm ? "alarm" : "fine", text: alarm ?? `${used} ${measured}` };
+}

@@ -1,0 +1,263 @@
+// All options of a study: who is still in, estimates, the evidence that decides, pulls.
+
+import { fresh, h, write } from "../dom.js";
+import { aligned, count, percent } from "../format.js";
+import { GridTable } from "../parts/grid-table.js";
+
+const SHOWN = [
+  ["all", "All"],
+  ["in", "Still in"],
+  ["out", "Ruled out"],
+];
+
+/** The card with the table of options. */
+export function optionsCard() {
+  let model = null;
+  let format = String;
+  let formatBehind = String;
+  let query = "";
+  let shown = "all";
+
+  const text = (className, said) => () => {
+    const cell = h("div", { class: className });
+    return { cell, update: (i) => write(cell, said(i)) };
+  };
+  const columns = [
+    {
+      key: "option",
+      title: "Option",
+      value: (i) => model.labels[i],
+      first: "ascending",
+      make: optionCell,
+    },
+    {
+      key: "estimate",
+      title: "Estimate",
+      end: true,
+      first: "descending",
+      value: (i) => model.estimate(i),
+      make: text("estimate number end", (i) => format(model.estimate(i))),
+    },
+    {
+      key: "behind",
+      title: "Behind the leader",
+      value: (i) => model.behind(i) ?? 0,
+      first: "ascending",
+      make: behindCell,
+    },
+    {
+      key: "evidence",
+      title: "Evidence against",
+      first: "ascending",
+      value: standing,
+      make: evidenceCell,
+    },
+    {
+      key: "pulls",
+      title: "Pulls",
+      end: true,
+      first: "descending",
+      value: (i) => (model.transductive ? 0 : model.status.pulls[i]),
+      make: text("pulls number", (i) => (model.transductive ? "" : count(model.status.pulls[i]))),
+    },
+    {
+      key: "failures",
+      title: "Failed",
+      end: true,
+      first: "descending",
+      value: (i) => (model.transductive ? 0 : model.status.failures[i]),
+      make: text("failures number", (i) =>
+        model.transductive ? "" : count(model.status.failures[i]),
+      ),
+    },
+  ];
+
+  /** The leader, then those still in, hardest to rule out first, then the others, closest first. */
+  function standing(i) {
+    if (model.isLeader(i)) return -1;
+    const behind = model.behind(i) ?? 0;
+    const tie = behind / (model.span + behind) / 1000;
+    return (model.stillIn[i] ? (model.evidence(i) ?? 0) : 2) + tie;
+  }
+
+  function optionCell() {
+    const name = h("span", { class: "name" });
+    const tag = h("span", { class: "tag" });
+    const state = h("span", { class: "unseen" });
+    const cell = h("div", { class: "option" }, name, tag, state);
+    return {
+      cell,
+      update(i) {
+        write(name, model.labels[i]);
+        name.title = model.labels[i];
+        tag.hidden = !model.isLeader(i);
+        write(tag, model.status.finished ? "answer" : "leads");
+        write(state, model.stillIn[i] ? "still in" : "ruled out");
+      },
+    };
+  }
+
+  function behindCell() {
+    const span = h("div", { class: "span" });
+    const dot = h("div", { class: "dot" });
+    const said = h("span", { class: "said number" });
+    const whisker = h("div", { class: "whisker", "aria-hidden": "true" }, span, dot);
+    const cell = h("div", { class: "behind" }, whisker, said);
+    const at = (x) => `${100 * Math.min(1, Math.max(0, x / model.span))}%`;
+    return {
+      cell,
+      update(i) {
+        const behind = model.behind(i);
+        const error = model.error(i);
+        whisker.hidden = behind === null || model.isLeader(i);
+        if (behind === null) write(said, "–");
+        else if (model.isLeader(i)) write(said, "leads");
+        else write(said, `${formatBehind(behind)} ± ${formatBehind(error)}`);
+        if (whisker.hidden) return;
+        dot.style.left = at(behind);
+        span.style.left = at(behind - 2 * error);
+        span.style.right = `${100 - parseFloat(at(behind + 2 * error))}%`;
+      },
+    };
+  }
+
+  function evidenceCell() {
+    const fill = h("span");
+    const bar = h("div", { class: "bar", "aria-hidden": "true" }, fill);
+    const said = h("span", { class: "said number" });
+    const cell = h("div", {}, bar, said);
+    return {
+      cell,
+      update(i) {
+        const share = model.evidence(i);
+        const graded = model.stillIn[i] && share !== null && !model.isLeader(i);
+        cell.className = graded ? "evidence" : "evidence worded";
+        fill.style.width = graded ? `${100 * share}%` : "0";
+        if (!model.stillIn[i]) write(said, "ruled out");
+        else if (graded) write(said, percent(share));
+        else write(said, model.isLeader(i) && model.status.finished ? "the answer" : "still in");
+      },
+    };
+  }
+
+  const table = new GridTable({
+    label: "Options",
+    columns,
+    sort: { key: "evidence", direction: "ascending" },
+    onSort: sortBy,
+    rowClass: (i) => (model.isLeader(i) ? "first" : model.stillIn[i] ? "" : "out"),
+  });
+
+  function sortBy(sort) {
+    table.sort = sort;
+    small.value = sort.key;
+    apply();
+  }
+
+  const small = h(
+    "select",
+    {
+      class: "input",
+      onchange: () =>
+        sortBy({ key: small.value, direction: columns.find((c) => c.key === small.value).first }),
+    },
+    columns.map((one) => h("option", { value: one.key }, `By ${one.title.toLowerCase()}`)),
+  );
+  small.value = table.sort.key;
+  const smallLabel = h(
+    "label",
+    { class: "sort-small" },
+    h("span", { class: "unseen" }, "Sort"),
+    small,
+  );
+  const search = h("input", {
+    class: "input",
+    type: "search",
+    placeholder: "Search options",
+    "aria-label": "Search options",
+    autocomplete: "off",
+    spellcheck: "false",
+    oninput: () => {
+      query = search.value.trim().toLowerCase();
+      apply();
+    },
+  });
+  const group = fresh("shown");
+  const segments = h(
+    "fieldset",
+    { class: "segments" },
+    h("legend", { class: "unseen" }, "Which options"),
+    SHOWN.map(([value, title]) =>
+      h(
+        "label",
+        {},
+        h("input", {
+          type: "radio",
+          name: group,
+          value,
+          checked: value === shown,
+          onchange: () => {
+            shown = value;
+            apply();
+          },
+        }),
+        h("span", {}, title),
+      ),
+    ),
+  );
+  const counted = h("span", { class: "count number", role: "status" });
+
+  function apply() {
+    if (!model) return;
+    const items = [];
+    for (let i = 0; i < model.size; i += 1) {
+      if (shown !== "all" && model.stillIn[i] !== (shown === "in")) continue;
+      if (query && !model.labels[i].toLowerCase().includes(query)) continue;
+      items.push(i);
+    }
+    write(
+      counted,
+      items.length === model.size
+        ? `${count(model.size)} options`
+        : `${count(items.length)} of ${count(model.size)}`,
+    );
+    table.show(items, query ? "No option has that in its name." : "No options here.");
+  }
+
+  const element = h(
+    "section",
+    { class: "card wide", "aria-label": "Options" },
+    h(
+      "div",
+      { class: "card-head" },
+      h("h2", {}, "Options"),
+      h(
+        "p",
+        {},
+        "The evidence decides: an option is ruled out when it reaches 100 %. Bars behind the dots: two standard errors.",
+      ),
+    ),
+    h(
+      "div",
+      { class: "grid-tools" },
+      h("div", { class: "search" }, search),
+      segments,
+      smallLabel,
+      counted,
+    ),
+    table.element,
+  );
+
+  return {
+    element,
+    update(next) {
+      model = next;
+      const sizes = (model.status.estimates ?? []).map(Math.abs);
+      format = aligned(sizes.reduce((a, b) => Math.max(a, b), 0));
+      formatBehind = aligned(model.span);
+      table.table.classList.toggle("with-failures", model.anyFailures);
+      table.table.classList.toggle("no-failures", !model.anyFailures);
+      apply();
+    },
+  };
+}

@@ -1,0 +1,79 @@
+// The evidence against each remaining rival, as progress to the boundary where it is ruled out.
+
+import { h, put, write } from "../dom.js";
+import { aligned, count, percent, plural } from "../format.js";
+
+const MOST = 7;
+
+export function rivalsCard() {
+  const list = h("ul", { class: "rivals" });
+  const rest = h("p", { class: "explain" });
+  const about = h("p", { class: "explain" });
+  const element = h(
+    "section",
+    { class: "card", "aria-label": "Closest rivals" },
+    h("h2", {}, "Closest rivals"),
+    about,
+    list,
+    rest,
+  );
+  const rows = [];
+
+  function row() {
+    const name = h("span", { class: "name" });
+    const said = h("span", { class: "said number" });
+    const fill = h("span");
+    const bar = h("div", { class: "bar" }, fill);
+    const progress = h(
+      "div",
+      { class: "to-boundary", role: "progressbar", "aria-valuemin": "0", "aria-valuemax": "100" },
+      bar,
+    );
+    const line = h("li", { class: "rival" }, name, said, progress);
+    return { name, said, fill, progress, line };
+  }
+
+  return {
+    element,
+    update(model) {
+      const { status } = model;
+      element.hidden = status.finished;
+      if (status.finished) return;
+      const rivals = model.rivals();
+      write(about, explain(model));
+      const shown = status.behind ? rivals.slice(0, MOST) : [];
+      while (rows.length < shown.length) rows.push(row());
+      shown.forEach((i, place) => fill(rows[place], model, i));
+      if (list.childElementCount !== shown.length)
+        put(
+          list,
+          rows.slice(0, shown.length).map((one) => one.line),
+        );
+      const more = rivals.length - shown.length;
+      write(rest, shown.length && more > 0 ? `and ${count(more)} more, in the table below` : "");
+    },
+  };
+}
+
+function fill(row, model, i) {
+  const share = model.evidence(i);
+  const label = model.labels[i];
+  write(row.name, label);
+  row.name.title = label;
+  const behind = `${aligned(model.span)(model.behind(i))} behind`;
+  write(row.said, share === null ? behind : `${behind} · ${percent(share)}`);
+  row.progress.hidden = share === null;
+  row.fill.style.width = `${100 * (share ?? 0)}%`;
+  row.progress.setAttribute("aria-valuenow", String(Math.floor(100 * (share ?? 0))));
+  row.progress.setAttribute("aria-label", `Evidence against ${label}`);
+}
+
+function explain(model) {
+  const { status } = model;
+  if (!status.behind) return "Rivals show up once the first batch is complete.";
+  const leads = `${status.leader} leads. `;
+  if (!status.evidence)
+    return `${leads}This algorithm decides by bounds of its own at the end of a batch; shown is how far behind each rival is.`;
+  const n = model.rivals().length;
+  return `${leads}${plural(n, "rival")} left; each is out when its bar reaches the line.`;
+}

@@ -1,0 +1,248 @@
+// Tokens: who may come in, and what they may do.
+
+import { get, post, remove } from "../api.js";
+import { h, put } from "../dom.js";
+import { day } from "../format.js";
+import { confirm } from "../parts/confirm.js";
+import { copyable } from "../parts/copyable.js";
+import { errorLine, field, input, submit } from "../parts/field.js";
+import { workerInvitation } from "../parts/invitation.js";
+import { bones, failed, notice } from "../parts/states.js";
+
+const ROLES = {
+  worker: "Worker: measures options of chosen studies",
+  viewer: "Viewer: sees everything, changes nothing",
+  admin: "Admin: everything",
+};
+const DAY = 86400;
+const TIMES = [
+  ["", "never"],
+  [DAY, "in a day"],
+  [7 * DAY, "in a week"],
+  [30 * DAY, "in 30 days"],
+  [365 * DAY, "in a year"],
+];
+
+export const accessView = (scope) => {
+  const list = h("div", {}, bones("", ""));
+  const result = h("div", { "aria-live": "polite" });
+  const error = errorLine();
+  const role = h(
+    "select",
+    { class: "input", onchange: roleChanged },
+    Object.entries(ROLES).map(([value, words]) => h("option", { value }, words)),
+  );
+  const expires = h(
+    "select",
+    { class: "input" },
+    TIMES.map(([value, words]) => h("option", { value }, words)),
+  );
+  const note = input({ type: "text", maxlength: 200, placeholder: "lab 2, evening shift" });
+  const ticks = h("div", { class: "tick-list", role: "group", "aria-label": "Studies" });
+  const studyHint = h("span", { class: "hint" });
+  const studiesField = h(
+    "fieldset",
+    { class: "field" },
+    h("legend", {}, "Studies"),
+    ticks,
+    studyHint,
+  );
+  const button = h("button", { class: "button primary", type: "submit" }, "Make a token");
+
+  const ticked = () => [...ticks.querySelectorAll("input:checked")].map((one) => one.value);
+
+  function roleChanged() {
+    studiesField.hidden = role.value === "admin";
+    put(
+      studyHint,
+      role.value === "worker"
+        ? "A worker's token names at least one study."
+        : "None ticked: all studies, also those to come.",
+    );
+  }
+
+  async function load() {
+    try {
+      const [tokens, studies] = await Promise.all([
+        get("/tokens", { signal: scope.signal }),
+        get("/studies", { signal: scope.signal }),
+      ]);
+      put(list, table(tokens.tokens));
+      const kept = new Set(ticked());
+      put(
+        ticks,
+        studies.studies.length
+          ? studies.studies.map((one) =>
+              h(
+                "label",
+                { class: "choice" },
+                h("input", { type: "checkbox", value: one.name, checked: kept.has(one.name) }),
+                h("span", { class: "breakable" }, one.name),
+              ),
+            )
+          : h("p", { class: "muted" }, "There are no studies yet."),
+      );
+    } catch (problem) {
+      if (problem.name !== "AbortError") put(list, failed(problem, load));
+    }
+  }
+
+  function make(event) {
+    event.preventDefault();
+    return submit(button, error, async () => {
+      const studies = role.value === "admin" || !ticked().length ? null : ticked();
+      if (role.value === "worker" && !studies) {
+        error.say("Tick the studies that the worker may measure for.");
+        return;
+      }
+      const made = await post("/tokens", {
+        role: role.value,
+        studies,
+        note: note.value.trim(),
+        expires_in: expires.value ? Number(expires.value) : null,
+      });
+      put(
+        result,
+        notice(
+          "good",
+          made.role === "worker" && studies.length === 1
+            ? workerInvitation(studies[0], made.token)
+            : shownOnce(made),
+        ),
+      );
+      await load();
+    });
+  }
+
+  function table(tokens) {
+    return h(
+      "table",
+      { class: "plain-table stack-table" },
+      h("caption", { class: "unseen" }, "Tokens"),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          ["Role", "Studies", "Note", "Made", "Expires"].map((head) =>
+            h("th", { scope: "col" }, head),
+          ),
+          h("th", { scope: "col" }, h("span", { class: "unseen" }, "Revoke")),
+        ),
+      ),
+      h("tbody", {}, tokens.map(row)),
+    );
+  }
+
+  function row(token) {
+    const act = h(
+      "button",
+      {
+        class: "button small danger",
+        type: "button",
+        "aria-label": `Revoke the ${token.role}'s token made ${day(token.created)}`,
+        onclick: () => revoke(token),
+      },
+      "Revoke",
+    );
+    return h(
+      "tr",
+      {},
+      h("th", { scope: "row" }, h("span", { class: "badge bare" }, token.role)),
+      h(
+        "td",
+        { "data-head": "Studies", class: "breakable" },
+        h("span", {}, token.studies ? token.studies.join(", ") : "all"),
+      ),
+      h("td", { "data-head": "Note", class: "breakable" }, h("span", {}, token.note || "–")),
+      h("td", { "data-head": "Made", class: "nowrap" }, day(token.created)),
+      h(
+        "td",
+        { "data-head": "Expires", class: "nowrap" },
+        token.expires ? day(token.expires) : "never",
+      ),
+      h("td", {}, act),
+    );
+  }
+
+  async function revoke(token) {
+    const sure = await confirm(
+      "Revoke this token?",
+      `Whoever uses this ${token.role}'s token is locked out at once, here and in programs.`,
+      "Revoke it",
+    );
+    if (!sure) return;
+    error.clear();
+    try {
+      await remove(`/tokens/${encodeURIComponent(token.id)}`);
+    } catch (problem) {
+      if (problem.status === undefined) throw problem;
+      error.say(problem.message);
+    }
+    await load();
+  }
+
+  roleChanged();
+  load();
+  return h(
+    "div",
+    {},
+    h(
+      "div",
+      { class: "view-head" },
+      h(
+        "div",
+        {},
+        h("h1", {}, "Access"),
+        h(
+          "p",
+          {},
+          "Tokens let people and workers in. Only their hashes are stored: a token is shown once, when it is made.",
+        ),
+      ),
+    ),
+    h(
+      "div",
+      { class: "two" },
+      h(
+        "div",
+        { class: "main" },
+        h("section", { class: "card", "aria-label": "Tokens" }, h("h2", {}, "Tokens"), list),
+      ),
+      h(
+        "div",
+        { class: "side" },
+        h(
+          "section",
+          { class: "card", "aria-label": "New token" },
+          h("h2", {}, "New token"),
+          h(
+            "form",
+            { class: "main fields", onsubmit: make },
+            field("Role", role),
+            studiesField,
+            field("Note", note),
+            field("Expires", expires),
+            h("div", {}, button),
+            error.element,
+          ),
+        ),
+        result,
+      ),
+    ),
+  );
+};
+
+const shownOnce = (made) =>
+  h(
+    "div",
+    { class: "once", role: "group", "aria-label": "New token" },
+    h(
+      "p",
+      {},
+      h("strong", {}, "Shown only now. "),
+      `This ${made.role}'s token cannot be looked up again.`,
+    ),
+    copyable(made.token, "the token"),
+  );

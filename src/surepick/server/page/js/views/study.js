@@ -1,0 +1,169 @@
+// A study, live.
+
+import { announce } from "../announce.js";
+import { get, studyPath } from "../api.js";
+import { h, put, write } from "../dom.js";
+import { algorithmName, short } from "../format.js";
+import { watch } from "../live.js";
+import { bones, failed, notice } from "../parts/states.js";
+import { isAdmin } from "../session.js";
+import { answerCard } from "../study/answer.js";
+import { batchCard } from "../study/batch.js";
+import { checksCard, warningList } from "../study/checks.js";
+import { eventsCard } from "../study/events.js";
+import { deleteButton, exportCard, workersCard } from "../study/exports.js";
+import { headline, pieces } from "../study/headline.js";
+import { Model } from "../study/model.js";
+import { optionsCard } from "../study/options.js";
+import { rivalsCard } from "../study/rivals.js";
+import { shrinkCard } from "../study/shrink.js";
+
+const STATES = {
+  connecting: ["badge", "Connecting"],
+  live: ["badge live pulse", "Live"],
+  retrying: ["badge caution", "Disconnected"],
+  finished: ["badge good", "Finished"],
+};
+
+export const studyView = (name) => (scope) => {
+  const page = h("div", {}, head(name), bones("", "tall", "tall"));
+  const parts = {
+    headline: headline(),
+    warnings: warningList(),
+    batch: batchCard(),
+    rivals: rivalsCard(),
+    options: optionsCard(),
+    checks: checksCard(),
+    events: eventsCard(name, scope),
+  };
+  const shrink = shrinkCard();
+  const badge = h("span", {});
+  const offline = h("div", { class: "offline", hidden: true });
+  const settings = h("p", { class: "number" });
+  const answer = h("div", { hidden: true });
+  const places = {
+    right: h("div", { class: "column" }),
+    lower: h("div", { class: "column" }),
+    log: h("div", { class: "column" }),
+  };
+  let arranged = null;
+  let model = null;
+  let batch = -1;
+
+  function show(status) {
+    if (scope.left) return;
+    if (!model) put(page, built(status));
+    model = new Model(status);
+    write(settings, describe(status));
+    arrange(status);
+    for (const part of Object.values(parts)) part.update(model);
+    if (status.batch.number !== batch) {
+      batch = status.batch.number;
+      announce(pieces(status).join(", "));
+      history(status);
+      if (status.finished) conclude();
+    }
+  }
+
+  async function history(status) {
+    try {
+      const found = await get(studyPath(name, "/history"), { signal: scope.signal });
+      shrink.update(found.batches, status);
+    } catch (problem) {
+      if (problem.name !== "AbortError") shrink.update([], status);
+    }
+  }
+
+  async function conclude() {
+    try {
+      const found = await get(studyPath(name, "/answer"), { signal: scope.signal });
+      put(answer, answerCard(name, found, model));
+    } catch (problem) {
+      if (problem.name === "AbortError") return;
+      put(answer, notice("bad", problem.message));
+    }
+    answer.hidden = false;
+  }
+
+  function state(kind, seconds) {
+    const [className, text] = STATES[kind];
+    badge.className = className;
+    write(badge, text);
+    offline.hidden = kind !== "retrying";
+    if (kind === "retrying") {
+      put(
+        offline,
+        notice(
+          "caution",
+          h("strong", {}, "The service does not answer. "),
+          `What you see may be out of date. Trying again in ${seconds} s.`,
+        ),
+      );
+    }
+  }
+
+  /** A finished study has no rivals and no batch: the checks take their place. */
+  function arrange({ finished }) {
+    if (arranged === finished) return;
+    arranged = finished;
+    put(places.right, parts.rivals.element, finished && parts.checks.element);
+    put(places.lower, finished ? parts.events.element : parts.checks.element);
+    put(places.log, !finished && parts.events.element);
+  }
+
+  function built({ samples }) {
+    const workers = isAdmin() && workersCard(name);
+    const waiting = samples === 0; // then a worker is what is needed most
+    return [
+      head(name, settings, badge),
+      offline,
+      h("div", { class: "study-top" }, parts.headline.element, parts.warnings.element, answer),
+      h(
+        "div",
+        { class: "study-grid" },
+        h("div", { class: "column" }, waiting && workers, parts.batch.element, shrink.element),
+        places.right,
+        parts.options.element,
+        places.lower,
+        h(
+          "div",
+          { class: "column" },
+          places.log,
+          exportCard(name),
+          !waiting && workers,
+          isAdmin() && deleteButton(name),
+        ),
+      ),
+    ];
+  }
+
+  state("connecting");
+  watch(name, scope, {
+    onStatus: show,
+    onNews: () => {},
+    onState: state,
+    onRefused: (error) => put(page, head(name), failed(error)),
+  });
+  return page;
+};
+
+const head = (name, settings, badge) =>
+  h(
+    "div",
+    { class: "view-head" },
+    h(
+      "div",
+      {},
+      h("p", { class: "crumb" }, h("a", { href: "#/studies" }, "Studies")),
+      h("h1", {}, name),
+      settings,
+    ),
+    badge,
+  );
+
+function describe(status) {
+  const noise = status.noise === null ? "noise being estimated" : `noise ${short(status.noise)}`;
+  const parts = [algorithmName(status.algorithm), `error probability ${status.delta}`, noise];
+  if (status.epsilon) parts.push(`within ${short(status.epsilon)} of the best`);
+  return parts.join(" · ");
+}

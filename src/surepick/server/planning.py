@@ -1,0 +1,77 @@
+"""Forecasts, as ``surepick plan`` makes them, in a process of their own.
+
+A forecast is as much work as its caller makes it, and nobody can tell in advance. In a process
+of its own it holds up nobody else, and can be ended when its time is over.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import math
+import sys
+from typing import Any
+
+from surepick.errors import InvalidInputError, ServiceError, SurepickError
+from surepick.server import models
+from surepick.server.creation import as_file, problem_of, within_reach
+
+_log = logging.getLogger(__name__)
+
+
+async def plan(body: models.PlanRequest, seconds: float) -> dict[str, Any]:
+    """The forecast for a table, if it takes no longer than this."""
+    pipe = asyncio.subprocess.PIPE
+    process = await asyncio.create_subprocess_exec(
+        sys.executable, "-m", __name__, stdin=pipe, stdout=pipe, stderr=pipe
+    )
+    try:
+        async with asyncio.timeout(seconds):
+            said, complaints = await process.communicate(body.model_dump_json().encode())
+    except TimeoutError:
+        raise InvalidInputError(
+            f"the forecast takes longer than {seconds:g} s: try fewer trials, a larger gap or "
+            f"fewer options"
+        ) from None
+    finally:
+        if process.returncode is None:
+            process.kill()
+            await process.wait()
+    if process.returncode:
+        _log.error("a forecast failed: %s", complaints.decode(errors="replace")[-2000:])
+        raise ServiceError("the forecast failed; the log of the service says why")
+    found = json.loads(said)
+    if "refused" in found:
+        raise InvalidInputError(found["refused"])
+    return found
+
+
+def forecast_for(body: models.PlanRequest) -> dict[str, Any]:
+    """The forecast for a table."""
+    from surepick.bench.planning import Planning, forecast
+
+    with as_file(body) as path:
+        made = problem_of(body, path, body.noise)
+    found = forecast(Planning(made.problem, body.gap, body.delta, trials=body.trials))
+    rows = [{key: _plain(value) for key, value in row.items()} for row in found.summary.rows()]
+    return {"forecast": rows, "notes": [*made.notes, *found.notes], "files": []}
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value
+
+
+def main() -> None:
+    """The process: a request on stdin, its answer on stdout."""
+    body = models.PlanRequest.model_validate_json(sys.stdin.buffer.read())
+    try:
+        with within_reach():
+            answer = forecast_for(body)
+    except SurepickError as problem:
+        answer = {"refused": str(problem)}
+    sys.stdout.write(json.dumps(answer, allow_nan=False))
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,70 @@
+"""Errors as answers: a kind that programs understand, a sentence for people, never a trace."""
+
+from __future__ import annotations
+
+import json
+from typing import Any
+
+from fastapi import Response
+
+from surepick.errors import (
+    MissingExtraError,
+    RunStateError,
+    ServiceError,
+    StorageConnectionError,
+    StorageError,
+    StorageLockedError,
+    StudyDamagedError,
+    StudyExistsError,
+    SurepickError,
+    TellConflictError,
+    UnknownPullError,
+    UnknownStudyError,
+)
+
+_STATUS: tuple[tuple[type[SurepickError], int], ...] = (
+    (UnknownStudyError, 404),
+    (UnknownPullError, 404),
+    (StudyExistsError, 409),
+    (TellConflictError, 409),
+    (RunStateError, 409),
+    (StudyDamagedError, 500),
+    (StorageError, 503),
+    (ServiceError, 500),
+    (MissingExtraError, 503),
+    (SurepickError, 422),
+)
+_AGAIN = (StorageLockedError, StorageConnectionError)
+
+
+class Json(Response):
+    """A plain value as JSON, without a detour over models."""
+
+    media_type = "application/json"
+
+    def render(self, content: Any) -> bytes:
+        """As bytes."""
+        return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+
+def refusal(status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> Json:
+    """An error in the form that all errors have."""
+    content = {"error": {"kind": kind, "message": message}}
+    return Json(content, status_code=status, headers=headers)
+
+
+def explain(problem: SurepickError, study: str | None) -> Json:
+    """One of our errors as an answer.
+
+    What a database says about itself (addresses, users, other studies) stays in the log.
+    """
+    status = next(code for kind, code in _STATUS if isinstance(problem, kind))
+    message = str(problem)
+    if isinstance(problem, UnknownStudyError):
+        message = f"no study is called {study!r}"
+    elif isinstance(problem, StudyExistsError):
+        message = "a study of this name exists already"
+    elif status == 503 and isinstance(problem, StorageError):
+        message = "the database cannot be used at the moment; the log of the service says why"
+    headers = {"Retry-After": "1"} if isinstance(problem, _AGAIN) else None
+    return refusal(status, type(problem).__name__, message, headers)

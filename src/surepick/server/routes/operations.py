@@ -1,0 +1,42 @@
+"""Health, metrics, and the page."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from fastapi import APIRouter, Request, Response
+from fastapi.responses import FileResponse
+
+from surepick.server import messages, metrics
+from surepick.server.replies import Json
+from surepick.server.routing import ADMINS, GuardedRoute, spec
+
+PAGE = Path(__file__).parent.parent / "page"
+
+#: for everybody
+public = APIRouter(tags=["operations"])
+guarded = APIRouter(route_class=GuardedRoute, tags=["operations"])
+
+
+@public.get("/health", **spec((), messages.Health))
+async def health() -> Json:
+    """Say that the service runs."""
+    return Json({"status": "ok"})
+
+
+@public.get("/", include_in_schema=False)
+async def page() -> Response:
+    """The page."""
+    return FileResponse(PAGE / "index.html", headers={"Cache-Control": "no-cache"})
+
+
+@guarded.get("/metrics", **spec(("admin", "viewer"), media=("text/plain",)))
+async def counts(request: Request) -> Response:
+    """What the service counts about itself, for Prometheus."""
+    return Response(metrics.text(), media_type=metrics.CONTENT_TYPE)
+
+
+@guarded.get("/api/v1/openapi.json", include_in_schema=False, openapi_extra={"x-roles": ADMINS})
+async def description(request: Request) -> Json:
+    """This description."""
+    return Json(request.app.openapi())

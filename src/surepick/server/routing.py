@@ -1,0 +1,96 @@
+"""Routes that cannot be made without saying who may use them."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Coroutine
+from typing import Any
+
+from fastapi import APIRouter, Request, Response
+from fastapi.routing import APIRoute
+
+from surepick.server import models, replies
+from surepick.server.gate import SLASH, Caller
+from surepick.server.tokens import ADMIN, VIEWER, WORKER
+
+#: in the description of an operation: the roles that may use it
+ROLES = "x-roles"
+EVERYONE, READERS, WORKERS, ADMINS = (
+    (ADMIN, WORKER, VIEWER),
+    (ADMIN, VIEWER),
+    (ADMIN, WORKER),
+    (ADMIN,),
+)
+_REFUSALS = {
+    400: "The request cannot be understood.",
+    401: "There is no valid token.",
+    403: "The token is not for this.",
+    404: "There is no such thing.",
+    409: "It does not go with what is there already.",
+    413: "The request is too large.",
+    422: "Something in the request cannot be accepted; the message says what.",
+    429: "Too many requests.",
+    503: "Not now.",
+}
+
+
+class GuardedRoute(APIRoute):
+    """A route that checks the caller's role, and studies, before anything else is done."""
+
+    def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
+        """The handler behind the check."""
+        roles = (self.openapi_extra or {})[ROLES]
+        handle = super().get_route_handler()
+
+        async def guarded(request: Request) -> Response:
+            caller: Caller = request.scope["state"]["caller"]
+            name = request.path_params.get("name")
+            if name is not None:
+                name = request.path_params["name"] = name.replace(SLASH, "/")
+            token = caller.token
+            if token.role not in roles:
+                text = f"this needs the role {' or '.join(roles)}; the token's is {token.role}"
+                return replies.refusal(403, "AccessError", text)
+            if name is not None and not token.covers(name):
+                return replies.refusal(403, "AccessError", "the token is not for this study")
+            return await handle(request)
+
+        return guarded
+
+
+def router(tag: str) -> APIRouter:
+    """A group of guarded routes."""
+    return APIRouter(prefix="/api/v1", route_class=GuardedRoute, tags=[tag])
+
+
+def spec(
+    roles: tuple[str, ...],
+    answer: Any = None,
+    status: int = 200,
+    *,
+    media: tuple[str, ...] = (),
+    description: str = "Done.",
+) -> dict[str, Any]:
+    """What is the same about all routes: roles, and the shape of answers and refusals.
+
+    Answers are written as they are, not checked against their model on the way out; the tests
+    check that they match.
+    """
+    responses: dict[int | str, dict[str, Any]] = {
+        code: {"model": models.Refusal, "description": text} for code, text in _REFUSALS.items()
+    }
+    if media:
+        content = {kind: {} for kind in media}
+        responses[status] = {"description": description, "content": content}
+    elif answer is not None:
+        responses[status] = {"model": answer, "description": description}
+    return {
+        "openapi_extra": {ROLES: list(roles)},
+        "responses": responses,
+        "response_model": None,
+        "status_code": status,
+    }
+
+
+def caller_of(request: Request) -> Caller:
+    """Who sends this request."""
+    return request.scope["state"]["caller"]

@@ -1,0 +1,65 @@
+"""What all routes share: settings, studies, tokens, and whether the service is stopping."""
+
+from __future__ import annotations
+
+import asyncio
+import logging
+import signal
+from collections.abc import AsyncIterator
+from contextlib import asynccontextmanager
+from typing import Any
+
+from fastapi import Request
+
+from surepick.server.listing import Listing
+from surepick.server.settings import Settings
+from surepick.server.studies import Studies
+from surepick.server.tokens import Tokens
+
+_log = logging.getLogger(__name__)
+
+
+class Service:
+    """One process of the service."""
+
+    def __init__(self, settings: Settings) -> None:
+        self.settings = settings
+        self.studies = Studies(settings.storage, settings.threads, settings.open_studies)
+        self.tokens = Tokens(self.studies.storage)
+        self.listing = Listing(self.studies)
+        self.planning = asyncio.Lock()
+        self.streams = 0
+        self.stopping = False
+        self._farewell: asyncio.Task[None] | None = None
+
+    @asynccontextmanager
+    async def lifespan(self, _app: Any) -> AsyncIterator[None]:
+        """From start to stop: whoever waits is sent home before the server waits for them."""
+        loop = asyncio.get_running_loop()
+
+        def stop() -> None:
+            self.stopping = True
+            self._farewell = loop.create_task(self.studies.stop_waiting())
+
+        before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
+
+        def heard(number: int, frame: Any) -> None:
+            loop.call_soon_threadsafe(stop)
+            then = before[signal.Signals(number)]
+            if callable(then):
+                then(number, frame)
+
+        for one in before:
+            signal.signal(one, heard)
+        try:
+            yield
+        finally:
+            for one, then in before.items():
+                signal.signal(one, then)
+            await self.studies.stop_waiting()
+            await loop.run_in_executor(None, self.studies.close)
+
+
+def service_of(request: Request) -> Service:
+    """The service that a request came to."""
+    return request.app.state.service

@@ -1,0 +1,135 @@
+"""How the service is run: checked once, then only read."""
+
+from __future__ import annotations
+
+import ipaddress
+import json
+from dataclasses import asdict, dataclass
+from pathlib import Path
+
+from surepick.errors import InvalidInputError
+from surepick.problem.validate import positive, whole
+
+LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+
+
+@dataclass(frozen=True, kw_only=True)
+class Settings:
+    """Everything that can be chosen about a service.
+
+    Parameters
+    ----------
+    storage
+        Where studies and tokens are kept; several services may share one.
+    host, port
+        Where to listen. Only this machine can reach the default.
+    tls_cert, tls_key
+        Files with a certificate (chain) and its key, for HTTPS.
+    workers
+        Processes.
+    proxy
+        Addresses of proxies in front, whose ``X-Forwarded-…`` headers are believed.
+    allowed_hosts
+        Names under which clients reach the service, besides those of this machine.
+    plain_http
+        Allow tokens to travel unencrypted to other machines.
+    max_body
+        Largest request, in bytes.
+    max_depth
+        How deeply JSON in a request may be nested.
+    rate
+        Requests per second and token in each process; twice as many (and 20) may come at once.
+    stranger_rate
+        Requests per second and address without a valid token; ten times as many (and 10) at once.
+    threads
+        Threads that talk to the database, in each process.
+    open_studies
+        Studies kept open, in each process.
+    max_streams
+        Streams of events open at once, in each process.
+    plan_seconds
+        Longest time for a forecast.
+    session_hours
+        How long a login of the page lasts.
+    log_level
+        ``debug``, ``info``, ``warning`` or ``error``; requests are logged at ``info``.
+    """
+
+    storage: str
+    host: str = "127.0.0.1"
+    port: int = 8421
+    tls_cert: str | None = None
+    tls_key: str | None = None
+    workers: int = 1
+    proxy: tuple[str, ...] = ()
+    allowed_hosts: tuple[str, ...] = ()
+    plain_http: bool = False
+    max_body: int = 16 * 2**20
+    max_depth: int = 32
+    rate: float = 1000.0
+    stranger_rate: float = 5.0
+    threads: int = 8
+    open_studies: int = 256
+    max_streams: int = 256
+    plan_seconds: float = 120.0
+    session_hours: float = 12.0
+    log_level: str = "info"
+
+    def __post_init__(self) -> None:
+        for name in ("workers", "max_body", "max_depth", "threads", "open_studies", "max_streams"):
+            whole(getattr(self, name), name, least=1)
+        if not 0 <= whole(self.port, "port") < 2**16:
+            raise InvalidInputError(f"port must be below 65536; got {self.port}")
+        for name in ("rate", "stranger_rate", "plan_seconds", "session_hours"):
+            positive(getattr(self, name), name)
+        if self.storage.startswith("memory:"):
+            raise InvalidInputError(
+                "storage: a service needs a database (sqlite:///file.db or "
+                "postgresql+psycopg://user@host/database); memory:// would forget everything"
+            )
+        if (self.tls_cert is None) != (self.tls_key is None):
+            raise InvalidInputError("give both --tls-cert and --tls-key, or neither")
+        for name in ("tls_cert", "tls_key"):
+            path = getattr(self, name)
+            if path is not None and not Path(path).is_file():
+                raise InvalidInputError(f"{name}: there is no file {path!r}")
+        if not self.loopback:
+            self._check_exposure()
+
+    def _check_exposure(self) -> None:
+        """What must be said before other machines can reach the service."""
+        if not (self.tls_cert or self.proxy or self.plain_http):
+            raise InvalidInputError(
+                f"host: {self.host} can be reached by other machines, and tokens would travel "
+                f"unencrypted; give --tls-cert and --tls-key, or --proxy ADDRESS where a proxy "
+                f"does TLS, or --plain-http if the network is trusted"
+            )
+        if not self.allowed_hosts:
+            raise InvalidInputError(
+                f"host: say under which name clients reach {self.host}: --allowed-host NAME "
+                f"(requests for other names are refused)"
+            )
+
+    @property
+    def loopback(self) -> bool:
+        """Whether only this machine can reach the service."""
+        try:
+            return ipaddress.ip_address(self.host).is_loopback
+        except ValueError:
+            return self.host == "localhost"
+
+    @property
+    def hosts(self) -> frozenset[str]:
+        """Names that requests may be for, in lower case and without a port."""
+        return frozenset(name.lower() for name in (*LOOPBACK_NAMES, *self.allowed_hosts))
+
+    def to_json(self) -> str:
+        """For processes that are started with these settings."""
+        return json.dumps(asdict(self))
+
+    @classmethod
+    def from_json(cls, text: str) -> Settings:
+        """What :meth:`to_json` wrote."""
+        saved = json.loads(text)
+        lists = {name: tuple(saved[name]) for name in ("proxy", "allowed_hosts")}
+        return cls(**(saved | lists))

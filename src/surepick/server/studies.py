@@ -1,0 +1,202 @@
+"""The studies that this process has open, and everything it does with them."""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+from surepick.errors import UnknownStudyError
+from surepick.server import metrics
+from surepick.server.history import History
+from surepick.server.pool import ThreadedStorage, Threads
+from surepick.server.watch import Position, Watch
+from surepick.study import Study, Told, load_study
+from surepick.study.crowd import Ask, Crowd, Given, Tell
+from surepick.study.look import look
+
+Line = list[tuple[Any, "asyncio.Future[Any]"]]  # what is asked or told, and where the answer goes
+_FRESH = 2.0  # seconds after which failures told to other processes show
+
+
+class Opened:
+    """One study: at most one thread works on it for all workers, and one looks at it for all."""
+
+    def __init__(self, study: Study, threads: Threads) -> None:
+        self.study = study
+        self.watch = Watch(self._position)
+        self.history = History(study)
+        self._threads = threads
+        self._crowd = Crowd(study)
+        self._tells: Line = []
+        self._asks: Line = []
+        self._serving: asyncio.Task[None] | None = None
+        self._changes = 0  # made through this process
+        self._looking = asyncio.Lock()
+        self._looked: tuple[Any, float, dict[str, Any]] | None = None
+
+    @property
+    def busy(self) -> bool:
+        """Whether somebody is using it now."""
+        serving = self._serving is not None and not self._serving.done()
+        return serving or self._looking.locked() or self.watch.busy
+
+    # -- work -------------------------------------------------------------------------------
+    async def ask(self, ask: Ask) -> Given:
+        """Pulls, and whether the study is finished."""
+        return await self._take_turn(self._asks, ask)
+
+    async def tell(self, tell: Tell) -> list[Told]:
+        """Take in rewards."""
+        told = await self._take_turn(self._tells, tell)
+        self.watch.hint()
+        return told
+
+    async def fail(self, pull: int, reason: str, worker: str | None) -> bool:
+        """Take back a pull."""
+        self._changes += 1
+        returned = await self._threads.quick(lambda: self.study.fail(pull, reason, worker))
+        self.watch.hint()
+        return returned
+
+    async def _take_turn(self, line: Line, what: Ask | Tell) -> Any:
+        """Stand in line; whoever stands there when it is their turn is served together."""
+        answer = asyncio.get_running_loop().create_future()
+        line.append((what, answer))
+        if self._serving is None or self._serving.done():
+            self._serving = asyncio.get_running_loop().create_task(self._serve())
+        return await answer
+
+    async def _serve(self) -> None:
+        while self._tells or self._asks:
+            tells, self._tells = self._tells, []
+            asks, self._asks = self._asks, []
+            self._changes += 1
+
+            def work(tells: Line = tells, asks: Line = asks) -> list[Any]:
+                done = _all_or_error(self._crowd.tell, tells)  # first: it may make room for asks
+                return done + _all_or_error(self._crowd.ask, asks)
+
+            results = await self._threads.quick(work)
+            for (_, answer), result in zip(tells + asks, results):
+                if answer.cancelled():
+                    continue
+                if isinstance(result, Exception):
+                    answer.set_exception(result)
+                else:
+                    answer.set_result(result)
+
+    # -- looking ----------------------------------------------------------------------------
+    async def status(self) -> dict[str, Any]:
+        """The study at a glance; worked out once for all who look at the same state."""
+        async with self._looking:
+            at = (await self._position(0)).at
+            state = (self._changes, at.batch, at.asked, at.told, at.finished)
+            if self._looked is not None:
+                known, when, content = self._looked
+                if known == state and time.monotonic() - when < _FRESH:
+                    return content
+            content = await self._threads.slow(lambda: look(self.study))
+            self._looked = (state, time.monotonic(), content)
+            return content
+
+    async def position(self) -> Position:
+        """Where the study stands."""
+        return await self._position(0)
+
+    async def _position(self, most: int) -> Position:
+        study = self.study
+
+        def read(tx: Any) -> Position:
+            at = tx.progress(study._id)
+            fresh = at.size - at.asked
+            if fresh < most and not at.complete and not at.finished:
+                return Position(at, fresh + len(tx.waiting(study._id, at.now, most - fresh)))
+            return Position(at, fresh)
+
+        return await self._threads.quick(lambda: study.storage.read(read))
+
+
+def _all_or_error(serve: Callable[[list[Any]], list[Any]], line: Line) -> list[Any]:
+    """What became of each; an error of the database concerns all of them."""
+    try:
+        return serve([what for what, _ in line])
+    except Exception as problem:
+        return [problem] * len(line)
+
+
+class Studies:
+    """The studies of a storage, opened when they are needed.
+
+    Parameters
+    ----------
+    url
+        Address of the storage.
+    threads
+        Threads that talk to it.
+    most
+        Studies kept open.
+    """
+
+    def __init__(self, url: str, threads: int, most: int) -> None:
+        self.storage = ThreadedStorage(url)
+        self.threads = Threads(threads)
+        self._most = most
+        self._opened: OrderedDict[str, Opened] = OrderedDict()
+        self._opening: dict[str, asyncio.Task[Opened]] = {}
+
+    def __len__(self) -> int:
+        return len(self._opened)
+
+    async def get(self, name: str) -> Opened:
+        """The study of this name."""
+        found = self._opened.get(name)
+        if found is not None:
+            self._opened.move_to_end(name)
+            return found
+        task = self._opening.get(name)
+        if task is None:
+            task = asyncio.get_running_loop().create_task(self._open(name))
+            self._opening[name] = task
+            task.add_done_callback(lambda _: self._opening.pop(name, None))
+        return await asyncio.shield(task)
+
+    async def _open(self, name: str) -> Opened:
+        study = await self.threads.slow(lambda: load_study(name, self.storage))
+        opened = Opened(study, self.threads)
+        self._opened[name] = opened
+        idle = [other for other, one in self._opened.items() if not one.busy]
+        for other in idle[: len(self._opened) - self._most]:
+            if other != name:
+                del self._opened[other]
+        metrics.studies_open.set(len(self._opened))
+        return opened
+
+    async def use(self, name: str, work: Callable[[Opened], Any]) -> Any:
+        """Do something with a study; again, where another one has taken its name since."""
+        opened = await self.get(name)
+        try:
+            return await work(opened)
+        except UnknownStudyError:
+            await self.forget(name, opened)
+        return await work(await self.get(name))
+
+    async def forget(self, name: str, opened: Opened | None = None) -> None:
+        """Open the study anew next time; it has been deleted."""
+        known = self._opened.get(name)
+        if known is not None and opened in (None, known):
+            del self._opened[name]
+            metrics.studies_open.set(len(self._opened))
+            await known.watch.close()
+
+    async def stop_waiting(self) -> None:
+        """Send home everybody who waits for news."""
+        for opened in list(self._opened.values()):
+            await opened.watch.close()
+
+    def close(self) -> None:
+        """Finish what is being done, and let go of the database."""
+        self.threads.close()
+        self.storage.close()

@@ -1,0 +1,232 @@
+"""Tokens: who may do what. Only their hashes are stored, beside the studies.
+
+A token is 256 random bits, so a plain SHA-256 is enough: there is nothing to guess. Logging in
+on the page makes a session: a token of its own that ends with the one it came from.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import secrets
+import time
+from dataclasses import dataclass, replace
+from typing import Any
+
+from sqlalchemy import Row, delete, insert, or_, select
+
+from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
+from surepick.storage.contract import Storage, Transaction
+from surepick.storage.tables import tokens
+
+ADMIN, WORKER, VIEWER = "admin", "worker", "viewer"
+ROLES = (ADMIN, WORKER, VIEWER)
+_PREFIX = "sp_"  # so that people and scanners recognise what must not be published
+_TRUSTED = 2.0  # seconds for which a process believes what it has read about a token
+_KEPT = 10_000  # tokens remembered by a process
+
+
+@dataclass(frozen=True)
+class Token:
+    """What is known about a token; never the token itself."""
+
+    id: str
+    role: str
+    studies: tuple[str, ...] | None  #: None: all of them
+    created: float
+    expires: float | None
+    note: str = ""
+    session_of: str | None = None  #: the token that logged in, if this is a session
+
+    def expired(self, now: float) -> bool:
+        """Whether its time is over."""
+        return self.expires is not None and self.expires <= now
+
+    def covers(self, study: str) -> bool:
+        """Whether it is for this study."""
+        return self.studies is None or study in self.studies
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        return {
+            "id": self.id,
+            "role": self.role,
+            "studies": None if self.studies is None else list(self.studies),
+            "created": self.created,
+            "expires": self.expires,
+            "note": self.note,
+        }
+
+
+class Tokens:
+    """The tokens of a storage."""
+
+    def __init__(self, storage: Storage) -> None:
+        self._storage = storage
+        self._seen: dict[str, tuple[float, Token | None]] = {}  # hash -> when read, what
+
+    # -- making and ending ------------------------------------------------------------------
+    def make(
+        self,
+        role: str,
+        studies: tuple[str, ...] | None = None,
+        expires_in: float | None = None,
+        note: str = "",
+    ) -> tuple[Token, str]:
+        """A new token: what is known about it, and the secret, which is not kept anywhere."""
+        if role not in ROLES:
+            raise UnknownNameError.among("role", role, ROLES)
+        if role == WORKER and not studies:
+            raise InvalidInputError("studies: a worker's token must name the studies it is for")
+        if role == ADMIN and studies is not None:
+            raise InvalidInputError("studies: an admin's token is for all of them")
+        token, secret = _new(role, studies, expires_in, note)
+        self._storage.write(lambda tx: _insert(tx, token, secret))
+        return token, secret
+
+    def log_in(self, token: Token, seconds: float) -> tuple[Token, str]:
+        """A session of this token."""
+        session, secret = _new(token.role, token.studies, seconds, "")
+        if token.expires is not None:
+            session = replace(session, expires=min(token.expires, session.expires or 0.0))
+        session = replace(session, session_of=token.session_of or token.id)
+
+        def write(tx: Transaction) -> None:
+            gone = tokens.c.session_of.is_not(None) & (tokens.c.expires < time.time())
+            _connection(tx).execute(delete(tokens).where(gone))
+            _insert(tx, session, secret)
+
+        self._storage.write(write)
+        return session, secret
+
+    def revoke(self, number: str) -> None:
+        """End a token and its sessions."""
+
+        def write(tx: Transaction) -> None:
+            found = _connection(tx).execute(select(tokens).where(tokens.c.id == number))
+            row = found.one_or_none()
+            if row is None or row.session_of is not None:
+                raise UnknownNameError(f"no token has the id {number!r}")
+            if row.role == ADMIN and self._admins(tx) == [number]:
+                raise RunStateError(
+                    "this is the only admin token that does not expire; make another one first"
+                )
+            ended = or_(tokens.c.id == number, tokens.c.session_of == number)
+            _connection(tx).execute(delete(tokens).where(ended))
+
+        self._storage.write(write)
+        self._seen.clear()
+
+    def log_out(self, session: Token) -> None:
+        """End a session."""
+        self._storage.write(
+            lambda tx: _connection(tx).execute(delete(tokens).where(tokens.c.id == session.id))
+        )
+        self._seen.clear()
+
+    def first_admin(self) -> str | None:
+        """The secret of a new admin token, where there is none yet."""
+        token, secret = _new(ADMIN, None, None, "made at the first start")
+
+        def write(tx: Transaction) -> bool:
+            _lock(tx)
+            mine = select(tokens.c.id).where(tokens.c.id == token.id)
+            if _connection(tx).execute(mine).first() is not None:
+                return True  # written already; only the confirmation was lost
+            if self._admins(tx):
+                return False
+            _insert(tx, token, secret)
+            return True
+
+        return secret if self._storage.write(write) else None
+
+    @staticmethod
+    def _admins(tx: Transaction) -> list[str]:
+        query = select(tokens.c.id).where(
+            tokens.c.role == ADMIN, tokens.c.expires.is_(None), tokens.c.session_of.is_(None)
+        )
+        return list(_connection(tx).execute(query).scalars())
+
+    # -- finding ----------------------------------------------------------------------------
+    def all(self) -> list[Token]:
+        """All tokens but sessions, oldest first."""
+        query = select(tokens).where(tokens.c.session_of.is_(None)).order_by(tokens.c.created)
+        return self._storage.read(
+            lambda tx: [_token(row) for row in _connection(tx).execute(query)]
+        )
+
+    def remembered(self, secret: str) -> tuple[bool, Token | None]:
+        """Whether this process has looked up the secret lately, and what it found."""
+        kept = self._seen.get(fingerprint(secret))
+        if kept is None or time.monotonic() - kept[0] > _TRUSTED:
+            return False, None
+        return True, _valid(kept[1])
+
+    def still_valid(self, token: Token) -> bool:
+        """Whether a token (or session) has been neither revoked nor outlived."""
+        query = select(tokens.c.id).where(tokens.c.id == token.id)
+        there = self._storage.read(lambda tx: _connection(tx).execute(query).first())
+        return there is not None and not token.expired(time.time())
+
+    def find(self, secret: str) -> Token | None:
+        """The token with this secret, unless it has expired."""
+        key = fingerprint(secret)
+        query = select(tokens).where(tokens.c.hash == key)
+        row = self._storage.read(lambda tx: _connection(tx).execute(query).one_or_none())
+        token = None if row is None else _token(row)
+        if len(self._seen) >= _KEPT:
+            self._seen.clear()
+        self._seen[key] = (time.monotonic(), token)
+        return _valid(token)
+
+
+def fingerprint(secret: str) -> str:
+    """What is stored of a secret."""
+    return hashlib.sha256(secret.encode("utf-8", "replace")).hexdigest()
+
+
+def csrf_of(secret: str) -> str:
+    """What a page must send along with the cookie that holds this secret.
+
+    It follows from the secret, which scripts of other sites (and of the page) cannot read.
+    """
+    return hashlib.sha256(b"csrf " + secret.encode("utf-8", "replace")).hexdigest()
+
+
+def _new(
+    role: str, studies: tuple[str, ...] | None, expires_in: float | None, note: str
+) -> tuple[Token, str]:
+    now = time.time()
+    expires = None if expires_in is None else now + expires_in
+    token = Token(secrets.token_hex(8), role, studies, now, expires, note)
+    return token, _PREFIX + secrets.token_urlsafe(32)
+
+
+def _valid(token: Token | None) -> Token | None:
+    return None if token is None or token.expired(time.time()) else token
+
+
+def _connection(tx: Transaction) -> Any:
+    return tx.connection  # pyright: ignore[reportAttributeAccessIssue]
+
+
+def _lock(tx: Transaction) -> None:
+    """Keep others from adding tokens until the end of the transaction."""
+    connection = _connection(tx)
+    if connection.dialect.name == "postgresql":  # SQLite's writers wait for each other anyway
+        connection.exec_driver_sql(f"LOCK TABLE {tokens.name} IN SHARE ROW EXCLUSIVE MODE")
+
+
+def _insert(tx: Transaction, token: Token, secret: str) -> None:
+    values = vars(token) | {
+        "hash": fingerprint(secret),
+        "studies": None if token.studies is None else json.dumps(token.studies),
+    }
+    there = select(tokens.c.id).where(tokens.c.id == token.id)
+    if _connection(tx).execute(there).first() is None:  # else only the confirmation was lost
+        _connection(tx).execute(insert(tokens), values)
+
+
+def _token(row: Row[Any]) -> Token:
+    named = None if row.studies is None else tuple(json.loads(row.studies))
+    return Token(row.id, row.role, named, row.created, row.expires, row.note, row.session_of)

@@ -1,0 +1,156 @@
+"""Watching a study for all who wait: one reader per study, however many workers and pages.
+
+Workers that ask and get nothing wait here until there may be something for them; pages wait for
+news. While somebody waits, the study's position is read a few times a second.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import time
+from collections import deque
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass
+
+from surepick.storage.records import Progress
+
+_SOON = 0.05  # seconds between two reads at least
+_WORKERS, _PAGES = 0.25, 1.0  # seconds between two reads without a hint, for whom
+
+
+@dataclass(frozen=True)
+class Position:
+    """Where a study stands, and how many pulls somebody could have right now."""
+
+    at: Progress
+    free: int
+
+    @property
+    def samples(self) -> int:
+        """Rewards told."""
+        return self.at.first + self.at.told
+
+    @property
+    def news(self) -> dict[str, object]:
+        """What pages are told."""
+        at = self.at
+        return {"samples": self.samples, "batch": at.batch, "finished": at.finished}
+
+
+Read = Callable[[int], Awaitable[Position]]
+
+
+class Watch:
+    """Who waits for news of one study.
+
+    Parameters
+    ----------
+    read
+        Reads the position, counting up to so many free pulls.
+    """
+
+    def __init__(self, read: Read) -> None:
+        self._read = read
+        self._workers: deque[asyncio.Future[None]] = deque()
+        self._pages = 0
+        self._task: asyncio.Task[None] | None = None
+        self._hint = asyncio.Event()
+        self._changed = asyncio.Condition()
+        self._last: Position | None = None
+        self.closed = False  #: everybody has been sent home
+
+    @property
+    def busy(self) -> bool:
+        """Whether anybody waits."""
+        return bool(self._workers or self._pages)
+
+    def hint(self) -> None:
+        """Say that something has changed, so that it is worth reading soon."""
+        self._hint.set()
+
+    async def wait_for_work(self, seconds: float) -> None:
+        """Come back when there may be a pull to have, or after so many seconds."""
+        if self.closed:
+            return
+        waiter = asyncio.get_running_loop().create_future()
+        self._workers.append(waiter)
+        self._start()
+        try:
+            await asyncio.wait([waiter], timeout=seconds)
+        finally:
+            waiter.cancel()
+
+    async def wait_for_news(self, known: Position | None, seconds: float) -> Position | None:
+        """The position, as soon as it is another one than ``known``; None after so long."""
+
+        def changed() -> bool:
+            if self.closed:
+                return True
+            return self._last is not None and (known is None or self._last.news != known.news)
+
+        self._pages += 1
+        self._start()
+        try:
+            async with asyncio.timeout(seconds), self._changed:
+                await self._changed.wait_for(changed)
+            return None if self.closed else self._last
+        except TimeoutError:
+            return None
+        finally:
+            self._pages -= 1
+
+    async def close(self) -> None:
+        """Send everybody home."""
+        self.closed = True
+        self._wake(len(self._workers))
+        async with self._changed:
+            self._changed.notify_all()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    def _start(self) -> None:
+        if self._task is None or self._task.done():
+            self._task = asyncio.get_running_loop().create_task(self._run())
+
+    async def _run(self) -> None:
+        while self.busy and not self.closed:
+            self._hint.clear()
+            started = time.monotonic()
+            try:
+                await self._look()
+            except Exception:  # whatever it is, those who wait will meet it and report it
+                self._wake(len(self._workers))
+                self._last = None
+                await asyncio.sleep(_PAGES)
+                continue
+            pause = _WORKERS if self._workers else _PAGES
+            try:
+                async with asyncio.timeout(pause):
+                    await self._hint.wait()
+            except TimeoutError:
+                continue
+            await asyncio.sleep(max(0.0, started + _SOON - time.monotonic()))
+
+    async def _look(self) -> None:
+        while self._workers and self._workers[0].done():
+            self._workers.popleft()
+        found = await self._read(len(self._workers))
+        if self._last is None or found.news != self._last.news:
+            self._last = found
+            async with self._changed:
+                self._changed.notify_all()
+        at = found.at
+        if at.finished:
+            self._wake(len(self._workers))
+        elif at.complete:  # one of them may go on to the next batch, unless that is being done
+            self._wake(1 if at.claimed_by is None or at.claimed_until <= at.now else 0)
+        else:
+            self._wake(found.free)
+
+    def _wake(self, count: int) -> None:
+        while count > 0 and self._workers:
+            waiter = self._workers.popleft()
+            if not waiter.done():
+                waiter.set_result(None)
+                count -= 1

@@ -1,0 +1,86 @@
+"""A real browser for the tests: Debian's Chromium, found or installed, driven by Playwright."""
+
+import fcntl
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+
+from axe_playwright_python.sync_playwright import Axe
+from playwright.sync_api import Browser, Page, sync_playwright
+
+_LOCK = Path(tempfile.gettempdir()) / "surepick-test-chromium.lock"
+_NAMES = ("chromium", "chromium-browser", "google-chrome")
+#: every rule for WCAG 2 at levels A and AA, and what axe calls best practice
+_RULES = ["wcag2a", "wcag2aa", "wcag21a", "wcag21aa", "wcag22aa", "best-practice"]
+
+
+@contextmanager
+def running_browser() -> Iterator[Browser]:
+    """Chromium, closed again in the end."""
+    # Chromium refuses its sandbox to root; the pages it is shown here are our own.
+    options = ["--no-sandbox"] if os.geteuid() == 0 else []
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=chromium(), args=options)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+class Complaints:
+    """What a page complains about: errors and warnings in its console, and uncaught exceptions."""
+
+    def __init__(self, page: Page) -> None:
+        self.found: list[str] = []
+        page.on("console", lambda said: self._take(said.type, f"{said.text} {said.location}"))
+        page.on("pageerror", lambda error: self._take("error", str(error)))
+
+    def _take(self, kind: str, text: str) -> None:
+        if kind in ("error", "warning"):
+            self.found.append(text)
+
+    def forgive(self, *parts: str) -> None:
+        """Take back those that a test has provoked: each of the parts must occur in one."""
+        for part in parts:
+            assert any(part in text for text in self.found), f"no complaint about {part!r}"
+        self.found = [text for text in self.found if not any(part in text for part in parts)]
+
+
+def accessibility_violations(page: Page) -> list[str]:
+    """What axe-core finds wrong with the page as it is."""
+    found = Axe().run(page, options={"runOnly": _RULES}).response["violations"]
+    return [f"{one['id']}: {node['html'][:200]}" for one in found for node in one["nodes"]]
+
+
+def chromium() -> str:
+    """The browser's program, installed first where there is none."""
+    if _find() is None:
+        with _LOCK.open("w") as lock:
+            fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
+            if _find() is None:
+                _install()
+    found = _find()
+    assert found is not None, "Chromium was installed, but cannot be found"
+    return found
+
+
+def _find() -> str | None:
+    return next((path for path in map(shutil.which, _NAMES) if path), None)
+
+
+def _install() -> None:
+    if os.geteuid() != 0 or shutil.which("apt-get") is None:
+        raise RuntimeError(
+            "the tests need Chromium and cannot install it here; install it (on Debian: "
+            "apt-get install chromium) and run them again"
+        )
+    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
+    # The font is what pictures of the page are made with; Chromium alone brings none.
+    install = ["apt-get", "install", "-y", "--no-install-recommends", "chromium", "fonts-inter"]
+    if subprocess.run(install, env=environment, capture_output=True).returncode:
+        subprocess.run(["apt-get", "update"], env=environment, check=True, capture_output=True)
+        subprocess.run(install, env=environment, check=True, capture_output=True)

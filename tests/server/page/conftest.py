@@ -1,0 +1,104 @@
+import contextlib
+import os
+import shutil
+from pathlib import Path
+
+import pytest
+from playwright.sync_api import expect
+from tests.browser import Complaints, running_browser
+from tests.postgres import fast_folder
+from tests.server.page.layouts import CSV, Layouts
+from tests.server.served import Served
+
+_PICTURES = "SUREPICK_SCREENSHOTS"  # a folder: the tests then leave pictures of the page there
+
+_PATIENCE = 60_000  # milliseconds: the machine may be busy
+expect.set_options(timeout=_PATIENCE)
+
+
+# Of the package, not of the session: Playwright's event loop must not be there for other tests.
+@pytest.fixture(scope="package")
+def browser():
+    with running_browser() as browser:
+        yield browser
+
+
+@pytest.fixture(scope="package")
+def served():
+    """A service, without studies at first."""
+    folder = fast_folder("sp-page-")
+    with Served(f"sqlite:///{folder}/studies.db", folder) as served:
+        yield served
+    shutil.rmtree(folder)
+
+
+@pytest.fixture(scope="package")
+def client(served):
+    with served.client() as client:
+        yield client
+
+
+@pytest.fixture(scope="package")
+def layouts(client):
+    """Three studies of page layouts: in the middle, at its end, and one with wrong assumptions."""
+    for name, noise in (
+        ("layouts", 0.5),
+        ("layouts, first round", 0.5),
+        ("layouts, noise too low", 0.2),
+    ):
+        client.create_study(name, table=CSV, noise=noise)
+    running = Layouts(client.load_study("layouts"))
+    running.measure(61, failing=0.05)
+    running.study.ask(5, worker="lab-2", lease=1e6)
+    Layouts(client.load_study("layouts, first round")).measure()
+    Layouts(client.load_study("layouts, noise too low")).measure(28)
+    return client
+
+
+@pytest.fixture
+def open_page(browser, served):
+    """Opens pages, each in a session of its own; none may complain in its console."""
+    with contextlib.ExitStack() as stack:
+        yield lambda **look: stack.enter_context(_page(browser, served, **look))
+
+
+@contextlib.contextmanager
+def _page(browser, served, token="", width=1280, height=900, theme="light"):
+    context = browser.new_context(
+        base_url=served.url,
+        viewport={"width": width, "height": height},
+        color_scheme=theme,
+        timezone_id="UTC",
+    )
+    context.set_default_timeout(_PATIENCE)
+    page = context.new_page()
+    page.complaints = Complaints(page)
+    page.goto("/")
+    if token is not None:
+        log_in(page, token or served.token)
+    try:
+        yield page
+        assert page.complaints.found == []
+    finally:
+        context.close()
+
+
+def log_in(page, token):
+    page.get_by_label("Access token").fill(token)
+    page.get_by_role("button", name="Log in").click()
+    page.get_by_role("heading", name="Studies", exact=True).wait_for()
+
+
+@pytest.fixture
+def picture():
+    """Keeps a picture of a page for the docs, where that is asked for."""
+    folder = os.environ.get(_PICTURES)
+
+    def keep(page, name, whole=True):
+        if folder:
+            page.mouse.move(0, 0)  # nothing is pointed at
+            page.evaluate("scrollTo(0, 0)")
+            path = Path(folder) / f"{name}.png"
+            page.screenshot(path=path, full_page=whole, animations="disabled")
+
+    return keep

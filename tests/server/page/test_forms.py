@@ -1,0 +1,162 @@
+"""The pages that make something: studies, forecasts, tokens."""
+
+import re
+
+import pytest
+from playwright.sync_api import expect
+from tests.server.page.layouts import CSV
+
+
+@pytest.fixture
+def form(open_page):
+    """The form for a new study, with the table of layouts in it."""
+    page = open_page()
+    page.goto("/#/new")
+    page.get_by_label("CSV file").set_input_files(CSV)
+    expect(page.get_by_role("checkbox")).to_have_count(5)  # all columns but the label
+    return page
+
+
+def test_the_preview_follows_every_tick(form):
+    preview = form.get_by_role("group", name="What becomes of the table")
+    start = form.get_by_role("button", name="Start the study")
+    expect(preview).to_contain_text("48different options7coefficients to learn")
+    expect(form.get_by_label("Name of the study")).to_have_value("layouts")
+    expect(start).to_be_enabled()
+    form.get_by_role("checkbox", name="headline").uncheck()
+    expect(preview).to_contain_text("24different options6coefficients to learn")
+    expect(preview).to_contain_text("These options have the same features and count as one")
+    for name in ("image", "columns", "colour", "button"):
+        form.get_by_role("checkbox", name=name).uncheck()
+    expect(preview).to_contain_text("has no features")
+    expect(start).to_be_disabled()
+    form.get_by_role("radio", name="A formula").check()
+    form.get_by_role("textbox", name="Formula").fill("C(colour)*C(button)")
+    expect(preview).to_contain_text("6different options6coefficients to learn")
+    form.get_by_role("textbox", name="Formula").fill("C(colour")
+    expect(start).to_be_disabled()
+    form.get_by_role("radio", name="Nothing").check()
+    expect(preview).to_contain_text("48different options48coefficients to learn")
+    expect(start).to_be_enabled()
+    form.get_by_label("Noise of one measurement").fill("-1")
+    expect(start).to_be_disabled()
+    form.get_by_role("radio", name="Estimate it first").check()
+    expect(start).to_be_enabled()
+    form.get_by_label("Error probability").fill("0,001")
+    expect(form.get_by_text("wrong 1 in 1,000 times at most")).to_be_visible()
+    form.get_by_label("Error probability").fill("1")
+    expect(start).to_be_disabled()
+
+
+def test_a_file_can_be_dropped_and_a_table_pasted(open_page):
+    page = open_page()
+    page.goto("/#/new")
+    page.evaluate(
+        """csv => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([csv], "dropped.csv", {type: "text/csv"}));
+          const drop = new DragEvent("drop", {dataTransfer: transfer, cancelable: true});
+          document.querySelector(".drop").dispatchEvent(drop);
+        }""",
+        "option,size\na,1\nb,2\nc,\n",
+    )
+    expect(page.get_by_text("dropped.csv")).to_be_visible()
+    expect(page.get_by_text("1 cell empty")).to_be_visible()
+    expect(page.get_by_text("is empty")).to_be_visible()  # and so it cannot be used
+    page.get_by_text("Or paste the text of a table").click()
+    page.get_by_label("Table as CSV text").fill("option,size\na,1\nb,2\nc,4\n")
+    page.get_by_role("button", name="Use this text").click()
+    expect(page.get_by_text("different options")).to_be_visible()
+    page.get_by_text("Or paste the text of a table").click()
+    page.get_by_label("Table as CSV text").fill("one line only")
+    page.get_by_role("button", name="Use this text").click()
+    expect(page.locator(".notice")).to_contain_text("table.csv")
+
+
+def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layouts):
+    form.get_by_label("Name of the study").fill("settings")
+    form.get_by_label("Noise of one measurement").fill("0.5")
+    form.get_by_label("Error probability").fill("0.1")
+    form.get_by_label("Algorithm").select_option("rage")
+    form.get_by_text("More settings").click()
+    form.get_by_label("Close enough").fill("0.2")
+    form.get_by_label("Most measurements").fill("900")
+    form.get_by_role("button", name="Start the study").click()
+    expect(form.get_by_role("heading", level=1)).to_have_text("settings")
+    study = client.load_study("settings")
+    made = study.algorithm
+    assert (made.delta, made.epsilon, made.max_samples) == (0.1, 0.2, 900)
+    assert study.status()["algorithm"] == "rage"
+    assert study.problem.noise == 0.5
+    form.go_back()
+    client.delete_study("settings")
+    form.get_by_label("CSV file").set_input_files(CSV)
+    form.get_by_role("button", name="Start the study").click()  # it would be called layouts
+    expect(form.get_by_role("alert")).to_contain_text("exists already")
+    form.complaints.forgive("409")
+
+
+def test_every_algorithm_on_offer_can_be_had(form, client):
+    choice = form.get_by_label("Algorithm")
+    offered = choice.locator("option:not(:disabled)")
+    for noise in (0.5, "estimate"):
+        for algorithm in offered.evaluate_all("all => all.map(one => one.value)"):
+            client.create_study("on offer", table=CSV, algorithm=algorithm, noise=noise)
+            client.delete_study("on offer")
+        choice.select_option("uniform" if noise != "estimate" else "rage")
+        form.get_by_role("radio", name="Estimate it first").check()
+        # What needs the noise beforehand is off the list, and no longer chosen.
+        expect(choice).to_have_value("pooled-peleg" if noise != "estimate" else "rage")
+
+
+def test_plan_shows_what_the_service_forecasts(open_page, served):
+    page = open_page()
+    page.get_by_role("link", name="Plan", exact=True).click()
+    page.get_by_label("CSV file").set_input_files(CSV)
+    page.get_by_label("Gap").fill("0.4")
+    page.get_by_label("Noise").fill("0.5")
+    with page.expect_response("**/api/v1/plan") as answer:
+        page.get_by_role("button", name="Forecast").click()
+    rows = [row for row in answer.value.json()["forecast"] if row["scenario"] == "as asked"]
+    table = page.get_by_role("table", name="Expected measurements per method")
+    expect(table.get_by_role("row")).to_have_count(len(rows) + 1)
+    cheapest = min((r for r in rows if r["kind"] != "bound"), key=lambda r: r["mean"])
+    first = table.get_by_role("row").nth(1)
+    assert cheapest["method"] == "pooled-peleg"
+    expect(first).to_contain_text("PooledPeleg")
+    mean = float(f"{cheapest['mean']:.3g}")
+    expect(first).to_contain_text(f"{mean:,.0f}")
+    expect(table.get_by_role("row").last).to_contain_text("Lower bound")
+    chart = page.get_by_role("img", name=re.compile("Expected measurements per method"))
+    expect(chart.locator("circle")).to_have_count(len(rows) - 1)
+    expect(chart.locator("line.bound")).to_have_count(1)
+
+
+def test_tokens_are_made_shown_once_and_revoked(open_page, served, layouts):
+    page = open_page()
+    page.get_by_role("link", name="Access").click()
+    rows = page.get_by_role("table", name="Tokens").get_by_role("row")
+    expect(page.get_by_role("checkbox", name="layouts", exact=True)).to_be_visible()
+    before = rows.count()
+    page.get_by_role("button", name="Make a token").click()
+    expect(page.get_by_role("alert")).to_contain_text("Tick the studies")
+    page.get_by_role("checkbox", name="layouts", exact=True).check()
+    page.get_by_role("textbox", name="Note").fill("lab 2")
+    page.get_by_label("Expires").select_option("in a day")
+    page.get_by_role("button", name="Make a token").click()
+    line = page.get_by_role("group", name="New worker token").locator("pre").first.inner_text()
+    token = re.fullmatch(
+        rf"SUREPICK_TOKEN=(\S+) surepick run layouts --server {served.url} --exec '.*'", line
+    )[1]
+    with served.http(token) as worker:
+        assert worker.get("/api/v1/studies/layouts/progress").status_code == 200
+        assert worker.get("/api/v1/tokens").status_code == 403
+        expect(rows).to_have_count(before + 1)
+        page.reload()
+        expect(rows.filter(has_text="lab 2")).to_have_count(1)
+        assert token not in page.content()
+        rows.filter(has_text="lab 2").get_by_role("button", name="Revoke").click()
+        page.get_by_role("button", name="Revoke it").click()
+        expect(rows).to_have_count(before)
+        page.wait_for_timeout(2500)  # a process believes for two seconds what it knew of a token
+        assert worker.get("/api/v1/studies/layouts/progress").status_code == 401

@@ -1,0 +1,220 @@
+"""A study's page: live, complete, and harmless whatever its data says."""
+
+import csv
+import io
+import json
+import shlex
+import subprocess
+import sys
+import sysconfig
+from pathlib import Path
+
+import pandas as pd
+import pytest
+from playwright.sync_api import expect
+from tests.server.page.layouts import CSV, EXAMPLES
+
+import surepick as sp
+
+SCRIPTS = sysconfig.get_path("scripts")
+
+
+def test_from_a_table_to_a_verified_answer(open_page, client, tmp_path):
+    """Create from a CSV, let remote workers measure, watch it to the end; export, verify."""
+    page = open_page()
+    page.get_by_role("link", name="New study").first.click()
+    page.get_by_label("CSV file").set_input_files(CSV)
+    expect(page.get_by_text("coefficients to learn")).to_be_visible()
+    page.get_by_label("Name of the study").fill("watched / 1")
+    page.get_by_label("Noise of one measurement").fill("0.5")
+    page.get_by_role("button", name="Start the study").click()
+    headline = page.locator(".headline")
+    expect(headline).to_contain_text("48 of 48 options still in")
+    expect(headline).to_contain_text("0 measurements")
+
+    # The command line that the page offers, with a real measurement in it.
+    page.get_by_role("button", name="Make a worker token").click()
+    line = page.get_by_role("group", name="New worker token").locator("pre").first.inner_text()
+    measure = f"{sys.executable} {EXAMPLES / 'measure_layout.py'} {{label}}"
+    line = line.replace("command {label}", measure) + " --workers 2"
+    line = line.replace("surepick run", shlex.quote(f"{SCRIPTS}/surepick") + " run")
+    said = tmp_path / "worker.log"
+    with said.open("w") as log:
+        worker = subprocess.Popen(line, shell=True, cwd=tmp_path, stdout=log, stderr=log)
+    try:
+        seen = _watch(page, headline)
+    finally:
+        assert worker.wait(120) == 0, said.read_text()
+    # It moved while it was watched, without a reload.
+    assert len(seen) >= 4
+    assert any("more" in text for text in seen)
+
+    study = client.load_study("watched / 1")
+    answer = study.answer
+    card = page.get_by_role("region", name="The answer")
+    expect(card).to_contain_text(answer.label)
+    expect(card).to_contain_text("With probability at least 95 %, this is the best option")
+    expect(headline).to_contain_text(f"{answer.samples} measurements")
+    card.get_by_role("button", name="Verify").click()
+    expect(card).to_contain_text("The certificate holds.")
+    expect(card).to_contain_text("47")  # comparisons: all options but the answer
+
+    with page.expect_download() as download:
+        card.get_by_role("link", name="Certificate").click()
+    assert sp.verify(Path(download.value.path()).read_text()).label == answer.label
+    _check_exports(page, study)
+    # The chart says in words what it shows, and its table has every batch.
+    chart = page.get_by_role("region", name="Options still in over time")
+    expect(chart.get_by_role("img")).to_have_attribute("aria-label", _ends_with_one(answer))
+    chart.get_by_text("Show as a table").click()
+    expect(chart.get_by_role("row")).to_have_count(answer.batches + 1)
+
+
+def _watch(page, headline):
+    """What the headline said until the study was finished."""
+    seen = [headline.inner_text()]
+    finished = page.get_by_role("region", name="The answer")
+    for _ in range(1200):
+        text = headline.inner_text()
+        if text != seen[-1]:
+            seen.append(text)
+        if finished.count():
+            return seen
+        page.wait_for_timeout(100)
+    raise AssertionError(f"not finished: {seen[-3:]}")
+
+
+def _ends_with_one(answer):
+    return (
+        "Options still in over the measurements: from 48 at the start to 1 after "
+        f"{answer.batches} batches and {answer.samples} measurements."
+    )
+
+
+def _check_exports(page, study):
+    rewards = study.rewards().values.tolist()
+    readers = {
+        "CSV": lambda raw: [float(r["reward"]) for r in csv.DictReader(io.StringIO(raw.decode()))],
+        "JSON": lambda raw: [row["reward"] for row in json.loads(raw)],
+        "Parquet": lambda raw: pd.read_parquet(io.BytesIO(raw))["reward"].tolist(),
+    }
+    for name, read in readers.items():
+        with page.expect_download() as download:
+            page.get_by_role("link", name=name, exact=True).click()
+        assert read(Path(download.value.path()).read_bytes()) == rewards, name
+
+
+def test_a_running_study_shows_what_is_known(open_page, layouts):
+    page = open_page()
+    page.get_by_role("link", name="layouts", exact=True).click()
+    status = layouts.load_study("layouts").status()
+    left, more = len(status["survivors"]), status["pulls_left"]
+    headline = page.locator(".headline")
+    expect(headline).to_contain_text(f"{left} of 48 options still in")
+    expect(headline).to_contain_text(f"{status['samples']} measurements")
+    expect(headline).to_contain_text(f"about {float(f'{more:.2g}'):,.0f} more")
+    batch = page.get_by_role("region", name="Batch being measured")
+    expect(batch).to_contain_text(f"Batch {status['batch']['number'] + 1}")
+    expect(batch).to_contain_text("5 with workers")
+    hardest = min(
+        (i for i in status["survivors"] if i != status["leader_index"]),
+        key=lambda i: status["evidence"][i],
+    )
+    rivals = page.get_by_role("region", name="Closest rivals")
+    first = rivals.get_by_role("progressbar").first
+    expect(first).to_have_attribute("aria-label", f"Evidence against {status['labels'][hardest]}")
+    shown = int(100 * status["evidence"][hardest])
+    expect(first).to_have_attribute("aria-valuenow", str(shown))
+    events = page.get_by_role("region", name="Event log")
+    expect(events).to_contain_text("failed by lab-1: the visitor left")
+
+
+def test_the_table_of_options_sorts_searches_and_filters(open_page, layouts):
+    page = open_page()
+    page.goto("/#/studies/layouts")
+    status = layouts.load_study("layouts").status()
+    table = page.get_by_role("table", name="Options")
+    rows = table.locator(".grid-row:visible")
+    expect(rows.first).to_contain_text(status["leader"])  # by standing, unless told otherwise
+    table.get_by_role("button", name="Pulls").click()
+    most = max(status["pulls"])
+    expect(rows.first.locator(".pulls")).to_have_text(str(most))
+    expect(table.get_by_role("columnheader", name="Pulls")).to_have_attribute(
+        "aria-sort", "descending"
+    )
+    table.get_by_role("button", name="Option", exact=True).click()
+    expect(rows.first).to_contain_text(min(status["labels"]))
+    page.get_by_role("radio", name="Ruled out").check()
+    out = 48 - len(status["survivors"])
+    expect(table).to_have_attribute("aria-rowcount", str(out + 1))
+    page.get_by_role("radio", name="All").check()
+    page.get_by_label("Search options").fill("SHORT-photo-2")
+    expect(table).to_have_attribute("aria-rowcount", "7")
+    page.get_by_label("Search options").fill("nothing like it")
+    expect(page.get_by_text("No option has that in its name.")).to_be_visible()
+
+
+def test_broken_assumptions_are_said_at_the_top(open_page, layouts):
+    page = open_page()
+    page.goto("/#/studies/layouts%2C%20noise%20too%20low")
+    warnings = page.get_by_role("group", name="Warnings")
+    expect(warnings).to_contain_text("The noise is larger than stated: 0.2 is in use")
+    checks = page.get_by_role("region", name="Checks")
+    expect(checks.get_by_role("heading", name="Noise (does not hold)")).to_be_visible()
+
+
+@pytest.fixture
+def hostile(client):
+    """A study whose every text tries to be more than text."""
+    script = "<img src=x onerror='window.caught=1'>"
+    name = f"{script}/<script>window.caught=1</script>"
+    problem = sp.Problem([[1.0], [2.0], [2.0]], labels=[f"{script} {i}" for i in range(3)])
+    study = client.create_study(name, problem)
+    pull = study.ask(1, worker=script)[0]
+    study.fail(pull.id, script, worker=script)
+    yield study, script
+    client.delete_study(name)
+
+
+def test_script_in_labels_is_inert(open_page, hostile):
+    study, script = hostile
+    page = open_page()
+    page.get_by_role("link", name=study.name).click()
+    expect(page.get_by_role("heading", level=1)).to_have_text(study.name)
+    expect(page.locator(".grid-row .name").first).to_have_text(f"{script} 0")
+    expect(page.get_by_role("region", name="Event log")).to_contain_text(f"by {script}: {script}")
+    while not study.finished:
+        study.tell_many([(pull.id, float(pull.arm)) for pull in study.ask(50)])
+    answer = page.get_by_role("region", name="The answer")
+    expect(answer).to_contain_text(
+        f"just as good, as they have the same features: {script} 2".capitalize()
+    )
+    answer.get_by_role("button", name="Verify").click()
+    expect(answer).to_contain_text("The certificate holds.")
+    page.goto("/#/access")
+    expect(page.get_by_label(study.name)).to_be_visible()
+    page.goto(f"/#/{script}")
+    expect(page.get_by_text("There is no page")).to_be_visible()
+    assert page.evaluate("window.caught") is None
+    assert page.locator("main img[src=x]").count() == 0
+
+
+def test_candidates_that_cannot_be_measured(open_page, client):
+    """Where candidates differ from the arms, the table is about the candidates."""
+    problem = sp.Problem(
+        [[1.0, 0.0], [0.0, 1.0]],
+        candidates=[[1.0, 1.0], [1.0, -1.0], [0.5, 0.5]],
+        labels=["first", "second"],
+        candidate_labels=["sum", "difference", "half"],
+    )
+    study = client.create_study("combinations", problem)
+    study.tell_many([(pull.id, 1.0) for pull in study.ask(10_000)])
+    page = open_page()
+    page.goto("/#/studies/combinations")
+    expect(page.locator(".grid-row .name")).to_have_text(["sum", "half", "difference"])
+    page.get_by_role("button", name="Delete study").click()
+    page.get_by_role("button", name="Cancel").click()
+    page.get_by_role("button", name="Delete study").click()
+    page.get_by_role("button", name="Delete it").click()
+    expect(page.get_by_role("heading", name="Studies", exact=True)).to_be_visible()
+    assert "combinations" not in client.list_studies()
