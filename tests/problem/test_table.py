@@ -285,7 +285,7 @@ def test_past_measurements(csv):
     assert (past.arms.tolist(), past.rewards.tolist()) == ([1, 0, 1], [1, 2.5, 3])
     assert past.total == 3
     assert past.evidence
-    assert "first batch" in past.notes[0]
+    assert "count as evidence" in past.notes[0]
     guide = past_measurements(problem, csv(text, "past.csv"), chosen_in_advance=False)
     assert not guide.evidence
     assert "no evidence" in guide.notes[0]

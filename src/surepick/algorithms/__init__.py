@@ -10,6 +10,7 @@ from surepick.algorithms.registry import classes, get, names, register
 
 if TYPE_CHECKING:
     from surepick.algorithms.alba import Alba
+    from surepick.algorithms.checked_fit import CheckedFit
     from surepick.algorithms.estimated_noise import EstimatedNoise
     from surepick.algorithms.fws import FrankWolfeSampling
     from surepick.algorithms.glucb import Glucb
@@ -28,6 +29,7 @@ if TYPE_CHECKING:
 __all__ = [
     "Alba",
     "Algorithm",
+    "CheckedFit",
     "EstimatedNoise",
     "FrankWolfeSampling",
     "Glucb",

@@ -31,6 +31,12 @@ class Guarantee(str):
     Kinds: ``"pac"`` (the best candidate with probability at least 1 - delta), ``"eps-pac"``
     (within epsilon of the best), ``"heuristic"`` (a threshold without a theorem), ``"none"``
     (stopped early). It is true (``bool``) only when there is a theorem behind it.
+
+    Examples
+    --------
+    >>> promise = Guarantee("pac", "the best with probability at least 0.95")
+    >>> bool(promise), promise.kind
+    (True, 'pac')
     """
 
     kind: str
@@ -49,7 +55,14 @@ class Guarantee(str):
 
 
 class Pulls(NamedTuple):
-    """How often to pull which arms: parallel arrays, arms ascending, counts at least 1."""
+    """How often to pull which arms: parallel arrays, arms ascending, counts at least 1.
+
+    Examples
+    --------
+    >>> pulls = Pulls.from_counts(np.array([2, 0, 1]))
+    >>> pulls.arms.tolist(), pulls.counts.tolist(), pulls.total
+    ([0, 2], [2, 1], 3)
+    """
 
     arms: IntArray
     counts: IntArray
@@ -77,11 +90,27 @@ class Pulls(NamedTuple):
 
 
 class State(ABC):
-    """A running algorithm. ``saved`` names the attributes that make up its whole memory."""
+    """A running algorithm. ``saved`` names the attributes that make up its whole memory.
+
+    Examples
+    --------
+    Made by an algorithm, and used by a run; here by hand:
+
+    >>> import surepick as sp
+    >>> problem = sp.Problem([[1.0], [2.0]])
+    >>> state = sp.algorithms.Peleg(delta=0.1).begin(problem, np.random.default_rng(0))
+    >>> pulls = state.propose(budget=100)
+    >>> state.observe(pulls, 9.0 * pulls.arms * pulls.counts)
+    >>> state.finished, state.leader()
+    (True, 1)
+    """
 
     saved: ClassVar[tuple[str, ...]] = ()
     #: whether the certificate needs every batch, or the totals per arm are enough
     needs_batches: ClassVar[bool] = True
+
+    #: whether :meth:`observe_spread` is of use to it
+    needs_spread: ClassVar[bool] = False
 
     #: the noise scale in use, in units of the problem's; None: not known yet
     noise_factor: float | None = 1.0
@@ -96,6 +125,28 @@ class State(ABC):
     @abstractmethod
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
         """Take in the sum of the (standardised) rewards of each pulled arm."""
+
+    def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:  # noqa: B027
+        """Take in Σ (reward − mean)² of each pulled arm, where single rewards are known.
+
+        Comes before :meth:`observe` of the same batch.
+        """
+
+    def split_past(
+        self, arms: IntArray, rewards: FloatArray, evidence: bool
+    ) -> list[tuple[Pulls, FloatArray]]:
+        """Measurements made before the run, as the batches that :meth:`observe_past` takes.
+
+        ``evidence`` says whether they may count: what was measured did not depend on rewards.
+        """
+        raise InvalidInputError(
+            "past: this algorithm cannot use past measurements; pooled-peleg can (or leave them "
+            "out)"
+        )
+
+    def observe_past(self, batches: list[tuple[Pulls, FloatArray]], evidence: bool) -> None:
+        """Take in what :meth:`split_past` returned, with standardised sums, before any pull."""
+        raise NotImplementedError
 
     @abstractmethod
     def leader(self) -> int:
@@ -145,6 +196,13 @@ class Algorithm(ABC):
         Accept any candidate within this much of the best (in units of the reward).
     max_samples
         Stop after this many pulls at the latest, without a guarantee.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> algorithm = sp.algorithms.get("rage", delta=0.1, max_samples=500)
+    >>> isinstance(algorithm, Algorithm), algorithm.settings()
+    (True, {'delta': 0.1, 'max_samples': 500})
     """
 
     delta: float

@@ -8,8 +8,10 @@ error probability may exceed delta. The answer says so.
 
 Known in advance: nothing. The noise of the problem is only a unit.
 
-The pilot's rewards are used for the noise scale alone. Each round pulls each of its arms once, so
-that the sums that algorithms see are single rewards.
+The estimate is refreshed whenever the number of replicates has doubled, from the spread within
+batches (where single rewards are told, not only their sums) and between batches that measured the
+same arm. Each batch is divided by the scale that was known before it. The rewards of the pilot
+are used for the noise scale alone; each of its rounds pulls each of its arms once.
 """
 
 from __future__ import annotations
@@ -88,13 +90,24 @@ class EstimatedNoise(Algorithm):
 class EstimatedNoiseState(State):
     """The pilot, then the state of the algorithm proper."""
 
+    needs_spread: ClassVar[bool] = True
+
     def __init__(self, config: EstimatedNoise, problem: Problem, rng: np.random.Generator) -> None:
         self.config, self.problem, self.rng = config, problem, rng
         self.arms = pilot_arms(problem, config.replicates)
         self.rounds = 1 + math.ceil(config.replicates / len(self.arms))
-        self.rewards: FloatArray = np.zeros((0, len(self.arms)))  # one row for each round
-        self.scale = 0.0  # in units of the problem's noise; 0: the pilot is not over
+        self.replicates = Replicates(problem.n_arms)
+        self.batches = 0  # told so far, the pilot's rounds among them
+        # Scales in units of the problem's noise, each with the first batch that it is used for.
+        self.scales: list[tuple[int, float]] = []
+        self.known = 0  # replicates that the last scale rests on
+        self.past: tuple[list[Any], bool] | None = None
         self.inner: State | None = None
+
+    @property
+    def scale(self) -> float:
+        """The scale in use; 0: the pilot is not over."""
+        return self.scales[-1][1] if self.scales else 0.0
 
     def propose(self, budget: int) -> Pulls:
         if self.inner is not None:
@@ -102,19 +115,42 @@ class EstimatedNoiseState(State):
         return Pulls(self.arms[:budget], np.ones(min(len(self.arms), budget), dtype=np.int64))
 
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
+        if self.inner is None and len(sums) < len(self.arms):
+            return  # the budget is spent
+        self.batches += 1
+        self.replicates.add(pulls, sums)
         if self.inner is not None:
             self.inner.observe(pulls, sums / self.scale)
-            return
-        if len(sums) < len(self.arms):
-            return  # the budget is spent
-        self.rewards = np.vstack([self.rewards, sums])
-        if len(self.rewards) == self.rounds:
-            self._start(upper_scale(self.rewards))
+            if self.replicates.freedom >= 2 * self.known:
+                self._refresh()
+        elif self.batches == self.rounds:
+            self._refresh()
+            self._start()
 
-    def _start(self, scale: float) -> None:
-        self.scale = scale
-        described = self.problem.to_dict() | {"noise": self.problem.noise * scale}
+    def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:
+        self.replicates.spread += float(spread.sum())
+        self.replicates.freedom += int((pulls.counts - 1).sum())
+
+    def _refresh(self) -> None:
+        self.known = self.replicates.freedom
+        self.scales.append((self.batches, self.replicates.upper_scale()))
+
+    def _start(self) -> None:
+        first = self.scales[0][1]
+        described = self.problem.to_dict() | {"noise": self.problem.noise * first}
         self.inner = self.config.proper().begin(Problem.from_dict(described), self.rng)
+        if self.past is not None:
+            blocks = [(Pulls(arms, counts), sums / first) for arms, counts, sums in self.past[0]]
+            self.inner.observe_past(blocks, self.past[1])
+
+    def split_past(
+        self, arms: IntArray, rewards: FloatArray, evidence: bool
+    ) -> list[tuple[Pulls, FloatArray]]:
+        proper = self.config.proper().begin(self.problem, np.random.default_rng(0))
+        return proper.split_past(arms, rewards, evidence)
+
+    def observe_past(self, batches: list[tuple[Pulls, FloatArray]], evidence: bool) -> None:
+        self.past = ([[*pulls, sums] for pulls, sums in batches], evidence)
 
     # -- where it stands -------------------------------------------------------------------
     @property
@@ -137,10 +173,10 @@ class EstimatedNoiseState(State):
     def leader(self) -> int:
         if self.inner is not None:
             return self.inner.leader()
-        if not len(self.rewards):
+        if not self.batches:
             return int(self.problem.distinct[0])
         X = self.problem.features[self.arms]
-        theta = np.linalg.lstsq(X, self.rewards.mean(axis=0), rcond=None)[0]
+        theta = np.linalg.lstsq(X, self.replicates.means[self.arms], rcond=None)[0]
         means = self.problem.targets[self.problem.distinct] @ theta
         return int(self.problem.distinct[np.argmax(means)])
 
@@ -148,29 +184,72 @@ class EstimatedNoiseState(State):
         return None if self.inner is None else self.inner.progress()
 
     def evidence(self) -> dict[str, Any]:
+        unit = self.problem.noise
         return {
             "rule": "estimated-noise",
-            "rounds": len(self.rewards),
-            "noise": self.scale * self.problem.noise if self.scale else None,
+            "rounds": self.rounds if self.scales else self.batches,
+            "noise": [{"from_batch": b, "noise": scale * unit} for b, scale in self.scales],
             "inner": None if self.inner is None else self.inner.evidence(),
         }
 
     # -- save and load ---------------------------------------------------------------------
     def save(self) -> dict[str, Any]:
         return {
-            "rewards": self.rewards,
-            "scale": self.scale,
+            "replicates": self.replicates.save(),
+            "batches": self.batches,
+            "scales": self.scales,
+            "known": self.known,
+            "past": self.past,
             "rng": self.rng,
             "inner": None if self.inner is None else self.inner.save(),
         }
 
     def load(self, memory: dict[str, Any]) -> None:
-        self.rewards = np.reshape(memory["rewards"], (-1, len(self.arms)))
+        self.replicates.load(memory["replicates"])
+        self.batches, self.known = int(memory["batches"]), int(memory["known"])
+        self.scales = [(int(b), float(scale)) for b, scale in memory["scales"]]
+        self.past = None if memory["past"] is None else (memory["past"][0], memory["past"][1])
         self.rng = memory["rng"]
         if memory["inner"] is not None:
-            self._start(float(memory["scale"]))
+            self._start()
             assert self.inner is not None
             self.inner.load(memory["inner"])
+
+
+class Replicates:
+    """How much measurements of the same arm differ, over all arms."""
+
+    def __init__(self, n_arms: int) -> None:
+        self.counts: IntArray = np.zeros(n_arms, dtype=np.int64)
+        self.means: FloatArray = np.zeros(n_arms)
+        self.spread, self.freedom, self.largest = 0.0, 0, 0.0
+
+    def add(self, pulls: Pulls, sums: FloatArray) -> None:
+        """A batch, from its counts and sums: one more value around the mean of each arm."""
+        arms, n = pulls.arms, pulls.counts
+        before, means = self.counts[arms], sums / n
+        apart = means - self.means[arms]
+        self.spread += float((apart**2 * (before * n / (before + n))).sum())
+        self.freedom += int(np.count_nonzero(before))
+        self.means[arms] += apart * n / (before + n)
+        self.counts[arms] += n
+        self.largest = max(self.largest, float(np.abs(means).max()))
+
+    def upper_scale(self) -> float:
+        """Upper end of the interval for the standard deviation of one measurement."""
+        from scipy.special import chdtri
+
+        least = _EXACT * max(1.0, self.largest)
+        return max(math.sqrt(self.spread / float(chdtri(self.freedom, 1 - _LEVEL))), least)
+
+    def save(self) -> list[Any]:
+        """The memory, as arrays and plain values."""
+        return [self.counts, self.means, self.spread, self.freedom, self.largest]
+
+    def load(self, memory: list[Any]) -> None:
+        """Take on a saved memory."""
+        self.counts, self.means = memory[0], memory[1]
+        self.spread, self.freedom, self.largest = float(memory[2]), int(memory[3]), float(memory[4])
 
 
 def pilot_arms(problem: Problem, most: int) -> IntArray:
@@ -181,13 +260,3 @@ def pilot_arms(problem: Problem, most: int) -> IntArray:
     if room:
         chosen += [rest[i] for i in np.linspace(0, len(rest) - 1, room).round().astype(int)]
     return np.unique(np.array(chosen, dtype=np.int64))
-
-
-def upper_scale(rewards: FloatArray) -> float:
-    """Upper end of the interval for the standard deviation, from rounds of the same arms."""
-    from scipy.special import chdtri
-
-    spread = float(((rewards - rewards.mean(axis=0)) ** 2).sum())
-    freedom = rewards.shape[1] * (len(rewards) - 1)
-    least = _EXACT * max(1.0, float(np.abs(rewards).max()))
-    return max(math.sqrt(spread / float(chdtri(freedom, 1 - _LEVEL))), least)

@@ -77,6 +77,11 @@ class LinGameC(AdaptiveGlr):
         As for every algorithm.
     threshold, norm_bound, regularisation
         The stop; see :class:`~surepick.algorithms.glr.AdaptiveGlr`.
+
+    Examples
+    --------
+    >>> LinGameC(0.1).registered_name()
+    'lingame-c'
     """
 
     name: ClassVar[str] = "lingame-c"

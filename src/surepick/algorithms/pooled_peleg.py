@@ -34,18 +34,19 @@ import numpy as np
 from surepick.algorithms.base import Algorithm, IntArray, Pulls, State
 from surepick.algorithms.pooled_bets import ACCOUNTS, DOUBT, PRECISIONS, BlockFit, Market
 from surepick.algorithms.pooled_design import block_design, first_design, whole_pulls
+from surepick.algorithms.pooled_past import Block, past_blocks, spans
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.problem.estimate import LeastSquares
 from surepick.problem.validate import FloatArray, positive, whole
 
-_SMALLEST = 2.0  # pulls per dimension in a block: fewer cannot be spread well
+SMALLEST = 2.0  # pulls per dimension in a block: fewer cannot be spread well
 _SHARE = 0.3  # of the pulls that seem to be missing, a block makes at most this share
 _LEAST = 0.03  # of the pulls so far, a block makes at least this share
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
-_CAUTION = 1.5  # gap² counts for at least this many squared standard errors
-_RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
-_ENOUGH = 0.5  # evidence (log capital) that a design never counts on needing less than
+CAUTION = 1.5  # gap² counts for at least this many squared standard errors
+RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
+ENOUGH = 0.5  # evidence (log capital) that a design never counts on needing less than
 
 
 @dataclass(frozen=True)
@@ -93,6 +94,10 @@ class PooledPeleg(Algorithm):
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
         """A fresh state; nothing is drawn at random."""
+        if problem.large:
+            from surepick.algorithms.pooled_large import LargePooledState
+
+            return LargePooledState(self, problem)
         return PooledState(self, problem)
 
 
@@ -120,12 +125,14 @@ class PooledState(State):
         "weights",
         "shares",
         "blocks",
+        "held",
+        "pieces_of_past",
         "_best",
     )
 
     def __init__(self, config: PooledPeleg, problem: Problem) -> None:
         self.config, self.problem = config, problem
-        self._points: FloatArray = np.ascontiguousarray(problem.targets[problem.distinct])
+        self._points: FloatArray = self._gather()
         M, K = len(self._points), problem.n_arms
         self.finished = M == 1
         self.first = np.zeros(K, dtype=np.int64)  # pulls of the first block
@@ -143,13 +150,18 @@ class PooledState(State):
         self.weights = np.zeros(K)  # last design, and the shares of its directions
         self.shares = np.full(M, 1.0 / M)
         self.blocks: list[dict[str, Any]] = []
+        self.held: list[Any] = []  # past measurements that wait for a first block to bet by
+        self.pieces_of_past = 0  # of them, in the block under way
         self._best = 0
         self._market: Market | None = None
         self._first_fit: BlockFit | None = None
 
     def load(self, memory: dict[str, Any]) -> None:
-        super().load(memory)
+        super().load({"held": [], "pieces_of_past": 0} | memory)
         self._market = self._first_fit = None
+
+    def _gather(self) -> FloatArray:
+        return np.ascontiguousarray(self.problem.targets[self.problem.distinct])
 
     # -- asking ----------------------------------------------------------------------------
     def propose(self, budget: int) -> Pulls:
@@ -168,12 +180,21 @@ class PooledState(State):
             others, directions = self._lacking()
             weights, missing = self._design(others, directions, first)
             shares = self.shares[others]
-            explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
-            weights = (1 - explore) * weights + explore * first
-            size = max(_LEAST * n, min(self.config.batch_growth * n, _SHARE * missing))
-        size = self._whole_batches(max(size, _SMALLEST * self.problem.rank))
+            weights, size = self._blend(weights, first), self._size(missing)
+        size = self._whole_batches(max(size, SMALLEST * self.problem.rank))
         size = min(size, budget)
         return whole_pulls(self.problem, weights, size, directions, shares, must_span=n == 0)
+
+    def _blend(self, weights: FloatArray, first: FloatArray) -> FloatArray:
+        """A design with some of the first one in it."""
+        n = int(self.total_counts.sum())
+        explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
+        return (1 - explore) * weights + explore * first
+
+    def _size(self, missing: float) -> float:
+        """Pulls of a block when this many seem to be missing."""
+        n = int(self.total_counts.sum())
+        return max(_LEAST * n, min(self.config.batch_growth * n, _SHARE * missing))
 
     def _whole_batches(self, size: float) -> int:
         least, most = self.config.min_batch, self.config.max_batch
@@ -190,15 +211,15 @@ class PooledState(State):
         market = self._open_market()
         leader = int(market.rivals[0])
         goal = -math.log(self.config.delta)
-        lacking = np.maximum(goal - self._evidence(), _ENOUGH)
+        lacking = np.maximum(goal - self._evidence(), ENOUGH)
         gone = np.flatnonzero(self.dropped_at)
         lacking[gone] = goal - self._assurance(market, gone)
-        noise = np.maximum(_CAUTION * market.variances, 1e-300)
+        noise = np.maximum(CAUTION * market.variances, 1e-300)
         pulls = lacking / (market.gaps**2 + noise)
         if self.config.epsilon > 0 and not self.dropped_at[leader]:
             # showing that x is not more than epsilon better will do as well
             wide = market.gaps + self.config.epsilon / self.problem.noise
-            lacking = np.maximum(goal - self._spare_evidence(leader), _ENOUGH)
+            lacking = np.maximum(goal - self._spare_evidence(leader), ENOUGH)
             lacking[self._is_close(leader)] = 0.0
             easier = lacking / (wide**2 + noise)
             pulls = np.where(self.dropped_at > 0, pulls, np.minimum(pulls, easier))
@@ -214,7 +235,7 @@ class PooledState(State):
         then, the run would go on among the rest for very long, who may be all alike.
         """
         n = int(self.total_counts.sum())
-        late = np.log(np.maximum(1.0, n / (_RECHECK * self.dropped_at[gone])))
+        late = np.log(np.maximum(1.0, n / (RECHECK * self.dropped_at[gone])))
         seen = market.gaps[gone] ** 2 / np.maximum(2.0 * market.variances[gone], 1e-300)
         return seen - late
 
@@ -240,27 +261,51 @@ class PooledState(State):
             self._settle()
         else:
             everything = (self.total_counts + self.counts, self.total_sums + self.sums)
-            fit, alive = least_squares(self.problem, *everything), self._alive()
-            self._best = int(alive[np.argmax(self._points[alive] @ fit.theta)])
+            fit = least_squares(self.problem, *everything)
+            self._best = self._top(self._values(fit.theta))
+
+    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Block]:
+        return past_blocks(self.problem, arms, rewards, evidence)
+
+    def observe_past(self, batches: list[Block], evidence: bool) -> None:
+        self.held = [[pulls.arms, pulls.counts, sums] for pulls, sums in batches]
+        if self.finished:
+            return
+        if spans(self.problem, batches[0][0].arms):
+            self._take_held()
+            self._settle()
+        elif not evidence:
+            self._take_held()  # with the pulls of the first block, on which nothing is bet
+
+    def _take_held(self) -> None:
+        arms, counts, sums = self.held.pop(0)
+        self.counts[arms] += counts
+        self.sums[arms] += sums
+        self.pieces_of_past += 1
 
     def _settle(self) -> None:
         """The block is complete: pay out the bets, drop who lost, stop where one is left."""
         record: dict[str, Any] = {"batches": self.pieces, "rivals": [], "dropped": []}
+        if self.pieces_of_past:
+            record["past"] = self.pieces_of_past
         if self.blocks:  # the first block has no past to choose rivals and stakes by
-            self._bet(BlockFit(self.problem, self._points, self.counts, self.sums), record)
+            self._bet(self._fit(self.counts, self.sums), record)
         else:
             self.first[:] = self.counts
         self.blocks.append(record)
         self.total_counts += self.counts
         self.total_sums += self.sums
-        self.counts[:], self.sums[:], self.pieces = 0, 0.0, 0
+        self.counts[:], self.sums[:], self.pieces, self.pieces_of_past = 0, 0.0, 0, 0
         self._market = None
         alive = self._alive()
         if len(alive) <= 1:
             self.finished = True
             self._best = int(alive[0]) if len(alive) else self._best
         elif not self.finished:
-            self._best = int(alive[np.argmax(self._open_market().means[alive])])
+            self._best = self._top(self._open_market().means)
+        if self.held and not self.finished:
+            self._take_held()
+            self._settle()
 
     def _bet(self, block: BlockFit, record: dict[str, Any]) -> None:
         """Multiply the capital against everyone still in by what this block paid."""
@@ -295,15 +340,28 @@ class PooledState(State):
     def _alive(self) -> IntArray:
         return np.flatnonzero(self.dropped_at == 0)
 
+    def _top(self, means: FloatArray) -> int:
+        """The highest of those still in."""
+        alive = self._alive()
+        return int(alive[np.argmax(means[alive])])
+
+    def _values(self, theta: FloatArray) -> FloatArray:
+        return self._points @ theta
+
+    def _fit(self, counts: IntArray, sums: FloatArray) -> BlockFit:
+        return BlockFit(self.problem, self._points, counts, sums)
+
+    def _make_market(self, past: LeastSquares, first: BlockFit, scale: float) -> Market:
+        return Market(self._points, past, first, scale)
+
     def _open_market(self) -> Market:
         """Rivals and stakes for the block under way, from least squares on all earlier ones."""
         if self._market is None:
             if self._first_fit is None:
-                nothing = np.zeros(self.problem.n_arms)
-                self._first_fit = BlockFit(self.problem, self._points, self.first, nothing)
+                self._first_fit = self._fit(self.first, np.zeros(self.problem.n_arms))
             past = least_squares(self.problem, self.total_counts, self.total_sums)
             scale = self.problem.rank / int(self.first.sum())
-            self._market = Market(self._points, past, self._first_fit, scale)
+            self._market = self._make_market(past, self._first_fit, scale)
         return self._market
 
     def _evidence(self) -> FloatArray:
@@ -357,4 +415,4 @@ class PooledState(State):
 def least_squares(problem: Problem, counts: IntArray, sums: FloatArray) -> LeastSquares:
     """Least squares on the arms that were pulled."""
     pulled = np.flatnonzero(counts)
-    return LeastSquares(problem.features[pulled], counts[pulled], sums[pulled])
+    return LeastSquares(problem.feature_rows(pulled), counts[pulled], sums[pulled])

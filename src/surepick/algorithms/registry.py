@@ -37,12 +37,21 @@ _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
 # around another algorithm: found by name, but not one more algorithm to compare
 _WRAPPERS: dict[str, tuple[str, str, str | None]] = {
     "estimated-noise": ("estimated_noise", "EstimatedNoise", None),
+    "checked-fit": ("checked_fit", "CheckedFit", None),
 }
 _REGISTERED: dict[str, Any] = {}
 
 
 def register(name: str, make: Any) -> None:
-    """Add an algorithm of your own: ``make(**settings)`` must return an ``Algorithm``."""
+    """Add an algorithm of your own: ``make(**settings)`` must return an ``Algorithm``.
+
+    Examples
+    --------
+    >>> from surepick.algorithms import Peleg
+    >>> register("slow-peleg", lambda delta, **more: Peleg(delta, growth=1.2, **more))
+    >>> get("slow-peleg", delta=0.1).growth
+    1.2
+    """
     if name in _BUILT_IN or name in _WRAPPERS or name in _REGISTERED:
         raise InvalidInputError(f"name: an algorithm called {name!r} exists already")
     _REGISTERED[name] = make

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
-
 import numpy as np
 
+from surepick.design._bounds import Lower, Upper
 from surepick.design._interior import InteriorPoint
 from surepick.design._linalg import (
     cholesky,
@@ -16,30 +15,15 @@ from surepick.design._linalg import (
 )
 from surepick.design.directions import Directions, IntArray
 from surepick.errors import SolverError
+from surepick.problem.backend import HOST, Backend
 from surepick.problem.validate import FloatArray
+
+Sparse = tuple[IntArray, FloatArray]  # indices, and a weight for each
 
 _ALL_ARMS = 150  # up to here every arm is at work from the start
 _ALL_DIRECTIONS = 300  # and every direction
+_TABLE = 1 << 22  # entries of a table of arms and directions that is never exceeded
 _SHORT = 1e-10  # variances that far below the worst one are left out at first
-
-
-@dataclass(frozen=True, eq=False)
-class Upper:
-    """Weights of the arms at work, and their worst variance over all directions."""
-
-    value: float
-    arms: IntArray
-    weights: FloatArray
-
-
-@dataclass(frozen=True, eq=False)
-class Lower:
-    """Probabilities and normals of the directions at work, and the bound they prove."""
-
-    value: float
-    directions: IntArray
-    weights: FloatArray
-    normals: FloatArray
 
 
 class WorkingSet:
@@ -53,10 +37,13 @@ class WorkingSet:
         Takes directions, as rows, to these coordinates.
     directions : Directions
         All directions; at least one is not zero.
-    start : array, (K,), optional
-        Weights to begin near to, such as those a game ended with.
+    start : array (K,), or (indices, weights), optional
+        Weights to begin near to, such as those a game ended with. Indices and weights say that
+        there are too many arms to look for others before the first scan.
     seed : array of int, optional
         Directions to begin with, such as those a game visited.
+    backend : Backend
+        Where the arms are.
     """
 
     def __init__(
@@ -64,24 +51,33 @@ class WorkingSet:
         arms: FloatArray,
         whiten: FloatArray,
         directions: Directions,
-        start: FloatArray | None = None,
+        start: FloatArray | Sparse | None = None,
         seed: IntArray | None = None,
+        backend: Backend = HOST,
     ) -> None:
         self.whiten = whiten
         self._all_arms, self._all_directions = arms, directions
+        self._backend = backend
         self._dim = arms.shape[1]
-        weights = _spread(arms)
-        if start is not None:
-            # An interior-point method stalls on the boundary: stay a little away from it.
-            weights = 0.9 * start + 0.1 * weights
-        self.arms = np.flatnonzero(weights)
-        root = self._root(self.arms, weights[self.arms])
+        self.arms, weights = self._first_arms(start)
+        root = self._root(self.arms, weights)
         if root is None:
             raise SolverError("arms: the measurements are too close to linear dependence")
         self.directions = self._first_directions(root, seed)
         vectors = directions.vectors(self.directions) @ whiten
-        self._point = InteriorPoint(arms[self.arms], weights[self.arms], vectors)
+        self._point = InteriorPoint(self._rows(self.arms), weights, vectors)
         self._look()
+
+    def _first_arms(self, start: FloatArray | Sparse | None) -> Sparse:
+        """Arms to begin with, and positive weights for them."""
+        # An interior-point method stalls on the boundary: stay a little away from it.
+        if isinstance(start, tuple):
+            return start[0], 0.9 * start[1] + 0.1 / len(start[1])
+        weights = _spread(self._all_arms)
+        if start is not None:
+            weights = 0.9 * start + 0.1 * weights
+        chosen = np.flatnonzero(weights)
+        return chosen, weights[chosen]
 
     def upper(self) -> Upper:
         """The bound that the current weights prove."""
@@ -107,7 +103,7 @@ class WorkingSet:
 
         What is left still spans the space: other code inverts A(w).
         """
-        weights = np.zeros(len(self._all_arms))
+        weights = np.zeros(self._all_arms.shape[0])
         for cut in (1e-1, 1e-2, 1e-3, 1e-4, 1e-6):
             keep = upper.weights > cut / len(upper.weights)
             if keep.all():
@@ -140,7 +136,7 @@ class WorkingSet:
     def _look(self) -> None:
         """Scan all arms and all directions."""
         point = self._point
-        self._scores = point.z @ (point.normals @ self._all_arms.T) ** 2
+        self._scores = self._score()
         self._worst = float(point.f.max())
         self._new_directions = np.empty(0, dtype=np.int64)
         if self._complete:
@@ -150,7 +146,13 @@ class WorkingSet:
         gap = self._worst * point.w.sum() * self._scores.max() / point.z.sum() - 1.0
         near = self._worst * (1.0 - 0.3 * min(1.0, max(0.0, gap)))
         many = 4 * self._dim + 32
-        found = self._all_directions.violators(root, near, len(self.directions) + many)
+        if self._all_directions.large:
+            limit = len(self.directions) + many
+            bound, found, values = self._all_directions.scan(root, limit)
+            self._worst = max(self._worst, bound)
+            found = found[values > near]
+        else:
+            found = self._all_directions.violators(root, near, len(self.directions) + many)
         if len(found):
             image = self._all_directions.vectors(found) @ root
             self._worst = max(self._worst, float(np.einsum("ij,ij->i", image, image).max()))
@@ -166,16 +168,28 @@ class WorkingSet:
             point.add_directions(self._all_directions.vectors(new) @ self.whiten)
             self.directions = np.append(self.directions, new)
         if len(better):
-            point.add_arms(self._all_arms[better], 1.0 - scores[better])
+            point.add_arms(self._rows(better), 1.0 - scores[better])
             self.arms = np.append(self.arms, better)
         if len(new) or len(better):
             point.evaluate()
 
     def _root(self, arms: IntArray, weights: FloatArray) -> FloatArray | None:
         """Root of A⁻¹ in the coordinates of the directions; None where A is singular."""
-        x = self._all_arms[arms]
+        x = self._rows(arms)
         chol = cholesky((x.T * weights) @ x)
         return None if chol is None else self.whiten @ root_of_inverse(chol)
+
+    def _score(self) -> FloatArray:
+        """Σ_y z_y (λ_yᵀ x)² of every arm."""
+        point, many = self._point, self._all_arms.shape[0]
+        if self._backend.plain and many * len(point.z) <= _TABLE:
+            return point.z @ (point.normals @ self._all_arms.T) ** 2
+        # xᵀMx with M = Σ z λλᵀ: no table of arms and directions
+        _, upper = np.linalg.qr(point.normals * np.sqrt(point.z)[:, None])
+        return self._backend.host(self._backend.quadratic(self._all_arms, upper.T))
+
+    def _rows(self, arms: IntArray) -> FloatArray:
+        return self._backend.rows(self._all_arms, arms)
 
 
 def _spread(arms: FloatArray) -> FloatArray:

@@ -18,8 +18,12 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surepick.design.minimax import Status, minimax
+from surepick.design.leads import Leads
+from surepick.design.minimax import MinimaxResult, Status, minimax
 from surepick.errors import InvalidInputError
+from surepick.problem.backend import backend_of
+from surepick.problem.duplicates import column_scale
+from surepick.problem.matrix import is_large
 from surepick.problem.validate import FloatArray, probability
 
 _SAME = 1e-12  # relative difference below which two numbers are the same
@@ -51,6 +55,13 @@ class Complexity:
         Whether the gap is at most the tolerance asked for.
     noise : float
         Noise scale of the problem.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> result = sp.design.complexity(sp.Problem([[1, 0], [0, 1]]), [0.5, 0])
+    >>> result.weights.round(2).tolist(), result.status
+    ([0.5, 0.5], 'optimal')
     """
 
     weights: FloatArray
@@ -93,28 +104,61 @@ def complexity(problem: _Problem, theta: ArrayLike, tol: float = 1e-6) -> Comple
     """
     candidates = problem.candidates
     truth = _as_truth(theta, candidates.shape[1])
+    if not backend_of(candidates).plain or is_large(candidates) or is_large(problem.arms):
+        return _large_complexity(problem, truth, tol)
     means = candidates @ truth
     best = int(np.argmax(means))
     differences = candidates[best] - candidates
     scale = np.abs(candidates).max(axis=0)
     rivals = np.flatnonzero((np.abs(differences) > _SAME * scale).any(axis=1))
     if not len(rivals):
-        k = len(problem.arms)
-        return Complexity(np.full(k, 1.0 / k), math.inf, 0.0, "optimal", problem.noise)
+        return _trivial(problem)
     gaps = differences[rivals] @ truth
     tied = rivals[gaps <= _SAME * float(scale @ np.abs(truth))]
     if len(tied):
-        raise InvalidInputError(
-            f"theta: the best candidate is not unique, candidates {best} and {tied[0]} tie; "
-            f"no number of pulls can tell them apart (the lower bound is infinite)"
-        )
-    result = minimax(problem.arms, differences[rivals] / gaps[:, None], tol)
+        raise _tie(best, tied[0])
+    return _found(minimax(problem.arms, differences[rivals] / gaps[:, None], tol), problem)
+
+
+def _large_complexity(problem: _Problem, truth: FloatArray, tol: float) -> Complexity:
+    """The same in blocks, without a table of differences, on any array library."""
+    candidates: Any = problem.candidates
+    backend = backend_of(candidates)
+    xp, means = backend.xp, backend.product(candidates, truth)
+    best = int(xp.argmax(means))
+    leader = backend.rows(candidates, np.array([best]))[0]
+    scale = column_scale(candidates, backend)
+    same = backend.quadratic(candidates, np.diag(1.0 / scale), leader) <= _SAME**2
+    gaps = means[best] - means
+    tied = backend.nonzero((gaps <= _SAME * float(scale @ np.abs(truth))) & ~same)
+    if tied.shape[0]:
+        raise _tie(best, int(tied[0]))
+    if bool(xp.all(same)):
+        return _trivial(problem)
+    one = 0.0 * gaps + 1.0
+    scales = xp.where(same, 0.0 * gaps, 1.0 / xp.where(same, one, gaps))
+    return _found(minimax(problem.arms, Leads(candidates, leader, scales), tol), problem)
+
+
+def _found(result: MinimaxResult, problem: _Problem) -> Complexity:
     return Complexity(
         weights=result.weights,
         D_star=1.0 / result.lower_bound,
         gap=result.gap,
         status=result.status,
         noise=problem.noise,
+    )
+
+
+def _trivial(problem: _Problem) -> Complexity:
+    k = len(problem.arms)
+    return Complexity(np.full(k, 1.0 / k), math.inf, 0.0, "optimal", problem.noise)
+
+
+def _tie(best: int, other: int) -> InvalidInputError:
+    return InvalidInputError(
+        f"theta: the best candidate is not unique, candidates {best} and {other} tie; "
+        f"no number of pulls can tell them apart (the lower bound is infinite)"
     )
 
 

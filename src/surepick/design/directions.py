@@ -16,7 +16,9 @@ import numpy as np
 from numpy.typing import ArrayLike, NDArray
 
 from surepick.errors import InvalidInputError
-from surepick.problem.validate import FloatArray, as_matrix
+from surepick.problem.backend import backend_of
+from surepick.problem.matrix import as_table, is_large
+from surepick.problem.validate import FloatArray
 
 IntArray = NDArray[np.int64]
 
@@ -24,7 +26,13 @@ _BLOCK_ENTRIES = 1 << 18  # one block of a scan stays inside the processor's cac
 
 
 class Directions(Protocol):
-    """What a design needs to know about its directions."""
+    """What a design needs to know about its directions.
+
+    Examples
+    --------
+    >>> isinstance(Listed([[1.0, -1.0]]).count, int)
+    True
+    """
 
     @property
     def count(self) -> int:
@@ -36,8 +44,17 @@ class Directions(Protocol):
         """Length of each direction."""
         ...
 
+    @property
+    def large(self) -> bool:
+        """Whether the directions are to be scanned in blocks, by :meth:`scan`."""
+        ...
+
     def indices(self) -> IntArray:
         """All indices; for small sets only."""
+        ...
+
+    def scan(self, root: FloatArray, limit: int) -> tuple[float, IntArray, FloatArray]:
+        """A bound on the largest a_y, and up to ``limit`` long directions with their a_y."""
         ...
 
     def worst(self, root: FloatArray) -> tuple[float, int]:
@@ -77,7 +94,8 @@ class Listed:
     """
 
     def __init__(self, directions: ArrayLike) -> None:
-        self._rows = as_matrix(directions, "directions")
+        self._rows = as_table(directions, "directions")
+        self.backend = backend_of(self._rows)
 
     @property
     def count(self) -> int:
@@ -89,9 +107,19 @@ class Listed:
         """Length of each direction."""
         return self._rows.shape[1]
 
+    @property
+    def large(self) -> bool:
+        """Whether they take more memory than a copy may."""
+        return is_large(self._rows) or not self.backend.plain
+
     def indices(self) -> IntArray:
         """All indices."""
         return np.arange(len(self._rows))
+
+    def scan(self, root: FloatArray, limit: int) -> tuple[float, IntArray, FloatArray]:
+        """Largest a_y, and up to ``limit`` of the longest directions with their a_y."""
+        found, values = self.backend.largest(self.backend.quadratic(self._rows, root), limit)
+        return float(values[0]), found, values
 
     def worst(self, root: FloatArray) -> tuple[float, int]:
         """Largest a_y = ‖rootᵀ y‖² and its index (the first, on ties)."""
@@ -106,17 +134,19 @@ class Listed:
 
     def vectors(self, indices: ArrayLike) -> FloatArray:
         """The directions behind some indices, (n, d)."""
-        return self._rows[np.asarray(indices, dtype=np.int64)]
+        return self.backend.rows(self._rows, np.asarray(indices, dtype=np.int64))
 
     def residuals(self, scale: FloatArray, basis: FloatArray) -> tuple[float, int]:
         """Largest share of a direction that lies outside the span of ``basis``, and its index."""
-        return _residuals(self._rows / scale, basis, 0.0)
+        return _residuals(self.backend.host(self._rows) / scale, basis, 0.0)
 
     def describe(self, index: int) -> str:
         """Name a direction in an error message."""
         return f"direction {index}"
 
     def _variances(self, root: FloatArray) -> FloatArray:
+        if self.large:
+            return self.backend.host(self.backend.quadratic(self._rows, root))
         a = np.empty(len(self._rows))
         step = max(1, _BLOCK_ENTRIES // max(1, root.shape[1]))
         for start in range(0, len(a), step):
@@ -146,11 +176,12 @@ class AllPairs:
     """
 
     def __init__(self, points: ArrayLike) -> None:
-        self._points = as_matrix(points, "points")
+        self._points = as_table(points, "points")
+        self.backend = backend_of(self._points)
         if len(self._points) < 2:
             raise InvalidInputError("points: pairs need at least two points; got 1")
         # Differences are what counts; centred points lose no digits to a common offset.
-        self._centred = self._points - self._points.mean(axis=0)
+        self._centre: FloatArray = self.backend.host(self.backend.xp.mean(self._points, axis=0))
 
     @property
     def count(self) -> int:
@@ -167,9 +198,33 @@ class AllPairs:
         """All indices; they take the memory that the rest of the class avoids."""
         return self._encode(*np.triu_indices(len(self._points), 1))
 
+    @property
+    def n_points(self) -> int:
+        """Number of points."""
+        return len(self._points)
+
+    @property
+    def large(self) -> bool:
+        """Whether the points take more memory than a copy may."""
+        return is_large(self._points) or not self.backend.plain
+
+    def scan(self, root: FloatArray, limit: int) -> tuple[float, IntArray, FloatArray]:
+        """A bound on the largest a_y, and up to ``limit`` long pairs with their a_y.
+
+        The bound is the largest a_y itself unless there are very many points, nearly all of
+        them equally far from their centre.
+        """
+        from surepick.design._diameter import long_pairs
+
+        bound, i, j, values = long_pairs(self.backend, self._points, root, self._centre, limit)
+        return bound, self._encode(i, j), values
+
     def worst(self, root: FloatArray) -> tuple[float, int]:
         """Largest a_y = ‖rootᵀ y‖² and its index."""
-        image = self._centred @ root
+        if self.large:
+            _, found, values = self.scan(root, 1)
+            return float(values[0]), int(found[0])
+        image = (self._points - self._centre) @ root
         # Farthest from the centre, then farthest from that: a long pair to prune with.
         i = int(np.argmax(np.einsum("ij,ij->i", image, image)))
         offset = image - image[i]
@@ -190,9 +245,12 @@ class AllPairs:
         Each point brings its longest pair only: this spreads the answer over the points,
         and still finds a violator whenever there is one.
         """
+        if self.large:
+            _, indices, a = self.scan(root, limit)
+            return indices[a > threshold]
         found: list[IntArray] = []
         values: list[FloatArray] = []
-        for rows, partners, best in _long_pairs(self._centred @ root, threshold):
+        for rows, partners, best in _long_pairs((self._points - self._centre) @ root, threshold):
             keep = best > threshold
             found.append(self._encode(rows[keep], partners[keep]))
             values.append(best[keep])
@@ -205,13 +263,14 @@ class AllPairs:
     def vectors(self, indices: ArrayLike) -> FloatArray:
         """The differences behind some indices, (n, d)."""
         i, j = np.divmod(np.asarray(indices, dtype=np.int64), len(self._points))
-        return self._points[i] - self._points[j]
+        return self.backend.rows(self._points, i) - self.backend.rows(self._points, j)
 
     def residuals(self, scale: FloatArray, basis: FloatArray) -> tuple[float, int]:
         """Largest share of a direction that lies outside the span of ``basis``, and its index."""
         # All differences lie in a subspace as soon as those with the first point do.
-        rows = (self._points[1:] - self._points[0]) / scale
-        rounding = 1e-14 * float(np.abs(self._points / scale).max())
+        points = self.backend.host(self._points)
+        rows = (points[1:] - points[0]) / scale
+        rounding = 1e-14 * float(np.abs(points / scale).max())
         share, index = _residuals(rows, basis, rounding)
         return share, index + 1
 

@@ -13,73 +13,23 @@ others, which certifies the bracket for the whole problem and says what to take 
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any, Literal
+from dataclasses import replace
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
 from surepick.design._check import as_weights
+from surepick.design._large import needs_scans, solve_large
+from surepick.design._result import MinimaxResult, Round, Status, narrow, nothing_to_estimate
 from surepick.design._span import whitening
 from surepick.design.directions import Directions, IntArray, Listed
-from surepick.errors import SolverError
-from surepick.problem.validate import FloatArray, as_matrix, probability, whole
+from surepick.problem.matrix import as_table
+from surepick.problem.validate import FloatArray, probability, whole
 
-if TYPE_CHECKING:
-    from surepick.design._workingset import WorkingSet
-
-Status = Literal["optimal", "inaccurate"]
+__all__ = ["MinimaxResult", "Round", "Status", "minimax"]
 
 _FEW = 150  # arms among which duplicates are not looked for
-_PATIENCE = 12  # rounds without progress after which rounding is to blame
-
-
-@dataclass(frozen=True, eq=False)
-class MinimaxResult:
-    """A design and the proof of how good it is.
-
-    Attributes
-    ----------
-    weights : array, (K,)
-        The design: shares of the measurements, of sum one.
-    value : float
-        max_y yᵀ A(weights)⁻¹ y, over all directions.
-    lower_bound : float
-        No design has a smaller value than this.
-    gap : float
-        ``value / lower_bound − 1``.
-    status : {"optimal", "inaccurate"}
-        Whether the gap is at most the tolerance asked for.
-    directions : array of int, (n,)
-        Directions that the lower bound rests on.
-    direction_weights : array, (n,)
-        Their probabilities p_y.
-    normals : array, (n, d)
-        Their λ_y: λ_yᵀ y = 1, and ``lower_bound`` = 1 / max_x Σ_y p_y (λ_yᵀ x)².
-    rounds : int
-        Newton steps taken.
-    """
-
-    weights: FloatArray
-    value: float
-    lower_bound: float
-    gap: float
-    status: Status
-    directions: IntArray
-    direction_weights: FloatArray
-    normals: FloatArray
-    rounds: int
-
-
-@dataclass(frozen=True)
-class Round:
-    """Where a solve stands; handed to ``on_round``."""
-
-    round: int
-    value: float
-    lower_bound: float
-    arms: int
-    directions: int
 
 
 def minimax(
@@ -88,6 +38,7 @@ def minimax(
     tol: float = 1e-3,
     *,
     start: ArrayLike | None = None,
+    seed: tuple[IntArray, FloatArray] | None = None,
     max_rounds: int = 200,
     on_round: Callable[[Round], Any] | None = None,
 ) -> MinimaxResult:
@@ -96,15 +47,17 @@ def minimax(
     Parameters
     ----------
     arms : array_like, (K, d)
-        What can be measured.
-    directions : array_like (P, d), Listed or AllPairs
+        What can be measured; a large array may be one of PyTorch or CuPy.
+    directions : array_like (P, d), Listed, AllPairs or Leads
         What has to be estimated well; each must lie in the span of the arms.
     tol : float
         Stop when ``value / lower_bound − 1`` is at most this.
     start : array_like, (K,), optional
         Weights to start from, such as those of a similar problem solved before.
+    seed : (indices, weights), optional
+        Directions that mattered to it; of use where there are very many.
     max_rounds : int
-        Give up, with status "inaccurate" and the gap reached, after so many Newton steps.
+        Give up, with status "inaccurate" and the gap reached, after so many rounds.
     on_round : callable, optional
         Called with a :class:`Round` after each round; a true return value ends the solve.
 
@@ -125,14 +78,16 @@ def minimax(
     >>> bool(result.value < 4.01), result.status
     (True, 'optimal')
     """
-    table = as_matrix(arms, "arms")
     family = _as_directions(directions)
     tol = probability(tol, "tol")
     max_rounds = whole(max_rounds, "max_rounds", least=1)
+    table = as_table(arms, "arms")
     weights = None if start is None else as_weights(start, "start", len(table))
+    if needs_scans(table, family, tol):
+        return solve_large(table, family, tol, weights, seed, max_rounds, on_round)
     whiten = whitening(table, family)
     if family.worst(whiten)[0] == 0:
-        return _nothing_to_estimate(table, weights)
+        return nothing_to_estimate(table, weights)
     first, group = _distinct(table)
     if weights is not None:
         weights = np.bincount(group, weights=weights).astype(np.float64)
@@ -140,7 +95,7 @@ def minimax(
     from surepick.design._workingset import WorkingSet  # SciPy loads on first use
 
     work = WorkingSet(table[first] @ whiten, whiten, family, weights)
-    result = _solve(work, tol, max_rounds, on_round)
+    result = narrow(work, tol, max_rounds, on_round)
     spread = np.zeros(len(table))
     spread[first] = result.weights
     return replace(result, weights=spread)
@@ -165,62 +120,3 @@ def _as_directions(directions: ArrayLike | Directions) -> Directions:
     if hasattr(directions, "violators"):
         return directions  # pyright: ignore[reportReturnType]
     return Listed(directions)  # pyright: ignore[reportArgumentType]
-
-
-def _solve(
-    work: WorkingSet,
-    tol: float,
-    max_rounds: int,
-    on_round: Callable[[Round], Any] | None = None,
-) -> MinimaxResult:
-    """Newton steps until the bracket is narrow enough; the best of both ends is kept."""
-    upper, lower = work.upper(), work.lower()
-    last_gain = rounds = 0
-    while upper.value > (1.0 + tol) * lower.value and rounds - last_gain < _PATIENCE:
-        if rounds == max_rounds or not work.advance(tol):
-            break
-        rounds += 1
-        up, low = work.upper(), work.lower()
-        if up.value < upper.value or low.value > lower.value:
-            last_gain = rounds
-        upper = min(upper, up, key=lambda bound: bound.value)
-        lower = max(lower, low, key=lambda bound: bound.value)
-        if on_round is not None and on_round(
-            Round(rounds, upper.value, lower.value, len(work.arms), len(work.directions))
-        ):
-            break
-    if lower.value > upper.value * (1.0 + 1e-6):
-        raise SolverError(
-            f"bounds cross ({lower.value:.9g} > {upper.value:.9g}): the arms are too close to "
-            f"linear dependence for double precision"
-        )
-    allowance = min((1.0 + tol) * lower.value, (1.0 + 0.1 * tol) * upper.value)
-    weights, value = work.trim(upper, allowance)
-    gap = max(0.0, value / lower.value - 1.0)
-    proof = lower.weights > 0
-    return MinimaxResult(
-        weights=weights,
-        value=value,
-        lower_bound=lower.value,
-        gap=gap,
-        status="optimal" if gap <= tol else "inaccurate",
-        directions=lower.directions[proof],
-        direction_weights=lower.weights[proof],
-        normals=lower.normals[proof] @ work.whiten.T,
-        rounds=rounds,
-    )
-
-
-def _nothing_to_estimate(arms: FloatArray, start: FloatArray | None) -> MinimaxResult:
-    """Every direction is zero, so every design is optimal."""
-    return MinimaxResult(
-        weights=np.full(len(arms), 1.0 / len(arms)) if start is None else start,
-        value=0.0,
-        lower_bound=0.0,
-        gap=0.0,
-        status="optimal",
-        directions=np.empty(0, dtype=np.int64),
-        direction_weights=np.empty(0),
-        normals=np.empty((0, arms.shape[1])),
-        rounds=0,
-    )

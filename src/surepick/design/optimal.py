@@ -116,7 +116,7 @@ def _exchange(
 def one_direction(arms: ArrayLike, direction: ArrayLike) -> MinimaxResult:
     """The best design for a single direction y, exactly.
 
-    min_w yᵀ A(w)⁻¹ y = (min {‖c‖₁ : Σ c_x x = y})², with weights proportional to |c|.
+    ``min_w yᵀ A(w)⁻¹ y = (min {‖c‖₁ : Σ c_x x = y})²``, with weights proportional to ``|c|``.
 
     Parameters
     ----------

@@ -16,10 +16,12 @@ refutes "the mean is at most 0" at that level (J. Ville, 1939; H. Robbins, 1970)
 from __future__ import annotations
 
 import math
+from typing import Any
 
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surepick.problem.backend import HOST, Backend
 from surepick.problem.validate import FloatArray
 
 _ROOT_HALF = math.sqrt(0.5)
@@ -33,12 +35,15 @@ def log_psi(z: ArrayLike) -> FloatArray:
     >>> round(float(log_psi(0.0)), 6)
     -0.693147
     """
-    from scipy.special import erfcx, log_ndtr
+    return array_log_psi(HOST, np.asarray(z, dtype=float))
 
-    z = np.asarray(z, dtype=float)
-    low = np.log(0.5 * erfcx(-np.minimum(z, 0.0) * _ROOT_HALF))
-    high = np.maximum(z, 0.0)
-    return np.where(z < 0, low, 0.5 * high * high + log_ndtr(high))
+
+def array_log_psi(backend: Backend, z: Any) -> Any:
+    """The same for an array of any library."""
+    xp, erfcx, log_ndtr = backend.xp, backend.special("erfcx"), backend.special("log_ndtr")
+    low = xp.log(0.5 * erfcx(xp.clip(z, None, 0.0) * -_ROOT_HALF))
+    high = xp.clip(z, 0.0, None)
+    return xp.where(z < 0, low, 0.5 * high * high + log_ndtr(high))
 
 
 def log_payoff(
@@ -62,7 +67,12 @@ def log_payoff(
     >>> round(float(log_payoff(0.0, 1.0, 9.0, 9.0)), 3)
     3.59
     """
-    b, p = np.asarray(score, dtype=float), np.asarray(precision, dtype=float)
-    after = p + np.asarray(new_information, dtype=float)
-    z = (b + np.asarray(new_score, dtype=float)) / np.sqrt(after)
-    return log_psi(z) - log_psi(b / np.sqrt(p)) - 0.5 * np.log(after / p)
+    parts = (score, precision, new_score, new_information)
+    return array_log_payoff(HOST, *(np.asarray(part, dtype=float) for part in parts))
+
+
+def array_log_payoff(backend: Backend, b: Any, p: Any, new_b: Any, new_p: Any) -> Any:
+    """The same for arrays of any library."""
+    xp, after = backend.xp, p + new_p
+    gained = array_log_psi(backend, (b + new_b) / xp.sqrt(after))
+    return gained - array_log_psi(backend, b / xp.sqrt(p)) - 0.5 * xp.log(after / p)

@@ -28,16 +28,17 @@ class LeastSquares:
         # Directions never measured have eigenvalue zero; they get no weight in the estimate.
         keep = values > values[-1] * 1e-13 * len(values)
         self.spans = bool(keep.all())
-        self._root: FloatArray = vectors[:, keep] / np.sqrt(values[keep])
-        self.theta: FloatArray = self._root @ (self._root.T @ moment)
+        #: R with V⁺ = R Rᵀ
+        self.root: FloatArray = vectors[:, keep] / np.sqrt(values[keep])
+        self.theta: FloatArray = self.root @ (self.root.T @ moment)
 
     def white(self, points: FloatArray) -> FloatArray:
         """Coordinates in which squared distances are the variances of estimated differences."""
-        return points @ self._root
+        return points @ self.root
 
     def variances(self, directions: FloatArray) -> FloatArray:
         """a_y = yᵀV⁻¹y for each direction."""
-        return ((directions @ self._root) ** 2).sum(axis=1)
+        return ((directions @ self.root) ** 2).sum(axis=1)
 
     def widths(self, variances: FloatArray, level: float) -> FloatArray:
         """How far an estimate may deviate to one side, except with probability ``level``."""
@@ -52,7 +53,7 @@ class LeastSquares:
         gap, and the width it had to exceed (``threshold`` where given).
         """
         n = len(points)
-        white = points @ self._root
+        white = points @ self.root
         norms = (white**2).sum(axis=1)
         means = points @ self.theta
         by = np.empty(n, dtype=np.int64)

@@ -3,35 +3,29 @@
 from __future__ import annotations
 
 import hashlib
-import logging
+import itertools
 from collections.abc import Sized
 from functools import cached_property
+from pathlib import Path
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
 from surepick.errors import FormatError, InvalidInputError
-from surepick.problem.validate import (
-    FloatArray,
-    as_labels,
-    as_matrix,
-    is_dataframe,
-    positive,
-    whole,
-)
+from surepick.problem.backend import Backend, backend_named, backend_of
+from surepick.problem.duplicates import first_equal, groups
+from surepick.problem.labels import Labels, make_labels
+from surepick.problem.matrix import as_table, is_large, read_parquet
+from surepick.problem.memory import demand_memory
+from surepick.problem.span import find_large_span, find_span, spread_rows
+from surepick.problem.validate import FloatArray, as_labels, is_dataframe, positive, whole
 
 IntArray = NDArray[np.int64]
-_log = logging.getLogger(__name__)
 
-# Rows that agree to this fraction of each column's largest entry count as the same point:
-# telling them apart would take more than 1e24 measurements.
-_SAME = 1e-12
-# Directions in which the arms extend less than this, relative to their widest, count as not
-# spanned: rounding alone would decide how far they extend.
-_FLAT = 1e-12
 # How far (relative to its length) a candidate may stick out of the span of the arms.
 _SPAN_TOLERANCE = 1e-8
+_numbers = itertools.count()  # names of large problems, whose content is not hashed for a name
 
 
 class Problem:
@@ -50,6 +44,10 @@ class Problem:
         One label per arm; by default the row numbers.
     candidate_labels
         One label per candidate, when candidates are given.
+    backend
+        Where the arms are worked on: ``"numpy"``, ``"torch"``, ``"torch:cuda"`` or ``"cupy"``;
+        by default where they are. Arms that are a large array of float64 numbers, a
+        memory-mapped file among them, are not copied: do not change them afterwards.
 
     Examples
     --------
@@ -66,30 +64,41 @@ class Problem:
         labels: Any = None,
         *,
         candidate_labels: Any = None,
+        backend: str | Backend | None = None,
     ) -> None:
-        self.arms: FloatArray = as_matrix(arms, "arms")
+        #: where arms, candidates, features and targets live
+        self.backend: Backend = backend_of(arms) if backend is None else backend_named(backend)
+        self.arms: FloatArray = as_table(arms, "arms", self.backend)
         self.noise: float = positive(noise, "noise")
-        self.labels: tuple[str, ...] = _labels(arms, labels, len(self.arms), "labels")
+        self.labels: Labels = make_labels(arms, labels, len(self.arms), "labels")
         self.transductive: bool = candidates is not None
         if candidates is None:
             if candidate_labels is not None:
                 raise InvalidInputError("candidate_labels needs candidates; use labels for arms")
             self.candidates: FloatArray = self.arms
-            self.candidate_labels: tuple[str, ...] = self.labels
+            self.candidate_labels: Labels = self.labels
         else:
-            self.candidates = as_matrix(candidates, "candidates")
+            self.candidates = as_table(candidates, "candidates", self.backend)
             if self.candidates.shape[1] != self.arms.shape[1]:
                 raise InvalidInputError(
                     f"candidates have {self.candidates.shape[1]} features but arms have "
                     f"{self.arms.shape[1]}; they must describe the same features"
                 )
             _check_columns(arms, candidates)
-            self.candidate_labels = _labels(
+            self.candidate_labels = make_labels(
                 candidates, candidate_labels, len(self.candidates), "candidate_labels"
             )
-        self.arms.setflags(write=False)
-        self.candidates.setflags(write=False)
+        #: whether all work on arms goes block by block, without tables beside theirs
+        self.large: bool = (
+            backend is not None
+            or not self.backend.plain
+            or is_large(self.arms)
+            or is_large(self.candidates)
+        )
         self._find_span()
+        if self.backend.plain:
+            for table in (self.arms, self.candidates, self.features, self.targets):
+                table.setflags(write=False)
 
     @classmethod
     def unstructured(cls, labels: Any, noise: float = 1.0) -> Problem:
@@ -116,6 +125,23 @@ class Problem:
         named = as_labels(labels, count, "labels")
         return cls(np.eye(count), noise=noise, labels=named)
 
+    @classmethod
+    def from_parquet(
+        cls, path: str | Path, features: list[str] | None = None, **settings: Any
+    ) -> Problem:
+        """A problem whose arms are the rows of a Parquet file, which is read once.
+
+        Parameters
+        ----------
+        path
+            The file.
+        features
+            Names of the columns with features; by default all numeric columns.
+        **settings
+            As for :class:`Problem` itself.
+        """
+        return cls(read_parquet(path, features), **settings)
+
     # -- sizes -----------------------------------------------------------------------------
     @property
     def n_arms(self) -> int:
@@ -139,52 +165,52 @@ class Problem:
 
     # -- working coordinates ---------------------------------------------------------------
     def _find_span(self) -> None:
-        """Choose coordinates in the span of the arms, and check the candidates against it.
-
-        Columns are first brought to a common scale, so that a feature in millionths and one
-        in millions keep all their digits; singular values then tell the rank.
-        """
-        scale = np.abs(self.arms).max(axis=0)
-        scale[scale == 0] = 1.0
-        scaled = self.arms / scale
-        _, s, vt = np.linalg.svd(scaled, full_matrices=False)
-        if s[0] == 0:
-            raise InvalidInputError("arms are all zero: no measurement can tell candidates apart")
-        rounding = s[0] * max(scaled.shape) * np.finfo(float).eps
-        rank = int((s > max(s[0] * _FLAT, rounding)).sum())
-        if rank < int((s > rounding).sum()):
-            _log.warning(
-                "arms are nearly collinear: they span %d directions, and extend so little (%.1g) "
-                "in another one that it is left out; centre or rescale features if it matters",
-                rank,
-                s[rank] / s[0],
-            )
-        basis = vt[:rank].T
-        whiten = basis * (np.sqrt(len(self.arms)) / s[:rank])
-        self._scale, self._basis = scale, basis
+        """Choose coordinates in the span of the arms, and check the candidates against it."""
+        span = find_large_span(self.arms, self.backend) if self.large else find_span(self.arms)
+        self._scale, self._basis = span.scale, span.basis
         #: arms in coordinates where their second-moment matrix is the identity, ``(K, rank)``
-        self.features: FloatArray = np.ascontiguousarray(scaled @ whiten)
+        self.features: FloatArray = self._whitened(self.arms, span.whiten, "features of arms")
         if self.transductive:
-            self._check_span(self.candidates / scale, basis)
+            self._check_span()
             #: candidates in the same coordinates as ``features``, ``(M, rank)``
-            self.targets: FloatArray = np.ascontiguousarray((self.candidates / scale) @ whiten)
+            self.targets: FloatArray = self._whitened(
+                self.candidates, span.whiten, "features of candidates"
+            )
         else:
             self.targets = self.features
-        self.features.setflags(write=False)
-        self.targets.setflags(write=False)
 
-    def _check_span(self, scaled: FloatArray, basis: FloatArray) -> None:
-        outside = np.linalg.norm(scaled - (scaled @ basis) @ basis.T, axis=1)
-        length = np.linalg.norm(scaled, axis=1)
-        bad = np.flatnonzero(outside > _SPAN_TOLERANCE * np.maximum(length, 1e-300))
-        if len(bad):
-            i = int(bad[0])
-            share = outside[i] / length[i]
-            more = f" (and {len(bad) - 1} more)" if len(bad) > 1 else ""
+    def _whitened(self, table: FloatArray, whiten: FloatArray, what: str) -> FloatArray:
+        if not self.large:
+            return np.ascontiguousarray((table / self._scale) @ whiten)
+        demand_memory(8.0 * whiten.shape[1], len(table), self.backend.free_memory(), what)
+        return self.backend.image(table, whiten / self._scale[:, None])
+
+    def feature_rows(self, arms: Any) -> FloatArray:
+        """Features of some arms, as a NumPy array."""
+        return self.backend.rows(self.features, np.asarray(arms))
+
+    def target_rows(self, candidates: Any) -> FloatArray:
+        """Features of some candidates, as a NumPy array."""
+        return self.backend.rows(self.targets, np.asarray(candidates))
+
+    def _check_span(self) -> None:
+        bad, share = 0, 0.0
+        worst = -1
+        for rows in self.backend.blocks(self.candidates):
+            scaled = self.backend.host(self.candidates[rows]) / self._scale
+            outside = np.linalg.norm(scaled - (scaled @ self._basis) @ self._basis.T, axis=1)
+            length = np.linalg.norm(scaled, axis=1)
+            found = np.flatnonzero(outside > _SPAN_TOLERANCE * np.maximum(length, 1e-300))
+            if len(found) and worst < 0:
+                worst = rows.start + int(found[0])
+                share = outside[found[0]] / length[found[0]]
+            bad += len(found)
+        if bad:
+            more = f" (and {bad - 1} more)" if bad > 1 else ""
             raise InvalidInputError(
-                f"candidates: row {i} ({self.candidate_labels[i]!r}) lies outside the span of the "
-                f"arms: {share:.3g} of its length cannot be reached by any measurement{more}; "
-                f"add arms that cover it or drop the candidate"
+                f"candidates: row {worst} ({self.candidate_labels[worst]!r}) lies outside the span "
+                f"of the arms: {share:.3g} of its length cannot be reached by any "
+                f"measurement{more}; add arms that cover it or drop the candidate"
             )
 
     @cached_property
@@ -198,21 +224,37 @@ class Problem:
         if self.rank == self.n_features:
             return self.arms, self.candidates
         q, _ = np.linalg.qr(self._basis * self._scale[:, None])
+        if self.large:
+            return self.backend.image(self.arms, q), self.backend.image(self.candidates, q)
         return np.ascontiguousarray(self.arms @ q), np.ascontiguousarray(self.candidates @ q)
 
     @cached_property
     def spanning_arms(self) -> IntArray:
         """``rank`` arms that span everything the arms span, chosen far apart."""
+        if self.large:
+            rows = self._sample_that_spans()
+            return np.sort(rows[spread_rows(self.feature_rows(rows), self.rank)])
         from scipy.linalg import qr
 
         _, _, order = qr(self.features.T, mode="economic", pivoting=True)  # pyright: ignore
         return np.sort(np.asarray(order[: self.rank], dtype=np.int64))
 
+    def _sample_that_spans(self) -> IntArray:
+        """Some arms, evenly spaced, that span all: a few hundred, unless that is hard."""
+        count = max(1024, 16 * self.rank)
+        while True:
+            step = max(1, self.n_arms // count)
+            rows = np.arange(0, self.n_arms, step, dtype=np.int64)
+            s = np.linalg.svd(self.feature_rows(rows), compute_uv=False)
+            if step == 1 or (len(s) == self.rank and s[-1] > 0.01 * s[0]):
+                return rows
+            count *= 8
+
     # -- duplicates ------------------------------------------------------------------------
     @cached_property
     def same_as(self) -> IntArray:
         """For each candidate the first candidate equal to it, ``(M,)``."""
-        return _first_equal(self.candidates)
+        return first_equal(self.candidates, self.backend)
 
     @cached_property
     def distinct(self) -> IntArray:
@@ -222,12 +264,14 @@ class Problem:
     @cached_property
     def duplicate_candidates(self) -> tuple[tuple[int, ...], ...]:
         """Groups of candidates with the same features: no measurement tells them apart."""
-        return _groups(self.same_as)
+        return groups(self.same_as)
 
     @cached_property
     def duplicate_arms(self) -> tuple[tuple[int, ...], ...]:
         """Groups of arms with the same features."""
-        return _groups(_first_equal(self.arms)) if self.transductive else self.duplicate_candidates
+        if not self.transductive:
+            return self.duplicate_candidates
+        return groups(first_equal(self.arms, self.backend))
 
     # -- identity --------------------------------------------------------------------------
     @cached_property
@@ -235,10 +279,20 @@ class Problem:
         """A fingerprint of arms, candidates and noise."""
         h = hashlib.sha256()
         for part in (self.arms, self.candidates):
-            h.update(repr(part.shape).encode())
-            h.update(np.ascontiguousarray(part, dtype="<f8").tobytes())
+            h.update(repr(tuple(part.shape)).encode())
+            for rows in self.backend.blocks(part):
+                block = self.backend.host(part[rows]) + 0.0  # no -0.0: equal rows, equal bytes
+                h.update(np.ascontiguousarray(block, dtype="<f8").tobytes())
         h.update(repr(self.noise).encode())
         return h.hexdigest()
+
+    @cached_property
+    def key(self) -> str:
+        """A name under which to keep what was worked out for this problem.
+
+        Equal small problems share theirs; a large one has its own, as hashing it takes long.
+        """
+        return f"large problem {next(_numbers)}" if self.large else self.digest
 
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Problem):
@@ -287,14 +341,6 @@ class Problem:
             raise FormatError(f"saved problem lacks {missing}") from None
 
 
-def _labels(source: Any, labels: Any, count: int, name: str) -> tuple[str, ...]:
-    if labels is not None:
-        return as_labels(labels, count, name)
-    if is_dataframe(source):
-        return as_labels(source.index, count, f"{name} (the DataFrame's index)")
-    return tuple(str(i) for i in range(count))
-
-
 def _check_columns(arms: Any, candidates: Any) -> None:
     """Two DataFrames must name the same columns, in the same order."""
     if not (is_dataframe(arms) and is_dataframe(candidates)):
@@ -305,36 +351,3 @@ def _check_columns(arms: Any, candidates: Any) -> None:
                 f"candidates: column {j} is {str(c)!r}, but that column of arms is {str(a)!r}; "
                 f"both must have the same columns in the same order"
             )
-
-
-def _first_equal(rows: FloatArray) -> IntArray:
-    """For each row the index of the first row equal to it (to ``_SAME`` of the column scale).
-
-    Rows are projected on one fixed generic vector and sorted: equal rows become neighbours,
-    so the cost is that of a sort, not of all pairs.
-    """
-    scale = np.abs(rows).max(axis=0)
-    scale[scale == 0] = 1.0
-    scaled = rows / scale
-    generic = np.cos(np.arange(1.0, rows.shape[1] + 1.0) * 1.234567)
-    key = scaled @ generic
-    order = np.argsort(key, kind="stable")
-    apart = np.flatnonzero(np.diff(key[order]) > 4 * rows.shape[1] * _SAME) + 1
-    bounds = np.concatenate([[0], apart, [len(rows)]])
-    first = np.arange(len(rows), dtype=np.int64)
-    for group in np.flatnonzero(np.diff(bounds) > 1):
-        left = np.sort(order[bounds[group] : bounds[group + 1]])
-        while len(left) > 1:  # the first of those left, and all that equal it
-            equal = np.abs(scaled[left] - scaled[left[0]]).max(axis=1) <= _SAME
-            first[left[equal]] = left[0]
-            left = left[~equal]
-    return first
-
-
-def _groups(first: IntArray) -> tuple[tuple[int, ...], ...]:
-    if len(np.unique(first)) == len(first):
-        return ()
-    members: dict[int, list[int]] = {}
-    for i, f in enumerate(first):
-        members.setdefault(int(f), []).append(i)
-    return tuple(tuple(m) for m in members.values() if len(m) > 1)

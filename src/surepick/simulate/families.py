@@ -19,6 +19,8 @@ from surepick.problem import Problem
 from surepick.problem.validate import FloatArray, positive, whole
 from surepick.simulate.instance import Instance
 
+_AT_ONCE = 1 << 14  # arms drawn at a time
+
 
 def gaussian(d: int, k: int, gap: float = 0.3, rng: Any = 0, noise: float = 1.0) -> Instance:
     """``k`` arms and theta with independent normal entries; arms of length about 1.
@@ -33,6 +35,41 @@ def gaussian(d: int, k: int, gap: float = 0.3, rng: Any = 0, noise: float = 1.0)
     arms = rng.normal(size=(whole(k, "k", least=2), d)) / np.sqrt(d)
     theta = _with_gap(arms, rng.normal(size=d), gap)
     return Instance(Problem(arms, noise=noise), theta, name=f"gaussian(d={d}, k={k})")
+
+
+def catalogue(
+    d: int = 64,
+    k: int = 100_000,
+    scale: float = 1.0,
+    rng: Any = 0,
+    noise: float = 1.0,
+    backend: str | None = None,
+) -> Instance:
+    """``k`` arms uniform on the unit sphere; theta is one of them, times ``scale``.
+
+    That arm is the best. In many dimensions all others are well behind it, however many there
+    are: the number of pulls hardly grows with ``k``.
+
+    Parameters
+    ----------
+    backend
+        Where the arms are worked on, as for :class:`surepick.Problem`.
+
+    Examples
+    --------
+    >>> instance = catalogue(8, 500)
+    >>> round(float(instance.values[instance.best]), 12)
+    1.0
+    """
+    rng = np.random.default_rng(rng)
+    arms = np.empty((whole(k, "k", least=2), whole(d, "d", least=1)))
+    for start in range(0, k, _AT_ONCE):
+        block = arms[start : start + _AT_ONCE]
+        rng.standard_normal(out=block)
+        block /= np.linalg.norm(block, axis=1, keepdims=True)
+    theta = positive(scale, "scale") * arms[rng.integers(k)]
+    problem = Problem(arms, noise=noise, backend=backend)
+    return Instance(problem, theta, name=f"catalogue(d={d}, k={k})")
 
 
 def nearly_tied(

@@ -41,12 +41,12 @@ class Instance:
     @cached_property
     def means(self) -> FloatArray:
         """Mean reward of each arm."""
-        return self.problem.arms @ self.theta
+        return _values(self.problem, self.problem.arms, self.theta)
 
     @cached_property
     def values(self) -> FloatArray:
         """True value of each candidate."""
-        return self.problem.candidates @ self.theta
+        return _values(self.problem, self.problem.candidates, self.theta)
 
     @cached_property
     def best(self) -> int:
@@ -66,3 +66,9 @@ class Instance:
 
     def __repr__(self) -> str:
         return f"Instance({self.name!r}, {self.problem!r})"
+
+
+def _values(problem: Problem, table: FloatArray, theta: FloatArray) -> FloatArray:
+    if not problem.large:
+        return table @ theta
+    return problem.backend.host(problem.backend.product(table, theta))

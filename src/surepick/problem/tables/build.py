@@ -24,7 +24,15 @@ _DEPENDENT = 1e-9  # of its length: what a column may differ by and still be a c
 
 @dataclass(frozen=True)
 class TableProblem:
-    """A problem made from a table."""
+    """A problem made from a table.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> made = from_table(pd.DataFrame({"size": [1, 2, 2]}))
+    >>> made.problem.n_arms, made.columns, len(made.notes)
+    (3, ('intercept', 'size'), 1)
+    """
 
     problem: Problem
     notes: tuple[str, ...]  #: what was dropped, merged or decided, as sentences

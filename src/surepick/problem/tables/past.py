@@ -4,9 +4,8 @@ Whether old measurements count as evidence depends on one thing only: what decid
 were measured, and how often.
 
 - **Chosen in advance** (a survey of all options, a designed experiment, whatever was at hand): how
-  often an option was measured did not depend on any reward. Then the old rewards are a batch like
-  any other, the estimate from them is unbiased with the variance that theory says, and they can be
-  told as the first batch of a run.
+  often an option was measured did not depend on any reward. Then the old rewards are like those
+  of any batch: the estimate from them is unbiased with the variance that theory says.
 - **Chosen by results** (somebody kept measuring what looked good, or stopped when it looked good
   enough): the averages are biased, mostly upwards for what was measured most, and in a way that no
   formula knows. Counting them as evidence voids the guarantee. They may still *guide*: the new
@@ -33,13 +32,21 @@ from surepick.problem.validate import FloatArray
 
 @dataclass(frozen=True, eq=False)
 class Past:
-    """Old measurements, arm by arm."""
+    """Old measurements, arm by arm.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> old = pd.DataFrame({"label": ["0", "1"], "reward": [1.0, 2.0]})
+    >>> past_measurements(Problem([[0.0], [1.0]]), old, chosen_in_advance=False).evidence
+    False
+    """
 
     arms: NDArray[np.int64]  #: arm of each measurement, in the order of the table
     rewards: FloatArray  #: its reward
     counts: NDArray[np.int64]  #: measurements of each arm of the problem
     sums: FloatArray  #: sum of their rewards
-    evidence: bool  #: whether they may be told as a first batch; otherwise they only guide
+    evidence: bool  #: whether they may count; otherwise they only guide
     notes: tuple[str, ...]  #: what this means, as sentences
 
     @property
@@ -107,8 +114,8 @@ def _notes(counts: NDArray[np.int64], chosen_in_advance: bool) -> tuple[str, ...
     what = f"{counts.sum():,} past measurements of {np.count_nonzero(counts)} options"
     if chosen_in_advance:
         return (
-            f"{what} count as a first batch: what was measured did not depend on rewards, by your "
-            f"word. If it did, the guarantee is void.",
+            f"{what} count as evidence: what was measured did not depend on rewards, by your word. "
+            f"If it did, the guarantee is void.",
         )
     return (
         f"{what} only guide what is measured first and are no evidence: what was measured depended "

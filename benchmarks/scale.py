@@ -1,0 +1,292 @@
+"""Identification among very many arms: time, memory, certified gaps, and how they grow.
+
+Instances are catalogues of arms uniform on the unit sphere (d = 64) with a planted best; rewards
+are simulated. Each size runs in a process of its own, so that its peak memory is its own.
+
+    python -m benchmarks.scale                          # K = 1e2 … 1e5 on the CPU
+    python -m benchmarks.scale --sizes 1000000          # one size
+    python -m benchmarks.scale --device cuda            # agreement, K = 1e6 and 1e7, bandwidth
+
+Every line printed is JSON; ``--out FOLDER`` keeps them in a file, too.
+"""
+
+from __future__ import annotations
+
+import argparse
+import json
+import math
+import os
+import resource
+import subprocess
+import sys
+import time
+from pathlib import Path
+
+import numpy as np
+
+CPU_SIZES = (100, 1_000, 10_000, 100_000)
+GPU_SIZES = (1_000_000, 10_000_000)
+DIM, DELTA = 64, 0.05
+
+
+def identify(k: int, algorithm: str, backend: str | None, seed: int) -> dict:
+    """One identification on a catalogue of ``k`` arms."""
+    import surepick as sp
+    from surepick.simulate.trials import drive
+
+    started = time.perf_counter()
+    instance = sp.simulate.families.catalogue(DIM, k, rng=seed, backend=backend)
+    made = time.perf_counter()
+    run = sp.algorithms.get(algorithm, delta=DELTA).start(instance.problem)
+    drive(run, instance, np.random.default_rng(seed), sp.simulate.Gaussian())
+    answer = run.answer
+    done = time.perf_counter()
+    gaps = getattr(run.state, "design_gaps", [])
+    return {
+        "k": k,
+        "d": DIM,
+        "algorithm": algorithm,
+        "backend": backend or "numpy",
+        "make_seconds": round(made - started, 3),  # drawing the arms, and whitening them
+        "seconds": round(done - made, 3),
+        "cpu_seconds": round(time.process_time(), 3),
+        "peak_rss_mib": round(resource.getrusage(resource.RUSAGE_SELF).ru_maxrss / 1024),
+        "pulls": answer.samples,
+        "batches": answer.batches,
+        "correct": instance.is_correct(answer.arm),
+        "guarantee": answer.guarantee.kind,
+        "certified_gap_median": round(float(np.median(gaps)), 4) if gaps else None,
+        "certified_gap_largest": round(float(np.max(gaps)), 4) if gaps else None,
+    }
+
+
+def in_a_process(arguments: list[str]) -> dict:
+    """The one JSON line that this file prints for these arguments."""
+    command = [sys.executable, "-m", "benchmarks.scale", *arguments]
+    done = subprocess.run(command, capture_output=True, text=True)
+    if done.returncode:
+        return {"failed": arguments, "error": done.stderr.strip().splitlines()[-1:]}
+    return json.loads(done.stdout.strip().splitlines()[-1])
+
+
+def exponent(rows: list[dict]) -> dict:
+    """Least-squares slope of log time over log K, from a thousand arms on."""
+    usable = [row for row in rows if row.get("k", 0) >= 1000]
+    if len(usable) < 2:
+        return {}
+    logs = np.log([[row["k"], row["seconds"], row["peak_rss_mib"]] for row in usable])
+    time_slope, memory_slope = (np.polyfit(logs[:, 0], logs[:, j], 1)[0] for j in (1, 2))
+    return {
+        "fitted_exponent_time": round(float(time_slope), 3),
+        "fitted_exponent_memory": round(float(memory_slope), 3),
+    }
+
+
+# -- on a GPU ----------------------------------------------------------------------------------
+def agreement(backends: list[str], problems: int, most_seconds: float = math.inf) -> dict:
+    """Largest relative differences to NumPy on random problems of up to 2000 arms."""
+    import surepick as sp
+
+    deadline, done = time.perf_counter() + most_seconds, 0
+    worst = {name: {"bounds": 0.0, "evidence": 0.0, "other_answers": 0} for name in backends}
+    failed: list[str] = []
+    for i in range(problems):
+        if time.perf_counter() > deadline:
+            break
+        done += 1
+        rng = np.random.default_rng(i)
+        k, d = int(np.exp(rng.uniform(np.log(20), np.log(2000)))), int(rng.integers(2, 13))
+        arms = rng.standard_normal((k, d)) * rng.uniform(0.3, 3.0, size=d)
+        theta = arms[int(rng.integers(k))] / d
+        plain = _summary(sp, arms, theta, "numpy", i)
+        for name in backends:
+            try:
+                other = _summary(sp, arms, theta, name, i)
+            except Exception as problem:  # reported, and the other problems still run
+                failed.append(f"{name}, problem {i}: {problem!r:.200}")
+                continue
+            found = worst[name]
+            found["bounds"] = max(found["bounds"], _apart(plain["bounds"], other["bounds"]))
+            found["evidence"] = max(found["evidence"], _apart(plain["evidence"], other["evidence"]))
+            found["other_answers"] += plain["answer"] != other["answer"]
+    return {"agreement": worst, "problems": done, "failures": len(failed), "failed": failed[:5]}
+
+
+def _summary(sp, arms, theta, backend: str, seed: int) -> dict:
+    from surepick.simulate.trials import drive
+
+    problem = sp.Problem(arms, backend=backend)
+    pairs = sp.design.AllPairs(
+        problem.backend.take(problem.targets, np.arange(min(len(arms), 300)))
+    )
+    design = sp.design.minimax(problem.features, pairs, tol=1e-7)
+    bound = sp.design.complexity(problem, theta, tol=1e-7)
+    most = 20_000 if seed % 5 == 0 else 16 * problem.rank  # the others end after some blocks
+    run = sp.algorithms.get("pooled-peleg", delta=DELTA, max_samples=most).start(problem)
+    drive(run, sp.simulate.Instance(problem, theta), np.random.default_rng(seed), _gaussian(sp))
+    return {
+        "bounds": [design.value, design.lower_bound, bound.lower_bound(DELTA)],
+        "answer": (run.answer.arm, run.samples, run.answer.guarantee.kind),
+        "evidence": problem.backend.host(run.state.capital).ravel(),
+    }
+
+
+def _gaussian(sp):
+    return sp.simulate.Gaussian()
+
+
+def _apart(a, b) -> float:
+    a, b = np.asarray(a), np.asarray(b)
+    return float((np.abs(a - b) / np.maximum(np.abs(a), 1.0)).max())
+
+
+def bandwidth(backend_name: str, k: int) -> dict:
+    """How near the scan of all arms comes to reading them at the speed of a copy."""
+    from surepick.problem import backend as module
+
+    backend = module.backend_named(backend_name)
+    xp = backend.xp
+    arms = xp.ones((k, DIM), dtype=xp.float64, device=backend.device)
+    arms += backend.put(np.linspace(0.0, 1.0, DIM))
+    root = np.linalg.cholesky(np.eye(DIM) + 0.1)
+    size = 8 * k * DIM
+    speed = 2 * size / _seconds_of_copy(backend, arms)  # a copy reads and writes
+    floor = size / speed
+    out = {
+        "k": k,
+        "backend": backend_name,
+        "arm_bytes": size,
+        "copy_bytes_per_second": speed,
+        "floor_seconds": floor,
+    }
+    centre = np.linspace(0.0, 1.0, DIM)
+    default = module._BLOCK_BYTES["gpu"]
+    for power in range(23, 30):
+        module._BLOCK_BYTES["gpu"] = 1 << power
+        spent = _seconds(backend, lambda: backend.quadratic(arms, root))
+        out[f"scan_fraction_blocks_2^{power}"] = round(floor / spent, 4)
+        if 1 << power == default:
+            out["scan_seconds"] = spent
+            out["scan_fraction_of_floor"] = round(floor / spent, 4)
+    module._BLOCK_BYTES["gpu"] = default
+    spent = _seconds(backend, lambda: backend.quadratic(arms, root, centre))
+    out["centred_scan_fraction_of_floor"] = round(floor / spent, 4)
+    spent = _seconds(backend, lambda: backend.product(arms, centre))
+    out["product_fraction_of_floor"] = round(floor / spent, 4)
+    return out
+
+
+def _seconds_of_copy(backend, arms) -> float:
+    other = backend.xp.empty_like(arms)
+
+    def work() -> None:
+        other[:] = arms
+
+    return _seconds(backend, work)
+
+
+def _seconds(backend, work, repeats: int = 10) -> float:
+    """Median seconds of some work, once the device is done with it."""
+    work()
+    times = []
+    for _ in range(repeats):
+        _wait(backend)
+        started = time.perf_counter()
+        work()
+        _wait(backend)
+        times.append(time.perf_counter() - started)
+    return float(np.median(times))
+
+
+def _wait(backend) -> None:
+    if backend.name == "torch" and backend.on_gpu:
+        backend.xp.cuda.synchronize()
+    elif backend.name == "cupy":
+        import cupy
+
+        cupy.cuda.get_current_stream().synchronize()
+
+
+def on_gpu(say, sizes, problems: int) -> None:
+    backends = ["torch:cuda"]
+    try:
+        import cupy  # noqa: F401
+
+        backends.append("cupy")
+    except ImportError as problem:
+        say({"cupy": f"not here: {problem}"})
+    say(_attempt(lambda: bandwidth("torch:cuda", 10_000_000), "bandwidth"))
+    say(_attempt(lambda: identify(20_000, "pooled-peleg", "torch:cuda", 0), "warm up"))
+    for k in sizes:
+        say(_attempt(lambda k=k: identify(k, "pooled-peleg", "torch:cuda", 0), f"K={k}"))
+    if "cupy" in backends:
+        say(_attempt(lambda: bandwidth("cupy", 10_000_000), "bandwidth, cupy"))
+        say(_attempt(lambda: identify(1_000_000, "pooled-peleg", "cupy", 0), "cupy"))
+    started = time.perf_counter()
+    say(_attempt(lambda: agreement(backends, problems, 200.0), "agreement"))
+    say({"agreement_seconds": round(time.perf_counter() - started, 1)})
+
+
+def _attempt(work, what: str) -> dict:
+    """A result, or what went wrong: one failure should not cost the rest of a short lease."""
+    try:
+        return work()
+    except Exception as problem:
+        import traceback
+
+        return {
+            "failed": what,
+            "error": repr(problem)[:500],
+            "trace": traceback.format_exc()[-1500:],
+        }
+
+
+# -- command line ------------------------------------------------------------------------------
+def main() -> None:
+    parser = argparse.ArgumentParser(description=__doc__.splitlines()[0])
+    parser.add_argument("--sizes", help="numbers of arms, with commas between them")
+    parser.add_argument("--algorithm", default="pooled-peleg")
+    parser.add_argument("--backend")
+    parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
+    parser.add_argument("--problems", type=int, default=100, help="of the agreement check")
+    parser.add_argument("--seed", type=int, default=0)
+    parser.add_argument("--out", type=Path)
+    parser.add_argument("--one", type=int, help="(used by this file itself) one size, in-process")
+    asked = parser.parse_args()
+    if asked.one:
+        print(json.dumps(identify(asked.one, asked.algorithm, asked.backend, asked.seed)))
+        return
+    file = None
+    if asked.out:
+        asked.out.mkdir(parents=True, exist_ok=True)
+        file = (asked.out / f"scale-{asked.device}.jsonl").open("a")
+
+    def say(row: dict) -> None:
+        text = json.dumps(row)
+        print(text, flush=True)
+        if file:
+            file.write(text + "\n")
+            file.flush()
+
+    say({"cores": os.cpu_count(), "numpy": np.__version__, "load": _load()})
+    if asked.device == "cuda":
+        sizes = [int(float(k)) for k in asked.sizes.split(",")] if asked.sizes else GPU_SIZES
+        on_gpu(say, sizes, asked.problems)
+        return
+    sizes = [int(float(k)) for k in asked.sizes.split(",")] if asked.sizes else CPU_SIZES
+    rows = []
+    for k in sizes:
+        arguments = ["--one", str(k), "--algorithm", asked.algorithm, "--seed", str(asked.seed)]
+        if asked.backend:
+            arguments += ["--backend", asked.backend]
+        rows.append(in_a_process(arguments))
+        say(rows[-1])
+    say(exponent(rows))
+
+
+def _load() -> float | None:
+    return round(os.getloadavg()[0], 2) if hasattr(os, "getloadavg") else math.nan
+
+
+if __name__ == "__main__":
+    main()

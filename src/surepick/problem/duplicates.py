@@ -1,0 +1,63 @@
+"""Which rows of a table are the same point, at the cost of a sort."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepick.problem.backend import Backend
+
+IntArray = NDArray[np.int64]
+
+# Rows that agree to this fraction of each column's largest entry count as the same point:
+# telling them apart would take more than 1e24 measurements.
+SAME = 1e-12
+
+
+def first_equal(rows: Any, backend: Backend) -> IntArray:
+    """For each row the index of the first row equal to it (to ``SAME`` of the column scale).
+
+    Rows are projected on one fixed generic vector and sorted: equal rows become neighbours,
+    so the cost is that of a sort, not of all pairs.
+    """
+    count, width = rows.shape
+    scale = column_scale(rows, backend)
+    generic = np.cos(np.arange(1.0, width + 1.0) * 1.234567)
+    xp, key = backend.xp, backend.product(rows, generic / scale)
+    order = xp.argsort(key, stable=True)
+    ranked = xp.take(key, order, axis=0)
+    close = backend.host(backend.nonzero(ranked[1:] - ranked[:-1] <= 4 * width * SAME))
+    first = np.arange(count, dtype=np.int64)
+    for run in np.split(close, np.flatnonzero(np.diff(close) > 1) + 1):
+        if not len(run):
+            continue
+        left = np.sort(backend.host(order[int(run[0]) : int(run[-1]) + 2]))
+        scaled = backend.rows(rows, left) / scale
+        while len(left) > 1:  # the first of those left, and all that equal it
+            equal = np.abs(scaled - scaled[0]).max(axis=1) <= SAME
+            first[left[equal]] = left[0]
+            left, scaled = left[~equal], scaled[~equal]
+    return first
+
+
+def column_scale(rows: Any, backend: Backend) -> NDArray[np.float64]:
+    """Largest absolute entry of each column (1 where all are zero), on the host."""
+    xp = backend.xp
+    top = None
+    for block in backend.blocks(rows):
+        part = xp.max(xp.abs(rows[block]), axis=0)
+        top = part if top is None else xp.maximum(top, part)
+    scale = backend.host(top).astype(np.float64)
+    scale[scale == 0] = 1.0
+    return scale
+
+
+def groups(first: IntArray) -> tuple[tuple[int, ...], ...]:
+    """Groups of rows that share their first equal row; those of one row are left out."""
+    later = np.flatnonzero(first != np.arange(len(first)))
+    members: dict[int, list[int]] = {}
+    for i in later:
+        members.setdefault(int(first[i]), [int(first[i])]).append(int(i))
+    return tuple(tuple(members[f]) for f in sorted(members))

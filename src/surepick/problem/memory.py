@@ -1,0 +1,69 @@
+"""How much memory there is, and an error before it runs out."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+from surepick.errors import OutOfMemoryError
+
+_SPARE = 0.95  # of the free memory that may be asked for at once
+
+
+def free_memory() -> int | None:
+    """Bytes of main memory that this process may still take; None where nobody says.
+
+    The least of what the system has left, and what a control group and a resource limit leave.
+    """
+    found = [_system(), _control_group(), _resource_limit()]
+    known = [value for value in found if value is not None]
+    return min(known) if known else None
+
+
+def demand_memory(bytes_per_row: float, rows: int, free: int | None, what: str) -> None:
+    """Refuse what would not fit, and say how much of it would."""
+    need = bytes_per_row * rows
+    if free is None or need <= _SPARE * free:
+        return
+    fit = int(_SPARE * free / bytes_per_row)
+    raise OutOfMemoryError(
+        f"{what} would need {_amount(need)}, but only {_amount(free)} are free; "
+        f"about {fit:,} rows would fit (here are {rows:,})"
+    )
+
+
+def _amount(count: float) -> str:
+    return f"{count / 1e9:.1f} GB" if count >= 1e9 else f"{count / 1e6:.1f} MB"
+
+
+def _system() -> int | None:
+    for line in _lines("/proc/meminfo"):
+        if line.startswith("MemAvailable:"):
+            return 1024 * int(line.split()[1])
+    return None
+
+
+def _control_group() -> int | None:
+    limit = _lines("/sys/fs/cgroup/memory.max")
+    used = _lines("/sys/fs/cgroup/memory.current")
+    if not (limit and used and limit[0].isdigit() and used[0].isdigit()):
+        return None
+    return max(0, int(limit[0]) - int(used[0]))
+
+
+def _resource_limit() -> int | None:
+    try:
+        import resource
+    except ImportError:  # not on this system
+        return None
+    limit = resource.getrlimit(resource.RLIMIT_AS)[0]
+    used = _lines("/proc/self/statm")
+    if limit == resource.RLIM_INFINITY or not used:
+        return None
+    return max(0, limit - int(used[0].split()[0]) * resource.getpagesize())
+
+
+def _lines(path: str) -> list[str]:
+    try:
+        return Path(path).read_text(encoding="ascii").splitlines()
+    except OSError:
+        return []

@@ -1,0 +1,86 @@
+"""Coordinates of what the arms span, found block by block where there are many arms.
+
+Columns are first brought to a common scale, so that a feature in millionths and one in millions
+keep all their digits; singular values then tell the rank. They are those of the whole table where
+it is small. Otherwise they come from the d × d matrix of second moments, which squares the
+condition; where that leaves too few digits, from QR factors of blocks stacked onto each other.
+"""
+
+from __future__ import annotations
+
+import logging
+from typing import Any, NamedTuple
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepick.errors import InvalidInputError
+from surepick.problem.backend import Backend
+from surepick.problem.duplicates import column_scale
+from surepick.problem.validate import FloatArray
+
+_log = logging.getLogger(__name__)
+
+# Directions in which the arms extend less than this, relative to their widest, count as not
+# spanned: rounding alone would decide how far they extend.
+_FLAT = 1e-12
+_CLEAR = 1e-9  # ratio of second moments above which squaring the condition does no harm
+
+
+class Span(NamedTuple):
+    """Coordinates x / scale @ whiten, in which the arms have second moments one."""
+
+    scale: FloatArray  #: (d,)
+    basis: FloatArray  #: orthonormal directions of the scaled features, (d, rank)
+    whiten: FloatArray  #: (d, rank)
+
+
+def find_span(arms: FloatArray) -> Span:
+    """The span of a table that fits several times into memory."""
+    scale = np.abs(arms).max(axis=0)
+    scale[scale == 0] = 1.0
+    _, s, vt = np.linalg.svd(arms / scale, full_matrices=False)
+    return _span(scale, s, vt, arms.shape)
+
+
+def find_large_span(arms: Any, backend: Backend) -> Span:
+    """The span of a table of any size, read in blocks of rows."""
+    scale = column_scale(arms, backend)
+    moments = backend.gram(arms) / np.outer(scale, scale)
+    squares, vectors = np.linalg.eigh(moments)
+    if arms.shape[0] >= arms.shape[1] and squares[0] > _CLEAR * squares[-1] > 0:
+        return _span(scale, np.sqrt(squares[::-1]), vectors[:, ::-1].T, arms.shape)
+    factor = np.empty((0, arms.shape[1]))
+    for rows in backend.blocks(arms):
+        stacked = np.vstack([factor, backend.host(arms[rows]) / scale])
+        factor = np.linalg.qr(stacked, mode="r")
+    _, s, vt = np.linalg.svd(factor, full_matrices=False)
+    return _span(scale, s, vt, arms.shape)
+
+
+def _span(scale: FloatArray, s: FloatArray, vt: FloatArray, shape: tuple[int, ...]) -> Span:
+    if s[0] == 0:
+        raise InvalidInputError("arms are all zero: no measurement can tell candidates apart")
+    rounding = s[0] * max(shape) * np.finfo(float).eps
+    rank = int((s > max(s[0] * _FLAT, rounding)).sum())
+    if rank < int((s > rounding).sum()):
+        _log.warning(
+            "arms are nearly collinear: they span %d directions, and extend so little (%.1g) "
+            "in another one that it is left out; centre or rescale features if it matters",
+            rank,
+            s[rank] / s[0],
+        )
+    basis = vt[:rank].T
+    return Span(scale, basis, basis * (np.sqrt(shape[0]) / s[:rank]))
+
+
+def spread_rows(rows: FloatArray, count: int) -> NDArray[np.int64]:
+    """``count`` rows, each as far as can be from the span of those before it."""
+    left = rows.copy()
+    chosen = np.empty(count, dtype=np.int64)
+    for i in range(count):
+        lengths = np.einsum("ij,ij->i", left, left)
+        chosen[i] = np.argmax(lengths)
+        unit = left[chosen[i]] / np.sqrt(lengths[chosen[i]])
+        left -= np.outer(left @ unit, unit)
+    return chosen

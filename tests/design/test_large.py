@@ -1,0 +1,163 @@
+"""Designs on many arms and directions: brackets hold, proofs check out, backends agree."""
+
+import numpy as np
+import pytest
+
+import surepick as sp
+from surepick.design import AllPairs, Leads, Listed, complexity, minimax
+from surepick.design._diameter import long_pairs
+from surepick.design._firstorder import FirstOrder
+from surepick.errors import CancelledError, InvalidInputError
+from surepick.problem.backend import HOST, backend_named
+from surepick.problem.progress import watching
+
+TORCH = backend_named("torch")
+BACKENDS = pytest.mark.parametrize("backend", [HOST, TORCH], ids=["numpy", "torch"])
+
+
+def sphere(k, d, seed=0):
+    rows = np.random.default_rng(seed).standard_normal((k, d))
+    return rows / np.linalg.norm(rows, axis=1, keepdims=True)
+
+
+@BACKENDS
+def test_the_first_order_bracket_holds_and_can_be_checked(backend):
+    arms = sphere(6000, 8)
+    scales = 1.0 / np.maximum((arms[0] - arms) @ arms[0], 0.05)
+    leads = Leads(backend.put(arms), arms[0], backend.put(scales))
+    result = minimax(backend.put(arms), leads, tol=0.05)
+    assert result.status == "optimal"
+    assert 0 <= result.gap <= 0.05
+    # the upper end: any weights, all directions
+    inverse = np.linalg.inv((arms.T * result.weights) @ arms)
+    y = (arms[0] - arms) * scales[:, None]
+    assert np.einsum("ij,jk,ik->i", y, inverse, y).max() == pytest.approx(result.value, rel=1e-9)
+    # the lower end: normals of the directions, all arms
+    own = np.einsum("ij,ij->i", result.normals, leads.vectors(result.directions))
+    np.testing.assert_allclose(own, 1.0, rtol=1e-9)
+    assert result.direction_weights.sum() == pytest.approx(1.0)
+    scores = (arms @ result.normals.T) ** 2 @ result.direction_weights
+    assert result.lower_bound == pytest.approx(1.0 / scores.max(), rel=1e-6)
+    assert np.count_nonzero(result.weights) <= 1024
+
+
+@BACKENDS
+@pytest.mark.parametrize("seed", range(6))
+def test_bounds_are_those_of_the_plain_solver(backend, seed):
+    rng = np.random.default_rng(seed)
+    k, d = int(rng.integers(30, 2000)), int(rng.integers(2, 9))
+    arms = rng.standard_normal((k, d)) * rng.uniform(0.1, 3.0, d)
+    theta = arms[int(rng.integers(k))]
+    plain = complexity(sp.Problem(arms), theta, tol=1e-7)
+    other = complexity(sp.Problem(arms, backend=backend), theta, tol=1e-7)
+    assert other.D_star == pytest.approx(plain.D_star, rel=1e-6)
+    pairs, there = AllPairs(arms[:200]), AllPairs(backend.put(arms[:200]))
+    expected, found = minimax(arms, pairs, 1e-7), minimax(backend.put(arms), there, 1e-7)
+    assert found.value == pytest.approx(expected.value, rel=1e-6)
+    assert found.lower_bound == pytest.approx(expected.lower_bound, rel=1e-6)
+
+
+def test_newton_steps_take_over_where_first_order_steps_are_too_slow():
+    arms = sphere(45_000, 6)
+    result = complexity(sp.Problem(arms), arms[0], tol=1e-5)
+    assert result.status == "optimal"
+    assert result.gap <= 1e-5
+    some = complexity(sp.Problem(arms[:5000]), arms[0], tol=1e-5)  # fewer arms, fewer rivals
+    assert result.D_star < 1.1 * some.D_star
+
+
+@BACKENDS
+def test_leads_are_listed_directions(backend):
+    points = np.random.default_rng(0).standard_normal((300, 5))
+    scales = np.random.default_rng(1).random(300)
+    centre, root = points[7], np.random.default_rng(2).standard_normal((5, 5))
+    listed = Listed((centre - points) * scales[:, None])
+    leads = Leads(backend.put(points), centre, backend.put(scales))
+    assert leads.count == listed.count
+    assert leads.worst(root)[1] == listed.worst(root)[1]
+    assert leads.worst(root)[0] == pytest.approx(listed.worst(root)[0])
+    found = leads.violators(root, 3.0, 40)
+    assert found.tolist() == listed.violators(root, 3.0, 40).tolist()
+    np.testing.assert_allclose(leads.vectors(found), listed.vectors(found))
+    with pytest.raises(InvalidInputError, match="centre must be 5 numbers"):
+        Leads(points, [1.0])
+    with pytest.raises(InvalidInputError, match="scales must be 300 numbers"):
+        Leads(points, centre, scales[:3])
+
+
+@BACKENDS
+def test_directions_outside_the_span_are_refused(backend):
+    flat = np.hstack([np.random.default_rng(0).standard_normal((9000, 3)), np.zeros((9000, 1))])
+    points = flat[:50].copy()
+    points[20, 3] = 1.0
+    with pytest.raises(InvalidInputError, match="the direction to point 20 lies outside the span"):
+        minimax(backend.put(flat), Leads(backend.put(points), flat[0]), tol=0.1)
+    result = minimax(backend.put(flat), Leads(backend.put(flat[:50]), flat[0]), tol=0.1)
+    assert result.gap <= 0.1
+
+
+@BACKENDS
+@pytest.mark.parametrize("shape", [(3000, 3), (700, 20)])
+def test_the_longest_pair_is_found(backend, shape):
+    points = np.random.default_rng(0).standard_normal(shape)
+    root = np.random.default_rng(1).standard_normal((shape[1], shape[1]))
+    bound, i, j, values = long_pairs(backend, backend.put(points), root, points.mean(axis=0), 5)
+    expected, index = AllPairs(points).worst(root)
+    assert bound == pytest.approx(expected)
+    assert values[0] == pytest.approx(expected)
+    assert int(i[0]) * len(points) + int(j[0]) == index
+    assert (np.diff(values) <= 0).all()
+
+
+def test_a_search_cut_short_still_bounds_the_longest_pair(monkeypatch):
+    monkeypatch.setattr("surepick.design._diameter._WORK", {"cpu": 1.0, "gpu": 1.0})
+    points = sphere(3000, 16)
+    exact, _ = AllPairs(points[:2000]).worst(np.eye(16))
+    bound, _, _, values = long_pairs(HOST, points[:2000], np.eye(16), points.mean(axis=0), 5)
+    assert values[0] <= exact * (1 + 1e-12)
+    assert exact <= bound
+    assert bound > values[0]
+
+
+def test_many_copies_of_one_arm_do_not_crowd_out_the_others():
+    few = sphere(40, 6)
+    arms = np.vstack([np.repeat(few[:1], 20_000, axis=0), few])
+    result = minimax(arms, Leads(few, few.mean(axis=0)), tol=0.05)
+    expected = minimax(few, few.mean(axis=0) - few, tol=1e-6)
+    assert result.status == "optimal"
+    assert result.lower_bound <= expected.value * (1 + 1e-9)
+    assert result.value >= expected.lower_bound * (1 - 1e-9)
+
+
+def test_a_good_start_saves_looks():
+    arms = sphere(20_000, 12)
+    leads = Leads(arms, arms.mean(axis=0))
+    cold = FirstOrder(HOST, arms, np.eye(12), leads)
+    while cold.gap > 0.05:
+        cold.advance(0.05)
+    best = cold.upper.arms, cold.upper.weights
+    warm = FirstOrder(
+        HOST, arms, np.eye(12), leads, best, (cold.lower.directions, cold.lower.weights)
+    )
+    while warm.gap > 0.05:
+        warm.advance(0.05)
+    assert warm.looks < cold.looks
+
+
+def test_progress_is_told_and_a_watcher_can_end_a_solve():
+    arms = sphere(20_000, 12)
+    seen = []
+
+    def watcher(progress):
+        seen.append(progress)
+        return len(seen) == 2
+
+    with watching(watcher), pytest.raises(CancelledError, match="ended the design after round 2"):
+        minimax(arms, Leads(arms, arms.mean(axis=0)), tol=1e-3)
+    assert [p.step for p in seen] == [1, 2]
+    assert seen[1].details["lower_bound"] < seen[1].details["value"]
+    rounds = []
+    minimax(
+        arms, Leads(arms, arms.mean(axis=0)), tol=1e-3, on_round=lambda r: rounds.append(r) or 1
+    )
+    assert len(rounds) == 1
