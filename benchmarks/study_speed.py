@@ -5,7 +5,10 @@
   settings) SQLite manages here: disks differ more than anything in this package. So it is
   measured once on the disk, and once in a file system in memory where there is one.
 - PostgreSQL, 8 workers (a server is started, and installed where missing): the same, all on
-  one study; and with 8 pulls asked for at a time, as workers with short measurements do.
+  one study; and with 8 pulls asked for at a time, as workers with short measurements do. The
+  server writes with fsync on, to a file system in memory where there is one. Beside it the
+  CPU time of a pair, of workers and server together: on a machine that is busy with other things
+  the rate says little, but the number of cores divided by that time bounds it from above.
 - A study with a million tells: the time from a fresh interpreter's `load_study` to its status
   and its next pull.
 
@@ -78,8 +81,21 @@ def sqlite(folder: Path, seconds: float) -> None:
         )
 
 
-def crowd(url: str, seconds: float, n: int) -> float:
-    """Pairs per second of all workers together."""
+def server_cpu() -> float:
+    """CPU seconds that PostgreSQL's processes of this machine have used."""
+    ticks = 0
+    for stat in Path("/proc").glob("[0-9]*/stat"):
+        try:
+            name, _, fields = stat.read_text().partition(") ")
+        except OSError:  # ended meanwhile
+            continue
+        if name.endswith("(postgres"):
+            ticks += sum(map(int, fields.split()[11:13]))
+    return ticks / os.sysconf("SC_CLK_TCK")
+
+
+def crowd(url: str, seconds: float, n: int) -> tuple[float, float]:
+    """Pairs per second of all workers together, and CPU seconds of one."""
     code = (
         f"from benchmarks.study_speed import pairs; pairs({url!r}, 'speed', 0.5); "
         f"input(); print(*pairs({url!r}, 'speed', {seconds}, {n}))"
@@ -90,15 +106,17 @@ def crowd(url: str, seconds: float, n: int) -> float:
     ]
     time.sleep(8.0)  # all have loaded and warmed up by then
     outputs = []
+    pairs_done, cpu = 0, -server_cpu()
     for worker in crew:
         assert worker.stdin is not None
         worker.stdin.write("\n")
         worker.stdin.flush()
     for worker in crew:
         out, _ = worker.communicate()
-        done, took, _ = out.split()
+        done, took, own = out.split()
         outputs.append(int(done) / float(took))
-    return sum(outputs)
+        pairs_done, cpu = pairs_done + int(done), cpu + float(own)
+    return sum(outputs), (cpu + server_cpu()) / pairs_done
 
 
 def postgres(seconds: float) -> None:
@@ -107,9 +125,10 @@ def postgres(seconds: float) -> None:
         url = server.url()
         sp.create_study("speed", problem(0.005), "peleg-paper", url).close()
         for n in (1, 8):
-            rate = crowd(url, seconds, n)
+            rate, cpu = crowd(url, seconds, n)
             print(
-                f"PostgreSQL, {WORKERS} workers, {n} pull(s) per ask: {rate:7.0f} ask+tell/s",
+                f"PostgreSQL, {WORKERS} workers, {n} pull(s) per ask: {rate:7.0f} ask+tell/s, "
+                f"{1000 * cpu:.2f} ms of CPU each",
                 flush=True,
             )
     finally:

@@ -10,7 +10,7 @@ from surepick import errors
 from surepick.errors import SurepickError, UnknownNameError
 
 PROMISED = {
-    "": ["Problem", "Run", "Batch", "Answer", "SurepickError", "identify", "verify"],
+    "": ["Problem", "Run", "Batch", "Answer", "Client", "SurepickError", "identify", "verify"],
     "algorithms": ["Algorithm", "Guarantee", "Peleg", "get", "names", "register"],
     "design": ["minimax", "complexity"],
     "simulate": ["Instance", "instances", "trials", "Table"],
@@ -39,6 +39,10 @@ BUILTIN = {
     "StorageReadOnlyError": PermissionError,
     "StorageFullError": OSError,
     "StorageConnectionError": ConnectionError,
+    "ServiceError": OSError,
+    "AccessError": PermissionError,
+    "TooManyRequestsError": OSError,
+    "ServiceUnreachableError": ConnectionError,
 }
 
 

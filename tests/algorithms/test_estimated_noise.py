@@ -5,7 +5,8 @@ import pytest
 
 import surepick as sp
 from surepick.algorithms import EstimatedNoise
-from surepick.algorithms.estimated_noise import pilot_arms, upper_scale
+from surepick.algorithms.base import Pulls
+from surepick.algorithms.estimated_noise import Replicates, pilot_arms
 from surepick.errors import CertificateError, InvalidInputError, UnknownNameError
 
 ARMS = np.random.default_rng(1).normal(size=(12, 3))
@@ -58,12 +59,12 @@ def test_certificates_are_checked_with_the_noise_of_the_pilot(inner):
     answer = play(EstimatedNoise(0.1, inner=inner), 0.3, 3).answer
     body = json.loads(json.dumps(answer.certificate()))
     assert sp.verify(body).guarantee == "heuristic"
-    assert 0.3 < body["evidence"]["noise"] < 0.6
+    assert all(0.25 < entry["noise"] < 0.6 for entry in body["evidence"]["noise"])
     from surepick.run.certificate import fingerprint
 
-    body["evidence"]["noise"] /= 2
+    body["evidence"]["noise"][-1]["noise"] /= 2
     body["digest"] = fingerprint(body)
-    with pytest.raises(CertificateError, match="the estimated noise is recorded as"):
+    with pytest.raises(CertificateError, match="the noise estimated before batch"):
         sp.verify(body)
     body = answer.certificate()
     body["claim"] |= {"guarantee": "pac", "statement": "the best with probability at least 0.9"}
@@ -103,8 +104,49 @@ def test_the_pilot():
     assert np.linalg.matrix_rank(problem.features[arms]) == 6
     assert len(pilot_arms(problem, 2)) == 6
     assert len(pilot_arms(problem, 100)) == 40
-    draws = np.random.default_rng(0).normal(5.0, 2.0, size=(3, 4000))
-    assert upper_scale(draws) == pytest.approx(2.0, rel=0.05)
+
+
+def test_batches_of_any_size_are_replicates():
+    draws, found = np.random.default_rng(0), Replicates(4000)
+    for each in (1, 7, 2):
+        counts = np.full(4000, each)
+        sums = draws.normal(5.0, 2.0, size=(4000, each)).sum(axis=1)
+        found.add(Pulls(np.arange(4000), counts), sums)
+    assert found.freedom == 8000
+    assert found.upper_scale() == pytest.approx(2.0, rel=0.05)
+    assert found.means == pytest.approx(5.0, abs=4.0)
+
+
+def test_the_noise_is_estimated_again_as_replicates_accumulate():
+    runs = [play(EstimatedNoise(0.01), 3.0, seed) for seed in range(10)]
+    evidence = [run.state.evidence()["noise"] for run in runs]
+    assert all(len(scales) >= 3 for scales in evidence)
+    first, last = (np.array([scales[i]["noise"] for scales in evidence]) for i in (0, -1))
+    assert np.mean(np.abs(last - 3.0)) < 0.5 * np.mean(np.abs(first - 3.0))
+    body = runs[0].answer.certificate()
+    assert sp.verify(body).checked > 0
+    body["evidence"]["noise"].pop()
+    from surepick.run.certificate import fingerprint
+
+    body["digest"] = fingerprint(body)
+    with pytest.raises(CertificateError, match="not estimated when it should have been"):
+        sp.verify(body)
+
+
+@pytest.mark.parametrize("chosen_in_advance", [True, False])
+def test_past_measurements_are_for_the_algorithm_proper(chosen_in_advance):
+    rng = np.random.default_rng(0)
+    arms = np.repeat(np.arange(12), 40)
+    run = EstimatedNoise(0.1).start(sp.Problem(ARMS))
+    run.tell_past(arms, MEANS[arms] + rng.normal(size=480), chosen_in_advance=chosen_in_advance)
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, MEANS[batch.arms] + rng.normal(size=batch.size))
+        run = sp.Run.from_json(run.to_json())
+    assert run.answer.arm == BEST
+    assert sp.verify(run.answer.certificate()).guarantee == "heuristic"
+    pilot = len(run.state.arms) * run.state.rounds
+    assert (run.samples == pilot) == chosen_in_advance  # the past was enough
 
 
 def test_bad_settings():

@@ -211,3 +211,94 @@ def test_opened_again_everything_is_there(storage, study, storage_url):
     again = open_storage(storage_url, create=False)
     assert again.read(lambda tx: tx.progress(study)).asked == 3
     again.close()
+
+
+# -- what was measured before, what is new ------------------------------------------------------
+def test_the_past_is_kept_with_its_study(storage, study):
+    assert storage.read(lambda tx: tx.past(study)) is None
+    storage.write(lambda tx: tx.add_past(study, '{"arms": []}' * 1000))
+    assert storage.read(lambda tx: tx.past(study)) == '{"arms": []}' * 1000
+    storage.write(lambda tx: tx.remove_study(study))
+    again = storage.write(lambda tx: tx.add_study(record(), START)).id
+    assert storage.read(lambda tx: tx.past(again)) is None
+
+
+def test_rewards_since_some_time(storage, study):
+    tells = [Tell(pull, 0, float(pull), "w", 100.0 + pull) for pull in range(6)]
+    storage.write(lambda tx: tx.add_tells(study, tells))
+    found = storage.read(lambda tx: tx.rewards(study, 1, 5, since=102.0))
+    assert found.pulls.tolist() == [2, 3, 4]
+
+
+# -- the usual case in one step: all of it or nothing -------------------------------------------
+def contents(storage, study):
+    def read(tx):
+        at = replace(tx.progress(study), now=0.0)
+        leases = {p: replace(x, until=0.0) for p, x in tx.leases(study, range(20)).items()}
+        return at, leases, {p: replace(x, at=0.0) for p, x in tx.tells(study, range(20)).items()}
+
+    return storage.read(read)
+
+
+@pytest.mark.parametrize(
+    ("batch", "place", "arms", "worker", "usual"),
+    [
+        (0, 3, [7, 8], "new", True),
+        (0, 1, [5, 6, 7, 8], "new", True),  # others asked meanwhile
+        (1, 3, [7, 8], "new", False),  # the batch has changed
+        (0, 1, [5, 6], "new", False),  # others asked for more than is known
+        (0, 4, [8, 9], "new", False),
+        (0, 3, [7, 8], "w", False),  # holds something that comes first
+    ],
+)
+def test_one_pull_in_one_step(storage, study, batch, place, arms, worker, usual):
+    at = replace(START, size=5, asked=3, told=1)
+
+    def fill(tx):
+        tx.set_progress(study, at)
+        tx.add_leases(study, [Lease(1, 5, "w", 9e9), Lease(2, 6, "v", 9e9)])
+
+    storage.write(fill)
+    before = contents(storage, study)
+    given = storage.ask_one(study, batch, place, arms, worker, 60.0)
+    assert given is None or usual
+    if given is None:
+        assert contents(storage, study) == before
+        return
+    now = storage.read(lambda tx: tx.progress(study)).now
+    assert given[0] == 3
+    assert given[1] == Lease(3, 7, "new", given[1].until)
+    assert 50.0 < given[1].until - now < 61.0
+    leases = before[1] | {3: Lease(3, 7, "new", 0.0)}
+    assert contents(storage, study) == (replace(at, asked=4), leases, {})
+
+
+@pytest.mark.parametrize(
+    ("pull", "worker", "told", "usual"),
+    [
+        (1, None, 1, True),
+        (1, "late one", 1, True),  # whoever tells first
+        (2, "w", 1, True),  # failed before, and told after all
+        (3, "w", 1, False),  # never handed out
+        (0, "w", 1, False),  # told before
+        (1, "w", 4, False),  # the last of its batch
+    ],
+)
+def test_one_reward_in_one_step(storage, study, pull, worker, told, usual):
+    at = replace(START, size=5, asked=3, told=told)
+
+    def fill(tx):
+        tx.set_progress(study, at)
+        tx.add_leases(study, [Lease(1, 5, "w", 9e9), Lease(2, 6, None, 0.0)])
+        tx.add_tells(study, [Tell(0, 4, 1.5, "w", 0.0)])
+
+    storage.write(fill)
+    before = contents(storage, study)
+    taken = storage.tell_one(study, pull, 2.5, worker)
+    assert taken is None or usual
+    if taken is None:
+        assert contents(storage, study) == before
+        return
+    lease = before[1].pop(pull)
+    before[2][pull] = Tell(pull, lease.arm, 2.5, worker or lease.worker, 0.0)
+    assert contents(storage, study) == (replace(at, told=told + 1), before[1], before[2])

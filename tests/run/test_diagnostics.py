@@ -9,6 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import surepick as sp
+from surepick.design.misfit import PRECISIONS
 from surepick.errors import InvalidInputError
 from surepick.run.diagnostics import (
     ArmSummary,
@@ -19,7 +20,6 @@ from surepick.run.diagnostics import (
     lack_of_fit,
 )
 from surepick.run.diagnostics.drift import window_of
-from surepick.run.diagnostics.finding import PRECISIONS
 
 # 48 page layouts: a factor of three levels and four of two, main effects only
 LAYOUTS = np.array(list(itertools.product(range(3), *[range(2)] * 4)))

@@ -5,8 +5,9 @@ import subprocess
 import sys
 
 import pytest
-from sqlalchemy import create_engine, text
+from sqlalchemy import create_engine, event, text
 
+import surepick as sp
 from surepick import errors
 from surepick.storage import migrate, open_storage
 from surepick.storage import postgres as module
@@ -162,3 +163,21 @@ def test_the_extra_is_named_where_it_is_missing(url, tmp_path):
     )
     assert "MissingExtraError" in done.stderr
     assert "surepick[postgres]" in done.stderr
+
+
+def test_the_usual_ask_and_tell_take_one_statement_each(url):
+    study = sp.create_study("s", sp.Problem([[1.0], [2.0]]), "peleg-paper", url)
+    study.tell(study.ask()[0].id, 1.0)
+    said = []
+
+    def note(*arguments):
+        said.append(arguments[2].split()[0])
+
+    engine = study.storage._engine
+    event.listen(engine, "before_cursor_execute", note)
+    for worker in (None, "w"):
+        (pull,) = study.ask(1, worker)
+        assert study.tell(pull.id, 1.0, worker).status == "accepted"
+    event.remove(engine, "before_cursor_execute", note)
+    study.close()
+    assert said == ["WITH"] * 4

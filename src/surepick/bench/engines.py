@@ -64,7 +64,11 @@ class Processes:
         for attempt in range(self.attempts):
             # One BLAS thread per process: small matrices, and the processes fill the cores.
             with parallel_config(backend="loky", inner_max_num_threads=1):
-                pool = Parallel(n_jobs=self.jobs, return_as="generator_unordered", batch_size=1)
+                pool = Parallel(
+                    n_jobs=self.jobs,
+                    return_as="generator_unordered",
+                    batch_size=1,  # pyright: ignore[reportArgumentType]
+                )
                 try:
                     jobs = [delayed(_numbered)(function, i, task) for i, task in left.items()]
                     for i, result in cast("Iterator[tuple[int, Any]]", pool(jobs)):

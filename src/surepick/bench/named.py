@@ -34,7 +34,13 @@ _FAMILIES: dict[str, Callable[..., Instance]] = {
 
 @dataclass(frozen=True)
 class Named:
-    """An instance, or one for each trial, that can be built anywhere."""
+    """An instance, or one for each trial, that can be built anywhere.
+
+    Examples
+    --------
+    >>> instance_named("unit_sphere:d=10,rng=trial").each_trial
+    True
+    """
 
     text: str  #: as given, tidied
     key: str  #: every parameter spelled out: equal for equal instances
@@ -54,12 +60,25 @@ class Named:
 
 
 def family_names() -> tuple[str, ...]:
-    """Families of instances that can be named."""
+    """Families of instances that can be named.
+
+    Examples
+    --------
+    >>> "confounding" in family_names()
+    True
+    """
     return tuple(_FAMILIES)
 
 
 def register_family(name: str, make: Callable[..., Instance]) -> None:
-    """Add a family of your own: ``make(**parameters)`` must return an ``Instance``."""
+    """Add a family of your own: ``make(**parameters)`` must return an ``Instance``.
+
+    Examples
+    --------
+    >>> register_family("wide", lambda d: instances.standard(0.5, d=d))
+    >>> build_instance("wide:d=9").problem.n_arms
+    9
+    """
     if name in _FAMILIES:
         raise InvalidInputError(f"name: a family of instances called {name!r} exists already")
     _FAMILIES[name] = make

@@ -28,7 +28,13 @@ from surepick.simulate.instance import Instance
 
 @dataclass(frozen=True)
 class Contender:
-    """An algorithm without its delta, that can be built anywhere."""
+    """An algorithm without its delta, that can be built anywhere.
+
+    Examples
+    --------
+    >>> Plan(["lingape:norm_bound=2"], ["standard:gap=0.5"]).cells[0].contender.settings
+    {'norm_bound': 2}
+    """
 
     text: str  #: name and settings, tidied
     make: Callable[..., Algorithm]
@@ -83,7 +89,13 @@ class Contender:
 
 @dataclass(frozen=True)
 class Cell:
-    """One algorithm on one instance at one delta: what is averaged over."""
+    """One algorithm on one instance at one delta: what is averaged over.
+
+    Examples
+    --------
+    >>> [str(cell) for cell in Plan(["peleg"], ["standard:gap=0.5"]).cells]
+    ['peleg on standard:gap=0.5 at delta 0.1']
+    """
 
     contender: Contender
     instance: Named

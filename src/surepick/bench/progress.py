@@ -34,6 +34,13 @@ class Progress:
     cell's finished trials, shared by the processes. Once every cell has been tried, the pace seen
     since then counts instead: it knows how many trials run at a time, and what passing work
     around costs.
+
+    Examples
+    --------
+    >>> progress = Progress({"peleg": 4})
+    >>> progress.update("peleg", [1.0, 1.0])
+    >>> progress.done, progress.total
+    (2, 4)
     """
 
     def __init__(

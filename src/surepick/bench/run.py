@@ -67,7 +67,14 @@ def in_order(plan: Plan, rows: list[dict[str, Any]]) -> Table:
 
 
 def stream(plan: Plan, jobs: int = 1) -> Iterator[dict[str, Any]]:
-    """The rows of a plan as they are finished, in any order, with the number of their ``cell``."""
+    """The rows of a plan as they are finished, in any order, with the number of their ``cell``.
+
+    Examples
+    --------
+    >>> rows = stream(Plan(["peleg"], ["standard:gap=0.5"], trials=2))
+    >>> sorted(row["trial"] for row in rows)
+    [0, 1]
+    """
     if not isinstance(jobs, int) or isinstance(jobs, bool) or jobs == 0 or jobs < -1:
         raise InvalidInputError(f"jobs must be a number of processes, or -1 for all; got {jobs!r}")
     bounds: dict[tuple[str, int], dict[float, float]] = {}

@@ -18,7 +18,13 @@ EXPONENTIAL, ADAHEDGE = 0, 1
 
 @dataclass(frozen=True)
 class Learner:
-    """What all learners share; use one of its children."""
+    """What all learners share; use one of its children.
+
+    Examples
+    --------
+    >>> isinstance(AdaHedge(), Learner)
+    True
+    """
 
     code: ClassVar[int]
 
@@ -37,6 +43,13 @@ class ExponentialWeights(Learner):
     """Weights proportional to exp(eta_t · total gain), eta_t = rate · sqrt(8 log K / t).
 
     ``offset`` rounds count as already played when t starts.
+
+    Examples
+    --------
+    >>> state = ExponentialWeights(rate=1.0).start(2)
+    >>> state.update(np.array([1.0, 0.0]))
+    >>> bool(state.weights()[0] > 0.5)
+    True
     """
 
     rate: float = 1.0
@@ -57,6 +70,11 @@ class AdaHedge(Learner):
 
     Needs neither the range of the gains nor the number of rounds (de Rooij, van Erven,
     Grünwald, Koolen 2014).
+
+    Examples
+    --------
+    >>> AdaHedge().start(4).weights().tolist()
+    [0.25, 0.25, 0.25, 0.25]
     """
 
     code: ClassVar[int] = ADAHEDGE

@@ -14,6 +14,13 @@ class Batch:
     """Pulls asked for by one run.
 
     ``arms`` lists one arm per pull, ``counts`` the pulls per arm.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> batch = sp.algorithms.Rage(delta=0.1).start(sp.Problem([[1.0], [2.0]])).ask()
+    >>> len(batch) == len(batch.arms), len(batch.counts)
+    (True, 2)
     """
 
     run: str  #: id of the run that asked

@@ -32,10 +32,7 @@ def make_certificate(answer: Answer) -> dict[str, Any]:
         },
         "delta": answer.delta,
         "epsilon": answer.epsilon,
-        "batches": [
-            {"arms": b["arms"].tolist(), "counts": b["counts"].tolist(), "sums": b["sums"].tolist()}
-            for b in record["batches"]
-        ],
+        "batches": _batches(record["batches"]),
         "evidence": _plain(record["evidence"]),
         "claim": {
             "candidate": answer.arm,
@@ -46,6 +43,12 @@ def make_certificate(answer: Answer) -> dict[str, Any]:
             "statement": str(answer.guarantee),
         },
     }
+    if record["past"] is not None:
+        body["past"] = {
+            "chosen": "in advance" if record["past"]["evidence"] else "by results",
+            "measurements": record["past"]["measurements"],
+            "batches": _batches(record["past"]["batches"]),
+        }
     return body | {"digest": fingerprint(body)}
 
 
@@ -54,6 +57,10 @@ def fingerprint(body: dict[str, Any]) -> str:
     content = {k: v for k, v in body.items() if k != "digest"}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
+
+
+def _batches(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
+    return [{key: values.tolist() for key, values in batch.items()} for batch in batches]
 
 
 def _plain(value: Any) -> Any:

@@ -45,6 +45,13 @@ class Check:
         self.delta = self._number(body["delta"], "delta")
         self.epsilon = self._number(body["epsilon"], "epsilon")
         self.claim = body["claim"]
+        past = body.get("past")
+        self.past: list[dict[str, Any]] = [] if past is None else past["batches"]
+        self.past_counts = past is not None and past["chosen"] == "in advance"
+        self.demand(
+            past is None or past["chosen"] in ("in advance", "by results"),
+            "it does not say how past measurements were chosen",
+        )
         self._rounding = 0.0
         self.risk = 0.0
         self.checked = 0
@@ -81,23 +88,25 @@ class Check:
             settings["delta"] == self.delta and settings["epsilon"] == self.epsilon,
             "delta or epsilon is not what the algorithm was set to",
         )
-        total = 0
-        for b, batch in enumerate(self.body["batches"]):
-            arms, counts, sums = batch["arms"], batch["counts"], batch["sums"]
-            self.demand(
-                len(arms) == len(counts) == len(sums) and len(set(arms)) == len(arms),
-                f"batch {b} is inconsistent",
-            )
-            for arm, count, value in zip(arms, counts, sums, strict=True):
-                self.demand(0 <= arm < len(self.arms), f"batch {b} pulls unknown arm {arm}")
-                self.demand(
-                    count >= 1 and count == int(count), f"batch {b}: {count} pulls of arm {arm}"
-                )
-                mean = self._number(value, f"batch {b}: sum of arm {arm}") / count
-                # Small differences of large means cannot be had more exactly than this.
-                self._rounding = max(self._rounding, 100 * _EPS * abs(mean))
-                total += count
+        for b, batch in enumerate(self.past):
+            self._pulls_of(batch, f"past batch {b}")
+        total = sum(self._pulls_of(x, f"batch {b}") for b, x in enumerate(self.body["batches"]))
         self.demand(total == self.claim["samples"], "the number of pulls does not add up")
+
+    def _pulls_of(self, batch: dict[str, Any], where: str) -> int:
+        """How many pulls a batch has, after checking that it makes sense."""
+        arms, counts, sums = batch["arms"], batch["counts"], batch["sums"]
+        self.demand(
+            len(arms) == len(counts) == len(sums) and len(set(arms)) == len(arms),
+            f"{where} is inconsistent",
+        )
+        for arm, count, value in zip(arms, counts, sums, strict=True):
+            self.demand(0 <= arm < len(self.arms), f"{where} pulls unknown arm {arm}")
+            self.demand(count >= 1 and count == int(count), f"{where}: {count} pulls of arm {arm}")
+            mean = self._number(value, f"{where}: sum of arm {arm}") / count
+            # Small differences of large means cannot be had more exactly than this.
+            self._rounding = max(self._rounding, 100 * _EPS * abs(mean))
+        return sum(counts)
 
     def check_conclusion(self, survivors: list[int]) -> None:
         """The claim must follow from who is left: ``survivors``, one of each kind."""
@@ -132,6 +141,11 @@ class Check:
         if norm is not None and kind in ("pac", "eps-pac"):
             self.demand(
                 f"‖theta*‖ <= {norm:g}" in rest, "the statement hides a condition that it rests on"
+            )
+        if self.past_counts and kind in ("pac", "eps-pac"):
+            self.demand(
+                "provided that what was measured in the past did not depend on rewards" in rest,
+                "the statement hides that it rests on how past measurements were chosen",
             )
         self.demand(
             rest != statement and rest[:1] in ("", " ", ",", ":"),

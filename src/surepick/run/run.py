@@ -21,6 +21,7 @@ from surepick.problem.validate import FloatArray, as_numbers
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.codec import dumps, loads
+from surepick.run.past import PROVIDED, Past, check_past
 
 FORMAT, VERSION = "surepick-run", 1
 _LARGEST = 1e150  # sums of rewards, in units of the noise too: their squares are still finite
@@ -49,6 +50,7 @@ class Run:
         self.batches = 0
         self._sums: FloatArray = np.zeros(problem.n_arms)
         self._log: list[dict[str, Any]] = []
+        self._past: dict[str, Any] | None = None
         self._open: Batch | None = None
 
     # -- where it stands -------------------------------------------------------------------
@@ -61,6 +63,20 @@ class Run:
     def sums(self) -> FloatArray:
         """Sum of the rewards told for each arm."""
         return self._sums.copy()
+
+    @property
+    def past(self) -> Past | None:
+        """Measurements made before the run, if any were told."""
+        return None if self._past is None else Past(**self._past)
+
+    def totals(self) -> tuple[IntArray, FloatArray]:
+        """Measurements of each arm that count as evidence (past ones too), and their sums."""
+        counts, sums = self.pulls.copy(), self.sums
+        if self._past is not None and self._past["evidence"]:
+            for batch in self._past["batches"]:
+                counts[batch["arms"]] += batch["counts"]
+                sums[batch["arms"]] += batch["sums"]
+        return counts, sums
 
     @property
     def active(self) -> tuple[int, ...]:
@@ -77,6 +93,36 @@ class Run:
         return max(0, self.algorithm.sample_limit() - self.samples)
 
     # -- ask and tell ----------------------------------------------------------------------
+    def tell_past(self, arms: Any, rewards: Any, *, chosen_in_advance: bool) -> None:
+        """Hand in measurements that were made before the run; only before the first :meth:`ask`.
+
+        They cost nothing: they are not among ``pulls`` and ``samples``.
+
+        Parameters
+        ----------
+        arms, rewards
+            Arm and reward of each measurement.
+        chosen_in_advance
+            Whether what was measured, and how often, was decided without looking at rewards. Then
+            they count as evidence, and the guarantee rests on this. Otherwise their averages
+            are biased: they only guide what is measured first.
+        """
+        if self._past is not None or self.batches or self._open is not None:
+            raise RunStateError("past measurements can be told once, before the first ask")
+        numbers, values = check_past(self.problem, arms, rewards, chosen_in_advance)
+        with np.errstate(over="ignore"):
+            self._check_size(np.arange(self.problem.n_arms), _sums(self.problem, numbers, values))
+        split = self.state.split_past(numbers, values, chosen_in_advance)
+        self._past = {
+            "evidence": bool(chosen_in_advance),
+            "measurements": len(numbers),
+            "batches": [
+                {"arms": pulls.arms, "counts": pulls.counts, "sums": sums} for pulls, sums in split
+            ],
+        }
+        unit = self.problem.noise
+        self.state.observe_past([(pulls, sums / unit) for pulls, sums in split], chosen_in_advance)
+
     def ask(self) -> Batch:
         """The batch to measure now; the same one again until it has been told."""
         if self._open is None:
@@ -105,15 +151,19 @@ class Run:
             totals = (
                 self._sum_rewards(batch, rewards) if sums is None else self._check_sums(batch, sums)
             )
-            self._check_size(batch, totals)
+            self._check_size(batch.pulls.arms, totals)
         # Nothing above changed anything: a refused tell leaves the batch open as it was.
         pulls = batch.pulls
+        spread = _spread(pulls, rewards) if self.state.needs_spread and sums is None else None
         self._open = None
         self.batches += 1
         self.pulls[pulls.arms] += pulls.counts
         self._sums[pulls.arms] += totals
         if self.state.needs_batches:
-            self._log.append({"arms": pulls.arms, "counts": pulls.counts, "sums": totals})
+            told = {"arms": pulls.arms, "counts": pulls.counts, "sums": totals}
+            self._log.append(told if spread is None else told | {"spreads": spread})
+        if spread is not None:
+            self.state.observe_spread(pulls, spread / self.problem.noise**2)
         self.state.observe(pulls, totals / self.problem.noise)
 
     def record_pulls(self, pulls: IntArray, sums: FloatArray) -> None:
@@ -171,9 +221,8 @@ class Run:
             )
         return values[batch.pulls.arms]
 
-    def _check_size(self, batch: Batch, totals: FloatArray) -> None:
+    def _check_size(self, arms: IntArray, totals: FloatArray) -> None:
         """Finite rewards may still be too large to be added up and estimated from."""
-        arms = batch.pulls.arms
         large = (np.abs(totals) + np.abs(self._sums[arms])) / min(self.problem.noise, 1.0)
         if not (large < _LARGEST).all():
             arm = int(arms[np.argmin(large < _LARGEST)])
@@ -212,6 +261,7 @@ class Run:
                 "settings": self.algorithm.settings(),
                 "batches": list(self._log) if self.state.needs_batches else self._totals(),
                 "evidence": evidence,
+                "past": self._past,
             },
         )
 
@@ -225,7 +275,10 @@ class Run:
                 f"no guarantee: stopped {why} with {left} "
                 f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best",
             )
-        return self.algorithm.guarantee(epsilon_used=len(self.state.active) > 1)
+        promised = self.algorithm.guarantee(epsilon_used=len(self.state.active) > 1)
+        if self._past is not None and self._past["evidence"]:
+            promised = Guarantee(promised.kind, f"{promised}; {PROVIDED}")
+        return promised
 
     def _totals(self) -> list[dict[str, Any]]:
         arms = np.flatnonzero(self.pulls)
@@ -247,6 +300,7 @@ class Run:
                 "sums": self._sums,
                 "batches": self.batches,
                 "log": self._log,
+                "past": self._past,
                 "open": None if self._open is None else list(self._open.pulls),
             }
         )
@@ -280,6 +334,7 @@ class Run:
             if np.shape(saved[name]) != (K,):
                 raise ValueError(f"{name} must have one entry for each of the {K} arms")
         run.pulls, run._sums = saved["pulls"], saved["sums"]
+        run._past = saved.get("past")
         run.state.load(saved["state"])
         if saved["open"] is not None:
             run._open = Batch(run.id, run.batches, Pulls(*saved["open"]), K)
@@ -288,6 +343,18 @@ class Run:
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else f"{len(self.active)} candidates left"
         return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {state})"
+
+
+def _spread(pulls: Pulls, rewards: Any) -> FloatArray:
+    """Σ (reward − mean)² of each arm of a batch."""
+    values = as_numbers(rewards, "rewards")
+    starts = np.cumsum(pulls.counts) - pulls.counts
+    means = np.add.reduceat(values, starts) / pulls.counts
+    return np.add.reduceat((values - np.repeat(means, pulls.counts)) ** 2, starts)
+
+
+def _sums(problem: Problem, arms: IntArray, rewards: FloatArray) -> FloatArray:
+    return np.bincount(arms, rewards, problem.n_arms).astype(np.float64)
 
 
 set_run_starter(Run)

@@ -32,7 +32,11 @@ RULES = {
     "alba": "alba",
     "pooled": "pooled",
     "estimated-noise": "estimated_noise",
+    "checked-fit": "checked_fit",
 }
+
+
+_WITH_PAST = ("pooled", "estimated-noise", "checked-fit")
 
 
 @dataclass(frozen=True)
@@ -109,6 +113,9 @@ def _run(check: Check) -> Verification:
     check.check_record()
     rule = body["evidence"]["rule"]
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
+    check.demand(
+        not check.past or rule in _WITH_PAST, f"the rule {rule!r} knows no past measurements"
+    )
     survivors = importlib.import_module(f"surepick.run.rules.{RULES[rule]}").verify(check)
     check.check_conclusion(survivors)
     claim = check.claim

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,8 +27,9 @@ from surepick.run.diagnostics import (
     estimate_noise,
     lack_of_fit,
 )
-from surepick.storage.records import Rewards
-from surepick.study.study import Study
+
+if TYPE_CHECKING:
+    from surepick.study.study import Study
 
 _LEVEL = 0.001  # of the check of the noise scale
 _REPLICATES = 10  # fewer say too little about the noise
@@ -77,56 +78,64 @@ class Checks:
 
 
 def check_study(study: Study) -> Checks:
-    """Look at everything that was measured so far."""
-    factor = study.run.state.noise_factor
-    return check_rewards(
-        study.problem,
-        study.rewards(),
-        None if factor is None else factor * study.problem.noise,
-        estimated=factor != 1.0,
-    )
+    """Look at everything that was measured so far; the same as ``study.checks()``.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> study = sp.create_study("checked", sp.Problem([[1.0], [2.0]]), storage="memory://")
+    >>> check_study(study).warnings
+    []
+    """
+    return study.checks()
 
 
 def check_rewards(
-    problem: Problem, rewards: Rewards, used: float | None, *, estimated: bool = False
+    problem: Problem,
+    summary: ArmSummary,
+    timeline: Timeline,
+    used: float | None,
+    *,
+    estimated: bool = False,
 ) -> Checks:
-    """The same, of rewards with the times at which they were told.
+    """What the rewards say about the assumptions.
 
     Parameters
     ----------
-    problem, rewards
+    problem, summary, timeline
         What was measured.
     used
         The noise scale in use; None where it is not known yet.
     estimated
         Whether it is an estimate; the checks then use all replicates there are by now.
     """
-    by_time = np.lexsort((rewards.pulls, rewards.times))
-    arms, values = rewards.arms[by_time], rewards.values[by_time]
-    summary = ArmSummary.of(problem.n_arms, arms, values)
     noise = _replicates(summary)
     alarm, remarks = "", []
     if used is not None and noise is not None:
         alarm, remarks = _noise_check(used, noise, float(summary.spread.sum()))
     # Too small a noise scale would make misfit and drift of mere noise.
     scale = noise if alarm or estimated else used
-    timeline = Timeline(problem.n_arms)
     fit = None
-    if scale is not None:
-        if problem.rank < problem.n_arms:
-            fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale)
-            size = scale.high if isinstance(scale, NoiseEstimate) else scale
-            remarks += _how_to_check(problem, fit, summary.counts, size)
-        timeline.add_pulls(arms, values)
+    if scale is None:
+        timeline = Timeline(problem.n_arms)  # nothing can be said yet
+    elif problem.rank < problem.n_arms:
+        fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale)
+        size = scale.high if isinstance(scale, NoiseEstimate) else scale
+        remarks += _how_to_check(problem, fit, summary.counts, size)
     return Checks(fit, drift(problem, timeline, noise=scale), noise, alarm, tuple(remarks))
 
 
 def qualified(answer: Answer, checks: Checks) -> Answer:
     """The answer, without its guarantee where an assumption behind it does not hold."""
-    if not checks.broken or not answer.guarantee:
+    return without_guarantee(answer, " and ".join(checks.broken))
+
+
+def without_guarantee(answer: Answer, why: str) -> Answer:
+    """The answer, promising nothing, for a reason; as it is where there is none, or no promise."""
+    if not why or not answer.guarantee:
         return answer
+    text = f"no guarantee: {why}; otherwise it would be {answer.guarantee}"
     # Not "none", which says that the run was cut short: verifiers still check how it ended.
-    text = f"no guarantee: {' and '.join(checks.broken)}; otherwise it would be {answer.guarantee}"
     return replace(answer, guarantee=Guarantee("heuristic", text))
 
 
@@ -139,9 +148,9 @@ def _replicates(summary: ArmSummary) -> NoiseEstimate | None:
 
 
 def _noise_check(used: float, noise: NoiseEstimate, spread: float) -> tuple[str, list[str]]:
-    from scipy.stats import chi2
+    from scipy.special import chdtri  # scipy.stats takes most of a second to load
 
-    least = math.sqrt(spread / float(chi2.ppf(1 - _LEVEL, noise.freedom)))
+    least = math.sqrt(spread / float(chdtri(noise.freedom, _LEVEL)))
     if used < least:
         text = (
             f"The noise is larger than stated: {used:g} is in use, but measurements of the same "

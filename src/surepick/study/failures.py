@@ -13,6 +13,8 @@ whole study is named when it has at least 10 and they are more than 30 % of all 
 
 from __future__ import annotations
 
+from collections.abc import Sequence
+
 import numpy as np
 from numpy.typing import NDArray
 
@@ -20,7 +22,7 @@ FEWEST, LEVEL = 3, 0.001
 MOST, FEWEST_IN_ALL = 0.30, 10
 
 
-def warnings(failed: NDArray, told: NDArray, labels: tuple[str, ...]) -> list[str]:
+def warnings(failed: NDArray, told: NDArray, labels: Sequence[str]) -> list[str]:
     """What is suspicious about these failures, in sentences; empty when nothing is.
 
     Parameters

@@ -26,6 +26,8 @@ class Asked:
     leases: list[Lease]
     finished: bool
     advance: bool  #: the batch is complete, and it falls to the asker to go on to the next
+    batch: int = -1  #: number of the open batch
+    place: int = 0  #: how many of its pulls have been handed out
 
 
 @dataclass(frozen=True)
@@ -69,7 +71,8 @@ def ask(
         start = at.first + at.asked
         new = [Lease(start + i, arm, holder, until) for i, arm in enumerate(arms)]
         tx.add_leases(study, new)
-        tx.set_progress(study, replace(at, asked=at.asked + fresh))
+        at = replace(at, asked=at.asked + fresh)
+        tx.set_progress(study, at)
         given += new
     if len(given) < n:
         free = tx.waiting(study, at.now, n - len(given))
@@ -84,7 +87,7 @@ def ask(
             ],
         )
         given += again
-    return Asked(given, False, False)
+    return Asked(given, False, False, at.batch, at.asked)
 
 
 def tell(

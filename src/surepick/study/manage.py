@@ -9,6 +9,8 @@ from contextlib import contextmanager
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
+from surepick.algorithms.checked_fit import CheckedFit
+from surepick.algorithms.estimated_noise import EstimatedNoise
 from surepick.errors import (
     InvalidInputError,
     InvalidTypeError,
@@ -16,11 +18,13 @@ from surepick.errors import (
     UnknownStudyError,
 )
 from surepick.problem import Problem
+from surepick.problem.tables.past import Past
 from surepick.problem.validate import whole
 from surepick.run.codec import dumps
 from surepick.run.identify import configure
 from surepick.storage import Storage, Transaction, open_storage
 from surepick.storage.records import Progress, StudyRecord
+from surepick.study.past import as_past, stored, tell_stored
 from surepick.study.rebuild import record_of
 from surepick.study.study import Study, as_name
 
@@ -39,6 +43,10 @@ def create_study(
     max_samples: int | None = None,
     seed: int = 0,
     meta: Mapping[str, Any] | None = None,
+    noise: str | None = None,
+    check_fit: float | None = None,
+    past: Any = None,
+    past_chosen: str | None = None,
 ) -> Study:
     """Start an identification that lives in a database.
 
@@ -59,6 +67,18 @@ def create_study(
         For algorithms that draw.
     meta
         Anything (as JSON) to be kept with the study and found again as ``study.meta``.
+    noise
+        ``"estimate"`` where the noise scale is not known: some options are measured repeatedly
+        first, and the problem's noise is only a unit. The guarantee is then approximate.
+    check_fit
+        Make extra measurements, so that a misfit of the linear model of this size (in units of
+        the noise) would probably be noticed.
+    past
+        Measurements made before: a CSV or Parquet file or a DataFrame with the columns label and
+        reward, or what ``surepick.problem.tables.past_measurements`` returned.
+    past_chosen
+        ``"in advance"`` if what was measured did not depend on rewards: then they count as
+        evidence. ``"by results"`` otherwise: they only guide what is measured first.
 
     Examples
     --------
@@ -75,6 +95,11 @@ def create_study(
     if not isinstance(problem, Problem):
         raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
     algorithm = configure(algorithm, delta, epsilon, max_samples)
+    if noise is not None:
+        algorithm = with_pilot(algorithm, noise)
+    if check_fit is not None:
+        algorithm = with_checks(algorithm, check_fit)
+    known = as_past(problem, past, past_chosen)
     seed = whole(seed, "seed")
     if seed >= 2**63:
         raise InvalidInputError(f"seed must be below 2**63; got {seed}")
@@ -90,17 +115,53 @@ def create_study(
     )
     with _opened(storage, create=True, keep=True) as opened:
         return Study(
-            opened, _create(opened, record, algorithm, problem), owner=opened is not storage
+            opened, _create(opened, record, algorithm, problem, known), owner=opened is not storage
         )
 
 
+def with_pilot(algorithm: Algorithm, noise: Any = "estimate") -> Algorithm:
+    """The algorithm after a pilot that estimates the noise scale."""
+    if noise != "estimate":
+        raise InvalidInputError(
+            f"noise must be 'estimate' or left out (a number belongs to the problem); got {noise!r}"
+        )
+    if isinstance(algorithm, EstimatedNoise):
+        return algorithm
+    shared, given = _shared(algorithm)
+    if given:
+        raise InvalidInputError(
+            f"noise: with 'estimate', the algorithm cannot have settings of its own; it has "
+            f"{', '.join(given)}"
+        )
+    return EstimatedNoise(inner=algorithm.registered_name(), **shared)
+
+
+def with_checks(algorithm: Algorithm, size: float) -> Algorithm:
+    """The algorithm with extra pulls that check the linear model."""
+    shared, given = _shared(algorithm)
+    return CheckedFit(inner=algorithm.registered_name(), options=given, size=size, **shared)
+
+
+def _shared(algorithm: Algorithm) -> tuple[dict[str, Any], dict[str, Any]]:
+    """Settings of an algorithm: those that all have, and its own."""
+    given = algorithm.settings()
+    shared = {key: given.pop(key) for key in ("delta", "epsilon", "max_samples") if key in given}
+    return shared, given
+
+
 def _create(
-    storage: Storage, record: StudyRecord, algorithm: Algorithm, problem: Problem
+    storage: Storage,
+    record: StudyRecord,
+    algorithm: Algorithm,
+    problem: Problem,
+    past: Past | None,
 ) -> StudyRecord:
     taken = StudyExistsError(f"a study called {record.name!r} exists already in {storage.url}")
     if storage.read(lambda tx: tx.find_study(record.name)) is not None:
         raise taken  # before any work is done
     run = algorithm.start(problem, record.seed)
+    before = None if past is None else stored(past)
+    tell_stored(run, before)
     batch = None if run.stopped else run.ask()
     text = run.to_json()
 
@@ -114,6 +175,8 @@ def _create(
         added = tx.add_study(record, Progress(0, 0, size, finished=batch is None))
         if batch is not None:
             tx.add_batch(added.id, record_of(batch, 0))
+        if before is not None:
+            tx.add_past(added.id, before)
         tx.set_snapshot(added.id, 0, text)
         return added
 
@@ -136,13 +199,30 @@ def load_study(name: str, storage: str | Storage = STORAGE) -> Study:
 
 
 def list_studies(storage: str | Storage = STORAGE) -> list[str]:
-    """The names of all studies, in the order of their creation."""
+    """The names of all studies, in the order of their creation.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> _ = sp.create_study("one", sp.Problem([[1.0], [2.0]]), storage="memory://list")
+    >>> list_studies("memory://list")
+    ['one']
+    """
     with _opened(storage) as opened:
         return [study.name for study in opened.read(lambda tx: tx.studies())]
 
 
 def delete_study(name: str, storage: str | Storage = STORAGE) -> None:
-    """Delete a study with everything that was measured for it."""
+    """Delete a study with everything that was measured for it.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> _ = sp.create_study("one", sp.Problem([[1.0], [2.0]]), storage="memory://delete")
+    >>> delete_study("one", "memory://delete")
+    >>> list_studies("memory://delete")
+    []
+    """
     with _opened(storage) as opened:
         study = _find(opened, name)
 

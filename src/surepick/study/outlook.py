@@ -32,8 +32,11 @@ def outlook(run: Run) -> Outlook | None:
     on it (see :mod:`surepick.algorithms.pooled_peleg`), which has to reach log(1/delta).
     """
     problem = run.problem
-    fit = LeastSquares(problem.features, run.pulls, run.sums / problem.noise)
-    if not run.batches or not fit.spans:
+    counts, sums = run.totals()
+    if not counts.any():
+        return None
+    fit = LeastSquares(problem.features, counts, sums / problem.noise)
+    if not fit.spans:
         return None
     leader = run.state.leader()
     directions = problem.targets[leader] - problem.targets
@@ -52,11 +55,11 @@ def outlook(run: Run) -> Outlook | None:
 def _pulls_left(
     run: Run, gaps: FloatArray, variances: FloatArray, evidence: FloatArray, sigma: float
 ) -> int:
-    n = run.samples
+    n = int(run.totals()[0].sum())
     wide = gaps + run.algorithm.epsilon / sigma
     lacking = (1.0 - evidence) * -math.log(run.algorithm.delta)
     rivals = [i for i in run.active if variances[i] > 0]
     need = 2 * n * variances[rivals] * lacking[rivals]
     need /= wide[rivals] ** 2 + _CAUTION * variances[rivals]
     left = math.ceil(float(need.max(initial=0.0)))
-    return min(left, run.algorithm.sample_limit() - n)
+    return min(left, run.algorithm.sample_limit() - run.samples)

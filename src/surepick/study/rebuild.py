@@ -14,6 +14,7 @@ from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Progress, Rewards, StudyRecord
+from surepick.study.past import tell_stored
 
 _log = logging.getLogger(__name__)
 
@@ -39,6 +40,13 @@ def record_of(batch: Batch, first: int) -> BatchRecord:
     return BatchRecord(batch.number, first, batch.size, dumps(list(batch.pulls)))
 
 
+def start(tx: Transaction, study: StudyRecord) -> Run:
+    """The run as it was when the study was created, before its first batch."""
+    run = algorithm_of(study).start(problem_of(study), study.seed)
+    tell_stored(run, tx.past(study.id))
+    return run
+
+
 def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, Progress]:
     """The run as of the open batch, and the progress it belongs to."""
     at, kept = storage.read(lambda tx: (tx.progress(study.id), tx.snapshot(study.id)))
@@ -54,7 +62,7 @@ def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, Progress]:
 def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, Progress]:
     """The run worked out again from the log of tells alone, without any snapshot."""
     at = tx.progress(study.id)
-    run = algorithm_of(study).start(problem_of(study), study.seed)
+    run = start(tx, study)
     first = 0
     for number in range(at.batch):
         stored = tx.batch(study.id, number)

@@ -11,6 +11,7 @@ from surepick.problem.estimate import LeastSquares
 from surepick.run import Run
 from surepick.storage.contract import Storage
 from surepick.storage.records import Progress, StudyRecord
+from surepick.study.checks import Checks
 from surepick.study.failures import warnings
 from surepick.study.leases import FAILURES
 
@@ -30,7 +31,9 @@ def failure_warnings(storage: Storage, study: int, run: Run) -> list[str]:
     return warnings(failed, run.pulls, run.problem.labels)
 
 
-def status_of(storage: Storage, study: StudyRecord, run: Run, at: Progress) -> dict[str, Any]:
+def status_of(
+    storage: Storage, study: StudyRecord, run: Run, at: Progress, checks: Checks
+) -> dict[str, Any]:
     """The status of a study whose run stands at ``at``."""
     problem = run.problem
     K = problem.n_arms
@@ -40,17 +43,19 @@ def status_of(storage: Storage, study: StudyRecord, run: Run, at: Progress) -> d
             tx.count_leases(study.id, at.now),
         )
     )
-    told, sums = run.pulls.copy(), run.sums
+    told, (counted, sums) = run.pulls.copy(), run.totals()
     for arm, (count, total) in totals.items():
         told[arm] += count
+        counted[arm] += count
         sums[arm] += total
     failed = failures_per_arm(storage, study.id, K)
     estimates: list[float] | None = None
-    if told.any():
-        fit = LeastSquares(problem.features, told, sums / problem.noise)
+    if counted.any():
+        fit = LeastSquares(problem.features, counted, sums / problem.noise)
         if fit.spans:
             estimates = (problem.targets @ fit.theta * problem.noise).tolist()
-    means = [s / n if n else None for s, n in zip(sums.tolist(), told.tolist())]
+    means = [s / n if n else None for s, n in zip(sums.tolist(), counted.tolist())]
+    factor, past = run.state.noise_factor, run.past
     return {
         "name": study.name,
         "algorithm": study.algorithm,
@@ -60,7 +65,12 @@ def status_of(storage: Storage, study: StudyRecord, run: Run, at: Progress) -> d
         "samples": int(told.sum()),
         "survivors": list(run.active),
         "survivor_labels": [problem.candidate_labels[i] for i in run.active],
-        "leader": problem.candidate_labels[run.state.leader()] if run.batches else None,
+        "leader": problem.candidate_labels[run.state.leader()] if run.batches or past else None,
+        "noise": None if factor is None else factor * problem.noise,
+        "noise_estimated": factor != 1.0,
+        "past": None
+        if past is None
+        else {"measurements": past.measurements, "evidence": past.evidence},
         "estimates": estimates,
         "means": means,
         "pulls": told.tolist(),
@@ -72,5 +82,6 @@ def status_of(storage: Storage, study: StudyRecord, run: Run, at: Progress) -> d
             "leased": out,
             "waiting": waiting + at.size - at.asked,
         },
-        "warnings": warnings(failed, told, problem.labels),
+        "checks": checks.to_dict(),
+        "warnings": warnings(failed, told, problem.labels) + checks.warnings,
     }

@@ -10,11 +10,10 @@ import time
 import uuid
 import weakref
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any
 
-from surepick.algorithms.base import Algorithm, Guarantee
+from surepick.algorithms.base import Algorithm
 from surepick.errors import (
     InvalidInputError,
     InvalidTypeError,
@@ -29,42 +28,16 @@ from surepick.run import Answer, Run
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Progress, Rewards, StudyRecord
 from surepick.study import leases, rebuild
+from surepick.study.checks import Checks, qualified, without_guarantee
+from surepick.study.findings import Findings
 from surepick.study.order import Order
+from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name
 from surepick.study.status import failure_warnings, status_of
 
 _log = logging.getLogger(__name__)
 
 _LARGEST = 1e130  # a reward, in units of the noise too: sums of any number of them stay finite
-_ANONYMOUS = "~"  # begins the names that are made up for workers without one
-
-
-@dataclass(frozen=True)
-class Pull:
-    """One measurement to make."""
-
-    id: int  #: its number in the study; rewards are told for it
-    arm: int
-    label: str
-    attempt: int = 1  #: above 1: handed out before, and failed or not told in time
-
-
-@dataclass(frozen=True)
-class Told:
-    """What became of a reward.
-
-    ``status`` is ``accepted``; ``duplicate``: the same reward had been told before, and counts
-    once; ``late``: another worker had told this pull, and that reward stands; ``conflict``: the
-    same worker had told another reward, and that one stands. All are recorded.
-    """
-
-    pull: int
-    status: str
-    value: float  #: the reward that counts
-
-    @property
-    def used(self) -> bool:
-        """Whether the reward that counts is the one told."""
-        return self.status in ("accepted", "duplicate")
+_AHEAD = 64  # pulls that others may have been handed since one last asked
 
 
 class Study:
@@ -72,6 +45,16 @@ class Study:
 
     What was told is kept before a call returns. A study object may be used from several
     threads; each process opens its own.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> study = sp.create_study("race", sp.Problem([[1.0], [2.0]]), storage="memory://")
+    >>> while not study.finished:
+    ...     for pull in study.ask(8, worker="me"):
+    ...         _ = study.tell(pull.id, 9.0 * pull.arm)
+    >>> study.answer.arm
+    1
     """
 
     def __init__(self, storage: Storage, record: StudyRecord, *, owner: bool = False) -> None:
@@ -79,11 +62,12 @@ class Study:
         self.name = record.name
         self._record = record
         self._id = record.id
-        self._who = _ANONYMOUS + uuid.uuid4().hex
+        self._who = ANONYMOUS + uuid.uuid4().hex
         self._held: dict[int, str] = {}  # pull -> whom this object handed it to
         self._lock = threading.RLock()
         self._run: Run | None = None
         self._order: tuple[int, Order] | None = None
+        self._place: tuple[int, int] | None = None  # batch, and its pulls handed out at least
         self._finished = False
         if owner:  # nobody else can close it
             weakref.finalize(self, storage.close)
@@ -103,6 +87,10 @@ class Study:
     def meta(self) -> dict[str, Any]:
         """What ``create_study`` was given to keep."""
         return json.loads(self._record.meta)
+
+    @cached_property
+    def _findings(self) -> Findings:
+        return Findings(self.storage, self._id, self.problem)
 
     # -- ask -------------------------------------------------------------------------------
     def ask(
@@ -128,8 +116,11 @@ class Study:
         n = whole(n, "n", least=1)
         lease, wait = positive(lease, "lease"), real(wait, "wait")
         named = worker is not None
-        holder = as_name(worker, "worker") if named else _ANONYMOUS + uuid.uuid4().hex
-        tries = 0
+        holder = as_name(worker, "worker") if named else ANONYMOUS + uuid.uuid4().hex
+        quick = self._ask_one(holder, lease) if n == 1 and self._place is not None else None
+        if quick is not None:
+            return [quick]
+        tries = 0 if self._place is None else 1  # an attempt of unknown end is one, too
 
         def ask(tx: Transaction) -> leases.Asked:
             nonlocal tries
@@ -155,9 +146,25 @@ class Study:
                 break
             else:
                 time.sleep(random.uniform(0.5, 1.0) * min(0.1, max(0.0, end - time.monotonic())))
+        known = self._order is not None and self._order[0] == asked.batch
+        self._place = (asked.batch, asked.place) if known else None
         self._held.update((one.pull, holder) for one in asked.leases)
         labels = self.problem.labels
         return [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in asked.leases]
+
+    def _ask_one(self, holder: str, lease: float) -> Pull | None:
+        """The next pull of the batch in one step, where the storage can do that."""
+        order, place = self._order, self._place
+        if order is None or place is None or order[0] != place[0]:
+            return None
+        arms = order[1].arms(place[1], min(place[1] + _AHEAD, order[1].size)).tolist()
+        given = self.storage.ask_one(self._id, *place, arms, holder, lease) if arms else None
+        if given is None:
+            return None
+        self._place = (place[0], given[0] + 1)
+        pull, arm = given[1].pull, given[1].arm
+        self._held[pull] = holder
+        return Pull(pull, arm, self.problem.labels[arm])
 
     def _order_of(self, tx: Transaction, number: int) -> Order:
         if self._order is None or self._order[0] != number:
@@ -209,8 +216,11 @@ class Study:
             told.append((pull, reward, worker or self._held.get(pull)))
         if not told:
             return []
+        if len(told) == 1 and self.storage.tell_one(self._id, *told[0]):
+            self._held.pop(told[0][0], None)
+            return [Told(told[0][0], "accepted", told[0][1])]
         holder = told[0][2]
-        named = holder is not None and not holder.startswith(_ANONYMOUS)
+        named = holder is not None and not holder.startswith(ANONYMOUS)
         who = holder if named and holder else self._who
         outcomes, complete = self.storage.write(lambda tx: leases.tell(tx, self._id, told, who))
         for pull, _, _ in told:
@@ -301,26 +311,30 @@ class Study:
         """The run as of the last complete batch, with the present batch open; only to look at."""
         return self._load()[0]
 
+    def checks(self) -> Checks:
+        """Whether what the study rests on holds: the model, the noise scale, rewards that stay."""
+        return self._findings.checks(self._load()[0].state.noise_factor)
+
     @property
     def answer(self) -> Answer:
-        """The answer, once finished; its guarantee is withdrawn where failures look uneven."""
+        """The answer, once finished.
+
+        Its guarantee is withdrawn where the measurements contradict what it rests on (see
+        :meth:`checks`), and where failures look uneven.
+        """
         run, at = self._load()
         if not run.stopped:
             raise RunStateError(
                 f"study {self.name!r} is not finished: {len(run.active)} candidates are still in, "
                 f"after {at.first + at.told} pulls"
             )
-        answer = run.answer
-        found = failure_warnings(self.storage, self._id, run)
-        if found and answer.guarantee.kind != "none":
-            text = f"no guarantee: {'; '.join(found)}; otherwise it would be {answer.guarantee}"
-            answer = replace(answer, guarantee=Guarantee("none", text))
-        return answer
+        failed = "; ".join(failure_warnings(self.storage, self._id, run))
+        return qualified(without_guarantee(run.answer, failed), self.checks())
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, as JSON-ready values."""
         run, at = self._load()
-        return status_of(self.storage, self._record, run, at)
+        return status_of(self.storage, self._record, run, at, self.checks())
 
     def rewards(self) -> Rewards:
         """Every reward that counts, with pull, arm and time, in the order of the pulls."""
@@ -346,16 +360,3 @@ class Study:
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.storage.url!r})"
-
-
-def as_name(name: Any, what: str) -> str:
-    """A name that every database can keep, or an error."""
-    if not isinstance(name, str):
-        raise InvalidTypeError(f"{what} must be a text; got {name!r:.80}")
-    fine = name.isprintable() and name.strip() == name and 0 < len(name) <= 200
-    if not fine or name.startswith(_ANONYMOUS):
-        raise InvalidInputError(
-            f"{what} must be 1 to 200 printable characters, not begin with {_ANONYMOUS!r}, and "
-            f"not begin or end with a space; got {name!r:.250}"
-        )
-    return name

@@ -34,9 +34,10 @@ With an *estimated* noise scale both are approximations; they then use the upper
 95 % interval.
 """
 
+from surepick.design.misfit import check_pulls
 from surepick.run.diagnostics.drift import Timeline, drift
 from surepick.run.diagnostics.finding import Finding
-from surepick.run.diagnostics.fit import check_pulls, lack_of_fit
+from surepick.run.diagnostics.fit import lack_of_fit
 from surepick.run.diagnostics.noise import ArmSummary, NoiseEstimate, estimate_noise
 
 __all__ = [

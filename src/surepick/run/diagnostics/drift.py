@@ -7,9 +7,10 @@ from typing import Any
 
 import numpy as np
 
+from surepick.design.misfit import PRECISIONS
 from surepick.problem import Problem
 from surepick.problem.validate import FloatArray, probability
-from surepick.run.diagnostics.finding import PRECISIONS, Finding, log_mean, noise_scale
+from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale
 from surepick.run.diagnostics.noise import IntArray, NoiseEstimate
 
 _FIRST_WINDOW, _GROWTH = 16, 1.5  # pulls in the first time window; how windows grow
@@ -28,8 +29,12 @@ class Timeline:
 
     def add_pulls(self, arms: Any, rewards: Any) -> None:
         """Pulls in the order in which they were made."""
+        self.add_numbered(self.total + np.arange(len(arms)), arms, rewards)
+
+    def add_numbered(self, numbers: Any, arms: Any, rewards: Any) -> None:
+        """Pulls by their numbers in the order of time; some may still be missing."""
         arms, rewards = np.asarray(arms, dtype=np.int64), np.asarray(rewards, dtype=float)
-        windows = window_of(self.total + np.arange(len(arms)))
+        windows = window_of(numbers)
         self._grow(int(windows.max(initial=0)))
         np.add.at(self.counts, (arms, windows), 1.0)
         np.add.at(self.sums, (arms, windows), rewards)
@@ -42,6 +47,13 @@ class Timeline:
         self.counts[:, window] += counts
         self.sums[:, window] += sums
         self.total += int(np.sum(counts))
+
+    def copy(self) -> Timeline:
+        """The same, to add to."""
+        other = Timeline(len(self.counts))
+        other.counts, other.sums = self.counts.copy(), self.sums.copy()
+        other.total = self.total
+        return other
 
     def _grow(self, window: int) -> None:
         extra = window + 1 - self.counts.shape[1]

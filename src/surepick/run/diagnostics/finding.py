@@ -11,9 +11,6 @@ from surepick.problem import Problem
 from surepick.problem.validate import FloatArray, positive
 from surepick.run.diagnostics.noise import NoiseEstimate
 
-#: prior precisions rho of the shifts, in pulls: shifts from 1 down to 1/256 of the noise
-PRECISIONS = 4.0 ** np.arange(9)
-
 
 @dataclass(frozen=True)
 class Finding:

@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 
-from surepick.errors import InvalidInputError
+from surepick.design.misfit import PRECISIONS, leverage, noticeable
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray, positive, probability
-from surepick.run.diagnostics.finding import PRECISIONS, Finding, log_mean, noise_scale
+from surepick.problem.validate import FloatArray, probability
+from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale
 from surepick.run.diagnostics.noise import IntArray, NoiseEstimate
 
-_SURE = 1.28  # standard deviations: nine times out of ten
 _NAMED = 8  # arms that a warning names at most
 
 
@@ -52,7 +51,8 @@ def lack_of_fit(
         return Finding(False, 0.0, level, "Nothing has been measured yet.", blind=True)
     n, X = n[pulled], problem.features[pulled]
     y = np.asarray(sums, dtype=float)[pulled] / (n * scale)
-    rank = int(np.linalg.matrix_rank(X))
+    columns, _ = _coordinates(X)
+    rank = columns.shape[1]
     if rank == len(pulled):
         return Finding(
             False,
@@ -64,7 +64,7 @@ def lack_of_fit(
         )
     evidence = _misfit(X, n, y, problem.n_arms)
     if evidence < math.log(1 / level):
-        least = scale * _noticeable(X, n, level)
+        least = scale * noticeable(columns, n, level)
         text = (
             f"No misfit of the linear model was seen; one of {least:.2g} per option would "
             f"probably have been noticed by now.{remark}"
@@ -81,7 +81,8 @@ def _misfit(X: FloatArray, n: FloatArray, y: FloatArray, total: int) -> float:
     Half of it is about shifts of all arms, half about a shift of one arm, each of ``total`` alike:
     the first notices many small misfits, the second a single one.
     """
-    alone = _one_arm(X, n, y)
+    X, turned = _coordinates(X)
+    alone = _one_arm(turned, n, n * _residuals(X, n, y))
     logs = np.empty((len(PRECISIONS), 2))
     for j, rho in enumerate(PRECISIONS):
         # z = n(y − Xθ), G = diag(n): the form is Σ w (y − Xθ)², minimal at least squares
@@ -91,18 +92,15 @@ def _misfit(X: FloatArray, n: FloatArray, y: FloatArray, total: int) -> float:
     return log_mean(logs.ravel())
 
 
-def _one_arm(X: FloatArray, n: FloatArray, y: FloatArray) -> FloatArray:
-    """log of the evidence for a shift of each arm alone, by precision.
+def _one_arm(X: FloatArray, n: FloatArray, r: FloatArray) -> FloatArray:
+    """log of the evidence for a shift of each arm alone, by precision; r: weighted residuals.
 
     Groups are the features (shifts Xβ, which deny θ the room to explain the odd arm away) and one
     arm. With V = XᵀNX, P = rho·r·I the precision of β and u = Xᵀs − Vθ free as θ is, the form is
     minimal at r_k² / (S + F(V+P)Fᵀ), S the Schur complement of V + P, F = n_k x_kᵀ(V⁻¹ − (V+P)⁻¹).
     """
-    _, size, basis = np.linalg.svd(X, full_matrices=False)
-    X = X @ basis[size > size[0] * 1e-9].T  # what the pulled arms span
     values, vectors = np.linalg.eigh((X.T * n) @ X)
     squares = (X @ vectors) ** 2
-    r = n * _residuals(X, n, y)
     out = np.empty((len(PRECISIONS), len(n)))
     for j, rho in enumerate(PRECISIONS):
         p = rho * X.shape[1]
@@ -113,89 +111,25 @@ def _one_arm(X: FloatArray, n: FloatArray, y: FloatArray) -> FloatArray:
     return out
 
 
-def _noticeable(X: FloatArray, n: FloatArray, level: float) -> float:
-    """Size s of independent shifts of all arms that an alarm has a good chance to follow.
-
-    With H the projection on the model, twice the exponent has expectation Σ f (s² + 1/n) and
-    variance close to 2 Σ (f/n)² + 4 s² Σ f²/n, where f = (1 − h) w; it has to exceed twice
-    log(1/level) plus the logarithm of the determinant by some standard deviations.
-    """
-    least = math.inf
-    for rho in PRECISIONS:
-        w = n * n / (n + rho)
-        q, _ = np.linalg.qr(X * np.sqrt(w)[:, None])
-        f = (1.0 - (q * q).sum(axis=1)) * w
-        gain, steady, wild = f.sum(), 2 * float(((f / n) ** 2).sum()), 4 * float((f * f / n).sum())
-        if gain <= 1e-9:
-            continue
-        need = 2 * math.log(2 * len(PRECISIONS) / level) + float((np.log1p(n / rho) - f / n).sum())
-        square = 0.0
-        for _ in range(60):  # a fixed point: the right side grows like the root of the left
-            square = max(need + _SURE * math.sqrt(steady + wild * square), 0.0) / gain
-        least = min(least, math.sqrt(square))
-    return least
-
-
-def check_pulls(
-    problem: Problem, counts: Any, size: float, *, level: float = 0.05, most: int = 10**6
-) -> IntArray:
-    """Extra pulls of each arm after which a misfit of this size would probably be noticed.
-
-    An algorithm measures what decides between candidates, which may be few arms and few pulls:
-    too few to see whether the model is right. These pulls make up for it, before or after the
-    stop; they go to the arms measured least. The check stays valid, whatever decided on them.
-
-    Parameters
-    ----------
-    problem, counts
-        The model, and pulls of each arm so far.
-    size
-        Misfit to be noticed, in units of the reward: root mean square over the arms of what the
-        best linear model misses.
-    level
-        Of the check.
-    most
-        Pulls of an arm at most.
-
-    Examples
-    --------
-    >>> problem = Problem([[1, 0], [1, 1], [1, 2], [1, 3]])
-    >>> extra = check_pulls(problem, [50, 0, 0, 50], size=1.0)
-    >>> int(extra[0]), bool(extra[1] > 0)
-    (0, True)
-    """
-    size = positive(size, "size") / problem.noise
-    n = np.asarray(counts, dtype=np.int64)
-    X = problem.features
-    if int(np.linalg.matrix_rank(X)) == len(X):
-        raise InvalidInputError(
-            "the model fits any rewards, as there are as many features as options: there is "
-            "nothing to check"
-        )
-
-    def enough(least: int) -> bool:
-        filled = np.maximum(n, least)
-        at = filled > 0
-        return _noticeable(X[at], filled[at].astype(float), level) <= size
-
-    low, high = -1, 1
-    while not enough(high):
-        low, high = high, 2 * high
-        if low >= most:
-            raise InvalidInputError(
-                f"size: a misfit of {size * problem.noise:g} takes more than {most} pulls of each "
-                f"arm to be noticed"
-            )
-    while high - low > 1:
-        middle = (low + high) // 2
-        low, high = (low, middle) if enough(middle) else (middle, high)
-    return np.maximum(n, high) - n
-
-
 def _residuals(X: FloatArray, w: FloatArray, y: FloatArray) -> FloatArray:
-    root = np.sqrt(w)
-    theta = np.linalg.lstsq(X * root[:, None], y * root, rcond=None)[0]
-    return y - X @ theta
+    """y − Xθ at the weighted least squares θ; the columns of X are orthogonal, equally long."""
+    values, vectors = np.linalg.eigh((X.T * w) @ X)
+    root = vectors / np.sqrt(np.maximum(values, 1e-15 * values[-1]))
+    rest = y
+    for _ in range(2):  # the second time makes up for rounding in the first
+        rest = rest - X @ (root @ (root.T @ (X.T @ (w * rest))))
+    return rest
+
+
+def _coordinates(X: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """What the rows span, in two sets of coordinates.
+
+    Orthogonal columns of equal length, for arithmetic; and the features, only turned, for priors:
+    these must not depend on which arms were pulled.
+    """
+    u, size, basis = np.linalg.svd(X, full_matrices=False)
+    keep = size > size[0] * 1e-9
+    return u[:, keep] * math.sqrt(len(X)), X @ basis[keep].T
 
 
 def _odd_arms(
@@ -208,9 +142,9 @@ def _odd_arms(
     left, odd = np.arange(len(n)), []
     while len(odd) < _NAMED:
         root = np.sqrt(n[left])
-        q, _ = np.linalg.qr(X[left] * root[:, None])
-        free = 1.0 - (q * q).sum(axis=1)  # 0: the arm alone determines a coefficient
-        r = root * _residuals(X[left], n[left], y[left])
+        rows, _ = _coordinates(X[left])
+        free = 1.0 - leverage(rows, n[left])  # 0: the arm alone determines a coefficient
+        r = root * _residuals(rows, n[left], y[left])
         gain = np.where(free > 1e-9, r * r / np.maximum(free, 1e-9), 0.0)
         worst = int(np.argmax(gain))
         odd.append(int(left[worst]))

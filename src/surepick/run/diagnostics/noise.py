@@ -68,7 +68,7 @@ def estimate_noise(summary: ArmSummary) -> NoiseEstimate:
     >>> estimate_noise(ArmSummary.of(2, [0, 0, 1, 1], [1.0, 3.0, 5.0, 7.0])).freedom
     2
     """
-    from scipy.stats import chi2
+    from scipy.special import chdtri  # scipy.stats takes most of a second to load
 
     freedom = int(np.maximum(summary.counts - 1, 0).sum())
     if freedom < 1:
@@ -82,5 +82,5 @@ def estimate_noise(summary: ArmSummary) -> NoiseEstimate:
             "noise cannot be estimated: all measurements of the same arm are equal; if they are "
             "exact, one of each arm is enough"
         )
-    low, high = (math.sqrt(total / float(chi2.ppf(q, freedom))) for q in (0.975, 0.025))
+    low, high = (math.sqrt(total / float(chdtri(freedom, p))) for p in (0.025, 0.975))
     return NoiseEstimate(math.sqrt(total / freedom), freedom, low, high)

@@ -6,8 +6,6 @@ import importlib
 import math
 from typing import Any
 
-import numpy as np
-
 from surepick.run.check import Check
 
 _LEVEL = 0.025
@@ -27,17 +25,24 @@ def verify(check: Check) -> list[int]:
         check.demand(kind == "none" or len(check.distinct()) == 1, "the pilot is not complete")
         return check.distinct()
     check.demand(2 <= rounds <= len(batches), "the pilot's rounds are not recorded")
-    noise = _noise(check, batches[:rounds])
-    check.agree(float(evidence["noise"]), noise, "the estimated noise")
+    _check_pilot(check, batches[:rounds])
+    scales = _scales(check, batches, rounds)
+    recorded = evidence["noise"]
+    check.demand(
+        [entry["from_batch"] for entry in recorded] == [b for b, _ in scales],
+        "the noise was not estimated when it should have been",
+    )
+    for entry, (b, noise) in zip(recorded, scales, strict=True):
+        check.agree(float(entry["noise"]), noise, f"the noise estimated before batch {b}")
     rule = inner["rule"]
     check.demand(rule in _INNER, f"it uses an unknown rule {rule!r}")
     used = sum(sum(batch["counts"]) for batch in batches[:rounds])
     proper = Check(
         check.body
         | {
-            "batches": batches[rounds:],
+            "batches": _rescaled(batches, [(e["from_batch"], e["noise"]) for e in recorded]),
             "evidence": inner,
-            "problem": check.body["problem"] | {"noise": float(evidence["noise"])},
+            "problem": check.body["problem"] | {"noise": float(recorded[0]["noise"])},
             "claim": check.claim | {"samples": check.claim["samples"] - used},
         }
     )
@@ -47,19 +52,59 @@ def verify(check: Check) -> list[int]:
     return survivors
 
 
-def _noise(check: Check, rounds: list[dict[str, Any]]) -> float:
-    """Upper end of the interval for the pooled standard deviation of the pilot's arms."""
-    arms = rounds[0]["arms"]
+def _check_pilot(check: Check, rounds: list[dict[str, Any]]) -> None:
     for number, batch in enumerate(rounds):
         check.demand(
-            batch["arms"] == arms and all(count == 1 for count in batch["counts"]),
+            batch["arms"] == rounds[0]["arms"] and all(count == 1 for count in batch["counts"]),
             f"round {number} of the pilot does not pull the same arms once each",
         )
-    rewards = np.array([batch["sums"] for batch in rounds], dtype=float)
-    spread = float(((rewards - rewards.mean(axis=0)) ** 2).sum())
-    freedom = len(arms) * (len(rounds) - 1)
-    least = 1e-9 * max(check.noise, float(np.abs(rewards).max()))
-    return max(math.sqrt(spread / _chi_square_quantile(_LEVEL, freedom)), least)
+
+
+def _scales(check: Check, batches: list[dict[str, Any]], rounds: int) -> list[tuple[int, float]]:
+    """Upper end of the interval for the noise, with the batch from which on it is used.
+
+    That is after the pilot, and whenever the number of replicates has doubled.
+    """
+    values: dict[int, list[tuple[float, int]]] = {}  # mean and size of each batch, by arm
+    found: list[tuple[int, float]] = []
+    largest, known, within, inside = check.noise, 0, 0.0, 0
+    for b, batch in enumerate(batches, start=1):
+        for arm, count, total in zip(batch["arms"], batch["counts"], batch["sums"], strict=True):
+            values.setdefault(arm, []).append((total / count, count))
+            largest = max(largest, abs(total / count))
+        if "spreads" in batch:
+            check.demand(
+                len(batch["spreads"]) == len(batch["counts"]) and min(batch["spreads"]) >= 0,
+                f"the spreads of batch {b - 1} make no sense",
+            )
+            within += sum(batch["spreads"])
+            inside += sum(count - 1 for count in batch["counts"])
+        freedom = inside + sum(len(means) - 1 for means in values.values())
+        if b == rounds or (b > rounds and freedom >= 2 * known):
+            known = freedom
+            spread = within + sum(_spread(means) for means in values.values())
+            scale = math.sqrt(spread / _chi_square_quantile(_LEVEL, freedom))
+            found.append((b, max(scale, 1e-9 * largest)))
+    return found
+
+
+def _spread(means: list[tuple[float, int]]) -> float:
+    """Squared distances to the mean of all, weighted by size."""
+    middle = sum(mean * n for mean, n in means) / sum(n for _, n in means)
+    return sum(n * (mean - middle) ** 2 for mean, n in means)
+
+
+def _rescaled(
+    batches: list[dict[str, Any]], scales: list[tuple[int, float]]
+) -> list[dict[str, Any]]:
+    """The batches after the pilot, as if the noise had been the first estimate all along."""
+    out = []
+    for b, batch in enumerate(batches):
+        if b >= scales[0][0]:
+            noise = next(noise for start, noise in reversed(scales) if start <= b)
+            ratio = float(scales[0][1]) / float(noise)
+            out.append(batch | {"sums": [total * ratio for total in batch["sums"]]})
+    return out
 
 
 def _chi_square_quantile(level: float, freedom: int) -> float:

@@ -33,21 +33,36 @@ def verify(check: Check) -> list[int]:
         return left
     check.risk += check.delta
     book = _Book(check, left)
-    batches = list(check.body["batches"])
-    sizes = [int(block["batches"]) for block in evidence["blocks"]]
-    check.demand(all(size >= 1 for size in sizes), "a block without a batch")
-    complete = sum(sizes) == len(batches)
-    unfinished = sum(sizes) < len(batches) and check.claim["guarantee"] == "none"
-    check.demand(complete or unfinished, "blocks and batches do not correspond")
-    for number, (block, size) in enumerate(zip(evidence["blocks"], sizes, strict=True), start=1):
-        merged = _merge(batches[:size])
-        batches = batches[size:]
+    for number, (block, batches) in enumerate(_blocks(check), start=1):
+        merged = _merge(batches)
         lost = book.settle(block, merged, f"block {number}")
         left = [i for i in left if i not in lost]
     if check.claim["guarantee"] == "eps-pac":
         _check_close(check, book, left)
     # Everybody dropped: an event of probability at most delta, and any answer will do.
     return left or [check.claim["candidate"]]
+
+
+def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """What is recorded of each block, and its batches: past ones and new ones."""
+    records = check.body["evidence"]["blocks"]
+    new, past = list(check.body["batches"]), list(check.past)
+    found = []
+    for number, record in enumerate(records):
+        some, old = int(record["batches"]), int(record.get("past", 0))
+        check.demand(some >= 0 and old >= 0 and some + old >= 1, "a block without a batch")
+        check.demand(len(new) >= some and len(past) >= old, "blocks and batches do not correspond")
+        # Nothing is bet on the first block, so it may depend on anything.
+        check.demand(
+            not old or number == 0 or check.past_counts,
+            "past measurements that were chosen by results count as evidence",
+        )
+        found.append((record, past[:old] + new[:some]))
+        new, past = new[some:], past[old:]
+    check.demand(
+        not new or check.claim["guarantee"] == "none", "blocks and batches do not correspond"
+    )
+    return found
 
 
 def _check_close(check: Check, book: _Book, left: list[int]) -> None:
@@ -68,6 +83,14 @@ def _merge(batches: list[dict[str, Any]]) -> dict[str, Any]:
             sums[arm] = sums.get(arm, 0.0) + total
     arms = sorted(counts)
     return {"arms": arms, "counts": [counts[a] for a in arms], "sums": [sums[a] for a in arms]}
+
+
+def _entries(dropped: Any) -> list[dict[str, Any]]:
+    """One entry per dropped candidate; records of many candidates hold columns instead."""
+    if isinstance(dropped, list):
+        return dropped
+    columns = zip(dropped["candidate"], dropped["log_capital"], strict=True)
+    return [{"candidate": i, "log_capital": capital} for i, capital in columns]
 
 
 class _Book:
@@ -110,7 +133,7 @@ class _Book:
                 self._pay((leader, x), {leader: 0.0}, before, now, self.epsilon)
                 if self._log_capital((leader, x)) >= -math.log(check.delta) - 1e-9:
                     self.close.add((leader, x))
-        lost = [self._drop(entry, where) for entry in record["dropped"]]
+        lost = [self._drop(entry, where) for entry in _entries(record["dropped"])]
         self.alive -= set(lost)
         self.past = _merge([self.past, batch])
         return lost

@@ -1,0 +1,52 @@
+"""Measurements that were made before a run."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.base import IntArray
+from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.problem import Problem
+from surepick.problem.validate import FloatArray, as_numbers
+
+#: the condition of a guarantee that rests on past measurements, too
+PROVIDED = "provided that what was measured in the past did not depend on rewards"
+
+
+@dataclass(frozen=True, eq=False)
+class Past:
+    """What a run was told of the past."""
+
+    evidence: bool  #: whether it counts; otherwise it only guides what is measured
+    measurements: int
+    batches: list[dict[str, Any]]  #: as the algorithm took it in
+
+
+def check_past(
+    problem: Problem, arms: Any, rewards: Any, chosen_in_advance: Any
+) -> tuple[IntArray, FloatArray]:
+    """Arms and rewards of past measurements, or an error that names what is wrong with them."""
+    if not isinstance(chosen_in_advance, bool | np.bool_):
+        raise InvalidTypeError(
+            f"chosen_in_advance must be true or false; got {chosen_in_advance!r:.80}"
+        )
+    values = as_numbers(rewards, "rewards")
+    numbers = as_numbers(arms, "arms")
+    if len(numbers) != len(values) or not len(values):
+        raise InvalidInputError(
+            f"past: one arm is needed for each reward, and one measurement at least; got "
+            f"{len(numbers)} arms and {len(values)} rewards"
+        )
+    known = (numbers == np.floor(numbers)) & (numbers >= 0) & (numbers < problem.n_arms)
+    if not known.all():
+        i = int(np.argmin(known))
+        raise InvalidInputError(
+            f"past: arms[{i}] is {numbers[i]:g}; arms are numbered from 0 to {problem.n_arms - 1}"
+        )
+    if not np.isfinite(values).all():
+        i = int(np.argmin(np.isfinite(values)))
+        raise InvalidInputError(f"past: rewards[{i}] is {values[i]}; rewards must be finite")
+    return numbers.astype(np.int64), values

@@ -1,0 +1,80 @@
+"""What was measured so far, per arm and over time: kept up to date with few reads.
+
+Complete batches never change, so they are read once. Of the open batch only what is new is read:
+the database's clock says since when, and the number of tells whether anything was missed (then all
+of the batch is read again).
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surepick.run.codec import loads
+from surepick.run.diagnostics import ArmSummary, Timeline
+from surepick.storage.contract import Transaction
+from surepick.storage.records import Progress, Rewards
+
+_SLACK = 5.0  # seconds by which the clock of a database may have been set back unnoticed
+
+
+class Tally:
+    """Counts, sums and spread of each arm, and the same in windows of time."""
+
+    def __init__(self, n_arms: int) -> None:
+        self._n_arms = n_arms
+        self._past = -1  # past measurements that count; -1: not looked yet
+        self._first = 0  # of the open batch
+        self._closed = ArmSummary.of(n_arms, [], [])
+        self._windows = Timeline(n_arms)
+        self._open = _nothing()
+
+    def update(self, tx: Transaction, study: int, at: Progress) -> None:
+        """Take in what was told since the last time."""
+        if self._past < 0:
+            self._take_past(tx.past(study))
+        if at.first > self._first:
+            done = tx.rewards(study, self._first, at.first)
+            self._closed += ArmSummary.of(self._n_arms, done.arms, done.values)
+            self._windows.add_numbered(self._past + done.pulls, done.arms, done.values)
+            self._first, self._open = at.first, _nothing()
+        if len(self._open.pulls) == at.told:
+            return
+        last, known = at.first + at.size, self._open
+        since = float(known.times.max()) - _SLACK if len(known.times) else None
+        new = tx.rewards(study, at.first, last, since)
+        merged = _merged(known, new)
+        if len(merged.pulls) != at.told and since is not None:
+            merged = tx.rewards(study, at.first, last)
+        self._open = merged
+
+    def _take_past(self, text: str | None) -> None:
+        past = None if text is None else loads(text, "stored past measurements")
+        self._past = 0
+        if past is not None and past["evidence"]:
+            self._past = len(past["arms"])
+            self._closed = ArmSummary.of(self._n_arms, past["arms"], past["rewards"])
+            self._windows.add_batch(self._closed.counts, self._closed.sums)
+
+    def summary(self) -> ArmSummary:
+        """Everything, per arm."""
+        return self._closed + ArmSummary.of(self._n_arms, self._open.arms, self._open.values)
+
+    def timeline(self) -> Timeline:
+        """Everything, in the order in which the pulls were handed out."""
+        timeline = self._windows.copy()
+        opened = self._open
+        timeline.add_numbered(self._past + opened.pulls, opened.arms, opened.values)
+        return timeline
+
+
+def _nothing() -> Rewards:
+    whole, real = np.empty(0, dtype=np.int64), np.empty(0)
+    return Rewards(whole, whole, real, real)
+
+
+def _merged(known: Rewards, new: Rewards) -> Rewards:
+    """Both, in the order of the pulls, each pull once."""
+    fresh = ~np.isin(new.pulls, known.pulls)
+    both = [np.concatenate([a, b[fresh]]) for a, b in zip(vars(known).values(), vars(new).values())]
+    order = np.argsort(both[0])
+    return Rewards(*(column[order] for column in both))

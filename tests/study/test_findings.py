@@ -1,0 +1,140 @@
+"""What a study says about its own measurements, and what becomes of its guarantee."""
+
+import numpy as np
+import pytest
+
+import surepick as sp
+from surepick.errors import InvalidInputError
+from surepick.storage.memory import MemoryStorage
+from surepick.study.look import look
+
+ARMS = np.column_stack([np.ones(12), np.linspace(-1, 1, 12)])
+
+
+def finished(algorithm, reward, problem=None, fail=None, **settings):
+    """A study that was taken to its end, with pulls that ``fail`` picks failing at first."""
+    problem = problem or sp.Problem(ARMS)
+    study = sp.create_study("s", problem, algorithm, MemoryStorage(), **settings)
+    draws = np.random.default_rng(0)
+    while pulls := study.ask(40):
+        for pull in pulls:
+            if fail is not None and pull.attempt < 8 and fail(pull):
+                study.fail(pull.id, "lost")
+            else:
+                study.tell(pull.id, reward(pull) + draws.normal())
+    return study
+
+
+@pytest.mark.parametrize(
+    ("algorithm", "settings"),
+    [
+        ("pooled-peleg", {}),
+        ("peleg", {}),
+        ("rage", {}),
+        ("uniform", {}),
+        ("lingame", {}),
+        ("lazy-ts", {}),
+        ("lingape", {"norm_bound": 20.0}),
+        ("glucb", {"norm_bound": 20.0}),
+        ("lucb", {}),
+        ("xy-static", {}),
+        ("alba", {"norm_bound": 20.0}),
+    ],
+)
+@pytest.mark.parametrize("epsilon", [0.0, 2.0])
+def test_a_withdrawn_guarantee_leaves_a_certificate_that_says_so(algorithm, settings, epsilon):
+    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
+    configured = sp.algorithms.get(algorithm, delta=0.1, epsilon=epsilon, **settings)
+    study = finished(configured, lambda pull: 3.0 * (pull.arm == 0), problem, fail=lambda _: True)
+    answer = study.answer
+    assert "measurements failed" in answer.guarantee
+    assert not answer.guarantee
+    found = sp.verify(answer.certificate())
+    assert found.guarantee == "heuristic"
+    assert found.statement.startswith("no guarantee: ")
+    assert found.candidate == 0
+    assert found.checked > 0 or epsilon > 0
+
+
+# -- the checks, in Python as on the command line ----------------------------------------------
+def bent(pull):
+    return 10.0 * ARMS[pull.arm, 1] + 3.0 * (pull.arm == 5)
+
+
+def test_status_and_answer_say_what_does_not_hold():
+    study = finished("pooled-peleg", bent, check_fit=0.5)
+    status = study.status()
+    assert status["checks"]["fit"]["alarm"]
+    assert any("does not fit these options" in text for text in status["warnings"])
+    assert "the linear model does not fit" in study.answer.guarantee
+    assert study.checks().broken == ["the linear model does not fit"]
+    assert sp.study.check_study(study) is study.checks()  # worked out once
+    seen = look(study)
+    assert seen["warnings"] == status["warnings"]
+    assert {key: seen[key] for key in status} == status
+
+
+def test_what_is_counted_bit_by_bit_is_what_is_counted_at_once(storage_url):
+    study = sp.create_study("s", sp.Problem(ARMS), "peleg", storage_url, delta=0.2)
+    draws = np.random.default_rng(1)
+    told = 0
+    held = []
+    while told < 600 and not study.finished:
+        held += study.ask(int(draws.integers(1, 60)))
+        draws.shuffle(held)
+        for _ in range(min(len(held), int(draws.integers(1, 60)))):
+            pull = held.pop()
+            study.tell(pull.id, pull.arm * 0.01 + draws.normal())
+            told += 1
+        fresh = sp.load_study("s", storage_url)
+        ours, theirs = study.checks(), fresh.checks()
+        assert ours.warnings == theirs.warnings
+        assert ours.drift.log_evidence == pytest.approx(theirs.drift.log_evidence)
+        assert ours.fit.log_evidence == pytest.approx(theirs.fit.log_evidence)
+        rewards = study.rewards()
+        summary = study._findings.tally.summary()
+        assert summary.counts.tolist() == np.bincount(rewards.arms, minlength=12).tolist()
+        assert study._findings.tally.timeline().counts.sum() == len(rewards.pulls) == told
+
+
+def test_tells_that_a_clock_hides_are_found_all_the_same(monkeypatch):
+    study = sp.create_study("s", sp.Problem(ARMS), "peleg", MemoryStorage(), delta=0.2)
+    pulls = study.ask(20)
+    for pull in pulls[:10]:
+        study.tell(pull.id, 1.0)
+    study.checks()
+    import surepick.storage.memory as memory
+
+    monkeypatch.setattr(memory.time, "monotonic", lambda: -1e6)  # set back by days
+    for pull in pulls[10:]:
+        study.tell(pull.id, 1.0)
+    study.checks()
+    assert study._findings.tally.summary().counts.sum() == 20
+
+
+def test_the_noise_can_be_estimated(storage_url):
+    study = sp.create_study("s", sp.Problem(ARMS), storage=storage_url, noise="estimate", delta=0.1)
+    assert study.status()["noise"] is None
+    draws = np.random.default_rng(0)
+    while pulls := study.ask(100):
+        study.tell_many([(p.id, 10 * ARMS[p.arm, 1] + 20 * draws.normal()) for p in pulls])
+    status = study.status()
+    assert status["noise_estimated"]
+    assert 16 < status["noise"] < 30
+    assert "only approximately" in study.answer.guarantee
+    assert len(study.run.state.evidence()["noise"]) > 1  # refreshed
+    assert study.rebuild().answer == study.run.answer
+
+
+def test_noise_to_be_estimated_belongs_to_algorithms_without_settings():
+    problem = sp.Problem(ARMS)
+    for algorithm, noise, said in (
+        ("pooled-peleg", 2.0, "must be 'estimate'"),
+        (sp.algorithms.PooledPeleg(0.1, max_batch=8), "estimate", "it has max_batch"),
+        ("lucb", "estimate", "batches"),
+    ):
+        with pytest.raises(InvalidInputError, match=said):
+            sp.create_study("s", problem, algorithm, MemoryStorage(), noise=noise)
+    pilot = sp.algorithms.EstimatedNoise(0.1, replicates=50)
+    study = sp.create_study("s", problem, pilot, MemoryStorage(), noise="estimate")
+    assert study.algorithm == pilot

@@ -1,0 +1,89 @@
+"""Studies that begin with measurements made before them."""
+
+import numpy as np
+import pandas as pd
+import pytest
+from tests.study.toy import check_whole
+
+import surepick as sp
+from surepick import errors
+from surepick.problem.tables import past_measurements
+from surepick.storage.memory import MemoryStorage
+
+ARMS = np.column_stack([np.ones(8), np.linspace(-1, 1, 8)])
+MEANS = 0.8 * ARMS[:, 1]
+PROBLEM = sp.Problem(ARMS, labels=[f"o{k}" for k in range(8)])
+
+
+def table(each=6):
+    draws = np.random.default_rng(3)
+    arms = np.repeat(np.arange(8), each)
+    return pd.DataFrame(
+        {"label": [f"o{k}" for k in arms], "reward": MEANS[arms] + draws.normal(size=len(arms))}
+    )
+
+
+def work(study):
+    draws = np.random.default_rng(4)
+    while pulls := study.ask(30):
+        study.tell_many([(pull.id, MEANS[pull.arm] + draws.normal()) for pull in pulls])
+
+
+@pytest.mark.parametrize("chosen", ["in advance", "by results"])
+def test_the_past_is_kept_with_the_study(storage_url, chosen):
+    study = sp.create_study(
+        "s", PROBLEM, storage=storage_url, past=table(), past_chosen=chosen, delta=0.1
+    )
+    evidence = chosen == "in advance"
+    assert study.status()["past"] == {"measurements": 48, "evidence": evidence}
+    assert study.status()["samples"] == 0
+    assert study.status()["leader"] is not None
+    assert (study.status()["estimates"] is not None) == evidence
+    work(sp.load_study("s", storage_url))
+    study = sp.load_study("s", storage_url)
+    check_whole(study)
+    answer = study.answer
+    assert answer.samples == study.status()["samples"] == len(study.rewards().pulls)
+    assert study.rebuild().answer == study.run.answer
+    assert sp.verify(answer.certificate()).guarantee == "pac"
+    assert ("did not depend on rewards" in answer.guarantee) == evidence
+    counted = study._findings.tally.summary().counts.sum()
+    assert counted == answer.samples + (48 if evidence else 0)
+
+
+def test_the_past_may_be_all_it_takes():
+    study = sp.create_study(
+        "s", PROBLEM, storage=MemoryStorage(), past=table(400), past_chosen="in advance"
+    )
+    assert study.finished
+    assert study.answer.label == "o7"
+    assert study.answer.samples == 0
+    assert sp.verify(study.answer.certificate()).guarantee == "pac"
+
+
+def test_rewards_that_have_changed_since_the_past_are_noticed():
+    old = table(50)
+    old["reward"] += 5.0
+    study = sp.create_study(
+        "s", PROBLEM, storage=MemoryStorage(), past=old, past_chosen="in advance", delta=1e-300
+    )
+    draws = np.random.default_rng(4)
+    for _ in range(10):
+        pulls = study.ask(30)
+        study.tell_many([(pull.id, MEANS[pull.arm] + draws.normal()) for pull in pulls])
+    assert study.checks().drift
+
+
+def test_without_a_word_on_how_they_were_chosen_nothing_is_created():
+    storage = MemoryStorage()
+    for past, chosen, said in (
+        (table(), None, "must say how past measurements were chosen.*If in doubt: 'by results'"),
+        (table(), "somehow", "must say how"),
+        (None, "in advance", "give past"),
+        (past_measurements(PROBLEM, table(), chosen_in_advance=True), "by results", "themselves"),
+    ):
+        with pytest.raises(errors.InvalidInputError, match=said):
+            sp.create_study("s", PROBLEM, storage=storage, past=past, past_chosen=chosen)
+    with pytest.raises(errors.InvalidInputError, match="pooled-peleg can"):
+        sp.create_study("s", PROBLEM, "peleg", storage, past=table(), past_chosen="in advance")
+    assert sp.list_studies(storage) == []
