@@ -13,9 +13,9 @@ _STYLED = re.compile(r"<link\b(?=[^>]*rel=\"(?:stylesheet|preload|icon)\")[^>]*\
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory):
-    """The site; its notebooks are run by the tests of the pages already."""
+    """The site as ``make docs`` builds it."""
     folder = tmp_path_factory.mktemp("site")
-    how = ["-W", "--keep-going", "-q", "-D", "nb_execution_mode=off", "-b", "html"]
+    how = ["-W", "--keep-going", "-q", "-b", "html"]
     where = ["-d", folder / "doctrees", "docs", folder / "html"]
     done = subprocess.run(
         [sys.executable, "-m", "sphinx", *how, *where],
