@@ -23,6 +23,7 @@ IntArray = NDArray[np.int64]
 
 # More pulls than anyone can make: what is not decided by then is called a tie.
 TIED = 10**13
+_NO_PAST = "past: this algorithm cannot use past measurements; pooled-peleg can (or leave them out)"
 
 
 class Guarantee(str):
@@ -139,14 +140,11 @@ class State(ABC):
 
         ``evidence`` says whether they may count: what was measured did not depend on rewards.
         """
-        raise InvalidInputError(
-            "past: this algorithm cannot use past measurements; pooled-peleg can (or leave them "
-            "out)"
-        )
+        raise InvalidInputError(_NO_PAST)
 
     def observe_past(self, batches: list[tuple[Pulls, FloatArray]], evidence: bool) -> None:
         """Take in what :meth:`split_past` returned, with standardised sums, before any pull."""
-        raise NotImplementedError
+        raise InvalidInputError(_NO_PAST)
 
     @abstractmethod
     def leader(self) -> int:

@@ -15,7 +15,7 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Guarantee
 from surepick.client.transport import Transport
-from surepick.errors import InvalidTypeError, TellConflictError, UnknownPullError
+from surepick.errors import InvalidTypeError, UnknownPullError
 from surepick.problem import Problem
 from surepick.problem.validate import positive, real, whole
 from surepick.run import Answer
@@ -99,13 +99,7 @@ class RemoteStudy:
 
     def tell(self, pull_id: int, reward: float, worker: str | None = None) -> Told:
         """See :meth:`surepick.Study.tell`."""
-        told = self.tell_many([(pull_id, reward)], worker)[0]
-        if told.status == "conflict":
-            raise TellConflictError(
-                f"pull {told.pull} was told as {told.value!r} before, so {reward!r} is refused "
-                f"(and recorded); the first reward counts"
-            )
-        return told
+        return self.tell_many([(pull_id, reward)], worker)[0].or_refuse(reward)
 
     def tell_many(
         self,

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.errors import InvalidInputError, InvalidTypeError, TellConflictError
 
 ANONYMOUS = "~"  #: begins the names that are made up for workers without one
 
@@ -55,6 +55,15 @@ class Told:
     def used(self) -> bool:
         """Whether the reward that counts is the one told."""
         return self.status in ("accepted", "duplicate")
+
+    def or_refuse(self, reward: float) -> Told:
+        """This, or an error where the same worker had told another reward."""
+        if self.status == "conflict":
+            raise TellConflictError(
+                f"pull {self.pull} was told as {self.value!r} before, so {reward!r} is refused "
+                f"(and recorded); the first reward counts"
+            )
+        return self
 
 
 def as_name(name: Any, what: str) -> str:

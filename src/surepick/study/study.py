@@ -19,7 +19,6 @@ from surepick.errors import (
     InvalidTypeError,
     RunStateError,
     SurepickError,
-    TellConflictError,
     UnknownPullError,
 )
 from surepick.problem import Problem
@@ -190,13 +189,7 @@ class Study:
         worker
             Who measured it; not needed in the process that asked.
         """
-        told = self.tell_many([(pull_id, reward)], worker)[0]
-        if told.status == "conflict":
-            raise TellConflictError(
-                f"pull {told.pull} was told as {told.value!r} before, so {reward!r} is refused "
-                f"(and recorded); the first reward counts"
-            )
-        return told
+        return self.tell_many([(pull_id, reward)], worker)[0].or_refuse(reward)
 
     def tell_many(
         self,
