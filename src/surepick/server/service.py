@@ -11,6 +11,7 @@ from typing import Any
 
 from fastapi import Request
 
+from surepick.algorithms.pooled_peleg import PooledPeleg
 from surepick.server.listing import Listing
 from surepick.server.settings import Settings
 from surepick.server.studies import Studies
@@ -51,6 +52,7 @@ class Service:
 
         for one in before:
             signal.signal(one, heard)
+        self.studies.rehearse(PooledPeleg(delta=0.05))
         try:
             yield
         finally:

@@ -8,6 +8,7 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import Any
 
+from surepick.algorithms.base import Algorithm
 from surepick.errors import UnknownStudyError
 from surepick.server import metrics
 from surepick.server.history import History
@@ -16,6 +17,7 @@ from surepick.server.watch import Position, Watch
 from surepick.study import Study, Told, load_study
 from surepick.study.crowd import Ask, Crowd, Given, Tell
 from surepick.study.look import look
+from surepick.study.rehearsal import rehearse
 
 Line = list[tuple[Any, "asyncio.Future[Any]"]]  # what is asked or told, and where the answer goes
 _FRESH = 2.0  # seconds after which failures told to other processes show
@@ -146,6 +148,7 @@ class Studies:
         self._most = most
         self._opened: OrderedDict[str, Opened] = OrderedDict()
         self._opening: dict[str, asyncio.Task[Opened]] = {}
+        self._rehearsing: dict[type, asyncio.Task[None]] = {}
 
     def __len__(self) -> int:
         return len(self._opened)
@@ -172,7 +175,15 @@ class Studies:
             if other != name:
                 del self._opened[other]
         metrics.studies_open.set(len(self._opened))
+        self.rehearse(study.algorithm)
         return opened
+
+    def rehearse(self, algorithm: Algorithm) -> None:
+        """Load what it takes to work out a batch, in the background and once."""
+        if type(algorithm) not in self._rehearsing:
+            work = self.threads.slow(lambda: rehearse(algorithm))
+            task = asyncio.get_running_loop().create_task(work)
+            self._rehearsing[type(algorithm)] = task
 
     async def use(self, name: str, work: Callable[[Opened], Any]) -> Any:
         """Do something with a study; again, where another one has taken its name since."""
