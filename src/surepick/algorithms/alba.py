@@ -285,8 +285,9 @@ class _State(State):
         """For whom it is settled that the leader is better, or worse by at most epsilon."""
         stage = self.stages[-1]
         surplus = against.totals - against.bias + epsilon * against.slopes
-        evidence = log_evidence(surplus, against.variances, stage["first"] * against.unit)
-        return evidence >= math.log(1 / stage["level"])
+        bar = math.log(1 / stage["level"])
+        first = stage["first"] * against.unit
+        return log_evidence(surplus, against.variances, first, bar) >= bar
 
     def leader(self) -> int:
         return self._best

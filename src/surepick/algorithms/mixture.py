@@ -25,7 +25,18 @@ from surepick.problem.validate import FloatArray
 SCALES = (1.0, 30.0, 900.0, 27_000.0)  # ρ in units of the variance V at the first look
 
 
-def log_evidence(total: FloatArray, variance: FloatArray, first: FloatArray) -> FloatArray:
-    """log E for sums ``total`` of variance ``variance``; ``first`` is the unit of ρ."""
-    bets = log_payoff(0.0, np.multiply.outer(SCALES, first), total, variance)
-    return np.logaddexp.reduce(bets, axis=0) - math.log(len(SCALES))
+def log_evidence(
+    total: FloatArray, variance: FloatArray, first: FloatArray, least: float = -math.inf
+) -> FloatArray:
+    """log E for sums ``total`` of variance ``variance``; ``first`` is the unit of ρ.
+
+    Values below ``least`` need not be known: −inf stands for them. No E is above
+    2 exp(N²/(2V)), which spares most looks the rest of the work.
+    """
+    found = np.full(len(total), -math.inf)
+    near = np.maximum(total, 0.0) ** 2 >= 2.0 * variance * (least - math.log(2))
+    if near.any():
+        precision = np.multiply.outer(SCALES, first[near])
+        bets = log_payoff(0.0, precision, total[near], variance[near])
+        found[near] = np.logaddexp.reduce(bets, axis=0) - math.log(len(SCALES))
+    return found

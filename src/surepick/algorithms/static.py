@@ -152,8 +152,9 @@ class StaticState(State):
             log = math.log(6 * n**2 * M**self.config.union_power / (math.pi**2 * delta))
             return gaps / np.sqrt(8 * variances * log) - 1
         information = 1 / variances
-        evidence = log_evidence(gaps * information, information, information / self.cycles)
-        return evidence - math.log((M - 1) / delta)
+        bar = math.log((M - 1) / delta)
+        first = information / self.cycles
+        return log_evidence(gaps * information, information, first, bar) - bar
 
     def leader(self) -> int:
         return self._best

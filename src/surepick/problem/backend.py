@@ -186,10 +186,7 @@ class Backend:
 
     def special(self, name: str) -> Any:
         """``erfcx`` or ``log_ndtr`` of this library."""
-        if self.name == "torch":
-            return getattr(self.xp.special, name)
-        module = "cupyx.scipy.special" if self.name == "cupy" else "scipy.special"
-        return getattr(importlib.import_module(module), name)
+        return _special(self.name, name)
 
     def free_memory(self) -> int | None:
         """Bytes that may still be taken, where that can be known."""
@@ -238,6 +235,14 @@ def backend_named(name: Any) -> Backend:
             device = f"cuda:{torch.cuda.current_device()}"
         return Backend("torch", torch.device(device or "cpu"))
     raise UnknownNameError.among("backend", name, _NAMES)
+
+
+@cache
+def _special(library: str, name: str) -> Any:
+    if library == "torch":
+        return getattr(_namespace(library).special, name)
+    module = "cupyx.scipy.special" if library == "cupy" else "scipy.special"
+    return getattr(importlib.import_module(module), name)
 
 
 @cache
