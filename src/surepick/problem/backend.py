@@ -9,6 +9,7 @@ when they are asked for by name.
 from __future__ import annotations
 
 import importlib
+import logging
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -19,6 +20,8 @@ from numpy.typing import NDArray
 
 from surepick.errors import InvalidInputError, InvalidTypeError, MissingExtraError, UnknownNameError
 from surepick.problem.memory import free_memory
+
+_log = logging.getLogger(__name__)
 
 IntArray = NDArray[np.int64]
 FloatArray = NDArray[np.float64]
@@ -126,6 +129,11 @@ class Backend:
         """‖rootᵀ(x − centre)‖² of each row x, on the device."""
         xp, there = self.xp, self.put(root)
         offset = None if centre is None else self.put(centre @ root)
+        if self.name == "torch" and self.on_gpu:
+            kernels = _gpu_kernels(str(self.device))
+            if kernels is not None and kernels.fits(array, there):
+                zero = self.full((root.shape[1],), 0.0)
+                return kernels.quadratic(array, there, zero if offset is None else offset)
         out = self.full((array.shape[0],), 0.0)
         for rows in self.blocks(array):
             image = xp.matmul(array[rows], there)
@@ -235,6 +243,24 @@ def backend_named(name: Any) -> Backend:
             device = f"cuda:{torch.cuda.current_device()}"
         return Backend("torch", torch.device(device or "cpu"))
     raise UnknownNameError.among("backend", name, _NAMES)
+
+
+@cache
+def _gpu_kernels(device: str) -> Any:
+    """Kernels for PyTorch on this GPU; None where they cannot be compiled."""
+    try:
+        kernels = importlib.import_module("surepick.problem.gpu_kernels")
+    except ImportError:
+        return None
+    try:
+        one = _namespace("torch").ones((1, 1), dtype=_namespace("torch").float64, device=device)
+        kernels.quadratic(one, one, one[0])
+    except Exception as problem:  # no compiler, an old driver: all of them say so in their own way
+        _log.warning(
+            "scans on %s are slower than need be: Triton cannot compile (%s)", device, problem
+        )
+        return None
+    return kernels
 
 
 @cache
