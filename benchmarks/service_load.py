@@ -40,7 +40,7 @@ def problem(gap: float) -> sp.Problem:
     return sp.Problem(np.random.default_rng(0).normal(size=(20, 4)) * gap)
 
 
-LOAD, KILLS = problem(0.02), problem(0.2)
+LOAD, KILLS = problem(0.02), problem(0.1)
 
 
 def reward(given: sp.Problem, pull: int, arm: int) -> float:
