@@ -161,3 +161,13 @@ def test_progress_is_told_and_a_watcher_can_end_a_solve():
         arms, Leads(arms, arms.mean(axis=0)), tol=1e-3, on_round=lambda r: rounds.append(r) or 1
     )
     assert len(rounds) == 1
+
+
+def test_dropping_light_arms_does_not_cost_the_accuracy_asked_for():
+    instance = sp.simulate.families.catalogue(16, 20_000, rng=0)
+    found = sp.design.complexity(instance.problem, instance.theta)  # many arms: 0.05 by default
+    assert found.status == "optimal"
+    assert found.gap <= 0.05
+    finer = sp.design.complexity(instance.problem, instance.theta, tol=0.03)
+    assert finer.lower_bound(0.1) <= found.lower_bound(0.1) * (1 + found.gap)
+    assert found.lower_bound(0.1) <= finer.lower_bound(0.1) * (1 + finer.gap)

@@ -17,7 +17,7 @@ from surepick.problem.matrix import is_large
 from surepick.problem.progress import report
 from surepick.problem.validate import FloatArray
 
-_HUGE = 1 << 18  # entries of a table beyond which scanning it at every step takes too long
+HUGE = 1 << 18  # entries of a table beyond which scanning it at every step takes too long
 _ROUGH = 0.03  # gaps down to which first-order steps are the faster way
 _PATIENCE = 12  # looks without progress after which they are at their end
 
@@ -28,7 +28,7 @@ def needs_scans(arms: Any, directions: Directions, tol: float) -> bool:
         return True
     entries = max(arms.shape[0], _rows(directions)) * arms.shape[1]
     large = is_large(arms) or directions.large
-    return entries > _HUGE or (large and tol >= _ROUGH)
+    return entries > HUGE or (large and tol >= _ROUGH)
 
 
 def _rows(directions: Directions) -> int:
@@ -69,8 +69,8 @@ def solve_large(
     exact = solver.seen >= solver.upper.value * (1.0 - 1e-9)
     if solver.gap > tol and exact and not stopped and solver.looks < max_rounds:
         return _polish(solver, directions, tol, max_rounds - solver.looks, on_round)
-    allowance = max((1.0 + tol) * solver.lower.value, (1.0 + 0.02) * solver.upper.value)
-    upper = solver.trim(allowance)
+    enough = (1.0 + tol) * solver.lower.value
+    upper = solver.trim(enough if solver.upper.value <= enough else 1.02 * solver.upper.value)
     return make_result(
         _spread_out(upper, arms.shape[0]), upper.value, solver.lower, tol, whiten, solver.looks
     )

@@ -18,6 +18,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surepick.design._large import HUGE
 from surepick.design.leads import Leads
 from surepick.design.minimax import MinimaxResult, Status, minimax
 from surepick.errors import InvalidInputError
@@ -27,6 +28,7 @@ from surepick.problem.matrix import is_large
 from surepick.problem.validate import FloatArray, probability
 
 _SAME = 1e-12  # relative difference below which two numbers are the same
+_FINE, _ROUGH = 1e-6, 0.05  # accuracies that take no time and little time
 
 
 class _Problem(Protocol):
@@ -79,7 +81,7 @@ class Complexity:
         return 2.0 * self.noise**2 * kl / self.D_star
 
 
-def complexity(problem: _Problem, theta: ArrayLike, tol: float = 1e-6) -> Complexity:
+def complexity(problem: _Problem, theta: ArrayLike, tol: float | None = None) -> Complexity:
     """Characteristic time of a problem with known truth, and its lower bound on pulls.
 
     Parameters
@@ -88,8 +90,9 @@ def complexity(problem: _Problem, theta: ArrayLike, tol: float = 1e-6) -> Comple
         Arms, candidates and noise scale.
     theta : array_like, (d,)
         The truth.
-    tol : float
-        Relative accuracy.
+    tol : float, optional
+        Relative accuracy; by default 1e-6, and 0.05 where there are very many arms or candidates.
+        The lower bound holds however far the solve got.
 
     Returns
     -------
@@ -117,12 +120,16 @@ def complexity(problem: _Problem, theta: ArrayLike, tol: float = 1e-6) -> Comple
     tied = rivals[gaps <= _SAME * float(scale @ np.abs(truth))]
     if len(tied):
         raise _tie(best, tied[0])
-    return _found(minimax(problem.arms, differences[rivals] / gaps[:, None], tol), problem)
+    directions = differences[rivals] / gaps[:, None]
+    return _found(minimax(problem.arms, directions, _FINE if tol is None else tol), problem)
 
 
-def _large_complexity(problem: _Problem, truth: FloatArray, tol: float) -> Complexity:
+def _large_complexity(problem: _Problem, truth: FloatArray, tol: float | None) -> Complexity:
     """The same in blocks, without a table of differences, on any array library."""
     candidates: Any = problem.candidates
+    if tol is None:
+        entries = max(problem.arms.shape[0], candidates.shape[0]) * candidates.shape[1]
+        tol = _ROUGH if entries > HUGE else _FINE
     backend = backend_of(candidates)
     xp, means = backend.xp, backend.product(candidates, truth)
     best = int(xp.argmax(means))
