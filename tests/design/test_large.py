@@ -41,20 +41,21 @@ def test_the_first_order_bracket_holds_and_can_be_checked(backend):
     assert np.count_nonzero(result.weights) <= 1024
 
 
-@BACKENDS
-@pytest.mark.parametrize("seed", range(6))
-def test_bounds_are_those_of_the_plain_solver(backend, seed):
-    rng = np.random.default_rng(seed)
-    k, d = int(rng.integers(30, 2000)), int(rng.integers(2, 9))
-    arms = rng.standard_normal((k, d)) * rng.uniform(0.1, 3.0, d)
-    theta = arms[int(rng.integers(k))]
-    plain = complexity(sp.Problem(arms), theta, tol=1e-7)
-    other = complexity(sp.Problem(arms, backend=backend), theta, tol=1e-7)
-    assert other.D_star == pytest.approx(plain.D_star, rel=1e-6)
-    pairs, there = AllPairs(arms[:200]), AllPairs(backend.put(arms[:200]))
-    expected, found = minimax(arms, pairs, 1e-7), minimax(backend.put(arms), there, 1e-7)
-    assert found.value == pytest.approx(expected.value, rel=1e-6)
-    assert found.lower_bound == pytest.approx(expected.lower_bound, rel=1e-6)
+@pytest.mark.parametrize("tens", range(10))
+def test_bounds_of_a_hundred_problems_are_those_of_the_plain_solver(tens):
+    for seed in range(10 * tens, 10 * tens + 10):
+        rng = np.random.default_rng(seed)
+        k, d = int(np.exp(rng.uniform(np.log(20), np.log(2000)))), int(rng.integers(2, 10))
+        arms = rng.standard_normal((k, d)) * rng.uniform(0.3, 3.0, d)
+        theta = arms[int(rng.integers(k))]
+        backend = HOST if seed % 10 == 0 else TORCH
+        plain = complexity(sp.Problem(arms), theta, tol=1e-7)
+        other = complexity(sp.Problem(arms, backend=backend), theta, tol=1e-7)
+        assert other.D_star == pytest.approx(plain.D_star, rel=1e-6), seed
+        pairs, there = AllPairs(arms[:60]), AllPairs(backend.put(arms[:60]))
+        expected, found = minimax(arms, pairs, 1e-7), minimax(backend.put(arms), there, 1e-7)
+        assert found.value == pytest.approx(expected.value, rel=1e-6), seed
+        assert found.lower_bound == pytest.approx(expected.lower_bound, rel=1e-6), seed
 
 
 def test_newton_steps_take_over_where_first_order_steps_are_too_slow():

@@ -99,6 +99,7 @@ def narrow(
     ``better`` are bounds that are known already.
     """
     upper, lower = work.upper(), work.lower()
+    lowest, highest = upper.value, lower.value  # of these steps alone: they catch up with better
     if better is not None:
         upper = min(upper, better[0], key=lambda bound: bound.value)
         lower = max(lower, better[1], key=lambda bound: bound.value)
@@ -108,8 +109,9 @@ def narrow(
             break
         rounds += 1
         up, low = work.upper(), work.lower()
-        if up.value < upper.value or low.value > lower.value:
+        if up.value < lowest or low.value > highest:
             last_gain = rounds
+        lowest, highest = min(lowest, up.value), max(highest, low.value)
         upper = min(upper, up, key=lambda bound: bound.value)
         lower = max(lower, low, key=lambda bound: bound.value)
         report("design", rounds, value=upper.value, lower_bound=lower.value)
