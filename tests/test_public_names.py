@@ -10,7 +10,10 @@ from surepick import errors
 from surepick.errors import SurepickError, UnknownNameError
 
 PROMISED = {
-    "": ["Problem", "Run", "Batch", "Answer", "Client", "SurepickError", "identify", "verify"],
+    "": [
+        *("Problem", "Run", "Batch", "Answer", "Client", "SurepickError"),
+        *("identify", "verify", "watching"),
+    ],
     "algorithms": ["Algorithm", "Guarantee", "Peleg", "get", "names", "register"],
     "design": ["minimax", "complexity"],
     "simulate": ["Instance", "instances", "trials", "Table"],

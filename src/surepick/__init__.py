@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 # Light (NumPy only), and it teaches algorithms how runs are started.
 from surepick.errors import SurepickError
 from surepick.problem import Problem
+from surepick.problem.progress import watching
 from surepick.run import Answer, Batch, Run, identify, verify
 
 if TYPE_CHECKING:
@@ -37,6 +38,7 @@ __all__ = [
     "simulate",
     "study",
     "verify",
+    "watching",
 ]
 
 _LAZY = ("algorithms", "design", "game", "simulate", "study", "storage", "errors", "problem", "run")

@@ -5,6 +5,7 @@ import sys
 import sysconfig
 from pathlib import Path
 
+import numpy as np
 import pytest
 
 import surepick as sp
@@ -151,6 +152,76 @@ def test_verify_refuses_what_is_no_certificate(surepick, tmp_path, content):
     assert (code, out) == (1, "")
     assert "certificate" in err
     assert "Traceback" not in err
+
+
+@pytest.fixture
+def few_are_many(monkeypatch):
+    """Tables that a certificate would contain are referred to."""
+    monkeypatch.setattr("surepick.problem.problem._EMBEDDED", 30_000)
+
+
+@pytest.fixture
+def large(few_are_many, tmp_path):
+    """A certificate that does not contain its arms, and their file."""
+    folder = tmp_path
+    arms = np.random.default_rng(0).normal(size=(3500, 10))
+    means = 3.0 * arms @ np.eye(10)[0]
+    answer = sp.identify(sp.Problem(arms), measure_batch=lambda some: means[some])
+    (folder / "large.json").write_text(json.dumps(answer.certificate()))
+    np.save(folder / "arms.npy", arms)
+    np.save(folder / "few.npy", arms[1:])
+    return folder
+
+
+def test_verify_with_the_arms_in_a_file(surepick, large):
+    code, out, _ = surepick("verify", large / "large.json", "--arms", large / "arms.npy")
+    assert code == 0
+    assert "3499 comparisons recomputed" in out
+    code, _, err = surepick("verify", large / "large.json")
+    assert (code, "--arms" in err) == (2, True)
+    code, _, err = surepick("verify", large / "large.json", "--arms", large / "few.npy")
+    assert (code, "other arms than those given" in err) == (1, True)
+    code, _, err = surepick(
+        "verify", large / "large.json", "--arms", large / "arms.npy", "--label", "name"
+    )
+    assert (code, "belong to a table" in err) == (2, True)
+
+
+def test_verify_with_candidates_in_a_file(surepick, few_are_many, tmp_path):
+    arms = np.random.default_rng(0).normal(size=(3500, 10))
+    means = 3.0 * arms @ np.eye(10)[0]
+    problem = sp.Problem(arms, arms[:7])
+    answer = sp.identify(problem, measure_batch=lambda some: means[some])
+    path, rows, some = tmp_path / "c.json", tmp_path / "arms.npy", tmp_path / "candidates.npy"
+    path.write_text(json.dumps(answer.certificate()))
+    np.save(rows, arms)
+    np.save(some, arms[:7])
+    code, out, _ = surepick("verify", path, "--arms", rows, "--candidates", some, "--json")
+    assert (code, json.loads(out)["checked"]) == (0, 6)
+    code, _, err = surepick("verify", path, "--arms", rows)
+    assert (code, "--candidates" in err) == (2, True)
+    code, _, err = surepick("verify", path, "--candidates", some)
+    assert (code, "beside --arms" in err) == (2, True)
+
+
+def test_verify_with_the_table_of_a_study(surepick, few_are_many, tmp_path):
+    rng = np.random.default_rng(0)
+    rows = [f"option{i},{','.join(f'{v:.6f}' for v in rng.normal(size=9))}" for i in range(4000)]
+    table = tmp_path / "options.csv"
+    table.write_text("\n".join(["name," + ",".join(f"x{j}" for j in range(9)), *rows]) + "\n")
+    storage = ("--storage", f"sqlite:///{tmp_path / 's.db'}")
+    settings = ("--features", "x0,x1,x2,x3,x4,x5,x6,x7,x8", "--max-samples", "20")
+    assert surepick("new", "big", table, *settings, *storage)[0] == 0
+    with sp.load_study("big", storage[1]) as study:
+        while not study.finished:
+            for pull in study.ask(20):
+                study.tell(pull.id, 0.0)
+    code, out, _ = surepick("answer", "big", "--certificate", tmp_path / "big.json", *storage)
+    assert (code, "--arms OPTIONS" in out) == (0, True)
+    code, out, _ = surepick("verify", tmp_path / "big.json", "--arms", table)
+    assert (code, out.startswith("The record is sound")) == (0, True)
+    code, _, err = surepick("verify", tmp_path / "big.json", "--arms", table, "--features", "x0,x1")
+    assert (code, "other arms" in err) == (1, True)
 
 
 def test_verify_does_not_oversell_a_budget_stop(surepick, tmp_path):

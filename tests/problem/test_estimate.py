@@ -3,6 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surepick.problem import estimate
+from surepick.problem.backend import HOST, backend_named
 from surepick.problem.estimate import LeastSquares
 
 
@@ -127,3 +129,89 @@ def test_lead_bounds_hold_the_truth_on_top_of_the_estimate(threshold):
         width = threshold if threshold else fit.widths(fit.variances(y[None]), 0.05)[0]
         assert bound == pytest.approx(fit.theta @ y + (width if i != 2 else 0.0))
     assert bounds[2] == 0.0
+
+
+# -- among very many -----------------------------------------------------------------------
+BACKENDS = pytest.mark.parametrize("backend", [HOST, backend_named("torch")], ids=repr)
+
+
+@pytest.fixture
+def few(monkeypatch):
+    """As if some dozen points were very many."""
+    monkeypatch.setattr(estimate, "_EVERY_PAIR", 12)
+    monkeypatch.setattr(estimate, "_LEADERS", (1, 4, 4))
+
+
+@BACKENDS
+@pytest.mark.parametrize("threshold", [None, 0.4])
+@pytest.mark.parametrize("seed", range(10))
+def test_leaders_beat_only_whom_some_point_beats(few, backend, threshold, seed):
+    arms, counts, sums = random_design(seed)
+    fit = LeastSquares(arms, counts, sums)
+    points = np.random.default_rng(seed).normal(size=(150, 3))
+    found = fit.beaten(backend.put(points), 0.01, threshold)
+    gaps = (points[None, :] - points[:, None]) @ fit.theta  # [i, j]: how far j is ahead of i
+    widths = fit.widths(fit.variances((points[None, :] - points[:, None]).reshape(-1, 3)), 0.01)
+    widths = widths.reshape(150, 150) if threshold is None else np.full((150, 150), threshold)
+    everyone, top = np.arange(150), int(np.argmax(points @ fit.theta))
+    np.testing.assert_allclose(found.gap, gaps[everyone, found.by], atol=1e-12)
+    np.testing.assert_allclose(found.width, widths[everyone, found.by], atol=1e-12)
+    assert np.array_equal(found.beaten, found.gap > found.width)
+    assert not found.beaten[top]
+    # whom the highest estimate beats is out, and those left are compared in pairs if they are few
+    assert found.beaten[gaps[:, top] > widths[:, top] + 1e-12].all()
+    left = np.flatnonzero(~found.beaten)
+    if len(left) <= 12:
+        inside = np.ix_(left, left)
+        assert (gaps[inside] <= widths[inside] + 1e-12).all()
+
+
+@pytest.mark.parametrize("level", [0.01, 0.999])
+@pytest.mark.parametrize("seed", range(10))
+def test_nobody_beats_itself(few, level, seed):
+    """Rounding gives the same point different estimates in a table and on its own."""
+    rng = np.random.default_rng(seed)
+    arms = rng.normal(size=(60, 24))
+    counts = rng.integers(10**6, 10**7, size=60)
+    fit = LeastSquares(arms, counts, counts * (arms @ rng.normal(size=24)))
+    points = rng.normal(size=(200, 24))
+    found = fit.beaten(points, level)
+    assert not found.beaten[np.argmax(points @ fit.theta)]
+    assert not (found.beaten & (found.by == np.arange(200))).any()
+
+
+def test_what_all_widths_allow_to_drop_is_dropped(few):
+    """Widths of at most eps: a gap above 2·eps to the best one is enough."""
+    dropped = 0
+    for seed in range(20):
+        rng = np.random.default_rng(seed)
+        arms, theta = rng.normal(size=(8, 3)), rng.normal(size=3)
+        counts = rng.integers(200, 400, size=8)
+        noise = rng.normal(size=8) * np.sqrt(counts)
+        fit = LeastSquares(arms, counts, counts * (arms @ theta) + noise)
+        points = rng.normal(size=(80, 3))
+        apart = (points[None, :] - points[:, None]).reshape(-1, 3)
+        eps = fit.widths(fit.variances(apart), 1e-4).max()
+        assert np.abs(apart @ (fit.theta - theta)).max() <= eps  # the estimate is a good one
+        far = (points @ theta).max() - points @ theta > 2 * eps
+        assert fit.beaten(points, 1e-4).beaten[far].all()
+        dropped += far.sum()
+    assert dropped > 100
+
+
+@BACKENDS
+@pytest.mark.parametrize("threshold", [None, 0.4])
+def test_many_points_are_compared_alike_on_all_libraries(backend, threshold):
+    arms, counts, sums = random_design(3)
+    fit = LeastSquares(arms, counts, sums)
+    points = np.random.default_rng(0).normal(size=(5000, 3))
+    expected, found = (fit.beaten(b.put(points), 0.01, threshold) for b in (HOST, backend))
+    for one, other in zip(expected, found, strict=True):
+        np.testing.assert_allclose(other, one, rtol=1e-9, atol=1e-12)
+    best = points[np.argmax(points @ fit.theta)]
+    np.testing.assert_allclose(
+        fit.lead_bounds(backend.put(points), best, 0.05, threshold),
+        fit.lead_bounds(points, best, 0.05, threshold),
+        rtol=1e-9,
+        atol=1e-12,
+    )

@@ -451,15 +451,13 @@ def test_the_scale_of_features_changes_nothing(scales, candidates):
     assert asks == again
     assert other == answer
     # The certificates' numbers agree: no digits are lost on the way.
-    drops, others = (
-        [e for p in a.certificate()["evidence"]["phases"] for e in p["dropped"]]
-        for a in (answer, other)
-    )
-    assert len(drops) == len(plain.distinct) - 1
-    for one, two in zip(drops, others, strict=True):
-        assert (one["candidate"], one["by"]) == (two["candidate"], two["by"])
-        assert two["gap"] == pytest.approx(one["gap"], rel=1e-9)
-        assert two["width"] == pytest.approx(one["width"], rel=1e-9)
+    phases, others = (a.certificate()["evidence"]["phases"] for a in (answer, other))
+    for phase, same in zip(phases, others, strict=True):
+        for column in ("candidate", "by"):
+            assert phase["dropped"][column] == same["dropped"][column]
+        for column in ("gap", "width"):
+            assert same["dropped"][column] == pytest.approx(phase["dropped"][column], rel=1e-9)
+    assert sum(len(p["dropped"]["candidate"]) for p in phases) == len(plain.distinct) - 1
     assert sp.verify(other.certificate())
 
 
@@ -500,6 +498,17 @@ def test_equality_and_hash():
     assert one != sp.Problem(THREE, THREE, noise=0.5)
     assert one != "problem"
     assert copy.deepcopy(one) == one
+
+
+def test_another_noise_scale_changes_nothing_else():
+    problem = sp.Problem(THREE, noise=0.5)
+    before = problem.digest
+    louder = problem.with_noise(2.0)
+    assert louder == sp.Problem(THREE, noise=2.0)
+    assert (louder.noise, problem.noise, problem.digest) == (2.0, 0.5, before)
+    assert louder.features is problem.features
+    with pytest.raises(InvalidInputError, match="noise must be"):
+        problem.with_noise(0.0)
 
 
 def test_a_problem_survives_its_dict():

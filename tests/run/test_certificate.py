@@ -65,6 +65,17 @@ def forged(certificate):
     return body | {"digest": hashlib.sha256(text.encode()).hexdigest()}
 
 
+def drops(phase):
+    return len(phase["dropped"]["candidate"])
+
+
+def active_at(certificate, number):
+    """How many candidates are in the race when a phase begins."""
+    phases = certificate["evidence"]["phases"]
+    left = len(certificate["claim"]["survivors"])
+    return left + sum(drops(phase) for phase in phases[number:])
+
+
 def refused(certificate):
     try:
         sp.verify(certificate)
@@ -89,8 +100,8 @@ def test_the_certificates_are_of_the_kinds_meant():
     assert len(CERTIFICATES["duplicates"]["claim"]["survivors"]) == 2
     assert len(CERTIFICATES["pac"]["batches"]) > 2
     assert len(CERTIFICATES["paper"]["batches"]) > 1
-    dropped = [e for p in CERTIFICATES["none"]["evidence"]["phases"] for e in p["dropped"]]
-    assert dropped  # evidence against some, though not against all
+    phases = CERTIFICATES["none"]["evidence"]["phases"]
+    assert any(map(drops, phases))  # evidence against some, though not against all
 
 
 @pytest.mark.parametrize("name", CERTIFICATES)
@@ -103,7 +114,7 @@ def test_certificates_hold(name):
     assert (result.guarantee, result.statement) == (claim["guarantee"], claim["statement"])
     assert 0 <= result.risk <= result.delta == certificate["delta"]
     phases = certificate["evidence"]["phases"]
-    expected = sum(len(p["dropped"]) for p in phases)
+    expected = sum(map(drops, phases))
     assert result.checked == expected + len(phases[-1].get("leads", []) if phases else [])
     assert forged(certificate) == certificate  # the digest is what it is documented to be
 
@@ -125,7 +136,7 @@ def test_dicts_texts_and_paths_are_accepted(tmp_path):
         ('{"format": ' + "[" * 100_000, FormatError, "not JSON"),
         ("{}", FormatError, "not a surepick certificate"),
         ({"format": "surepick-run", "version": 1}, FormatError, "not a surepick certificate"),
-        ({"format": "surepick-certificate", "version": 2}, FormatError, "version 2.*upgrade"),
+        ({"format": "surepick-certificate", "version": 3}, FormatError, "version 3.*upgrade"),
         ({"format": "surepick-certificate", "version": "1"}, FormatError, "version 1"),
         ({"format": "surepick-certificate"}, FormatError, "version None"),
         ({"format": "surepick-certificate", "version": 1}, CertificateError, "malformed.*problem"),
@@ -221,13 +232,16 @@ def is_harmless(certificate, path, value):
     if where == "claim.statement":
         # the theorem's name, behind the promise
         return isinstance(value, str) and value.startswith(certificate["claim"]["statement"])
+    if match := re.match(r"evidence\.phases\.(\d+)\.dropped$", where):
+        return value == [] and not drops(phases[int(match[1])])  # nobody, said in another way
     if match := re.match(r"(batches|evidence\.phases)\.(\d+)\.(sums|arms|level|threshold)", where):
         phase = phases[int(match[2])]
         if match[3] == "level" and phase["threshold"] is not None:
             # With a fixed width any level will do that the width earns and delta can pay for.
-            others = sum(p["level"] * (len(p["active"]) - 1) for p in phases if p is not phase)
-            return others + value * (len(phase["active"]) - 1) <= certificate["delta"]
-        return not phase["dropped"] and "leads" not in phase  # nothing rests on this phase
+            levels = [value if p is phase else p["level"] for p in phases]
+            risks = [v * (active_at(certificate, i) - 1) for i, v in enumerate(levels)]
+            return sum(risks) <= certificate["delta"]
+        return not drops(phase) and "leads" not in phase  # nothing rests on this phase
     if match := re.match(r"problem\.arms\.(\d+)", where):
         # arms that are not candidates and were never pulled
         pulled = {arm for batch in certificate["batches"] for arm in batch["arms"]}
@@ -263,7 +277,7 @@ def test_what_the_conclusion_rests_on_is_never_harmless():
     """The places people would forge, one by one, in a certificate whose phases all drop."""
     certificate = CERTIFICATES["pac"]
     phases = certificate["evidence"]["phases"]
-    settled = [i for i, p in enumerate(phases) if p["dropped"]]
+    settled = [i for i, p in enumerate(phases) if drops(p)]
     assert settled
     for i in settled:
         for path, value in walk(certificate["batches"][i], ("batches", i)):
@@ -394,9 +408,13 @@ def test_rewards_cannot_be_improved():
     last = certificate["evidence"]["phases"][-1]
     left = certificate["claim"]["survivors"]
     chosen = certificate["claim"]["candidate"]
-    last["dropped"] = [
-        {"candidate": i, "by": chosen, "gap": 5.0, "width": 1.0} for i in left if i != chosen
-    ]
+    losers = [i for i in left if i != chosen]
+    last["dropped"] = {
+        "candidate": losers,
+        "by": [chosen] * len(losers),
+        "gap": [5.0] * len(losers),
+        "width": [1.0] * len(losers),
+    }
     claim = {
         "claim.survivors": [chosen],
         "claim.guarantee": "pac",
@@ -413,8 +431,8 @@ def test_a_level_cannot_be_loosened():
     factor = 0.5 / phase["level"]
     log = math.log(1 / phase["level"])
     phase["level"] *= factor
-    for entry in phase["dropped"]:
-        entry["width"] *= math.sqrt(math.log(2) / log)
+    widths = phase["dropped"]["width"]
+    widths[:] = [width * math.sqrt(math.log(2) / log) for width in widths]
     with pytest.raises(CertificateError, match="more than delta"):
         sp.verify(forged(certificate))
 
@@ -423,8 +441,8 @@ def test_a_fixed_width_must_be_earned():
     certificate = copy.deepcopy(CERTIFICATES["paper"])
     for phase in certificate["evidence"]["phases"]:
         phase["threshold"] /= 10
-        for entry in phase["dropped"]:
-            entry["width"] /= 10
+        widths = phase["dropped"]["width"]
+        widths[:] = [width / 10 for width in widths]
     with pytest.raises(CertificateError, match="is below the"):
         sp.verify(forged(certificate))
 
@@ -446,9 +464,50 @@ def test_a_noise_scale_is_taken_at_its_word():
     with pytest.raises(CertificateError, match="width"):
         sp.verify(forged(certificate))
     for phase in certificate["evidence"]["phases"]:
-        for entry in phase["dropped"]:
-            entry["width"] /= 2
+        widths = phase["dropped"]["width"]
+        widths[:] = [width / 2 for width in widths]
     assert sp.verify(forged(certificate))
+
+
+def test_the_same_candidate_cannot_be_dropped_twice_nor_by_one_that_is_gone():
+    certificate = CERTIFICATES["pac"]
+    phases = certificate["evidence"]["phases"]
+    early = next(p["dropped"] for p in phases if drops(p))
+    late = phases[-1]["dropped"]
+    twice = copy.deepcopy(certificate)
+    for column in twice["evidence"]["phases"][-1]["dropped"].values():
+        column.append(column[-1])
+    with pytest.raises(CertificateError, match=f"drops {late['candidate'][-1]} twice"):
+        sp.verify(forged(twice))
+    for gone in (early["candidate"][0], -1, 6):
+        for column in ("candidate", "by"):
+            absent = copy.deepcopy(certificate)
+            absent["evidence"]["phases"][-1]["dropped"][column][-1] = gone
+            with pytest.raises(CertificateError, match="compares absent candidates"):
+                sp.verify(forged(absent))
+    ragged = copy.deepcopy(certificate)
+    ragged["evidence"]["phases"][-1]["dropped"]["gap"].pop()
+    assert refused(forged(ragged))
+
+
+@pytest.mark.parametrize("name", CERTIFICATES)
+def test_certificates_of_version_0_1_0_hold(name):
+    """They have a dict for each drop, and say who is active."""
+    old = copy.deepcopy(CERTIFICATES[name])
+    active = sorted(range(len(old["problem"]["candidates"] or old["problem"]["arms"])))
+    if name == "duplicates":
+        active = [0, 1, 2, 3, 6]
+    for phase in old["evidence"]["phases"]:
+        columns = phase["dropped"]
+        rows = zip(*columns.values(), strict=True)
+        phase["dropped"] = [dict(zip(columns, row, strict=True)) for row in rows]
+        phase["active"] = active
+        active = [i for i in active if i not in columns["candidate"]]
+    assert sp.verify(forged(old)) == sp.verify(CERTIFICATES[name])
+    if old["evidence"]["phases"]:
+        old["evidence"]["phases"][0]["active"] = [0]
+        with pytest.raises(CertificateError, match="phase 1 starts from other candidates"):
+            sp.verify(forged(old))
 
 
 # -- rounding ------------------------------------------------------------------------------
@@ -482,8 +541,7 @@ def imports(path):
 
 
 VERIFIER = [
-    SOURCE / "run" / "check.py",
-    SOURCE / "run" / "verify.py",
+    *(SOURCE / "run" / f"{name}.py" for name in ("check", "estimate", "rows", "tables", "verify")),
     *sorted((SOURCE / "run" / "rules").glob("*.py")),
 ]
 
@@ -494,20 +552,22 @@ def test_the_verifier_shares_no_code_with_the_algorithms(path):
         top = name.split(".")[0]
         assert (
             top in sys.stdlib_module_names
-            or top == "numpy"
-            or name in ("surepick.errors", "surepick.run.check")
+            or top in ("numpy", "scipy")
+            or name == "surepick.errors"
+            or SOURCE.parent / f"{name.replace('.', '/')}.py" in VERIFIER
         ), name
 
 
 def test_the_verifier_works_without_the_rest_of_the_package(tmp_path):
-    """errors, check, verify and the rules alone, in a package of their own."""
+    """errors and the files of the verifier alone, in a package of their own."""
     package = tmp_path / "surepick"
     (package / "run").mkdir(parents=True)
     for init in (package, package / "run"):
         (init / "__init__.py").write_text("")
     shutil.copy(SOURCE / "errors.py", package)
-    for name in ("check.py", "verify.py"):
-        shutil.copy(SOURCE / "run" / name, package / "run")
+    for path in VERIFIER:
+        if path.parent.name == "run":
+            shutil.copy(path, package / "run")
     shutil.copytree(SOURCE / "run" / "rules", package / "run" / "rules")
     (tmp_path / "all.json").write_text(json.dumps(CERTIFICATES))
     code = """

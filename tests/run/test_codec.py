@@ -55,6 +55,18 @@ def test_arrays_of_all_sizes_keep_shape_order_and_bits(size):
     assert same(odd, loads(dumps(odd), "it"))
 
 
+@pytest.mark.parametrize("dtype", ["f8", "i8", "u8", "u4", "?"])
+def test_arrays_of_zeros_take_little_room(dtype):
+    array = np.zeros((50, 100), dtype=dtype)
+    array[3, 70] = array[49, 99] = 1
+    text = dumps(array)
+    assert len(text) < 200
+    assert same(array, loads(text, "it"))
+    signed = np.zeros(5000)
+    signed[17] = -0.0
+    assert same(signed, loads(dumps(signed), "it"))
+
+
 def test_small_arrays_can_be_read_by_people():
     assert json.loads(dumps(np.array([1, 2]))) == {
         "__array__": "i8",

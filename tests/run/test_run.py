@@ -454,7 +454,7 @@ def damaged(change):
         ("[]", "not a saved surepick run"),
         ("null", "not a saved surepick run"),
         ('{"format": "surepick-certificate", "version": 1}', "not a saved surepick run"),
-        (damaged(lambda s: s.update(version=2)), "format 2.*upgrade surepick"),
+        (damaged(lambda s: s.update(version=3)), "format 3.*upgrade surepick"),
         (damaged(lambda s: s.update(version="1")), "format 1"),
         (damaged(lambda s: s.update(version=0)), "format 0"),
         (damaged(lambda s: s.pop("version")), "format None"),

@@ -53,6 +53,7 @@ from surepick.algorithms.designs import candidate_design, root_of_inverse
 from surepick.algorithms.mixture import log_evidence
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.problem.memory import demand_memory
 from surepick.problem.validate import FloatArray, positive, real
 
 
@@ -273,6 +274,9 @@ class _State(State):
         if key not in self._leads:
             problem, best = self.problem, self._best
             rivals = self.active[self.active != best]
+            # u and its square have an entry for each rival and each arm of the design.
+            free = problem.backend.free_memory()
+            demand_memory(16.0 * len(arms), len(rivals), free, "alba: a table of all candidates")
             y = problem.targets[best] - problem.targets[rivals]
             u = (y @ root) @ (problem.features[arms] @ root).T
             _, candidates = problem.isometric

@@ -211,6 +211,8 @@ class Algorithm(ABC):
     name: ClassVar[str]
     #: the theorem behind the guarantee; empty where the threshold is a heuristic
     theorem: ClassVar[str] = ""
+    #: whether it also works where the arms are an array of PyTorch or CuPy
+    any_backend: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         # Plain floats and ints, whatever kind of number was given: settings are saved as JSON.
@@ -228,6 +230,15 @@ class Algorithm(ABC):
         best was lost): without epsilon or max_samples such a run would go on for ever.
         """
         return self.max_samples or TIED
+
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse a problem that this algorithm cannot work on, before anything is computed."""
+        if not (problem.backend.plain or self.any_backend):
+            raise InvalidInputError(
+                f"problem: {self.registered_name()} works on NumPy arrays only, and the arms are "
+                f"on {problem.backend}; build the problem with backend='numpy', or use "
+                f"pooled-peleg, peleg or rage"
+            )
 
     @abstractmethod
     def begin(self, problem: Problem, rng: np.random.Generator) -> State:

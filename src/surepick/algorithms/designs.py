@@ -2,7 +2,8 @@
 
 Designs depend on the problem and on who is still in the race only, so they are kept and shared
 by all runs of the process. ``rho`` is always the worst variance per pull of the design
-returned, over all its directions; it is within the tolerance of the best possible.
+returned, over all its directions, or a bound on it; ``gap`` says how far from the best possible
+it may be. That is a fraction of a per cent, unless there are very many arms.
 """
 
 from __future__ import annotations
@@ -14,48 +15,83 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from surepick.algorithms.base import IntArray, Pulls
-from surepick.algorithms.phased import PlanCache
+from surepick.algorithms.phased import PlanCache, fingerprint
 from surepick.problem import Problem
+from surepick.problem.matrix import is_large
 from surepick.problem.validate import FloatArray
 
 if TYPE_CHECKING:
-    from surepick.design import Directions
+    from surepick.design import Directions, MinimaxResult
 
 _DESIGNS = PlanCache()
 _MANY = 2000  # arms; beyond, a tenth of a per cent of the pulls is not worth the time it takes
+_VERY_MANY = 4096  # arms of a large problem; beyond, first-order steps have to do,
+_HUGE = 1 << 18  # and beyond so many numbers, too
+_ROUGH, _LOOKS = 0.03, 12  # the gap at which these end, and looks at everything after which
 _LONG_CYCLE = 64  # a cycle longer than this many pulls per dimension is never tried
 
 
 class Solved(NamedTuple):
-    """A design: weights of the arms and their worst variance."""
+    """A design: weights of the arms, their worst variance, and its certified relative gap."""
 
     weights: FloatArray
     rho: float
+    gap: float
 
 
-def solve(problem: Problem, key: Any, make: Callable[[], Any]) -> Solved:
+def solve(problem: Problem, key: Any, make: Callable[[], Any], tol: float | None = None) -> Solved:
     """The min-max design for the directions that ``make`` gives, in whitened coordinates."""
 
     def compute() -> Solved:
         from surepick.design import minimax
 
-        tol = 1e-3 if problem.n_arms <= _MANY else 1e-2
-        result = minimax(problem.features, make(), tol=tol)
-        return Solved(result.weights, result.value)
+        features, directions = _on_host_if_small(problem, problem.features), make()
+        crowded = problem.n_arms > _VERY_MANY and not _is_small(problem)
+        if crowded or problem.n_arms * problem.rank > _HUGE:
+            result = minimax(features, directions, tol=_ROUGH, max_rounds=_LOOKS)
+            return _tightened(problem, directions, result)
+        exact = 1e-3 if problem.n_arms <= _MANY else 1e-2
+        result = minimax(features, directions, tol=exact if tol is None else tol)
+        return Solved(result.weights, result.value, result.gap)
 
-    return _DESIGNS.get((problem.digest, key), compute)
+    return _DESIGNS.get((problem.key, key, tol), compute, problem.n_arms)
+
+
+def _tightened(problem: Problem, directions: Directions, found: MinimaxResult) -> Solved:
+    """The design, with its value looked at once more.
+
+    The solver bounds it many times, and makes do with a quick bound where pairs are very many.
+    """
+    root = root_of_inverse(*_used(problem, found.weights))
+    if found.lower_bound == 0 or root.shape[1] < problem.rank:
+        return Solved(found.weights, found.value, found.gap)
+    value = min(found.value, _worst(directions, root))
+    return Solved(found.weights, value, max(0.0, value / found.lower_bound - 1.0))
+
+
+def _is_small(problem: Problem) -> bool:
+    return not (is_large(problem.features) or is_large(problem.targets))
+
+
+def _on_host_if_small(problem: Problem, table: Any) -> Any:
+    """A table of the problem; a small one comes to the host, where exact solvers work."""
+    return problem.backend.host(table) if _is_small(problem) else table
 
 
 def all_pairs(problem: Problem, active: IntArray) -> Directions:
     """The directions between any two of the ``active`` candidates."""
     from surepick.design import AllPairs
 
-    return AllPairs(problem.targets[active])
+    points = problem.targets
+    if len(active) < problem.n_candidates:
+        points = problem.backend.take(points, active)
+    return AllPairs(_on_host_if_small(problem, points))
 
 
-def pair_design(problem: Problem, active: IntArray) -> Solved:
+def pair_design(problem: Problem, active: IntArray, tol: float | None = None) -> Solved:
     """Design that tells any two of the ``active`` candidates apart."""
-    return solve(problem, ("pairs", active.tobytes()), lambda: all_pairs(problem, active))
+    key = "pairs", fingerprint(active)
+    return solve(problem, key, lambda: all_pairs(problem, active), tol)
 
 
 def candidate_design(problem: Problem, active: IntArray) -> Solved:
@@ -63,12 +99,29 @@ def candidate_design(problem: Problem, active: IntArray) -> Solved:
 
     Arms with next to no weight are left out, so the design may span no more than it has to.
     """
+    name = fingerprint(active)
 
     def compute() -> Solved:
-        design = solve(problem, ("values", active.tobytes()), lambda: problem.targets[active])
-        return _without_crumbs(problem, design, problem.targets[active])
+        points = problem.target_rows(active)
+        design = solve(problem, ("values", name), lambda: points)
+        return _without_crumbs(problem, design, points)
 
-    return _DESIGNS.get((problem.digest, "few", active.tobytes()), compute)
+    return _DESIGNS.get((problem.key, "few", name), compute, problem.n_arms)
+
+
+def _used(problem: Problem, weights: FloatArray) -> tuple[FloatArray, FloatArray]:
+    """Features and weights of the arms that have weight."""
+    arms = np.flatnonzero(weights)
+    return problem.feature_rows(arms), weights[arms]
+
+
+def _worst(directions: Directions, root: FloatArray) -> float:
+    """Largest variance ‖rootᵀy‖² of a direction, or a bound on it if there are very many."""
+    from surepick.design import AllPairs
+
+    if isinstance(directions, AllPairs) and directions.large:
+        return directions.bound(root)
+    return directions.worst(root)[0]
 
 
 def root_of_inverse(points: FloatArray, weights: FloatArray) -> FloatArray:
@@ -85,12 +138,12 @@ def _without_crumbs(problem: Problem, design: Solved, points: FloatArray) -> Sol
     for cut in (1e-1, 1e-2, 1e-3, 1e-4):
         weights = np.where(design.weights < cut * design.weights.max(), 0.0, design.weights)
         weights /= weights.sum()
-        root = root_of_inverse(problem.features, weights)
+        root = root_of_inverse(*_used(problem, weights))
         basis = np.linalg.qr(root)[0]
         missed = points - (points @ basis) @ basis.T
         rho = float(((points @ root) ** 2).sum(axis=1).max())
         if np.abs(missed).max() <= 1e-9 * np.abs(points).max() and rho <= 1.01 * design.rho:
-            return Solved(weights, rho)
+            return Solved(weights, rho, rho / design.rho * (1.0 + design.gap) - 1.0)
     return design
 
 
@@ -105,22 +158,25 @@ def whole_pulls(problem: Problem, weights: FloatArray, n: int) -> IntArray:
     n = max(n, 1)
     heavy = np.where(weights * n < 0.5, 0.0, weights)
     counts = round_design(heavy if heavy.any() else weights, n)
-    if np.linalg.matrix_rank(problem.features[counts > 0]) < problem.rank:
+    if np.linalg.matrix_rank(problem.feature_rows(np.flatnonzero(counts))) < problem.rank:
         spanning = problem.spanning_arms
         counts[spanning] = np.maximum(counts[spanning], 1)
     return counts
 
 
 def worst_variance(problem: Problem, counts: IntArray, directions: Directions) -> float:
-    """max over the directions of a_y = yᵀV⁻¹y for these pulls; inf where they do not span."""
+    """max over the directions of a_y = yᵀV⁻¹y for these pulls; inf where they do not span.
+
+    A bound on it where there are too many directions to look at.
+    """
     pulled = np.flatnonzero(counts)
-    x = problem.features[pulled]
+    x = problem.feature_rows(pulled)
     try:
         factor = np.linalg.cholesky((x.T * counts[pulled]) @ x)
     except np.linalg.LinAlgError:
         return math.inf
     root: FloatArray = np.linalg.inv(factor).T.astype(np.float64)
-    return directions.worst(root)[0]
+    return _worst(directions, root)
 
 
 def pulls_reaching(
@@ -158,4 +214,4 @@ def cycle(problem: Problem, key: Any, design: Solved, directions: Directions) ->
         assert best is not None
         return Pulls.from_counts(best)
 
-    return _DESIGNS.get((problem.digest, "cycle", key), compute)
+    return _DESIGNS.get((problem.key, "cycle", key), compute)

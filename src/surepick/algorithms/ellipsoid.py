@@ -123,10 +123,11 @@ class EllipsoidState(SequentialState):
         dropped: list[dict[str, Any]] = []
         if self.finished and len(self.problem.distinct) > 1:
             (gap, width), left = self._comparisons(), set(self.remaining())
+            leader = self.leader()
             dropped = [
                 {
                     "candidate": int(i),
-                    "by": self.leader(),
+                    "by": leader,
                     "gap": float(gap[n] * self.problem.noise),
                     "width": float(width[n] * self.problem.noise),
                 }

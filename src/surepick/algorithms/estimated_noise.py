@@ -137,8 +137,8 @@ class EstimatedNoiseState(State):
 
     def _start(self) -> None:
         first = self.scales[0][1]
-        described = self.problem.to_dict() | {"noise": self.problem.noise * first}
-        self.inner = self.config.proper().begin(Problem.from_dict(described), self.rng)
+        problem = self.problem.with_noise(self.problem.noise * first)
+        self.inner = self.config.proper().begin(problem, self.rng)
         if self.past is not None:
             blocks = [(Pulls(arms, counts), sums / first) for arms, counts, sums in self.past[0]]
             self.inner.observe_past(blocks, self.past[1])

@@ -33,6 +33,9 @@ import numpy as np
 from surepick.algorithms.base import IntArray
 from surepick.algorithms.glr import AdaptiveGlr, GlrState
 from surepick.problem import Problem
+from surepick.problem.memory import demand_memory
+
+_ROOM = 1 << 22  # entries of a matrix game for which nobody needs to be asked
 
 
 @dataclass(frozen=True)
@@ -62,7 +65,7 @@ class FrankWolfeSampling(AdaptiveGlr):
 class FrankWolfeState(GlrState):
     """The iterate and the matrix that belongs to it."""
 
-    rebuilt = GlrState.rebuilt | {"near", "step", "factor", "shift"}
+    rebuilt = GlrState.rebuilt | {"near", "step", "factor", "shift", "room"}
 
     def first_arms(self) -> IntArray:
         return np.arange(self.problem.n_arms)
@@ -80,5 +83,13 @@ class FrankWolfeState(GlrState):
             step=np.empty(K),
             factor=np.zeros((d, d)),
             shift=np.empty(d),
+            room=np.array([_ROOM, 0]),
         )
         self.update, self.choose = update, choose
+
+    def supply(self) -> None:
+        """Room for a matrix game of many rivals, if there is enough memory."""
+        room, K = self.memory.room, self.problem.n_arms
+        free = self.problem.backend.free_memory()
+        demand_memory(16.0 * K, int(room[1]), free, "fws: the rivals that are nearly closest")
+        room[0] = room[1] * K

@@ -20,7 +20,7 @@ from surepick.algorithms.glr_kernels import (
     products,
     rival_variances,
 )
-from surepick.algorithms.sequential import STOP
+from surepick.algorithms.sequential import NEED, STOP
 from surepick.game.kernels import track
 from surepick.problem.kernels import cholesky
 
@@ -38,6 +38,7 @@ class FrankWolfeMemory(NamedTuple):
     step: Any  # (K,) scratch: z
     factor: Any  # (d, d) scratch
     shift: Any  # (d,) scratch
+    room: Any  # (2,): entries that a matrix game may have; rivals of one that has more
 
 
 @njit(cache=True)
@@ -60,8 +61,8 @@ def choose(memory):
     root = int(np.sqrt(rounds) + 0.5)
     if root * root == rounds or not cholesky(memory.metric, memory.factor):
         step[:] = 1.0 / K  # forced exploration
-    else:
-        best_step(memory, t)
+    elif not best_step(memory, t):
+        return NEED
     add_pulls(core.arms, step, memory.metric)
     for k in range(K):
         targets[k] += step[k]
@@ -83,7 +84,10 @@ def add_pulls(arms, weights, metric):
 
 @njit(cache=True)
 def best_step(memory, t):
-    """``memory.step`` = z maximising min_{j: f_j < F + r_t} ⟨z - x, ∇f_j⟩ over the simplex."""
+    """``memory.step`` = z maximising min_{j: f_j < F + r_t} ⟨z - x, ∇f_j⟩ over the simplex.
+
+    False where there is no room for the game: so many rivals are in it.
+    """
     core, near, factor, shift = memory.core, memory.near, memory.factor, memory.shift
     gaps, variances, epsilon = core.gaps, core.variances, core.epsilon[0]
     K = memory.step.shape[0]
@@ -97,6 +101,9 @@ def best_step(memory, t):
         if m == closest or gap * gap < bound * variances[m]:
             near[count] = m
             count += 1
+    if count * K > memory.room[0]:
+        memory.room[1] = count
+        return False
     payoffs = np.empty((count, K))
     for j in range(count):
         row, gap = payoffs[j], gaps[near[j]] + epsilon
@@ -106,6 +113,7 @@ def best_step(memory, t):
         for k in range(K):
             row[k] = 0.5 * row[k] * row[k] - value  # ⟨e_k - x, ∇f_j⟩
     matrix_game(payoffs, memory.step)
+    return True
 
 
 @njit(cache=True)

@@ -36,6 +36,7 @@ import numpy as np
 from surepick.algorithms.glr import AdaptiveGlr, GlrState
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.problem.memory import demand_memory
 
 _FIRST_ROWS = 8  # learners kept from the start; more are added when more answers come to lead
 _MOST_EXPERTS = 20_000_000  # LinGame-C's learner: candidates times arms
@@ -130,6 +131,8 @@ class LinGameState(GlrState):
     def supply(self) -> None:
         """Room for more learners: an answer leads that never led before."""
         learners = self.memory.learners
+        free = self.problem.backend.free_memory()
+        demand_memory(8.0 * learners.shape[1], 2 * len(learners), free, "lingame: its learners")
         self.memory = self.memory._replace(learners=np.vstack([learners, np.zeros_like(learners)]))
 
 

@@ -107,12 +107,13 @@ class LucbState(SequentialState):
         dropped: list[dict[str, Any]] = []
         rounds = 1
         if self.finished and len(self.problem.distinct) > 1:
-            (gap, width), left = self._comparisons(), self.remaining()
+            (gap, width), left = self._comparisons(), set(self.remaining())
+            leader = self.leader()
             rounds = int(self.memory.whole[1])
             dropped = [
                 {
                     "candidate": int(i),
-                    "by": self.leader(),
+                    "by": leader,
                     "gap": float(gap[n] * self.problem.noise),
                     "width": float(width[n] * self.problem.noise),
                 }

@@ -30,12 +30,14 @@ from typing import ClassVar
 import numpy as np
 
 from surepick.algorithms.base import TIED, Algorithm, Pulls
-from surepick.algorithms.phased import PhasedState, Plan, PlanCache
+from surepick.algorithms.designs import Solved, pair_design
+from surepick.algorithms.phased import PhasedState, Plan, PlanCache, fingerprint
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.problem.validate import real
 
 _PLANS = PlanCache()
+_TOL = 0.01  # certified gap of the designs, unless there are very many arms
 _FIRST = 40  # pulls of the first phase per dimension: enough to see gaps of half the noise
 
 
@@ -65,6 +67,7 @@ class Peleg(Algorithm):
     constants: str = field(default="ours", kw_only=True)
 
     name: ClassVar[str] = "peleg"
+    any_backend: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "phased elimination with fixed-design widths; union over one-sided comparisons"
     )
@@ -107,8 +110,8 @@ class _PaperState(PhasedState):
     config: Peleg
 
     def plan(self, budget: int) -> Plan:
-        key = (self.problem.digest, self.config.ball, self.config.delta, self.phase)
-        key += (self.active.tobytes(),)
+        key = (self.problem.key, self.config.ball, self.config.delta, self.phase)
+        key += (fingerprint(self.active),)
         plan = _PLANS.get(key, lambda: self._play(budget))
         if not plan.complete:
             _PLANS.forget(key)  # another budget may allow more
@@ -117,7 +120,7 @@ class _PaperState(PhasedState):
     def _play(self, budget: int) -> Plan:
         from surepick.game.loop import play_phase
 
-        arms, candidates = self.problem.isometric
+        arms, candidates = (self.problem.backend.host(part) for part in self.problem.isometric)
         K, m = len(arms), self.phase
         compared = len(self.problem.distinct)
         level = self.config.delta / m**2 / compared**2
@@ -137,18 +140,20 @@ class _State(PhasedState):
     def plan(self, budget: int) -> Plan:
         m = self.phase
         level = self.config.delta / (m * (m + 1)) / (len(self.active) - 1)
-        key = (self.problem.digest, self.config.delta, self.config.growth, m, self.active.tobytes())
+        key = (self.problem.key, self.config.delta, self.config.growth, m)
+        key += (fingerprint(self.active),)
         return Plan(_PLANS.get(key, lambda: self._pulls(level)), level, None)
 
     def _pulls(self, level: float) -> Pulls:
         from surepick.design.rounding import round_design
 
-        weights, value = self._design(self.active)
+        weights, value, gap = self._design(self.active)
+        self.design_gaps.append(gap)
         accuracy = self._first_accuracy() * self.config.growth ** (1 - self.phase)
         n = 2 * value * math.log(1 / level) / accuracy**2
         n = max(math.ceil(n * (1 - 1e-9)), self.problem.rank)  # rounding errors add no pull
-        weights = np.where(weights * n < 0.5, 0.0, weights)
-        counts = round_design(weights, n)
+        heavy = np.where(weights * n < 0.5, 0.0, weights)
+        counts = round_design(heavy if heavy.any() else weights, n)
         counts[self.problem.spanning_arms] = np.maximum(counts[self.problem.spanning_arms], 1)
         return Pulls.from_counts(counts)
 
@@ -159,20 +164,13 @@ class _State(PhasedState):
         everything: pulls are spent in proportion to how hard the problem turns out to be.
         """
         everything = self.problem.distinct
-        _, value = self._design(everything)
+        value = self._design(everything).rho
         level = self.config.delta / 2 / (len(everything) - 1)
         return math.sqrt(2 * value * math.log(1 / level) / (_FIRST * self.problem.rank))
 
-    def _design(self, active: np.ndarray) -> tuple[np.ndarray, float]:
+    def _design(self, active: np.ndarray) -> Solved:
         """Min-max weights over all pairs of ``active``, and their value."""
-        from surepick.design import AllPairs, minimax
-
-        def solve() -> tuple[np.ndarray, float]:
-            pairs = AllPairs(self.problem.targets[active])
-            result = minimax(self.problem.features, pairs, tol=0.01)
-            return result.weights, result.value
-
-        return _PLANS.get((self.problem.digest, "design", active.tobytes()), solve)
+        return pair_design(self.problem, active, _TOL)
 
 
 def phase_constants(

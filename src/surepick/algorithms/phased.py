@@ -8,11 +8,16 @@ at most ``level``. A candidate is dropped when another one beats it by more than
 Why the answer is right: the best candidate x* can only be dropped in phase m through one of the
 |X_m| - 1 one-sided events about the directions x - x*; their levels sum to at most delta over
 all phases. Data-dependent active sets do no harm: the next phase's pulls and levels depend on
-the past only.
+the past only. Neither does it to leave out comparisons, as is done among very many candidates
+(:meth:`surepick.problem.estimate.LeastSquares.beaten`).
+
+The record of a phase holds columns, one entry per candidate that it dropped. Who was still in the
+race when it began is not written down: all candidates but those dropped before.
 """
 
 from __future__ import annotations
 
+import hashlib
 from abc import abstractmethod
 from collections import OrderedDict
 from collections.abc import Callable
@@ -36,30 +41,49 @@ class Plan(NamedTuple):
 
 
 class PlanCache:
-    """Plans by what they depend on, shared by all runs of this process; oldest go first."""
+    """Plans by what they depend on, shared by all runs of this process; oldest go first.
 
-    def __init__(self, size: int = 4096) -> None:
-        self._plans: OrderedDict[Any, Any] = OrderedDict()
-        self._size = size
+    Parameters
+    ----------
+    size
+        How many to keep.
+    numbers
+        How many numbers they may hold together, as said by ``cost`` when they are stored.
+    """
 
-    def get(self, key: Any, make: Callable[[], Any]) -> Any:
-        """The plan stored under ``key``, made when it is not there."""
-        found = self._plans.get(key)
-        if found is None:
-            found = self._plans[key] = make()
-            if len(self._plans) > self._size:
-                self._plans.popitem(last=False)
-        else:
+    def __init__(self, size: int = 4096, numbers: int = 1 << 24) -> None:
+        self._plans: OrderedDict[Any, tuple[Any, int]] = OrderedDict()
+        self._size, self._numbers, self._held = size, numbers, 0
+
+    def get(self, key: Any, make: Callable[[], Any], cost: int = 1) -> Any:
+        """The plan stored under ``key``, made when it is not there; it holds ``cost`` numbers."""
+        stored = self._plans.get(key)
+        if stored is not None:
             self._plans.move_to_end(key)
-        return found
+            return stored[0]
+        made = make()
+        self._plans[key] = made, cost
+        self._held += cost
+        # The newest one stays, however large: what was just made is about to be used again.
+        while len(self._plans) > self._size or (
+            self._held > self._numbers and len(self._plans) > 1
+        ):
+            self._held -= self._plans.popitem(last=False)[1][1]
+        return made
 
     def clear(self) -> None:
         """Drop everything."""
         self._plans.clear()
+        self._held = 0
 
     def forget(self, key: Any) -> None:
         """Drop what is stored under ``key``."""
-        self._plans.pop(key, None)
+        self._held -= self._plans.pop(key, (None, 0))[1]
+
+
+def fingerprint(indices: IntArray) -> bytes:
+    """A short name for a set of candidates, however many: for the keys of plans."""
+    return hashlib.blake2b(np.ascontiguousarray(indices).data, digest_size=16).digest()
 
 
 class PhasedState(State):
@@ -84,6 +108,7 @@ class PhasedState(State):
         self.phases: list[dict[str, Any]] = []
         self.total_counts = np.zeros(problem.n_arms)
         self.total_sums = np.zeros(problem.n_arms)
+        self.design_gaps: list[float] = []  # certified gaps of the designs made; not saved
         self._best = int(self.active[0])
         self._plan: list[Any] | None = None
 
@@ -104,55 +129,65 @@ class PhasedState(State):
         self.total_counts[pulls.arms] += pulls.counts
         self.total_sums[pulls.arms] += sums
         record: dict[str, Any] = {
-            "active": self.active,
             "level": level,
             "threshold": threshold,
-            "dropped": [],
+            "dropped": _columns(self.active[:0], self.active[:0], np.empty(0), np.empty(0)),
         }
         self.phases.append(record)
         self.phase += 1
         self._plan = None
-        fit = LeastSquares(self.problem.features[pulls.arms], pulls.counts, sums)
+        fit = self._fit(pulls.arms, pulls.counts, sums)
         # A phase cut short by the budget has not earned a fixed width, and may not even span.
         if fit.spans and (complete or threshold is None):
             self._eliminate(fit, record)
         else:
-            fit = LeastSquares(self.problem.features, self.total_counts, self.total_sums)
-            self._best = self._highest(fit)
+            arms = np.flatnonzero(self.total_counts)
+            fit = self._fit(arms, self.total_counts[arms], self.total_sums[arms])
+            self._best = self._highest(fit, self._points())
+
+    def _fit(self, arms: IntArray, counts: Any, sums: FloatArray) -> LeastSquares:
+        return LeastSquares(self.problem.feature_rows(arms), counts, sums)
+
+    def _points(self) -> Any:
+        """Features of the active candidates, where the problem has its own."""
+        if len(self.active) == self.problem.n_candidates:
+            return self.problem.targets
+        return self.problem.backend.take(self.problem.targets, self.active)
 
     def _eliminate(self, fit: LeastSquares, record: dict[str, Any]) -> None:
         """Drop what is beaten; stop when one is left, or when the rest is within epsilon."""
-        points = self.problem.targets[self.active]
-        beaten, by, gap, width = fit.beaten(points, record["level"], record["threshold"])
-        record["dropped"] = [
-            {
-                "candidate": int(self.active[i]),
-                "by": int(self.active[by[i]]),
-                "gap": float(gap[i] * self.problem.noise),
-                "width": float(width[i] * self.problem.noise),
-            }
-            for i in np.flatnonzero(beaten)
-        ]
-        self.active = self.active[~beaten]
-        self._best = self._highest(fit)
+        noise = self.problem.noise
+        found = fit.beaten(self._points(), record["level"], record["threshold"])
+        out = np.flatnonzero(found.beaten)
+        record["dropped"] = _columns(
+            self.active[out],
+            self.active[found.by[out]],
+            found.gap[out] * noise,
+            found.width[out] * noise,
+        )
+        self.active = self.active[~found.beaten]
+        points = self._points()
+        self._best = self._highest(fit, points)
         if len(self.active) == 1:
             self.finished = True
         elif self.config.epsilon > 0:
-            lead = fit.lead_bounds(
-                self.problem.targets[self.active],
-                self.problem.targets[self._best],
-                record["level"],
-                record["threshold"],
-            )
-            self.finished = bool(lead.max() * self.problem.noise <= self.config.epsilon)
+            best = self.problem.target_rows([self._best])[0]
+            lead = fit.lead_bounds(points, best, record["level"], record["threshold"])
+            self.finished = bool(lead.max() * noise <= self.config.epsilon)
             if self.finished:  # how much better than the answer each of the others can be
-                record["leads"] = (lead * self.problem.noise).tolist()
+                record["leads"] = lead * noise
 
-    def _highest(self, fit: LeastSquares) -> int:
-        return int(self.active[np.argmax(self.problem.targets[self.active] @ fit.theta)])
+    def _highest(self, fit: LeastSquares, points: Any) -> int:
+        backend = self.problem.backend
+        return int(self.active[int(backend.xp.argmax(backend.product(points, fit.theta)))])
 
     def leader(self) -> int:
         return self._best
 
     def evidence(self) -> dict[str, Any]:
         return {"rule": "phases", "phases": self.phases}
+
+
+def _columns(candidate: IntArray, by: IntArray, gap: FloatArray, width: FloatArray) -> Any:
+    """Who was dropped, by whom, how far behind, and how far they had to be."""
+    return {"candidate": candidate, "by": by, "gap": gap, "width": width}

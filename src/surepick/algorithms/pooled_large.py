@@ -30,6 +30,7 @@ from surepick.problem import Problem
 from surepick.problem.backend import Backend
 from surepick.problem.boundary import array_log_payoff
 from surepick.problem.estimate import LeastSquares
+from surepick.problem.matrix import mark_checked
 from surepick.problem.validate import FloatArray
 
 _TOL = 0.1  # certified gap at which the design of a block is good enough
@@ -83,7 +84,9 @@ class LargePooledState(PooledState):
     def _gather(self) -> Any:
         if len(self.problem.distinct) == self.problem.n_candidates:
             return self.problem.targets
-        return self._b.take(self.problem.targets, self.problem.distinct)
+        points = self._b.take(self.problem.targets, self.problem.distinct)
+        mark_checked(points)
+        return points
 
     # -- asking ----------------------------------------------------------------------------
     def _plan(self, budget: int) -> IntArray:

@@ -77,6 +77,7 @@ class PooledPeleg(Algorithm):
     max_batch: int | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "pooled-peleg"
+    any_backend: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "the capital bet against the best candidate is a supermartingale; Ville's inequality"
     )

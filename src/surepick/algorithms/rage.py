@@ -35,8 +35,8 @@ from typing import ClassVar
 import numpy as np
 
 from surepick.algorithms.base import Algorithm, Pulls
-from surepick.algorithms.designs import all_pairs, pair_design, pulls_reaching
-from surepick.algorithms.phased import PhasedState, Plan, PlanCache
+from surepick.algorithms.designs import Solved, all_pairs, pair_design, pulls_reaching
+from surepick.algorithms.phased import PhasedState, Plan, PlanCache, fingerprint
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
@@ -64,6 +64,7 @@ class Rage(Algorithm):
     constants: str = field(default="ours", kw_only=True)
 
     name: ClassVar[str] = "rage"
+    any_backend: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "phased elimination with fixed-design widths; union over one-sided comparisons"
     )
@@ -89,11 +90,11 @@ class _State(PhasedState):
         else:
             level = delta / (t * (t + 1)) / (len(self.active) - 1)
         make = self._paper_pulls if paper else self._pulls
-        key = (self.problem.digest, paper, delta, t, self.active.tobytes())
+        key = (self.problem.key, paper, delta, t, fingerprint(self.active))
         return Plan(_PLANS.get(key, lambda: make(level)), level, 2.0**-t if paper else None)
 
     def _pulls(self, level: float) -> Pulls:
-        design = pair_design(self.problem, self.active)
+        design = self._design()
         # sqrt(2 a_y log(1/level)) <= 2^-t for every pair
         variance = 4.0**-self.phase / (2 * math.log(1 / level))
         return pulls_reaching(self.problem, design, all_pairs(self.problem, self.active), variance)
@@ -101,7 +102,12 @@ class _State(PhasedState):
     def _paper_pulls(self, level: float) -> Pulls:
         from surepick.design import round_design
 
-        weights, rho = pair_design(self.problem, self.active)
+        weights, rho, _ = self._design()
         least = math.ceil(np.count_nonzero(weights) * (1 + _EPS) / _EPS)  # r(eps)
         n = math.ceil(2 * 4.0**self.phase * rho * (1 + _EPS) * math.log(1 / level))
         return Pulls.from_counts(round_design(weights, max(n, least)))
+
+    def _design(self) -> Solved:
+        design = pair_design(self.problem, self.active)
+        self.design_gaps.append(design.gap)
+        return design

@@ -37,7 +37,7 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm, Pulls
 from surepick.algorithms.designs import pair_design, whole_pulls
-from surepick.algorithms.phased import PhasedState, Plan, PlanCache
+from surepick.algorithms.phased import PhasedState, Plan, PlanCache, fingerprint
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.problem.validate import probability
@@ -68,6 +68,7 @@ class XYAdaptive(Algorithm):
     constants: str = field(default="ours", kw_only=True)
 
     name: ClassVar[str] = "xy-adaptive"
+    any_backend: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "phased elimination with fixed-design widths; union over one-sided comparisons"
     )
@@ -93,9 +94,10 @@ class _State(PhasedState):
 
     def plan(self, budget: int) -> Plan:
         design = pair_design(self.problem, self.active)
+        self.design_gaps.append(design.gap)
         n = self._length(design.rho)
         self.last = [design.rho, float(n)]
-        key = (self.problem.digest, n, self.active.tobytes())
+        key = (self.problem.key, n, fingerprint(self.active))
         pulls: Pulls = _PLANS.get(
             key, lambda: Pulls.from_counts(whole_pulls(self.problem, design.weights, n))
         )

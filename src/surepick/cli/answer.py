@@ -47,7 +47,9 @@ def command(name: str, storage: str, as_json: bool, certificate: Path | None) ->
         lines.append(f"Check: {checks.fit.message}")
     lines += [f"Note: {text}" for text in checks.remarks]
     if certificate is not None:
-        lines.append(f"Certificate: {certificate} (check it with: surepick verify {certificate})")
+        arms = " --arms OPTIONS, with the table of the study" if study.problem.by_reference else ""
+        check = f"surepick verify {certificate}{arms}"
+        lines.append(f"Certificate: {certificate} (check it with: {check})")
     content = {"finished": True, "study": name, **answer.to_dict(), "checks": checks.to_dict()}
     content["warnings"] = warnings
     content["certificate"] = None if certificate is None else str(certificate)

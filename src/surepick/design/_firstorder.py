@@ -254,10 +254,13 @@ class Proof:
     def add(self, dirs: IntArray, told: FloatArray, normals: FloatArray) -> None:
         """More steps: what each direction told in them, and that times its normals."""
         everyone, place = np.unique(np.append(self._dirs, dirs), return_inverse=True)
+        old, new = place[: len(self._dirs)], place[len(self._dirs) :]  # each without repetition
         total = np.zeros(len(everyone))
-        np.add.at(total, place, np.append(self._told, told))
+        total[old] = self._told
+        total[new] += told
         summed = np.zeros((len(everyone), normals.shape[1]))
-        np.add.at(summed, place, np.vstack([self._normals, normals]))
+        summed[old] = self._normals
+        summed[new] += normals
         keep = total > _CRUMB * total.sum()
         self._dirs, self._told, self._normals = everyone[keep], total[keep], summed[keep]
 

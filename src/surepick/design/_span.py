@@ -9,6 +9,7 @@ import numpy as np
 from surepick.design.directions import Directions
 from surepick.errors import InvalidInputError
 from surepick.problem.backend import backend_of
+from surepick.problem.matrix import gram_of
 from surepick.problem.span import find_large_span
 from surepick.problem.validate import FloatArray
 
@@ -36,7 +37,7 @@ def large_whitening(arms: Any, directions: Directions) -> tuple[FloatArray, Any]
     """
     backend = backend_of(arms)
     _check_dim(arms, directions)
-    squares = np.linalg.eigvalsh(backend.gram(arms)) / arms.shape[0]
+    squares = np.linalg.eigvalsh(gram_of(arms, backend)) / arms.shape[0]
     if squares[0] > _ROUND * squares[-1]:
         return np.eye(arms.shape[1]), arms
     span = find_large_span(arms, backend)

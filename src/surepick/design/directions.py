@@ -219,6 +219,12 @@ class AllPairs:
         bound, i, j, values = long_pairs(self.backend, self._points, root, self._centre, limit)
         return bound, self._encode(i, j), values
 
+    def bound(self, root: FloatArray) -> float:
+        """A bound on the largest a_y, for which ten times the work of a scan is done."""
+        from surepick.design._diameter import diameter_bound
+
+        return diameter_bound(self.backend, self._points, root, self._centre)
+
     def worst(self, root: FloatArray) -> tuple[float, int]:
         """Largest a_y = ‖rootᵀ y‖² and its index."""
         if self.large:

@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import hashlib
+import json
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
@@ -70,3 +72,16 @@ def make_labels(source: Any, labels: Any, count: int, name: str) -> Labels:
     if count > _WRITTEN_OUT:
         return RowNumbers(count)
     return tuple(str(i) for i in range(count))
+
+
+def describe_labels(labels: Labels) -> list[str] | dict[str, str] | None:
+    """Labels for a file that only refers to the arms.
+
+    None for row numbers, all of them where they are few, otherwise the SHA-256 of their JSON.
+    """
+    if isinstance(labels, RowNumbers) or labels == RowNumbers(len(labels)):
+        return None
+    if len(labels) <= _WRITTEN_OUT:
+        return list(labels)
+    text = json.dumps(labels, separators=(",", ":"))
+    return {"sha256": hashlib.sha256(text.encode()).hexdigest()}

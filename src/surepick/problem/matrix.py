@@ -7,6 +7,8 @@ memory, in a memory-mapped file, or on a GPU.
 
 from __future__ import annotations
 
+import hashlib
+import weakref
 from pathlib import Path
 from typing import Any
 
@@ -21,6 +23,36 @@ LARGE = 1 << 15  # entries of a table beyond which nothing is done to it that ne
 _AT_ONCE = 1 << 16  # rows of a file read at a time
 
 
+# Tables that were checked, with what was worked out about them: by identity, as long as they live.
+_KNOWN: dict[int, tuple[weakref.ref[Any], dict[str, Any]]] = {}
+
+
+def mark_checked(table: Any) -> None:
+    """Say that a table is a finite float64 matrix that nobody will change: its owner knows."""
+
+    def forget(_: Any, key: int = id(table)) -> None:
+        _KNOWN.pop(key, None)
+
+    _KNOWN[id(table)] = weakref.ref(table, forget), {}
+
+
+def _known(table: Any) -> dict[str, Any] | None:
+    """What is known about a table that was checked; None for any other."""
+    found = _KNOWN.get(id(table))
+    return None if found is None or found[0]() is not table else found[1]
+
+
+def gram_of(table: Any, backend: Backend) -> FloatArray:
+    """Σ xxᵀ over the rows x; worked out once for a table that was checked."""
+    known = _known(table)
+    if known is None:
+        return backend.gram(table)
+    if "gram" not in known:
+        known["gram"] = backend.gram(table)
+        known["gram"].setflags(write=False)
+    return known["gram"]
+
+
 def is_large(value: Any) -> bool:
     """Whether this is an array of more than ``LARGE`` entries."""
     shape = getattr(value, "shape", ())
@@ -31,6 +63,8 @@ def as_table(value: Any, name: str, backend: Backend | None = None) -> Any:
     """A finite float64 matrix on ``backend`` (by default where it is), not copied if large."""
     source = backend_of(value)
     target = source if backend is None else backend
+    if source == target and _known(value) is not None:
+        return value
     if source.plain and target.plain and not is_large(value):
         return as_matrix(value, name)
     if source.plain:
@@ -79,6 +113,18 @@ def _check_finite(table: Any, name: str, backend: Backend) -> None:
                 f"{name} at row {rows.start + i}, column {j} is {block[i, j]}; every entry must "
                 f"be a finite number"
             )
+
+
+def table_digest(table: Any, backend: Backend) -> str:
+    """SHA-256 of the entries: float64, little-endian, row by row, with 0.0 for -0.0.
+
+    The same on every backend, and for a memory-mapped file.
+    """
+    found = hashlib.sha256()
+    for rows in backend.blocks(table):
+        block = backend.host(table[rows]) + 0.0  # no -0.0: equal rows, equal bytes
+        found.update(np.ascontiguousarray(block, dtype="<f8").tobytes())
+    return found.hexdigest()
 
 
 def read_parquet(path: str | Path, features: list[str] | None = None) -> FloatArray:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import copy
 import hashlib
 import itertools
 from collections.abc import Sized
@@ -13,18 +14,30 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepick.errors import FormatError, InvalidInputError
-from surepick.problem.backend import Backend, backend_named, backend_of
+from surepick.problem.backend import HOST, Backend, backend_named, backend_of
+from surepick.problem.described import describe, refer
 from surepick.problem.duplicates import first_equal, groups
 from surepick.problem.labels import Labels, make_labels
-from surepick.problem.matrix import as_table, is_large, read_parquet
+from surepick.problem.matrix import (
+    as_table,
+    is_large,
+    mark_checked,
+    read_parquet,
+    table_digest,
+)
 from surepick.problem.memory import demand_memory
-from surepick.problem.span import find_large_span, find_span, spread_rows
+from surepick.problem.span import (
+    find_large_span,
+    find_span,
+    outside,
+    sample_that_spans,
+    spread_rows,
+)
 from surepick.problem.validate import FloatArray, as_labels, is_dataframe, positive, whole
 
 IntArray = NDArray[np.int64]
 
-# How far (relative to its length) a candidate may stick out of the span of the arms.
-_SPAN_TOLERANCE = 1e-8
+_EMBEDDED = 1 << 18  # entries of a table that a file still contains: five megabytes of text
 _numbers = itertools.count()  # names of large problems, whose content is not hashed for a name
 
 
@@ -46,8 +59,9 @@ class Problem:
         One label per candidate, when candidates are given.
     backend
         Where the arms are worked on: ``"numpy"``, ``"torch"``, ``"torch:cuda"`` or ``"cupy"``;
-        by default where they are. Arms that are a large array of float64 numbers, a
-        memory-mapped file among them, are not copied: do not change them afterwards.
+        by default where they are, if they are many, else NumPy, which is faster with few.
+        Arms that are a large array of float64 numbers, a memory-mapped file among them, are
+        not copied: do not change them afterwards.
 
     Examples
     --------
@@ -67,7 +81,9 @@ class Problem:
         backend: str | Backend | None = None,
     ) -> None:
         #: where arms, candidates, features and targets live
-        self.backend: Backend = backend_of(arms) if backend is None else backend_named(backend)
+        self.backend: Backend = (
+            _home(arms, candidates) if backend is None else backend_named(backend)
+        )
         self.arms: FloatArray = as_table(arms, "arms", self.backend)
         self.noise: float = positive(noise, "noise")
         self.labels: Labels = make_labels(arms, labels, len(self.arms), "labels")
@@ -99,6 +115,9 @@ class Problem:
         if self.backend.plain:
             for table in (self.arms, self.candidates, self.features, self.targets):
                 table.setflags(write=False)
+        if self.large:  # these are nobody else's: designs need not look through them again
+            mark_checked(self.features)
+            mark_checked(self.targets)
 
     @classmethod
     def unstructured(cls, labels: Any, noise: float = 1.0) -> Problem:
@@ -194,17 +213,7 @@ class Problem:
         return self.backend.rows(self.targets, np.asarray(candidates))
 
     def _check_span(self) -> None:
-        bad, share = 0, 0.0
-        worst = -1
-        for rows in self.backend.blocks(self.candidates):
-            scaled = self.backend.host(self.candidates[rows]) / self._scale
-            outside = np.linalg.norm(scaled - (scaled @ self._basis) @ self._basis.T, axis=1)
-            length = np.linalg.norm(scaled, axis=1)
-            found = np.flatnonzero(outside > _SPAN_TOLERANCE * np.maximum(length, 1e-300))
-            if len(found) and worst < 0:
-                worst = rows.start + int(found[0])
-                share = outside[found[0]] / length[found[0]]
-            bad += len(found)
+        bad, worst, share = outside(self.candidates, self._scale, self._basis, self.backend)
         if bad:
             more = f" (and {bad - 1} more)" if bad > 1 else ""
             raise InvalidInputError(
@@ -232,23 +241,12 @@ class Problem:
     def spanning_arms(self) -> IntArray:
         """``rank`` arms that span everything the arms span, chosen far apart."""
         if self.large:
-            rows = self._sample_that_spans()
+            rows = sample_that_spans(self.features, self.backend)
             return np.sort(rows[spread_rows(self.feature_rows(rows), self.rank)])
         from scipy.linalg import qr
 
         _, _, order = qr(self.features.T, mode="economic", pivoting=True)  # pyright: ignore
         return np.sort(np.asarray(order[: self.rank], dtype=np.int64))
-
-    def _sample_that_spans(self) -> IntArray:
-        """Some arms, evenly spaced, that span all: a few hundred, unless that is hard."""
-        count = max(1024, 16 * self.rank)
-        while True:
-            step = max(1, self.n_arms // count)
-            rows = np.arange(0, self.n_arms, step, dtype=np.int64)
-            s = np.linalg.svd(self.feature_rows(rows), compute_uv=False)
-            if step == 1 or (len(s) == self.rank and s[-1] > 0.01 * s[0]):
-                return rows
-            count *= 8
 
     # -- duplicates ------------------------------------------------------------------------
     @cached_property
@@ -275,16 +273,16 @@ class Problem:
 
     # -- identity --------------------------------------------------------------------------
     @cached_property
+    def digests(self) -> tuple[str, str]:
+        """SHA-256 of the arms and of the candidates, the same on every backend."""
+        arms = table_digest(self.arms, self.backend)
+        return arms, table_digest(self.candidates, self.backend) if self.transductive else arms
+
+    @cached_property
     def digest(self) -> str:
         """A fingerprint of arms, candidates and noise."""
-        h = hashlib.sha256()
-        for part in (self.arms, self.candidates):
-            h.update(repr(tuple(part.shape)).encode())
-            for rows in self.backend.blocks(part):
-                block = self.backend.host(part[rows]) + 0.0  # no -0.0: equal rows, equal bytes
-                h.update(np.ascontiguousarray(block, dtype="<f8").tobytes())
-        h.update(repr(self.noise).encode())
-        return h.hexdigest()
+        shapes = tuple(self.arms.shape), tuple(self.candidates.shape)
+        return hashlib.sha256(repr((shapes, self.digests, self.noise)).encode()).hexdigest()
 
     @cached_property
     def key(self) -> str:
@@ -316,15 +314,28 @@ class Problem:
             parts.append(f"{same} duplicate candidate{'s' if same > 1 else ''}")
         return f"Problem({', '.join(parts)}, noise {self.noise:g})"
 
+    def with_noise(self, noise: float) -> Problem:
+        """The same problem with another noise scale; arms and all that follows are shared."""
+        other = copy.copy(self)
+        other.noise = positive(noise, "noise")
+        for name in ("digest", "key"):  # what depends on the noise
+            other.__dict__.pop(name, None)
+        return other
+
+    # -- in files --------------------------------------------------------------------------
+    @property
+    def by_reference(self) -> bool:
+        """Whether certificates and saved runs refer to the arms instead of containing them."""
+        entries = max(self.n_arms, self.n_candidates) * self.n_features
+        return not self.backend.plain or entries > _EMBEDDED
+
+    def reference(self) -> dict[str, Any]:
+        """What a file says about this problem where it does not contain it."""
+        return refer(self)
+
     def to_dict(self) -> dict[str, Any]:
-        """Everything needed to build this problem again, as arrays and plain values."""
-        return {
-            "arms": self.arms,
-            "candidates": self.candidates if self.transductive else None,
-            "noise": self.noise,
-            "labels": list(self.labels),
-            "candidate_labels": list(self.candidate_labels) if self.transductive else None,
-        }
+        """Everything needed to build this problem again, as NumPy arrays and plain values."""
+        return describe(self)
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Problem:
@@ -336,9 +347,16 @@ class Problem:
                 saved["noise"],
                 saved["labels"],
                 candidate_labels=saved["candidate_labels"],
+                backend=saved.get("backend"),
             )
         except KeyError as missing:
             raise FormatError(f"saved problem lacks {missing}") from None
+
+
+def _home(arms: Any, candidates: Any) -> Backend:
+    """Where to work on these: on their device if there are many of them."""
+    source = backend_of(arms)
+    return source if is_large(arms) or is_large(candidates) else HOST
 
 
 def _check_columns(arms: Any, candidates: Any) -> None:

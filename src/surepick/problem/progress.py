@@ -31,15 +31,25 @@ _watcher: ContextVar[Callable[[Progress], Any] | None] = ContextVar("watcher", d
 
 @contextmanager
 def watching(watcher: Callable[[Progress], Any]) -> Iterator[None]:
-    """Have ``watcher`` told of progress; it may return True to end what is going on.
+    """Have a function told of the progress of long computations inside a ``with`` block.
+
+    Parameters
+    ----------
+    watcher
+        Called with a :class:`Progress`. If it returns True, what is going on ends with a
+        ``CancelledError``; an error that it raises comes through.
 
     Examples
     --------
-    >>> seen = []
-    >>> with watching(seen.append):
-    ...     report("design", 1, gap=0.5)
-    >>> seen[0].task, seen[0].details
-    ('design', {'gap': 0.5})
+    >>> import numpy as np
+    >>> import surepick as sp
+    >>> arms = np.random.default_rng(0).normal(size=(20_000, 4))
+    >>> try:
+    ...     with sp.watching(lambda progress: progress.task == "design"):
+    ...         sp.design.minimax(arms, sp.design.AllPairs(arms), tol=0.01)
+    ... except sp.errors.CancelledError as ended:
+    ...     print(ended)
+    the watcher ended the design after round 1
     """
     if not callable(watcher):
         raise InvalidTypeError(f"watcher must be a function; got {watcher!r:.80}")

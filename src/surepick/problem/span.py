@@ -25,6 +25,7 @@ _log = logging.getLogger(__name__)
 # spanned: rounding alone would decide how far they extend.
 _FLAT = 1e-12
 _CLEAR = 1e-9  # ratio of second moments above which squaring the condition does no harm
+_OUTSIDE = 1e-8  # share of its length by which a candidate may stick out of the span of the arms
 
 
 class Span(NamedTuple):
@@ -72,6 +73,36 @@ def _span(scale: FloatArray, s: FloatArray, vt: FloatArray, shape: tuple[int, ..
         )
     basis = vt[:rank].T
     return Span(scale, basis, basis * (np.sqrt(shape[0]) / s[:rank]))
+
+
+def outside(
+    rows: Any, scale: FloatArray, basis: FloatArray, backend: Backend
+) -> tuple[int, int, float]:
+    """How many rows stick out of a span; the first of them, and the share of it that does."""
+    bad, first, share = 0, -1, 0.0
+    for part in backend.blocks(rows):
+        scaled = backend.host(rows[part]) / scale
+        across = np.linalg.norm(scaled - (scaled @ basis) @ basis.T, axis=1)
+        length = np.linalg.norm(scaled, axis=1)
+        found = np.flatnonzero(across > _OUTSIDE * np.maximum(length, 1e-300))
+        if len(found) and not bad:
+            first = part.start + int(found[0])
+            share = float(across[found[0]] / length[found[0]])
+        bad += len(found)
+    return bad, first, share
+
+
+def sample_that_spans(features: Any, backend: Backend) -> NDArray[np.int64]:
+    """Some rows, evenly spaced, that span all: a few hundred, unless that is hard."""
+    total, rank = features.shape
+    count = max(1024, 16 * rank)
+    while True:
+        step = max(1, total // count)
+        rows = np.arange(0, total, step, dtype=np.int64)
+        s = np.linalg.svd(backend.rows(features, rows), compute_uv=False)
+        if step == 1 or (len(s) == rank and s[-1] > 0.01 * s[0]):
+            return rows
+        count *= 8
 
 
 def spread_rows(rows: FloatArray, count: int) -> NDArray[np.int64]:

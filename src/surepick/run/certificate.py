@@ -6,10 +6,14 @@ import hashlib
 import json
 from typing import Any
 
+import numpy as np
+
+from surepick.problem import Problem
 from surepick.run.answer import Answer
 from surepick.run.codec import encode
 
 FORMAT, VERSION = "surepick-certificate", 1
+_BY_REFERENCE = 2  # version of certificates that do not contain their arms
 
 
 def make_certificate(answer: Answer) -> dict[str, Any]:
@@ -18,18 +22,12 @@ def make_certificate(answer: Answer) -> dict[str, Any]:
     problem = record["problem"]
     body = {
         "format": FORMAT,
-        "version": VERSION,
+        "version": _BY_REFERENCE if problem.by_reference else VERSION,
         "algorithm": {
             "name": answer.algorithm,
             "settings": record["settings"] | {"delta": answer.delta, "epsilon": answer.epsilon},
         },
-        "problem": {
-            "arms": problem.arms.tolist(),
-            "candidates": problem.candidates.tolist() if problem.transductive else None,
-            "noise": problem.noise,
-            "labels": list(problem.labels),
-            "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
-        },
+        "problem": _refer(record) if problem.by_reference else _embed(problem),
         "delta": answer.delta,
         "epsilon": answer.epsilon,
         "batches": _batches(record["batches"]),
@@ -50,6 +48,26 @@ def make_certificate(answer: Answer) -> dict[str, Any]:
             "batches": _batches(record["past"]["batches"]),
         }
     return body | {"digest": fingerprint(body)}
+
+
+def _embed(problem: Problem) -> dict[str, Any]:
+    """The whole problem."""
+    return {
+        "arms": problem.arms.tolist(),
+        "candidates": problem.candidates.tolist() if problem.transductive else None,
+        "noise": problem.noise,
+        "labels": list(problem.labels),
+        "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
+    }
+
+
+def _refer(record: dict[str, Any]) -> dict[str, Any]:
+    """Digests of a problem with very many arms, and the features of those that were measured."""
+    problem, past = record["problem"], record["past"]
+    batches = record["batches"] + ([] if past is None else past["batches"])
+    arms = np.unique(np.concatenate([batch["arms"] for batch in batches] or [[]])).astype(np.int64)
+    rows = problem.backend.rows(problem.arms, arms) if len(arms) else np.empty((0, 0))
+    return problem.reference() | {"measured": {"arms": arms.tolist(), "features": rows.tolist()}}
 
 
 def fingerprint(body: dict[str, Any]) -> str:

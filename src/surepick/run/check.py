@@ -1,47 +1,36 @@
 """The record of a certificate and the plain arithmetic its rules need.
 
 Shares nothing with the algorithms; used by :mod:`surepick.run.verify` and the rules beside it.
+What has an entry for each arm or candidate is an array, or is read in blocks of rows: there may
+be a million of them.
 """
 
 from __future__ import annotations
 
+import copy
 import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
-from surepick.errors import CertificateError
+from surepick.run.estimate import Fit
+from surepick.run.tables import EPS, Given, Tables
 
-_CLOSE = 1e-6  # recorded and recomputed numbers must agree to this relative precision
-_SAME = 1e-12  # rows this close (relative to each column's largest entry) are the same point
-_EPS = float(np.finfo(float).eps)
-_FLAT = 1e-12  # directions in which the arms extend less than this are not measured
+_PLACES = ("candidate", "by", "batch")  # columns of records that hold whole numbers
 
 
-class Check:
+class Check(Tables):
     """One pass over one certificate."""
 
-    def __init__(self, body: dict[str, Any]) -> None:
+    def __init__(self, body: dict[str, Any], given: Given | None = None) -> None:
+        super().__init__(body["problem"], given or Given())
+        self._read(body)
+
+    def _read(self, body: dict[str, Any]) -> None:
+        """Take in all that is not a table."""
         self.body = body
-        problem = body["problem"]
-        given = problem["candidates"]
-        arms = self._matrix(problem["arms"])
-        candidates = arms if given is None else self._matrix(given)
-        self.demand(
-            arms.shape[1] == candidates.shape[1], "candidates have other features than arms"
-        )
-        scale = np.abs(arms).max(axis=0)
-        scale[scale == 0] = 1.0
-        self.arms = arms / scale
-        self.candidates = self.arms if given is None else candidates / scale
-        self._kinds = _first_equal(candidates)
-        self._find_span()
-        self.arm_labels = [str(v) for v in problem["labels"]]
-        self.labels = (
-            self.arm_labels if given is None else [str(v) for v in problem["candidate_labels"]]
-        )
-        self.noise = self._number(problem["noise"], "noise")
+        self.noise = self._number(body["problem"]["noise"], "noise")
         self.delta = self._number(body["delta"], "delta")
         self.epsilon = self._number(body["epsilon"], "epsilon")
         self.claim = body["claim"]
@@ -56,30 +45,78 @@ class Check:
         self.risk = 0.0
         self.checked = 0
 
-    def demand(self, holds: Any, complaint: str) -> None:
-        if not holds:
-            raise CertificateError(f"certificate refused: {complaint}")
+    def variant(self, changes: dict[str, Any]) -> Check:
+        """The check of another record about the same arms and candidates."""
+        other = copy.copy(self)
+        other._read(self.body | changes)
+        return other
+
+    # -- demands ---------------------------------------------------------------------------
+    def demand_all(self, holds: np.ndarray, complaint: Callable[[int], str]) -> None:
+        """Demand that all entries are true; the complaint is about the first that is not."""
+        if not holds.all():
+            self.demand(False, complaint(int(np.argmin(holds))))
+
+    def agree(self, recorded: float, computed: float, what: str) -> None:
+        """Recorded and recomputed numbers must be the same."""
+        self.agree_all(np.array([recorded]), np.array([computed]), lambda _: what)
+
+    def agree_all(
+        self, recorded: np.ndarray, computed: np.ndarray, what: Callable[[int], str]
+    ) -> None:
+        """The same for arrays; ``what`` names an entry."""
+        gap = np.abs(recorded - computed)
+        largest = np.maximum(np.abs(computed), np.abs(recorded))
+        self.demand_all(
+            np.isfinite(gap) & (gap <= self._close * largest + self._rounding),
+            lambda i: (
+                f"{what(i)} is recorded as {recorded[i]:.9g} but the data give {computed[i]:.9g}"
+            ),
+        )
+
+    def columns(self, record: Any, *names: str) -> list[np.ndarray]:
+        """Columns of a record: a dict of columns, or a list with a dict for each entry."""
+        if isinstance(record, dict):
+            lists = [list(record[name]) for name in names]
+        else:
+            lists = [[entry[name] for entry in record] for name in names]
+        self.demand(len({len(values) for values in lists}) == 1, "columns of unequal length")
+        return [
+            self.whole(values, f"its entries {name!r} are not whole numbers")
+            if name in _PLACES
+            else self._numbers(values, "if", f"its entries {name!r} are not numbers")
+            for name, values in zip(names, lists, strict=True)
+        ]
+
+    def whole(self, values: Any, complaint: str) -> np.ndarray:
+        """A list of whole numbers as an array."""
+        return self._numbers(values, "i", complaint)
+
+    def _numbers(self, values: Any, kinds: str, complaint: str) -> np.ndarray:
+        found = np.array(values) if len(values) else np.empty(0, dtype=np.int64)
+        self.demand(found.ndim == 1 and found.dtype.kind in kinds, complaint)
+        return found
+
+    def mask(self, candidates: Any) -> np.ndarray:
+        """An array over all candidates that is true for some of them."""
+        found = np.zeros(len(self.candidates), dtype=bool)
+        found[candidates] = True
+        return found
+
+    def among(self, candidates: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+        """Which numbers of candidates are allowed by a mask; unknown numbers are not."""
+        known = (candidates >= 0) & (candidates < len(allowed))
+        return known & allowed[np.where(known, candidates, 0)]
 
     def _number(self, value: Any, what: str) -> float:
         fine = isinstance(value, int | float) and not isinstance(value, bool)
         self.demand(fine and math.isfinite(value), f"{what} is {value!r}, not a finite number")
         return float(value)
 
-    def _matrix(self, rows: Any) -> np.ndarray:
-        matrix = np.array(rows)
-        fine = matrix.ndim == 2 and matrix.dtype.kind in "if" and np.isfinite(matrix).all()
-        self.demand(fine, "features must be a matrix of finite numbers")
-        return matrix.astype(float)
-
+    # -- the record ------------------------------------------------------------------------
     def check_record(self) -> None:
         """Whether the record is complete and consistent, whatever follows from it."""
-        for what, labels, rows in (
-            ("arms", self.arm_labels, self.arms),
-            ("candidates", self.labels, self.candidates),
-        ):
-            self.demand(
-                len(labels) == len(rows) == len(set(labels)), f"{what} must have one label each"
-            )
+        self.check_labels()
         self.demand(self.noise > 0, "noise must be above 0")
         self.demand(0 < self.delta < 1, "delta must lie between 0 and 1")
         self.demand(self.epsilon >= 0, "epsilon must be at least 0")
@@ -93,6 +130,15 @@ class Check:
         total = sum(self._pulls_of(x, f"batch {b}") for b, x in enumerate(self.body["batches"]))
         self.demand(total == self.claim["samples"], "the number of pulls does not add up")
 
+    def check_measured(self) -> None:
+        """Where the features of measured arms are listed, they must be of all that were."""
+        if isinstance(self.body["problem"]["arms"], dict):
+            batches = [*self.body["batches"], *self.past]
+            pulled = {arm for batch in batches for arm in batch["arms"]}
+            self.demand(
+                self.measured == sorted(pulled), "the arms listed as measured are not those"
+            )
+
     def _pulls_of(self, batch: dict[str, Any], where: str) -> int:
         """How many pulls a batch has, after checking that it makes sense."""
         arms, counts, sums = batch["arms"], batch["counts"], batch["sums"]
@@ -105,16 +151,17 @@ class Check:
             self.demand(count >= 1 and count == int(count), f"{where}: {count} pulls of arm {arm}")
             mean = self._number(value, f"{where}: sum of arm {arm}") / count
             # Small differences of large means cannot be had more exactly than this.
-            self._rounding = max(self._rounding, 100 * _EPS * abs(mean))
+            self._rounding = max(self._rounding, 100 * EPS * abs(mean))
         return sum(counts)
 
+    # -- the conclusion --------------------------------------------------------------------
     def check_conclusion(self, survivors: list[int]) -> None:
         """The claim must follow from who is left: ``survivors``, one of each kind."""
         chosen = self.claim["candidate"]
-        left = np.flatnonzero(np.isin(self._kinds, survivors)).tolist()
+        left = self.alike(survivors).tolist()
         self.demand(left == list(self.claim["survivors"]), "the survivors are not those claimed")
         self.demand(chosen in left, "the answer is not among the survivors")
-        self.demand(self.labels[chosen] == self.claim["label"], "the label is another candidate's")
+        self.demand(self.label(chosen) == self.claim["label"], "the label is another candidate's")
         kind = self.claim["guarantee"]
         self.demand(kind in ("pac", "eps-pac", "heuristic", "none"), f"unknown claim {kind!r}")
         if kind in ("pac", "eps-pac"):
@@ -152,70 +199,14 @@ class Check:
             f"the statement should begin with {promise!r}; it is {statement!r}",
         )
 
-    def same(self, i: int, j: int) -> bool:
-        return bool(self._kinds[i] == self._kinds[j])
-
-    def distinct(self) -> list[int]:
-        """The first candidate of each kind."""
-        return np.flatnonzero(self._kinds == np.arange(len(self._kinds))).tolist()
-
     # -- plain least squares ---------------------------------------------------------------
-    def least_squares(self, batch: dict[str, Any]) -> tuple[np.ndarray, Callable]:
-        """Estimate from one batch in units of sigma, and the map y -> yᵀV⁻¹y."""
+    def fit(self, batch: dict[str, Any]) -> Fit:
+        """Least squares on the pulls of one batch, in units of the noise."""
         counts = np.array(batch["counts"], dtype=float)
-        rows = (self.arms[batch["arms"]] @ self._whiten) * np.sqrt(counts)[:, None]
-        means = np.array(batch["sums"], dtype=float) / np.sqrt(counts) / self.noise
-        u, s, vt = np.linalg.svd(rows, full_matrices=False)
-        keep = s > s[0] * 1e-8
-        u, s, vt = u[:, keep], s[keep], vt[keep]
-        theta = self._whiten @ (vt.T @ ((u.T @ means) / s))
+        sums = np.array(batch["sums"], dtype=float) / self.noise
+        return Fit(self.arms[batch["arms"]], counts, sums, self.whiten, self.basis)
 
-        def variance(y: np.ndarray) -> float:
-            z = y @ self._whiten
-            inside = vt @ z
-            unseen = np.linalg.norm(z - vt.T @ inside) > 1e-7 * np.linalg.norm(z)
-            across = np.linalg.norm(y - self._basis @ (self._basis.T @ y))
-            if unseen or across > 1e-7 * np.linalg.norm(y):
-                return math.inf  # this batch says nothing about y
-            return float(((inside / s) ** 2).sum())
-
-        return theta, variance
-
-    def _find_span(self) -> None:
-        """Coordinates in which the arms extend equally far in all directions they span."""
-        _, s, vt = np.linalg.svd(self.arms, full_matrices=False)
-        keep = s > s[0] * max(_FLAT, max(self.arms.shape) * _EPS)
-        self.demand(keep.any(), "arms are all zero")
-        self._basis = vt[keep].T
-        self._whiten = self._basis * (math.sqrt(len(self.arms)) / s[keep])
-        # Features nearly on a plane are known less precisely across it than float64 suggests.
-        self._close = max(_CLOSE, 100 * _EPS * float(s[0] / s[keep][-1]))
-
-    def agree(self, recorded: float, computed: float, what: str) -> None:
-        """Recorded and recomputed numbers must be the same."""
-        gap = abs(recorded - computed)
-        self.demand(
-            math.isfinite(gap)
-            and gap <= self._close * max(abs(computed), abs(recorded)) + self._rounding,
-            f"{what} is recorded as {recorded:.9g} but the data give {computed:.9g}",
-        )
-
-
-def _first_equal(rows: np.ndarray) -> np.ndarray:
-    """For each row the first row equal to it; candidates of one kind cannot be told apart."""
-    scale = np.abs(rows).max(axis=0)
-    scale[scale == 0] = 1.0
-    rows = rows / scale
-    d = rows.shape[1]
-    key = rows @ np.sqrt(np.arange(2.0, d + 2.0))  # equal rows have equal keys, others rarely
-    order = np.argsort(key, kind="stable")
-    reach = 2 * d * math.sqrt(d + 2.0) * _SAME
-    low = np.searchsorted(key[order], key - reach)
-    high = np.searchsorted(key[order], key + reach, side="right")
-    first = np.arange(len(rows))
-    for i in range(len(rows)):
-        if first[i] == i and high[i] - low[i] > 1:
-            near = order[low[i] : high[i]]
-            near = near[(near > i) & (first[near] == near)]
-            first[near[np.abs(rows[near] - rows[i]).max(axis=1, initial=0.0) <= _SAME]] = i
-    return first
+    def least_squares(self, batch: dict[str, Any]) -> tuple[np.ndarray, Callable]:
+        """The estimate from one batch, and the map y -> yᵀV⁻¹y, for a vector or for rows."""
+        fit = self.fit(batch)
+        return fit.theta, fit.variance

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import base64
 import json
+import math
 from typing import Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import numpy as np
 from surepick.errors import FormatError
 
 _BIG = 64  # arrays with more entries than this are stored as base64 bytes
+_SPARSE = 256  # of those with more than this only what is not zero, where that is less
 _DTYPES = {"f8": "<f8", "i8": "<i8", "b1": "|b1", "u8": "<u8", "u4": "<u4"}
 _MARKS = ("__array__", "__float__", "__rng__")  # keys of the dicts that stand for something else
 
@@ -80,8 +82,13 @@ def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
     plain = array.size <= _BIG and (code != "f8" or bool(np.isfinite(array).all()))
     if plain:
         return head | {"values": array.ravel().tolist()}
-    raw = np.ascontiguousarray(array).astype(_DTYPES[code], copy=False).tobytes()
-    return head | {"base64": base64.b64encode(raw).decode("ascii")}
+    flat = np.ascontiguousarray(array).astype(_DTYPES[code], copy=False).ravel()
+    if flat.size > _SPARSE:
+        # Bytes decide: -0.0 is no zero.
+        at = np.flatnonzero(flat.view(f"u{flat.itemsize}"))
+        if 2 * len(at) < flat.size:
+            return head | {"at": _bytes(at.astype("<i8")), "base64": _bytes(flat[at])}
+    return head | {"base64": _bytes(flat)}
 
 
 def _decode_array(value: dict[str, Any]) -> np.ndarray[Any, Any]:
@@ -89,5 +96,17 @@ def _decode_array(value: dict[str, Any]) -> np.ndarray[Any, Any]:
     if "values" in value:
         flat = np.array(value["values"], dtype=dtype)
     else:
-        flat = np.frombuffer(base64.b64decode(value["base64"], validate=True), dtype=dtype)
+        flat = _from_bytes(value["base64"], dtype)
+    if "at" in value:
+        full = np.zeros(math.prod(value["shape"]), dtype=dtype)
+        full[_from_bytes(value["at"], np.dtype("<i8"))] = flat
+        flat = full
     return flat.reshape(value["shape"]).astype(dtype.newbyteorder("="))
+
+
+def _bytes(array: np.ndarray[Any, Any]) -> str:
+    return base64.b64encode(array.tobytes()).decode("ascii")
+
+
+def _from_bytes(text: str, dtype: np.dtype[Any]) -> np.ndarray[Any, Any]:
+    return np.frombuffer(base64.b64decode(text, validate=True), dtype=dtype)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 from collections.abc import Callable
 from typing import Any
 
@@ -13,6 +14,11 @@ from surepick.run.answer import Answer
 from surepick.run.run import Run
 
 DEFAULT = "pooled-peleg"
+# Pulls per dimension that are a reason to ask what is wrong: differences of a thirtieth of the
+# noise have been seen by then.
+_LONG = 10_000
+
+_log = logging.getLogger(__name__)
 
 
 def identify(
@@ -48,6 +54,11 @@ def identify(
     on_batch
         Called with the run after every batch, for progress.
 
+    Notes
+    -----
+    Candidates that are exactly tied, and rewards that contradict the linear model, may never be
+    decided. Without ``max_samples`` a warning is logged once, after 10,000 pulls per dimension.
+
     Examples
     --------
     >>> import surepick as sp
@@ -60,7 +71,11 @@ def identify(
         if given is not None and not callable(given):
             raise InvalidTypeError(f"{name} must be a function; got {given!r:.80}")
     run = configure(algorithm, delta, epsilon, max_samples).start(problem, rng)
+    warned = run.algorithm.max_samples is not None
     while not run.stopped:
+        if not warned and run.samples >= _LONG * problem.rank:
+            warned = True
+            _log.warning(_doubts(run))
         batch = run.ask()
         if measure_batch is not None:
             rewards = measure_batch(batch.arms)
@@ -71,6 +86,24 @@ def identify(
         if on_batch is not None:
             on_batch(run)
     return run.answer
+
+
+def _doubts(run: Run) -> str:
+    """Why a run may take so long, and what to do."""
+    from surepick.run.diagnostics import lack_of_fit
+
+    counts, sums = run.totals()
+    found = lack_of_fit(run.problem, counts, sums, level=1e-3)
+    why = (
+        found.message
+        if found.alarm
+        else "The best ones may be tied, or nearly so; then it takes epsilon (accept any candidate "
+        "this close to the best) or max_samples to come to an end."
+    )
+    return (
+        f"not decided after {run.samples:,} pulls: {len(run.active):,} candidates are still in. "
+        f"{why} Going on."
+    )
 
 
 def configure(

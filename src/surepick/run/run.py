@@ -20,10 +20,9 @@ from surepick.problem import Problem
 from surepick.problem.validate import FloatArray, as_numbers
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch
-from surepick.run.codec import dumps, loads
+from surepick.run.codec import dumps
 from surepick.run.past import PROVIDED, Past, check_past
 
-FORMAT, VERSION = "surepick-run", 1
 _LARGEST = 1e150  # sums of rewards, in units of the noise too: their squares are still finite
 
 
@@ -45,6 +44,7 @@ class Run:
         self.algorithm = algorithm
         self.problem = problem
         self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
+        algorithm.check_problem(problem)
         self.state = algorithm.begin(problem, np.random.default_rng(rng))
         self.pulls: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
         self.batches = 0
@@ -286,15 +286,21 @@ class Run:
 
     # -- save and load ---------------------------------------------------------------------
     def to_json(self) -> str:
-        """The whole run as JSON text; exact, at any point, also with a batch open."""
+        """The whole run as JSON text; exact, at any point, also with a batch open.
+
+        A problem with very many arms (or with arms on a GPU) is not part of it: only its digest.
+        """
+        from surepick.run.saved import HEAD
+
         return dumps(
-            {
-                "format": FORMAT,
-                "version": VERSION,
+            HEAD
+            | {
                 "id": self.id,
                 "algorithm": self.algorithm.registered_name(),
                 "settings": self.algorithm.settings(),
-                "problem": self.problem.to_dict(),
+                "problem": self.problem.reference()
+                if self.problem.by_reference
+                else self.problem.to_dict(),
                 "state": self.state.save(),
                 "pulls": self.pulls,
                 "sums": self._sums,
@@ -306,30 +312,32 @@ class Run:
         )
 
     @classmethod
-    def from_json(cls, text: str | bytes) -> Run:
-        """The run that :meth:`to_json` saved, ready to go on."""
-        saved = loads(text, "saved run")
-        if not isinstance(saved, dict) or saved.get("format") != FORMAT:
-            raise FormatError("this is not a saved surepick run")
-        version = saved.get("version")
-        if not isinstance(version, int) or not 1 <= version <= VERSION:
-            raise FormatError(
-                f"this run was saved in format {version}, but this version of surepick reads "
-                f"formats up to {VERSION}; upgrade surepick to open it"
-            )
+    def from_json(cls, text: str | bytes, problem: Problem | None = None) -> Run:
+        """The run that :meth:`to_json` saved, ready to go on.
+
+        Parameters
+        ----------
+        text
+            What was saved.
+        problem
+            The problem of the run. Needed where the text only refers to it: very many arms, or
+            arms on a GPU. They may be on another backend than they were.
+        """
+        from surepick.run.saved import read_saved
+
+        saved, problem = read_saved(text, problem)
         try:
-            return cls._restore(saved)
+            return cls._restore(saved, problem)
         except KeyError as missing:
             raise FormatError(f"saved run lacks {missing}") from None
-        except (TypeError, ValueError, AttributeError, IndexError) as problem:
-            raise FormatError(f"saved run is damaged: {problem}") from None
+        except (TypeError, ValueError, AttributeError, IndexError) as wrong:
+            raise FormatError(f"saved run is damaged: {wrong}") from None
 
     @classmethod
-    def _restore(cls, saved: dict[str, Any]) -> Run:
-        algorithm = registry.get(saved["algorithm"], **saved["settings"])
-        run = cls(algorithm, Problem.from_dict(saved["problem"]))
+    def _restore(cls, saved: dict[str, Any], problem: Problem) -> Run:
+        run = cls(registry.get(saved["algorithm"], **saved["settings"]), problem)
         run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
-        K = run.problem.n_arms
+        K = problem.n_arms
         for name in ("pulls", "sums"):
             if np.shape(saved[name]) != (K,):
                 raise ValueError(f"{name} must have one entry for each of the {K} arms")

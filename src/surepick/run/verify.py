@@ -1,4 +1,4 @@
-"""An independent check of certificates, in deliberately plain NumPy.
+"""An independent check of certificates, in deliberately plain NumPy (and one function of SciPy).
 
 Nothing here is shared with the algorithms: from the recorded pulls and reward sums alone, this
 file works out again why every other candidate is ruled out, and refuses a certificate whose
@@ -18,10 +18,11 @@ from typing import Any
 
 import numpy as np
 
-from surepick.errors import CertificateError, FormatError, InvalidTypeError
+from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
 from surepick.run.check import Check
+from surepick.run.tables import Given
 
-_VERSION = 1
+_VERSION = 2  # since 2, tables may be held by reference
 # rule named by a certificate -> the file in surepick.run.rules that recomputes it
 RULES = {
     "phases": "phases",
@@ -55,10 +56,27 @@ class Verification:
         return True
 
 
-def verify(certificate: dict[str, Any] | str | Path) -> Verification:
-    """Check a certificate (a dict, JSON text, or the path of a JSON file).
+def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Verification:
+    """Check a certificate.
 
-    Returns what was verified; raises ``CertificateError`` when the certificate does not hold.
+    Parameters
+    ----------
+    certificate
+        A dict, JSON text, or the path of a JSON file.
+    problem
+        What a certificate of very many arms refers to instead of containing it: the
+        :class:`surepick.Problem`, or its arms as an array or the path of a ``.npy`` file. Arms,
+        candidates and labels are compared with the certificate; the noise is the certificate's.
+
+    Returns
+    -------
+    Verification
+        What was verified.
+
+    Raises
+    ------
+    CertificateError
+        When the certificate does not hold, or is about other arms than those given.
 
     Examples
     --------
@@ -76,13 +94,61 @@ def verify(certificate: dict[str, Any] | str | Path) -> Verification:
             f"certificate version {version} is not one this verifier reads "
             f"(up to {_VERSION}); upgrade surepick"
         )
+    given = _given(problem)
     try:
+        _demand_problem(body["problem"], given)
         with np.errstate(all="ignore"):  # what overflows is refused below
-            return _run(Check(body))
-    except CertificateError:
+            return _run(Check(body, given))
+    except (CertificateError, InvalidInputError):
         raise
     except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as problem:
         raise CertificateError(f"certificate refused: it is malformed ({problem!r})") from None
+
+
+def _given(problem: Any) -> Given:
+    """Tables and labels of a problem, or the arms alone."""
+    if problem is None:
+        return Given()
+    if isinstance(problem, str | Path):
+        if Path(problem).suffix != ".npy":
+            raise InvalidInputError(
+                f"problem: {str(problem)!r} is no .npy file; read it into a surepick.Problem, and "
+                f"pass that"
+            )
+        return Given(_matrix(np.load(problem, mmap_mode="r", allow_pickle=False)))
+    if not hasattr(problem, "transductive"):
+        return Given(_matrix(problem))
+    candidates = problem.candidates if problem.transductive else None
+    return Given(problem.arms, candidates, problem.labels, problem.candidate_labels)
+
+
+def _matrix(arms: Any) -> Any:
+    arms = arms if hasattr(arms, "shape") else np.array(arms)
+    if len(arms.shape) != 2:
+        raise InvalidInputError(
+            f"problem must be a surepick.Problem, or its arms as a matrix; got an array of shape "
+            f"{tuple(arms.shape)}"
+        )
+    return arms
+
+
+def _demand_problem(held: dict[str, Any], given: Given) -> None:
+    """Say what to do where a certificate refers to tables that were not given."""
+    for what in ("arms", "candidates"):
+        if isinstance(held[what], dict) and getattr(given, what) is None:
+            count, features = held[what]["shape"]
+            cure = (
+                "pass the arms (the array or the path of a .npy file) or the Problem: "
+                "verify(certificate, problem=arms), surepick verify certificate.json --arms "
+                "arms.npy"
+                if what == "arms" and held["candidates"] is None
+                else "pass the Problem: verify(certificate, problem=problem), or surepick verify "
+                "certificate.json --arms arms.npy --candidates candidates.npy"
+            )
+            raise InvalidInputError(
+                f"problem: the certificate does not contain its {count:,} {what} of {features:,} "
+                f"features, only their SHA-256; {cure}"
+            )
 
 
 def _read(certificate: Any) -> Any:
@@ -110,7 +176,10 @@ def _run(check: Check) -> Verification:
         hashlib.sha256(text.encode()).hexdigest() == body.get("digest"),
         "its content was changed after it was made (digest differs)",
     )
+    refers = isinstance(body["problem"]["arms"], dict)
+    check.demand(body["version"] == (2 if refers else 1), "its version is not that of its content")
     check.check_record()
+    check.check_measured()
     rule = body["evidence"]["rule"]
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
     check.demand(

@@ -94,6 +94,8 @@ def create_study(
     as_name(name, "name")
     if not isinstance(problem, Problem):
         raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
+    if not problem.backend.plain:  # any machine may go on with a study
+        problem = Problem.from_dict(problem.to_dict())
     algorithm = configure(algorithm, delta, epsilon, max_samples)
     if noise is not None:
         algorithm = with_pilot(algorithm, noise)

@@ -52,7 +52,7 @@ def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, Progress]:
     at, kept = storage.read(lambda tx: (tx.progress(study.id), tx.snapshot(study.id)))
     if kept is not None and kept[0] == at.batch:
         try:
-            return Run.from_json(kept[1]), at
+            return Run.from_json(kept[1], problem_of(study)), at
         except FormatError as problem:
             _log.warning("study %r: its snapshot cannot be read (%s)", study.name, problem)
     _log.warning("study %r is rebuilt from its log", study.name)

@@ -49,7 +49,7 @@ def lack_of_fit(
     pulled = np.flatnonzero(n)
     if not len(pulled):
         return Finding(False, 0.0, level, "Nothing has been measured yet.", blind=True)
-    n, X = n[pulled], problem.features[pulled]
+    n, X = n[pulled], problem.feature_rows(pulled)
     y = np.asarray(sums, dtype=float)[pulled] / (n * scale)
     columns, _ = _coordinates(X)
     rank = columns.shape[1]

@@ -31,7 +31,7 @@ def verify(check: Check) -> list[int]:
     check.demand(rule in _INNER, f"it uses an unknown rule {rule!r}")
     samples = sum(sum(batch["counts"]) for batch in own)
     body = {"batches": own, "evidence": inner, "claim": check.claim | {"samples": samples}}
-    proper = Check(check.body | body)
+    proper = check.variant(body)
     proper.check_record()
     survivors = importlib.import_module(f"surepick.run.rules.{_INNER[rule]}").verify(proper)
     check.risk, check.checked = proper.risk, proper.checked

@@ -37,9 +37,8 @@ def verify(check: Check) -> list[int]:
     rule = inner["rule"]
     check.demand(rule in _INNER, f"it uses an unknown rule {rule!r}")
     used = sum(sum(batch["counts"]) for batch in batches[:rounds])
-    proper = Check(
-        check.body
-        | {
+    proper = check.variant(
+        {
             "batches": _rescaled(batches, [(e["from_batch"], e["noise"]) for e in recorded]),
             "evidence": inner,
             "problem": check.body["problem"] | {"noise": float(recorded[0]["noise"])},

@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from surepick.run.check import Check
+from surepick.run.rows import slices
 
 _SCALES = [2.0, 16.0, 128.0, 1024.0]  # self-normalised: values of rho, in pulls per dimension
 _ROUNDS = 2.0  # round robin: precision of the mixture, in rounds
@@ -41,29 +42,37 @@ def verify(check: Check) -> list[int]:
         check.risk += check.delta
     data = _Data(check, evidence)
     levels = _LEVELS[name](data, evidence)
-    epsilon = check.epsilon / check.noise
-    answer = next(i for i in rivals if check.same(i, chosen))
-    left = [i for i in rivals if i in check.claim["survivors"]]
-    for i in rivals:
-        if i == answer:
-            continue
-        y = data.points[answer] - data.points[i]
-        gap = float(data.theta @ y)
-        check.demand(
-            gap >= -1e-9 * max(1.0, float(np.abs(data.points @ data.theta).max())),
-            f"candidate {i} is estimated to be better than the answer",
-        )
-        weighted = np.linalg.solve(data.V, y)
-        a, spread = float(y @ weighted), float(weighted @ weighted)
-        needed = min(2 * level * (a + rho * spread) for rho, level in levels)
-        allowed = epsilon if i in left else 0.0
-        check.demand(
-            (max(gap, 0.0) + allowed) ** 2 >= needed * (1 - _SLACK),
-            f"candidate {i} is not ruled out: statistic {(gap + allowed) ** 2 / (2 * a):.6g}, "
-            f"threshold {needed / (2 * a):.6g}",
-        )
-        check.checked += 1
-    return left
+    answer, everyone = check.first_like(chosen), np.array(rivals)
+    left = np.isin(everyone, check.claim["survivors"])
+    for part in slices(len(everyone), check.candidates.shape[1]):
+        _rule_out(data, levels, answer, everyone[part], left[part])
+    return everyone[left].tolist()
+
+
+def _rule_out(
+    data: _Data, levels: list[tuple[float, float]], answer: int, some: np.ndarray, left: np.ndarray
+) -> None:
+    """Check some rivals against the answer; ``left`` says which of them survive."""
+    check, epsilon = data.check, data.check.epsilon / data.check.noise
+    some, left = some[some != answer], left[some != answer]
+    y = data.points([answer]) - data.points(some)
+    gap = y @ data.theta
+    check.demand_all(
+        gap >= -1e-9 * max(1.0, data.largest),
+        lambda i: f"candidate {some[i]} is estimated to be better than the answer",
+    )
+    weighted = np.linalg.solve(data.V, y.T).T
+    a, spread = (y * weighted).sum(axis=1), (weighted**2).sum(axis=1)
+    needed = np.min([2 * level * (a + rho * spread) for rho, level in levels], axis=0)
+    allowed = np.where(left, epsilon, 0.0)
+    check.demand_all(
+        (np.maximum(gap, 0.0) + allowed) ** 2 >= needed * (1 - _SLACK),
+        lambda i: (
+            f"candidate {some[i]} is not ruled out: statistic "
+            f"{(gap[i] + allowed[i]) ** 2 / (2 * a[i]):.6g}, threshold {needed[i] / (2 * a[i]):.6g}"
+        ),
+    )
+    check.checked += len(some)
 
 
 class _Data:
@@ -80,27 +89,30 @@ class _Data:
         for batch in check.body["batches"]:
             self.counts[batch["arms"]] += batch["counts"]
             sums[batch["arms"]] += batch["sums"]
-        sums /= check.noise
         self.pulls = int(self.counts.sum())
         prior = 0.0
+        self._arms, self._candidates, self._to = check.arms, check.candidates, check.whiten
         if evidence["threshold"] == "regularised":
             prior = float(evidence["regularisation"])
             check.demand(prior > 0, "the regularisation must be above 0")
-            given = check.body["problem"]
-            arms = np.array(given["arms"], dtype=float)
-            points = arms
-            if given["candidates"] is not None:
-                points = np.array(given["candidates"], dtype=float)
             # Directions outside the span change neither estimate nor determinant.
-            self.arms, self.points = arms, points
-        else:
-            _, s, vt = np.linalg.svd(check.arms, full_matrices=False)
-            keep = s > s[0] * max(1e-12, max(check.arms.shape) * float(np.finfo(float).eps))
-            whiten = vt[keep].T * (math.sqrt(K) / s[keep])
-            self.arms, self.points = check.arms @ whiten, check.candidates @ whiten
-        self.V = (self.arms.T * self.counts) @ self.arms + prior * np.eye(self.arms.shape[1])
+            self._arms, self._candidates = check.raw_arms, check.raw_candidates
+            self._to = np.eye(check.arms.shape[1])
+        pulled = np.flatnonzero(self.counts)
+        arms = self.arms(pulled)
+        self.V = (arms.T * self.counts[pulled]) @ arms + prior * np.eye(arms.shape[1])
         check.demand(np.linalg.matrix_rank(self.V) == len(self.V), "the pulls do not span the arms")
-        self.theta = np.linalg.solve(self.V, self.arms.T @ sums)
+        self.theta = np.linalg.solve(self.V, arms.T @ (sums[pulled] / check.noise))
+        #: largest absolute estimate of a candidate
+        self.largest = float(np.abs(self._candidates @ (self._to @ self.theta)).max())
+
+    def arms(self, which: Any) -> np.ndarray:
+        """Some arms in these coordinates."""
+        return self._arms[which] @ self._to
+
+    def points(self, which: Any) -> np.ndarray:
+        """Some candidates in these coordinates."""
+        return self._candidates[which] @ self._to
 
     def half_log_det(self, rho: float, already: bool = False) -> float:
         """½ log det(I + V/rho); ``already``: V includes the rho."""
@@ -125,7 +137,7 @@ def _determinant(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, flo
         len(set(first)) == len(first) and all(data.counts[k] >= 1 for k in first),
         "the arms it says were pulled first were not pulled",
     )
-    rows = data.arms[first]
+    rows = data.arms(first)
     c = float(np.linalg.eigvalsh(rows.T @ rows)[0])
     data.check.demand(c > 0, "the arms pulled first do not span")
     rho = slack * c

@@ -32,34 +32,54 @@ def verify(check: Check) -> list[int]:
         counts[batch["arms"]] += batch["counts"]
         sums[batch["arms"]] += batch["sums"]
     log_term = math.log(5 * M * float(t) ** 4 / (4 * check.delta))
-    mean, half = {}, {}
-    for i in everyone:
-        apart = np.abs(check.arms - check.candidates[i]).max(axis=1)
-        arm = int(np.argmin(apart))
-        check.demand(apart[arm] <= 1e-12, f"candidate {i} is not among the arms")
-        check.demand(1 <= counts[arm] <= t, f"candidate {i}: {counts[arm]:g} pulls in {t} rounds")
-        mean[i] = sums[arm] / counts[arm]
-        half[i] = check.noise * math.sqrt(2 * log_term / counts[arm])
+    arms = _arms_of(check, everyone)
+    check.demand_all(
+        (counts[arms] >= 1) & (counts[arms] <= t),
+        lambda i: f"candidate {everyone[i]}: {counts[arms[i]]:g} pulls in {t} rounds",
+    )
+    mean, half = np.full(len(check.candidates), np.nan), np.full(len(check.candidates), np.nan)
+    mean[everyone] = sums[arms] / counts[arms]
+    half[everyone] = check.noise * np.sqrt(2 * log_term / counts[arms])
     chosen = check.claim["candidate"]
-    check.demand(chosen in mean, f"the answer {chosen} is a copy of another candidate")
-    dropped = set()
-    for entry in evidence["dropped"]:
-        i = entry["candidate"]
-        check.demand(i in mean and i != chosen, f"candidate {i} cannot be ruled out")
-        check.demand(entry["by"] == chosen, f"candidate {i} is not compared with the answer")
-        gap, width = mean[chosen] - mean[i], half[chosen] + half[i]
-        check.agree(entry["gap"], gap, f"the gap of {i} to the answer")
-        check.agree(entry["width"], width, f"the width for {i} and the answer")
-        check.demand(gap > width * (1 - 1e-9), f"the interval of {i} is not below the answer's")
-        dropped.add(i)
-        check.checked += 1
-    left = [i for i in everyone if i not in dropped]
-    for i in left:
-        if i != chosen and check.claim["guarantee"] == "eps-pac":
-            bound = mean[i] + half[i] - (mean[chosen] - half[chosen])
-            check.demand(
-                bound <= check.epsilon * (1 + 1e-9),
-                f"candidate {i} may still be {bound:.6g} better, more than epsilon",
-            )
-            check.checked += 1
-    return left
+    rivals = check.mask(everyone)
+    check.demand(rivals[chosen], f"the answer {chosen} is a copy of another candidate")
+    rivals[chosen] = False
+    named, by, gap, width = check.columns(evidence["dropped"], "candidate", "by", "gap", "width")
+    check.demand_all(
+        check.among(named, rivals), lambda i: f"candidate {named[i]} cannot be ruled out"
+    )
+    check.demand_all(
+        by == chosen, lambda i: f"candidate {named[i]} is not compared with the answer"
+    )
+    apart, needed = mean[chosen] - mean[named], half[chosen] + half[named]
+    check.agree_all(gap, apart, lambda i: f"the gap of {named[i]} to the answer")
+    check.agree_all(width, needed, lambda i: f"the width for {named[i]} and the answer")
+    check.demand_all(
+        apart > needed * (1 - 1e-9),
+        lambda i: f"the interval of {named[i]} is not below the answer's",
+    )
+    check.checked += len(named)
+    left = np.setdiff1d(everyone, named)
+    others = left[left != chosen]
+    if check.claim["guarantee"] == "eps-pac":
+        bound = mean[others] + half[others] - (mean[chosen] - half[chosen])
+        check.demand_all(
+            bound <= check.epsilon * (1 + 1e-9),
+            lambda i: (
+                f"candidate {others[i]} may still be {bound[i]:.6g} better, more than epsilon"
+            ),
+        )
+        check.checked += len(others)
+    return left.tolist()
+
+
+def _arms_of(check: Check, candidates: list[int]) -> np.ndarray:
+    """For each candidate the arm that it is."""
+    if check.candidates is check.arms:
+        return np.array(candidates)
+    found = []
+    for i in candidates:
+        apart = np.abs(check.arms[:] - check.candidates[i]).max(axis=1)
+        found.append(int(np.argmin(apart)))
+        check.demand(apart[found[-1]] <= 1e-12, f"candidate {i} is not among the arms")
+    return np.array(found)

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from surepick.run.check import Check
+from surepick.run.estimate import Fit, log_sum, log_twice_normal
+from surepick.run.rows import slices
 
 # Doubt, the stakes' prior precisions and the capital of their accounts, as published: they must
 # not have been chosen after the rewards were seen.
@@ -28,17 +29,16 @@ def verify(check: Check) -> list[int]:
     evidence = check.body["evidence"]
     prior = (evidence["doubt"], evidence["precisions"], evidence["accounts"])
     check.demand(prior in _PRIORS, "the stakes' prior is not one that was fixed in advance")
-    left = check.distinct()
-    if len(left) == 1:
-        return left
+    everyone = check.distinct()
+    if len(everyone) == 1:
+        return everyone
     check.risk += check.delta
-    book = _Book(check, left)
+    book = _Book(check, np.array(everyone))
     for number, (block, batches) in enumerate(_blocks(check), start=1):
-        merged = _merge(batches)
-        lost = book.settle(block, merged, f"block {number}")
-        left = [i for i in left if i not in lost]
+        book.settle(block, _merge(batches), f"block {number}")
+    left = book.candidates[book.alive].tolist()
     if check.claim["guarantee"] == "eps-pac":
-        _check_close(check, book, left)
+        book.check_close()
     # Everybody dropped: an event of probability at most delta, and any answer will do.
     return left or [check.claim["candidate"]]
 
@@ -65,14 +65,6 @@ def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     return found
 
 
-def _check_close(check: Check, book: _Book, left: list[int]) -> None:
-    chosen = check.claim["candidate"]
-    for i in left:
-        shown = i == chosen or (chosen, i) in book.close
-        check.demand(shown, f"candidate {i} may be more than epsilon better")
-        check.checked += 1
-
-
 def _merge(batches: list[dict[str, Any]]) -> dict[str, Any]:
     """Several batches as one."""
     counts: dict[int, float] = {}
@@ -85,148 +77,196 @@ def _merge(batches: list[dict[str, Any]]) -> dict[str, Any]:
     return {"arms": arms, "counts": [counts[a] for a in arms], "sums": [sums[a] for a in arms]}
 
 
-def _entries(dropped: Any) -> list[dict[str, Any]]:
-    """One entry per dropped candidate; records of many candidates hold columns instead."""
-    if isinstance(dropped, list):
-        return dropped
-    columns = zip(dropped["candidate"], dropped["log_capital"], strict=True)
-    return [{"candidate": i, "log_capital": capital} for i, capital in columns]
+class _Market:
+    """Who is bet on in one block, and by what: all of it from earlier blocks.
+
+    Rows of candidates are counted from the leader on: differences of large numbers that all
+    candidates share would cost digits.
+    """
+
+    def __init__(self, rivals: np.ndarray, rows: np.ndarray, before: Fit, first: Fit) -> None:
+        self.rivals, self.before, self.first = rivals, before, first
+        self.leader_row = rows[0]
+        self.rows = rows - rows[0]  # (R, d)
+
+    def trail(self, x: np.ndarray) -> np.ndarray:
+        """By how many squared standard errors candidates trail the leader."""
+        return (x @ self.before.theta) ** 2 / self.before.variance(x)
 
 
 class _Book:
-    """Who has bet how much on what, worked out again from the record."""
+    """Who has bet how much on what, worked out again from the record.
 
-    def __init__(self, check: Check, candidates: list[int]) -> None:
-        self.check = check
+    Candidates are numbered by their place among the distinct ones.
+    """
+
+    def __init__(self, check: Check, candidates: np.ndarray) -> None:
+        self.check, self.candidates = check, candidates
         evidence = check.body["evidence"]
         self.doubt, self.precisions = evidence["doubt"], evidence["precisions"]
-        self.accounts = evidence["accounts"]
+        self.start = np.log(evidence["accounts"])  # log capital of each account
+        self.goal = -math.log(check.delta)
         self.epsilon = check.epsilon / check.noise
-        self.candidates, self.alive = candidates, set(candidates)
+        self.alive = np.ones(len(candidates), dtype=bool)
+        self.capital = np.tile(self.start, (len(candidates), 1))
+        self.spare: dict[int, np.ndarray] = {}  # on closeness to each leader, in order
+        self.close: dict[int, np.ndarray] = {}  # where that was shown
         self.past: dict[str, Any] | None = None
-        self.unit: Callable[[np.ndarray], float] | None = None
-        self.capital: dict[Any, list[float]] = {}  # log capital of each account
-        self.leaders: list[int] = []
-        self.close: set[tuple[int, int]] = set()
-        s = np.linalg.svd(check.arms, compute_uv=False)
-        small = max(1e-12, max(check.arms.shape) * float(np.finfo(float).eps))
-        self.rank = int((s > s[0] * small).sum())
+        self.first: Fit | None = None
+        self.unit = 1.0  # pulls per dimension of the first block
 
-    def settle(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> list[int]:
-        """Pay out one block; the candidates it drops."""
-        if self.past is None:
-            self.check.demand(not record["dropped"], f"{where} has no past to bet by")
-            _, variance = self.check.least_squares(batch)
-            pulls_per_dimension = sum(batch["counts"]) / self.rank
-            self.unit = lambda y: 1.0 / (variance(y) * pulls_per_dimension)
-            self.past = batch
-            return []
-        check, rivals = self.check, record["rivals"]
-        before, now = check.least_squares(self.past), check.least_squares(batch)
-        shares = self._shares(before, rivals, where)
-        leader = rivals[0]
-        if self.epsilon > 0 and leader not in self.leaders:
-            self.leaders.append(leader)
-        for x in self.alive:
-            self._pay(x, {r: shares[r] for r in rivals if r != x}, before, now, 0.0)
-            if self.epsilon > 0 and x != leader:
-                self._pay((leader, x), {leader: 0.0}, before, now, self.epsilon)
-                if self._log_capital((leader, x)) >= -math.log(check.delta) - 1e-9:
-                    self.close.add((leader, x))
-        lost = [self._drop(entry, where) for entry in _entries(record["dropped"])]
-        self.alive -= set(lost)
+    def settle(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> None:
+        """Pay out one block, and drop the candidates that it drops."""
+        check = self.check
+        if self.past is None or self.first is None:
+            check.demand(not record["dropped"], f"{where} has no past to bet by")
+            self.past, self.first = batch, check.fit(batch)
+            self.unit = sum(batch["counts"]) / check.whiten.shape[1]
+            return
+        market = self._open(record["rivals"], check.fit(self.past), self.first, where)
+        leader = int(market.rivals[0])
+        if self.epsilon > 0 and leader not in self.spare:
+            self.spare[leader] = np.tile(self.start, (len(self.candidates), 1))
+            self.close[leader] = np.zeros(len(self.candidates), dtype=bool)
+        self._pay_all(market, check.fit(batch), where)
+        if self.epsilon > 0:
+            shown = self._log_capital(leader) >= self.goal - 1e-9
+            self.close[leader] |= shown & self.alive
+        self._drop(record["dropped"], where)
         self.past = _merge([self.past, batch])
-        return lost
 
-    def _shares(self, before: Any, rivals: list[int], where: str) -> dict[int, float]:
-        """Log shares of the rivals, after checking that they trailed the leader least."""
-        check, (theta, variance) = self.check, before
-        means = {c: float(check.candidates[c] @ theta) for c in self.candidates}
-        slack = 1e-6 * (max(abs(m) for m in means.values()) + 1.0)
-        check.demand(
-            len(set(rivals)) == len(rivals) == min(_RIVALS, len(means))
-            and set(rivals) <= set(means),
-            f"{where}: the rivals are not the right number of candidates",
+    def _open(self, rivals: Any, before: Fit, first: Fit, where: str) -> _Market:
+        complaint = f"{where}: the rivals are not the right number of candidates"
+        named = self.check.whole(rivals, complaint)
+        places = self._places(named)
+        self.check.demand(
+            len(np.unique(named)) == len(named) == min(_RIVALS, len(self.candidates))
+            and (self.candidates[places] == named).all(),
+            complaint,
         )
-        top = means[rivals[0]]
+        return _Market(places, self.check.candidates[named], before, first)
+
+    def _places(self, named: np.ndarray) -> np.ndarray:
+        """Where candidates are among the distinct ones; anywhere for those that are not."""
+        return np.minimum(np.searchsorted(self.candidates, named), len(self.candidates) - 1)
+
+    def _pay_all(self, market: _Market, now: Fit, where: str) -> None:
+        """One pass over all candidates: who leads, who trails, and what bets against each paid."""
+        check, theta = self.check, market.before.theta
+        top = float(market.leader_row @ theta)
+        trail = np.append(0.0, market.trail(market.rows[1:]))
+        shares = -self.doubt * trail
+        rest = np.ones(len(self.candidates), dtype=bool)
+        rest[market.rivals] = False
+        ahead, size, others = -math.inf, abs(top), math.inf
+        for part in slices(len(self.candidates), check.candidates.shape[1]):
+            x = check.candidates[self.candidates[part]] - market.leader_row
+            places = np.arange(part.start, part.stop)
+            leads = x @ theta
+            ahead = np.maximum(ahead, leads.max())
+            size = max(size, float(np.abs(top + leads).max()))
+            others = np.minimum(others, market.trail(x[rest[part]]).min(initial=math.inf))
+            still = self.alive[part]
+            self._pay(x[still], places[still], market, shares, now)
         check.demand(
-            top >= max(means.values()) - slack, f"{where}: {rivals[0]} did not lead before"
+            ahead <= 1e-6 * (size + 1.0),
+            f"{where}: {self.candidates[market.rivals[0]]} did not lead before",
         )
-        trail = {rivals[0]: 0.0}
-        for c in means:
-            if c != rivals[0]:
-                y = check.candidates[rivals[0]] - check.candidates[c]
-                trail[c] = (top - means[c]) ** 2 / variance(y)
-        last = max(trail[r] for r in rivals)
-        others = [trail[c] for c in means if c not in rivals]
         check.demand(
-            last <= min(others, default=math.inf) * (1 + 1e-6) + 1e-9,
+            trail.max() <= others * (1 + 1e-6) + 1e-9,
             f"{where}: other candidates trailed the leader less than these rivals",
         )
-        return {r: -self.doubt * trail[r] for r in rivals}
 
     def _pay(
-        self, account: Any, shares: dict[int, float], before: Any, now: Any, shift: float
+        self, x: np.ndarray, places: np.ndarray, market: _Market, shares: np.ndarray, now: Fit
     ) -> None:
-        """Multiply the capital by what stakes that the past suggests paid, rival by rival."""
-        check = self.check
-        x = account[1] if isinstance(account, tuple) else account
-        held = self.capital.setdefault(account, [math.log(share) for share in self.accounts])
-        assert self.unit is not None
-        logs: list[list[float]] = []
-        for r, share in shares.items():
-            y = check.candidates[r] - check.candidates[x]
-            unit, told = self.unit(y), 1.0 / now[1](y)  # 0 where the block says nothing about y
-            information = 1.0 / before[1](y)
-            past_score = information * (float(before[0] @ y) + shift)
-            score = told * (float(now[0] @ y) + shift)
-            row = [share + math.log(unit)]
-            for multiple in self.precisions:
-                precision = information + multiple * unit
-                after = precision + told
-                payoff = (
-                    _log_psi((past_score + score) / math.sqrt(after))
-                    - _log_psi(past_score / math.sqrt(precision))
-                    - 0.5 * math.log(after / precision)
-                )
-                row.append(row[0] + payoff)
-            logs.append(row)
-        whole = _log_sum([row[0] for row in logs])
-        for j in range(len(held)):
-            held[j] += _log_sum([row[j + 1] for row in logs]) - whole
+        """Bets against some candidates, and those on their closeness to the leader."""
+        unit = 1.0 / (market.first.between(x, market.rows) * self.unit)
+        information = 1.0 / market.before.between(x, market.rows)
+        told = 1.0 / now.between(x, market.rows)  # 0 where the block says nothing
+        leads = [market.rows @ fit.theta - (x @ fit.theta)[:, None] for fit in (market.before, now)]
+        own = places[:, None] == market.rivals[None, :]
+        logs = np.where(own, -math.inf, shares + np.log(unit))  # nobody is a rival of itself
+        paid = self._payoffs(unit, information, told, *leads)
+        whole = log_sum(logs)
+        for j, payoff in enumerate(paid):
+            self.capital[places, j] += log_sum(np.where(own, -math.inf, logs + payoff)) - whole
+        if self.epsilon > 0:
+            leader = int(market.rivals[0])
+            others = places != leader
+            shifted = [lead[others, :1] + self.epsilon for lead in leads]
+            parts = [value[others, :1] for value in (unit, information, told)]
+            for j, payoff in enumerate(self._payoffs(*parts, *shifted)):
+                self.spare[leader][places[others], j] += payoff[:, 0]
 
-    def _log_capital(self, account: Any) -> float:
-        total = _log_sum(self.capital.get(account, [0.0]))
+    def _payoffs(
+        self,
+        unit: np.ndarray,
+        information: np.ndarray,
+        told: np.ndarray,
+        lead: np.ndarray,
+        lead_now: np.ndarray,
+    ) -> list[np.ndarray]:
+        """Log of what stakes paid that the past suggests, for each prior precision."""
+        past_score, score = information * lead, told * lead_now
+        found = []
+        for multiple in self.precisions:
+            precision = information + multiple * unit
+            after = precision + told
+            found.append(
+                _log_psi((past_score + score) / np.sqrt(after))
+                - _log_psi(past_score / np.sqrt(precision))
+                - 0.5 * np.log(after / precision)
+            )
+        return found
+
+    def _log_capital(self, leader: int | None = None) -> np.ndarray:
+        """Against each candidate; with a leader, on being close to that one."""
+        total = log_sum(self.capital if leader is None else self.spare[leader])
         if self.epsilon == 0:
             return total
-        if isinstance(account, tuple):  # the k-th leader has 1/(k(k+1)) of one half
-            k = self.leaders.index(account[0]) + 1
+        if leader is not None:  # the k-th leader has 1/(k(k+1)) of one half
+            k = list(self.spare).index(leader) + 1
             return total - math.log(2 * k * (k + 1))
         return total - math.log(2)
 
-    def _drop(self, entry: dict[str, Any], where: str) -> int:
-        check, x = self.check, entry["candidate"]
-        check.demand(x in self.alive, f"{where} drops an absent candidate")
-        capital = self._log_capital(x)
-        check.agree(entry["log_capital"], capital, f"{where}: the log capital against {x}")
+    def _drop(self, dropped: Any, where: str) -> None:
+        check = self.check
+        named, recorded = check.columns(dropped, "candidate", "log_capital")
+        places = self._places(named)
         check.demand(
-            capital >= -math.log(check.delta) - 1e-6,
-            f"{where}: the capital against {x} has not reached 1/delta",
+            (self.candidates[places] == named).all()
+            and self.alive[places].all()
+            and len(np.unique(named)) == len(named),
+            f"{where} drops an absent candidate",
         )
-        check.checked += 1
-        return x
+        capital = self._log_capital()[places]
+        check.agree_all(recorded, capital, lambda i: f"{where}: the log capital against {named[i]}")
+        check.demand_all(
+            capital >= self.goal - 1e-6,
+            lambda i: f"{where}: the capital against {named[i]} has not reached 1/delta",
+        )
+        self.alive[places] = False
+        check.checked += len(named)
+
+    def check_close(self) -> None:
+        """Nobody who is left may be more than epsilon better than the answer."""
+        chosen = self.check.first_like(self.check.claim["candidate"])
+        chosen = int(np.searchsorted(self.candidates, chosen))
+        left = np.flatnonzero(self.alive)
+        shown = self.close.get(chosen, np.zeros(len(self.candidates), dtype=bool))
+        self.check.demand_all(
+            shown[left] | (left == chosen),
+            lambda i: f"candidate {self.candidates[left[i]]} may be more than epsilon better",
+        )
+        self.check.checked += len(left)
 
 
-def _log_sum(logs: list[float]) -> float:
-    top = max(logs)
-    return top + math.log(sum(math.exp(value - top) for value in logs))
-
-
-def _log_psi(z: float) -> float:
+def _log_psi(z: np.ndarray) -> np.ndarray:
     """log of e^{z²/2} Φ(z)."""
-    if z > -20:
-        return 0.5 * z * z + math.log(0.5 * math.erfc(-z / math.sqrt(2)))
     # the tail's asymptotic series: exact to float64 out there
-    t = 1 / (z * z)
+    tail = np.minimum(z, -20.0)
+    t = 1 / (tail * tail)
     series = 1 - t * (1 - 3 * t * (1 - 5 * t * (1 - 7 * t * (1 - 9 * t))))
-    return math.log(series / (-z * math.sqrt(2 * math.pi)))
+    far = np.log(series / (-tail * math.sqrt(2 * math.pi)))
+    return np.where(z > -20, 0.5 * z * z + log_twice_normal(z) - math.log(2), far)

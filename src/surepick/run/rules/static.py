@@ -4,11 +4,15 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
+from typing import Any
 
 import numpy as np
 
 from surepick.run.check import Check
+from surepick.run.estimate import Fit, log_sum, log_twice_normal
+from surepick.run.rows import slices
 
+Test = Callable[[np.ndarray, np.ndarray], np.ndarray]  # leads and variances -> which pass
 _SCALES = (1.0, 30.0, 900.0, 27_000.0)  # precisions of the mixture, in cycles
 
 
@@ -20,10 +24,10 @@ def verify(check: Check) -> list[int]:
     union over all numbers of pulls n, at level 6 delta/(pi² n² M^power) for each comparison.
     """
     evidence, batches = check.body["evidence"], check.body["batches"]
-    left = check.distinct()
-    if len(left) == 1:
-        return left
-    M = len(left)
+    everyone = check.distinct()
+    if len(everyone) == 1:
+        return everyone
+    left, M = check.mask(everyone), len(everyone)
     mixture = evidence["test"] == "mixture"
     passes = _Mixture(check, M) if mixture else _Union(check, M)
     counts, sums = np.zeros(len(check.arms)), np.zeros(len(check.arms))
@@ -40,30 +44,57 @@ def verify(check: Check) -> list[int]:
             continue
         pulled = np.flatnonzero(counts)
         total = {"arms": pulled, "counts": counts[pulled], "sums": sums[pulled]}
-        theta, variance = check.least_squares(total)
-        test = passes(counts, theta, variance)
-        for entry in looks.get(number, []):
-            loser, by = entry["candidate"], entry["by"]
-            check.demand(
-                loser in left and by in left and loser != by,
-                f"batch {number} compares absent candidates",
-            )
-            y = check.candidates[by] - check.candidates[loser]
-            check.agree(entry["gap"], float(theta @ y) * check.noise, f"the gap of {loser} to {by}")
-            check.demand(test(y, 0.0), f"batch {number}: {by} does not beat {loser}")
-            left.remove(loser)
-            check.checked += 1
+        fit = check.fit(total)
+        test = passes(counts)
+        _drop(check, left, looks.get(number, []), fit, test, f"batch {number}")
         if final:
-            chosen = check.claim["candidate"]
-            for i in left:
-                if i != chosen:
-                    y = check.candidates[chosen] - check.candidates[i]
-                    check.demand(
-                        test(y, check.epsilon / check.noise),
-                        f"candidate {i} may still be better by more than epsilon",
-                    )
-                    check.checked += 1
-    return left
+            _check_close(check, np.flatnonzero(left), fit, test)
+    return np.flatnonzero(left).tolist()
+
+
+def _drop(check: Check, left: np.ndarray, dropped: Any, fit: Fit, test: Test, where: str) -> None:
+    """Candidates that one look rules out."""
+    losers, winners, gaps = check.columns(dropped, "candidate", "by", "gap")
+    # Entries follow each other: who lost in an earlier one is absent.
+    out = {int(i): place for place, i in reversed(list(enumerate(losers)))}
+    earlier = [
+        out[int(i)] == n and out.get(int(by), n) >= n and i != by
+        for n, (i, by) in enumerate(zip(losers, winners, strict=True))
+    ]
+    here = check.among(losers, left) & check.among(winners, left)
+    check.demand_all(
+        here & np.array(earlier, dtype=bool), lambda i: f"{where} compares absent candidates"
+    )
+    lead, variance = _compare(check, fit, winners, losers)
+    check.agree_all(gaps, lead * check.noise, lambda i: f"the gap of {losers[i]} to {winners[i]}")
+    check.demand_all(
+        test(lead, variance), lambda i: f"{where}: {winners[i]} does not beat {losers[i]}"
+    )
+    left[losers] = False
+    check.checked += len(losers)
+
+
+def _check_close(check: Check, left: np.ndarray, fit: Fit, test: Test) -> None:
+    """Nobody who is left may be more than epsilon better than the answer."""
+    chosen = check.claim["candidate"]
+    left = left[left != chosen]
+    lead, variance = _compare(check, fit, np.full(len(left), chosen), left)
+    check.demand_all(
+        test(lead + check.epsilon / check.noise, variance),
+        lambda i: f"candidate {left[i]} may still be better by more than epsilon",
+    )
+    check.checked += len(left)
+
+
+def _compare(
+    check: Check, fit: Fit, by: np.ndarray, losers: np.ndarray
+) -> tuple[np.ndarray, np.ndarray]:
+    """Estimated leads of some candidates over others, and their variances."""
+    lead, variance = np.empty(len(losers)), np.empty(len(losers))
+    for part in slices(len(losers), check.candidates.shape[1]):
+        y = check.candidates[by[part]] - check.candidates[losers[part]]
+        lead[part], variance[part] = y @ fit.theta, fit.variance(y)
+    return lead, variance
 
 
 class _Mixture:
@@ -79,25 +110,22 @@ class _Mixture:
         self.cycle[arms] = counts
         check.demand(self.cycle.sum() > 0 and (self.cycle >= 0).all(), "the cycle is empty")
 
-    def __call__(self, counts: np.ndarray, theta: np.ndarray, variance: Callable) -> Callable:
+    def __call__(self, counts: np.ndarray) -> Test:
         cycles = round(counts.sum() / self.cycle.sum())
         self.check.demand(
             cycles >= 1 and (counts == cycles * self.cycle).all(),
             "the pulls are not whole repetitions of the cycle",
         )
 
-        def test(y: np.ndarray, shift: float) -> bool:
-            z = (float(theta @ y) + shift) / math.sqrt(variance(y))
-            if not z > 0:
-                return False
+        def test(lead: np.ndarray, variance: np.ndarray) -> np.ndarray:
+            z = lead / np.sqrt(variance)
             logs = []
             for scale in _SCALES:
                 share = cycles / (cycles + scale)
-                phi = 0.5 * (1 + math.erf(z * math.sqrt(share / 2)))
-                logs.append(math.log(2 * phi) + 0.5 * math.log(1 - share) + z * z * share / 2)
-            top = max(logs)
-            evidence = top + math.log(sum(math.exp(v - top) for v in logs) / len(logs))
-            return evidence >= math.log(1 / self.level) - 1e-6
+                logs.append(log_twice_normal(z * math.sqrt(share)) + 0.5 * math.log(1 - share))
+                logs[-1] += z * z * share / 2
+            evidence = log_sum(np.stack(logs, axis=-1)) - math.log(len(logs))
+            return (z > 0) & (evidence >= math.log(1 / self.level) - 1e-6)
 
         return test
 
@@ -112,12 +140,11 @@ class _Union:
         # sum over n of 6/(pi² n²) is one
         check.risk += check.delta * (M - 1) / self.size
 
-    def __call__(self, counts: np.ndarray, theta: np.ndarray, variance: Callable) -> Callable:
+    def __call__(self, counts: np.ndarray) -> Test:
         n = float(counts.sum())
         log = math.log(6 * n * n * self.size / (math.pi**2 * self.delta))
 
-        def test(y: np.ndarray, shift: float) -> bool:
-            width = math.sqrt(8 * variance(y) * log)
-            return float(theta @ y) + shift >= width * (1 - 1e-9)
+        def test(lead: np.ndarray, variance: np.ndarray) -> np.ndarray:
+            return lead >= np.sqrt(8 * variance * log) * (1 - 1e-9)
 
         return test

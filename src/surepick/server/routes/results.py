@@ -49,7 +49,7 @@ async def check(request: Request, name: str) -> Json:
 
     def work(study: Study) -> dict[str, Any]:
         try:
-            found = verify(study.answer.certificate())
+            found = verify(study.answer.certificate(), study.problem)
         except (CertificateError, FormatError) as problem:
             return {"valid": False, "message": str(problem)}
         message = (

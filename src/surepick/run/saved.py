@@ -1,0 +1,58 @@
+"""Saved runs: their format, and the problem that belongs to them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
+from surepick.problem import Problem
+from surepick.run.codec import loads
+
+_FORMAT, _VERSION = "surepick-run", 2  # since 2, arms may be held by reference
+HEAD = {"format": _FORMAT, "version": _VERSION}
+
+
+def read_saved(text: str | bytes, given: Problem | None) -> tuple[dict[str, Any], Problem]:
+    """What was saved of a run, and its problem: contained in the text, or given."""
+    saved = loads(text, "saved run")
+    if not isinstance(saved, dict) or saved.get("format") != _FORMAT:
+        raise FormatError("this is not a saved surepick run")
+    version = saved.get("version")
+    if not isinstance(version, int) or not 1 <= version <= _VERSION:
+        raise FormatError(
+            f"this run was saved in format {version}, but this version of surepick reads "
+            f"formats up to {_VERSION}; upgrade surepick to open it"
+        )
+    if not (given is None or isinstance(given, Problem)):
+        raise InvalidTypeError(f"problem must be a surepick.Problem; got {given!r:.80}")
+    held = saved.get("problem")
+    if isinstance(held, dict) and isinstance(held.get("arms"), dict):
+        return saved, _referred(held, given)
+    try:
+        contained = Problem.from_dict(saved["problem"])
+    except KeyError as missing:
+        raise FormatError(f"saved run lacks {missing}") from None
+    except FormatError:
+        raise
+    except (TypeError, ValueError, AttributeError) as wrong:
+        raise FormatError(f"saved run is damaged: {wrong}") from None
+    if given is not None and given != contained:
+        raise InvalidInputError("problem: the saved run contains another problem")
+    return saved, contained if given is None else given
+
+
+def _referred(held: dict[str, Any], given: Problem | None) -> Problem:
+    """The problem given, if it is the one that a saved run refers to."""
+    if given is None:
+        raise InvalidInputError(
+            "problem: the saved run does not contain its arms, only their SHA-256; pass the "
+            "problem: Run.from_json(text, problem=problem)"
+        )
+    mine = given.reference()
+    other = [name.replace("_", " ") for name, value in mine.items() if held.get(name) != value]
+    if other:
+        raise InvalidInputError(
+            f"problem: the run was saved with other {' and '.join(other)} than those of the "
+            f"problem given"
+        )
+    return given
