@@ -6,8 +6,8 @@ import pytest
 import surepick as sp
 from surepick.algorithms.pooled_bets import BlockFit, Market
 from surepick.algorithms.pooled_large import LargeMarket, LargePooledState
-from surepick.algorithms.pooled_peleg import PooledState, least_squares
 from surepick.algorithms.pooled_rounding import information, round_many
+from surepick.algorithms.pooled_state import PooledState, least_squares
 from surepick.problem.backend import HOST, backend_named
 from surepick.simulate.trials import drive
 

@@ -10,7 +10,8 @@ import surepick as sp
 from surepick.algorithms import get, pooled_kernels
 from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled_bets import ACCOUNTS, DOUBT, PRECISIONS, BlockFit, Market
-from surepick.algorithms.pooled_peleg import PooledPeleg, PooledState, least_squares
+from surepick.algorithms.pooled_peleg import PooledPeleg
+from surepick.algorithms.pooled_state import PooledState, least_squares
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.problem.boundary import log_payoff
 from surepick.run import Run

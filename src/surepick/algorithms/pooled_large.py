@@ -1,6 +1,6 @@
 """PooledPeleg for very many candidates: the same rule, block by block, on any array library.
 
-Nothing here is decided otherwise than in :mod:`surepick.algorithms.pooled_peleg`: rivals, stakes,
+Nothing here is decided otherwise than in :mod:`surepick.algorithms.pooled_state`: rivals, stakes,
 bets and drops are the same numbers. What differs is how they are computed. Everything with one
 entry per candidate lives where the features are, in memory or on a GPU, and is worked on in blocks
 of rows; no table of candidates beside the features is ever made. Designs come from the certified
@@ -17,15 +17,9 @@ import numpy as np
 from surepick.algorithms.base import IntArray
 from surepick.algorithms.phased import PlanCache
 from surepick.algorithms.pooled_bets import ACCOUNTS, DOUBT, PRECISIONS, RIVALS
-from surepick.algorithms.pooled_peleg import (
-    CAUTION,
-    ENOUGH,
-    RECHECK,
-    SMALLEST,
-    PooledPeleg,
-    PooledState,
-)
+from surepick.algorithms.pooled_peleg import PooledPeleg
 from surepick.algorithms.pooled_rounding import round_many
+from surepick.algorithms.pooled_state import CAUTION, ENOUGH, RECHECK, SMALLEST, PooledState
 from surepick.problem import Problem
 from surepick.problem.backend import Backend
 from surepick.problem.boundary import array_log_payoff
