@@ -1,7 +1,6 @@
 import json
 import shutil
 import subprocess
-import sys
 import sysconfig
 from pathlib import Path
 
@@ -9,23 +8,8 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.cli import main
 
 CERTIFIED = ("--d", "2", "--omega", "0.6", "--seed", "3")
-
-
-@pytest.fixture
-def surepick(monkeypatch, capsys):
-    """Call the command in this process: exit code, stdout, stderr."""
-
-    def call(*arguments):
-        monkeypatch.setattr(sys, "argv", ["surepick", *map(str, arguments)])
-        with pytest.raises(SystemExit) as ended:
-            main()
-        out, err = capsys.readouterr()
-        return ended.value.code or 0, out, err
-
-    return call
 
 
 @pytest.fixture(scope="module")

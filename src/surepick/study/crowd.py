@@ -119,20 +119,10 @@ class Crowd:
         def work(tx: Transaction) -> dict[int, leases.Asked]:
             nonlocal tries
             tries += 1
-            given = {}
-            for i, (n, holder, lease) in asks.items():
-                named = not holder.startswith(ANONYMOUS)
-                given[i] = leases.ask(
-                    tx,
-                    study._id,
-                    n,
-                    holder=holder,
-                    who=holder if named else study._who,
-                    lease=lease,
-                    back=named or tries > 1,
-                    order_of=study._order_of,
-                )
-            return given
+            return {
+                i: study._take(tx, n, holder, lease, again=tries > 1)
+                for i, (n, holder, lease) in asks.items()
+            }
 
         while True:
             asked = study.storage.write(work)

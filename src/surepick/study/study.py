@@ -124,16 +124,7 @@ class Study:
         def ask(tx: Transaction) -> leases.Asked:
             nonlocal tries
             tries += 1
-            return leases.ask(
-                tx,
-                self._id,
-                n,
-                holder=holder,
-                who=holder if named else self._who,
-                lease=lease,
-                back=named or tries > 1,
-                order_of=self._order_of,
-            )
+            return self._take(tx, n, holder, lease, again=tries > 1)
 
         end = time.monotonic() + wait
         while True:
@@ -150,6 +141,22 @@ class Study:
         self._held.update((one.pull, holder) for one in asked.leases)
         labels = self.problem.labels
         return [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in asked.leases]
+
+    def _take(
+        self, tx: Transaction, n: int, holder: str, lease: float, again: bool
+    ) -> leases.Asked:
+        """Lease pulls to a holder; ``again`` after an attempt whose end is not known."""
+        named = not holder.startswith(ANONYMOUS)
+        return leases.ask(
+            tx,
+            self._id,
+            n,
+            holder=holder,
+            who=holder if named else self._who,
+            lease=lease,
+            back=named or again,
+            order_of=self._order_of,
+        )
 
     def _ask_one(self, holder: str, lease: float) -> Pull | None:
         """The next pull of the batch in one step, where the storage can do that."""
