@@ -148,7 +148,7 @@ class Studies:
         self._most = most
         self._opened: OrderedDict[str, Opened] = OrderedDict()
         self._opening: dict[str, asyncio.Task[Opened]] = {}
-        self._rehearsing: dict[type, asyncio.Task[None]] = {}
+        self._rehearsing: dict[str, asyncio.Task[None]] = {}
 
     def __len__(self) -> int:
         return len(self._opened)
@@ -180,10 +180,10 @@ class Studies:
 
     def rehearse(self, algorithm: Algorithm) -> None:
         """Load what it takes to work out a batch, in the background and once."""
-        if type(algorithm) not in self._rehearsing:
+        name = algorithm.registered_name()  # forms of one class may take different code
+        if name not in self._rehearsing:
             work = self.threads.slow(lambda: rehearse(algorithm))
-            task = asyncio.get_running_loop().create_task(work)
-            self._rehearsing[type(algorithm)] = task
+            self._rehearsing[name] = asyncio.get_running_loop().create_task(work)
 
     async def use(self, name: str, work: Callable[[Opened], Any]) -> Any:
         """Do something with a study; again, where another one has taken its name since."""
