@@ -16,8 +16,8 @@ import time
 import numpy as np
 
 import surepick as sp
-from surepick.algorithms import peleg
-from surepick.algorithms.peleg import phase_constants
+from surepick.algorithms.phases import peleg
+from surepick.algorithms.phases.peleg import phase_constants
 from surepick.game.loop import play_phase
 
 

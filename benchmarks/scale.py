@@ -122,8 +122,8 @@ def agreement(backends: list[str], problems: int, most_seconds: float = math.inf
         for name in backends:
             try:
                 other = _summary(arms, theta, name, i)
-            except Exception as problem:  # reported, and the other problems still run
-                failed.append(f"{name}, problem {i}: {problem!r:.200}")
+            except Exception as error:  # reported, and the other problems still run
+                failed.append(f"{name}, problem {i}: {error!r:.200}")
                 continue
             found = worst[name]
             found["bounds"] = max(found["bounds"], _apart(plain["bounds"], other["bounds"]))
@@ -163,7 +163,7 @@ def _apart(a, b) -> float:
 
 def bandwidth(backend_name: str, k: int) -> dict:
     """How near the scan of all arms comes to reading them at the speed of a copy."""
-    from surepick.problem import backend as module
+    from surepick.arrays import backend as module
 
     backend = module.backend_named(backend_name)
     xp = backend.xp
@@ -227,8 +227,8 @@ def on_gpu(say, sizes, problems: int) -> None:
         import cupy  # noqa: F401
 
         backends.append("cupy")
-    except ImportError as problem:
-        say({"cupy": f"not here: {problem}"})
+    except ImportError as error:
+        say({"cupy": f"not here: {error}"})
     say(_attempt(lambda: bandwidth("torch:cuda", 10_000_000), "bandwidth"))
     say(_attempt(lambda: identify(20_000, "pooled-peleg", "torch:cuda", 0), "warm up"))
     for k in sizes:
@@ -247,12 +247,12 @@ def _attempt(work, what: str) -> dict:
     """A result, or what went wrong: one failure should not cost the rest of a short lease."""
     try:
         return work()
-    except Exception as problem:
+    except Exception as error:
         import traceback
 
         return {
             "failed": what,
-            "error": repr(problem)[:500],
+            "error": repr(error)[:500],
             "trace": traceback.format_exc()[-1500:],
         }
 

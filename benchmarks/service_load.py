@@ -171,8 +171,8 @@ def kills(url: str, folder, asked) -> dict:
                             value = reward(KILLS, pull.id, pull.arm)
                             study.tell(pull.id, value, name)
                             told.append((pull.id, value))
-            except Exception as problem:
-                problems.append(f"{type(problem).__name__}: {problem}")
+            except Exception as error:
+                problems.append(f"{type(error).__name__}: {error}")
 
         crew = [threading.Thread(target=work, args=(i,)) for i in range(asked.workers)]
         started = time.monotonic()

@@ -149,7 +149,7 @@ def million(folder: Path, tells: int) -> None:
     batches = study.status()["batch"]
     study.close()
     code = (
-        "import time; import surepick as sp; import surepick.storage.sqlite\n"
+        "import time; import surepick as sp; import surepick.storage.sql.sqlite\n"
         f"t = time.perf_counter(); study = sp.load_study('million', {url!r}); study.run\n"
         "opened = time.perf_counter() - t; study.ask(); asked = time.perf_counter() - t\n"
         "study.status(); print(opened, asked, time.perf_counter() - t)"

@@ -56,7 +56,7 @@ USES = {
         assert sp.Client("http://127.0.0.1:1", "sp_token").url == "http://127.0.0.1:1"
         """,
     "gpu": """
-        from surepick.problem.backend import backend_named
+        from surepick.arrays.backend import backend_named
         assert backend_named("torch:cpu").name == "torch"
         """,
 }

@@ -5,10 +5,11 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
+from surepick.arrays.progress import watching
+
 # Light (NumPy only), and it teaches algorithms how runs are started.
 from surepick.errors import SurepickError
 from surepick.problem import Problem
-from surepick.problem.progress import watching
 from surepick.run import Answer, Batch, Run, identify, verify
 
 if TYPE_CHECKING:

@@ -18,8 +18,8 @@ class SurepickError(Exception):
     >>> import surepick as sp
     >>> try:
     ...     sp.Problem([[1.0], [float("nan")]])
-    ... except sp.SurepickError as problem:
-    ...     print(isinstance(problem, ValueError))
+    ... except sp.SurepickError as error:
+    ...     print(isinstance(error, ValueError))
     True
     """
 

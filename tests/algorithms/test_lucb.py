@@ -7,8 +7,8 @@ import pytest
 import surepick as sp
 from surepick.algorithms import Lucb, get
 from surepick.run.certificate import fingerprint
-from surepick.run.verify import verify
 from surepick.simulate import Instance, instances, trials
+from surepick.verifier.verify import verify
 
 MEANS = np.array([0.2, 1.1, 0.4, 0.0])
 INSTANCE = Instance(sp.Problem(np.eye(4), noise=0.5), MEANS)

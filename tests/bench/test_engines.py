@@ -92,7 +92,7 @@ def cluster(tmp_path):
 
 def test_the_paper_on_a_dask_cluster(cluster, tmp_path):
     """Same rows from one process, two processes, and a cluster that loses one of two workers."""
-    from surepick.bench.reproduce import Reproduction, collect, run_tasks
+    from surepick.bench.reproduce.reproduction import Reproduction, collect, run_tasks
     from surepick.bench.store import ResultsFolder
 
     address, workers = cluster

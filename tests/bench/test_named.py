@@ -3,9 +3,9 @@ import pytest
 
 from surepick.bench import build_instance, instance_named
 from surepick.bench.named import _FAMILIES, register_family
-from surepick.bench.text import parse, split_list
 from surepick.errors import InvalidInputError, UnknownNameError
 from surepick.simulate import Instance, instances
+from surepick.text import parse, split_list
 
 
 @pytest.mark.parametrize(

@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surepick.algorithms import Algorithm, Pulls, registry
-from surepick.algorithms.phased import PhasedState, Plan
+from surepick.algorithms.phases.elimination import PhasedState, Plan
 from surepick.errors import CertificateError
 from surepick.simulate import conformance
 

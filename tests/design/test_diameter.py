@@ -3,8 +3,8 @@
 import numpy as np
 import pytest
 
+from surepick.arrays.backend import HOST, backend_named
 from surepick.design import AllPairs, _diameter
-from surepick.problem.backend import HOST, backend_named
 
 BACKENDS = pytest.mark.parametrize("backend", [HOST, backend_named("torch")], ids=repr)
 

@@ -4,12 +4,12 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.arrays.backend import HOST, backend_named
+from surepick.arrays.progress import watching
 from surepick.design import AllPairs, Leads, Listed, complexity, minimax
-from surepick.design._diameter import long_pairs
-from surepick.design._firstorder import FirstOrder
+from surepick.design.large.diameter import long_pairs
+from surepick.design.large.firstorder import FirstOrder
 from surepick.errors import CancelledError, InvalidInputError
-from surepick.problem.backend import HOST, backend_named
-from surepick.problem.progress import watching
 
 TORCH = backend_named("torch")
 BACKENDS = pytest.mark.parametrize("backend", [HOST, TORCH], ids=["numpy", "torch"])
@@ -111,7 +111,7 @@ def test_the_longest_pair_is_found(backend, shape):
 
 
 def test_a_search_cut_short_still_bounds_the_longest_pair(monkeypatch):
-    monkeypatch.setattr("surepick.design._diameter._WORK", {"cpu": 1.0, "gpu": 1.0})
+    monkeypatch.setattr("surepick.design.large.diameter._WORK", {"cpu": 1.0, "gpu": 1.0})
     points = sphere(3000, 16)
     exact, _ = AllPairs(points[:2000]).worst(np.eye(16))
     bound, _, _, values = long_pairs(HOST, points[:2000], np.eye(16), points.mean(axis=0), 5)

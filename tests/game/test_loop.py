@@ -1,7 +1,7 @@
 import numpy as np
 import pytest
 
-from surepick.algorithms.peleg import phase_constants
+from surepick.algorithms.phases.peleg import phase_constants
 from surepick.design import AllPairs, minimax
 from surepick.errors import SurepickError
 from surepick.game import AdaHedge, ExponentialWeights, solve_game

@@ -10,9 +10,9 @@ import torch
 
 import surepick as sp
 from surepick.algorithms import registry
+from surepick.arrays import tables
+from surepick.arrays.backend import HOST, Backend
 from surepick.errors import CancelledError, InvalidInputError, OutOfMemoryError
-from surepick.problem import matrix
-from surepick.problem.backend import HOST, Backend
 
 RNG = np.random.default_rng(0)
 ARMS = RNG.normal(size=(40, 3))
@@ -76,7 +76,7 @@ def test_fws_asks_for_memory_before_a_large_game(monkeypatch):
         return pulled
 
     expected = play()
-    monkeypatch.setattr("surepick.algorithms.fws._ROOM", 1)
+    monkeypatch.setattr("surepick.algorithms.glr.fws._ROOM", 1)
     assert play() == expected  # it asks, there is enough, and nothing else changes
     monkeypatch.setattr(Backend, "free_memory", lambda self: 1000)
     with pytest.raises(OutOfMemoryError, match=r"fws: the rivals .* would need"):
@@ -91,7 +91,7 @@ def test_a_checked_table_is_not_looked_through_again(backend, twins, monkeypatch
     problem = sp.Problem(rows, backend=backend)
     means = rows @ [1.0, 0.5, 0.0, 0.0]
     scans, grams, gram = [], [], Backend.gram
-    monkeypatch.setattr(matrix, "_check_finite", lambda *table: scans.append(table))
+    monkeypatch.setattr(tables, "_check_finite", lambda *table: scans.append(table))
 
     def counted(self, array, weights=None):
         grams.append(array)
@@ -109,27 +109,27 @@ def test_a_checked_table_is_not_looked_through_again(backend, twins, monkeypatch
 
 def test_only_the_table_itself_counts_as_checked():
     problem = sp.Problem(ARMS, backend="numpy")
-    assert matrix.as_table(problem.features, "arms") is problem.features
+    assert tables.as_table(problem.features, "arms") is problem.features
     assert not problem.features.flags.writeable
-    assert np.array_equal(matrix.gram_of(problem.features, HOST), HOST.gram(problem.features))
+    assert np.array_equal(tables.gram_of(problem.features, HOST), HOST.gram(problem.features))
     with pytest.raises(ValueError, match="read-only"):
-        matrix.gram_of(problem.features, HOST)[0, 0] = 1.0
+        tables.gram_of(problem.features, HOST)[0, 0] = 1.0
     changed = problem.features.copy()
     changed[3, 1] = np.nan
     with pytest.raises(InvalidInputError, match="row 3, column 1 is nan"):
-        matrix.as_table(changed, "arms")
-    moved = matrix.as_table(problem.features, "arms", ON_TORCH.backend)
+        tables.as_table(changed, "arms")
+    moved = tables.as_table(problem.features, "arms", ON_TORCH.backend)
     assert isinstance(moved, torch.Tensor)
 
 
 def test_what_is_known_about_a_table_goes_with_it():
     gc.collect()
-    before = len(matrix._KNOWN)
+    before = len(tables._KNOWN)
     problem = sp.Problem(ARMS + 1.0, backend="numpy")
-    assert len(matrix._KNOWN) == before + 1  # features and targets are one table
+    assert len(tables._KNOWN) == before + 1  # features and targets are one table
     del problem
     gc.collect()
-    assert len(matrix._KNOWN) == before
+    assert len(tables._KNOWN) == before
 
 
 # -- runs that do not end ------------------------------------------------------------------

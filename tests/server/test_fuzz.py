@@ -38,8 +38,8 @@ def test_random_requests(fuzzed, mode):
     for name, operation in found.items():
         try:
             fuzz(served, operation, CASES, mode)
-        except Exception as problem:
-            problem.add_note(f"{mode} requests to {name}")
+        except Exception as error:
+            error.add_note(f"{mode} requests to {name}")
             raise
     with served.http() as http:
         assert http.get("/health").status_code == 200

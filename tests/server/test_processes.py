@@ -44,8 +44,8 @@ def crew(servers, name, size, told, problems, n=1):
                     for pull in study.ask(n, worker, wait=10):
                         study.tell(pull.id, reward(pull), worker)
                         told.append((pull.id, reward(pull)))
-        except Exception as problem:
-            problems.append(problem)
+        except Exception as error:
+            problems.append(error)
 
     threads = [threading.Thread(target=work, args=(i,)) for i in range(size)]
     for thread in threads:

@@ -168,7 +168,7 @@ def test_tables_say_what_is_in_them(http):
 
 
 def test_a_plan_is_that_of_the_command_line(http, tmp_path):
-    from surepick.bench.planning import Planning, forecast
+    from surepick.bench.forecast import Planning, forecast
     from surepick.problem.tables import from_table
 
     (tmp_path / "options.csv").write_text(OPTIONS)

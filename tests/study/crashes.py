@@ -25,7 +25,7 @@ from tests.study import toy
 import surepick as sp
 from surepick.errors import StorageConnectionError, SurepickError, UnknownStudyError
 from surepick.storage import open_storage
-from surepick.study import leases
+from surepick.study.desk import leases
 
 DEATH = 9
 
@@ -39,8 +39,8 @@ def fork(work):
     code = 1
     try:
         code = work() or 0
-    except BaseException as problem:
-        print(f"{type(problem).__name__}: {problem}", file=sys.stderr, flush=True)
+    except BaseException as error:
+        print(f"{type(error).__name__}: {error}", file=sys.stderr, flush=True)
     finally:
         os._exit(code)
 
@@ -318,5 +318,5 @@ def fresh(url, folder):
 if __name__ == "__main__":
     try:
         main()
-    except SurepickError as problem:
-        sys.exit(f"{type(problem).__name__}: {problem}")
+    except SurepickError as error:
+        sys.exit(f"{type(error).__name__}: {error}")

@@ -11,7 +11,7 @@ from tests.study.toy import check_whole, reward, work
 import surepick as sp
 from surepick import errors
 from surepick.storage.memory import MemoryStorage
-from surepick.study import leases
+from surepick.study.desk import leases
 
 
 def ids(pulls):

@@ -10,21 +10,21 @@ from surepick.algorithms.registry import classes, get, names, register
 
 if TYPE_CHECKING:
     from surepick.algorithms.alba import Alba
-    from surepick.algorithms.checked_fit import CheckedFit
-    from surepick.algorithms.estimated_noise import EstimatedNoise
-    from surepick.algorithms.fws import FrankWolfeSampling
-    from surepick.algorithms.glucb import Glucb
-    from surepick.algorithms.lazy_ts import LazyTrackAndStop
-    from surepick.algorithms.lingame import LinGame, LinGameC
-    from surepick.algorithms.lingape import LinGapE
+    from surepick.algorithms.ellipsoid.glucb import Glucb
+    from surepick.algorithms.ellipsoid.lingape import LinGapE
+    from surepick.algorithms.glr.fws import FrankWolfeSampling
+    from surepick.algorithms.glr.lazy_ts import LazyTrackAndStop
+    from surepick.algorithms.glr.lingame import LinGame, LinGameC
+    from surepick.algorithms.glr.uniform import Uniform
     from surepick.algorithms.lucb import Lucb
-    from surepick.algorithms.peleg import Peleg
-    from surepick.algorithms.pooled_peleg import PooledPeleg
-    from surepick.algorithms.rage import Rage
-    from surepick.algorithms.uniform import Uniform
-    from surepick.algorithms.xy_adaptive import XYAdaptive
-    from surepick.algorithms.xy_oracle import XYOracle
-    from surepick.algorithms.xy_static import XYStatic
+    from surepick.algorithms.phases.peleg import Peleg
+    from surepick.algorithms.phases.rage import Rage
+    from surepick.algorithms.phases.xy_adaptive import XYAdaptive
+    from surepick.algorithms.pooled.peleg import PooledPeleg
+    from surepick.algorithms.static.xy_oracle import XYOracle
+    from surepick.algorithms.static.xy_static import XYStatic
+    from surepick.algorithms.wrappers.checked_fit import CheckedFit
+    from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
 
 __all__ = [
     "Alba",

@@ -25,7 +25,7 @@ Forms and departures:
 - ``Alba(delta)``, the default. Within a round the design stays and draws are kept: a step adds to
   them until there are ``growth``² times as many, which improves the accuracy by ``growth``. Given
   the draws the noise is a sum with fixed weights, so the test of
-  :mod:`surepick.algorithms.mixture` holds for all steps of the round at once. Its level is
+  :mod:`surepick.statistics.mixture` holds for all steps of the round at once. Its level is
   delta/R/(|S| − 1), R the rounds whose goal is below the number of candidates (at most
   2 + log2 d); the leader rules out whom it beats, so that x* is only lost through the one-sided
   events about x − x*, of total level delta. Where halving goes from 3 to 1, a round with goal 2 is
@@ -48,13 +48,14 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Guarantee, IntArray, Pulls, State
+from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
 from surepick.algorithms.designs import candidate_design, root_of_inverse
-from surepick.algorithms.mixture import log_evidence
+from surepick.arrays.memory import demand_memory
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import positive, real
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.problem.memory import demand_memory
-from surepick.problem.validate import FloatArray, positive, real
+from surepick.statistics.mixture import log_evidence
 
 
 @dataclass(frozen=True)

@@ -15,11 +15,10 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray, probability, real, whole
-
-IntArray = NDArray[np.int64]
 
 # More pulls than anyone can make: what is not decided by then is called a tie.
 TIED = 10**13

@@ -14,11 +14,11 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.base import IntArray, Pulls
-from surepick.algorithms.phased import PlanCache, fingerprint
+from surepick.algorithms.base import Pulls
+from surepick.arrays.cache import PlanCache, fingerprint
+from surepick.arrays.tables import is_large
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
-from surepick.problem.matrix import is_large
-from surepick.problem.validate import FloatArray
 
 if TYPE_CHECKING:
     from surepick.design import Directions, MinimaxResult

@@ -25,11 +25,11 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, IntArray
+from surepick.algorithms.base import Algorithm
 from surepick.algorithms.sequential import SequentialState
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray
 
 
 @dataclass(frozen=True)

@@ -12,7 +12,7 @@ from numba import njit
 from numpy.typing import NDArray
 
 from surepick.algorithms.sequential import STOP
-from surepick.problem.validate import FloatArray
+from surepick.arrays.types import FloatArray
 
 # entries of Memory.whole
 PULLS, ROUND, PENDING = 0, 1, 2

@@ -11,33 +11,33 @@ from surepick.errors import InvalidInputError, UnknownNameError
 
 # name -> (module, class, constructor or None): modules load when their name is first used
 _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
-    "peleg": ("peleg", "Peleg", None),
-    "peleg-paper": ("peleg", "Peleg", "paper"),
-    "pooled-peleg": ("pooled_peleg", "PooledPeleg", None),
-    "rage": ("rage", "Rage", None),
-    "lingape": ("lingape", "LinGapE", None),
-    "lingape-greedy": ("lingape", "LinGapE", "greedy"),
-    "xy-static": ("xy_static", "XYStatic", None),
-    "xy-adaptive": ("xy_adaptive", "XYAdaptive", None),
-    "xy-oracle": ("xy_oracle", "XYOracle", None),
+    "peleg": ("phases.peleg", "Peleg", None),
+    "peleg-paper": ("phases.peleg", "Peleg", "paper"),
+    "pooled-peleg": ("pooled.peleg", "PooledPeleg", None),
+    "rage": ("phases.rage", "Rage", None),
+    "lingape": ("ellipsoid.lingape", "LinGapE", None),
+    "lingape-greedy": ("ellipsoid.lingape", "LinGapE", "greedy"),
+    "xy-static": ("static.xy_static", "XYStatic", None),
+    "xy-adaptive": ("phases.xy_adaptive", "XYAdaptive", None),
+    "xy-oracle": ("static.xy_oracle", "XYOracle", None),
     "alba": ("alba", "Alba", None),
     "lucb": ("lucb", "Lucb", None),
-    "glucb": ("glucb", "Glucb", None),
-    "lingame": ("lingame", "LinGame", None),
-    "lingame-c": ("lingame", "LinGameC", None),
-    "lazy-ts": ("lazy_ts", "LazyTrackAndStop", None),
-    "fws": ("fws", "FrankWolfeSampling", None),
-    "uniform": ("uniform", "Uniform", None),
-    "lingame-heuristic": ("lingame", "LinGame", "heuristic"),
-    "lingame-c-heuristic": ("lingame", "LinGameC", "heuristic"),
-    "lazy-ts-heuristic": ("lazy_ts", "LazyTrackAndStop", "heuristic"),
-    "fws-heuristic": ("fws", "FrankWolfeSampling", "heuristic"),
-    "uniform-heuristic": ("uniform", "Uniform", "heuristic"),
+    "glucb": ("ellipsoid.glucb", "Glucb", None),
+    "lingame": ("glr.lingame", "LinGame", None),
+    "lingame-c": ("glr.lingame", "LinGameC", None),
+    "lazy-ts": ("glr.lazy_ts", "LazyTrackAndStop", None),
+    "fws": ("glr.fws", "FrankWolfeSampling", None),
+    "uniform": ("glr.uniform", "Uniform", None),
+    "lingame-heuristic": ("glr.lingame", "LinGame", "heuristic"),
+    "lingame-c-heuristic": ("glr.lingame", "LinGameC", "heuristic"),
+    "lazy-ts-heuristic": ("glr.lazy_ts", "LazyTrackAndStop", "heuristic"),
+    "fws-heuristic": ("glr.fws", "FrankWolfeSampling", "heuristic"),
+    "uniform-heuristic": ("glr.uniform", "Uniform", "heuristic"),
 }
 # around another algorithm: found by name, but not one more algorithm to compare
 _WRAPPERS: dict[str, tuple[str, str, str | None]] = {
-    "estimated-noise": ("estimated_noise", "EstimatedNoise", None),
-    "checked-fit": ("checked_fit", "CheckedFit", None),
+    "estimated-noise": ("wrappers.estimated_noise", "EstimatedNoise", None),
+    "checked-fit": ("wrappers.checked_fit", "CheckedFit", None),
 }
 _REGISTERED: dict[str, Any] = {}
 
@@ -90,10 +90,10 @@ def get(name: str, **settings: Any) -> Algorithm:
     make = maker(name)
     try:
         return make(**settings)
-    except TypeError as problem:
-        if "argument" not in str(problem):
+    except TypeError as error:
+        if "argument" not in str(error):
             raise
-        raise InvalidInputError(f"{name}: {problem}") from None
+        raise InvalidInputError(f"{name}: {error}") from None
 
 
 def classes() -> dict[str, tuple[str, str]]:

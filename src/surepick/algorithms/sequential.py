@@ -18,9 +18,9 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, IntArray, Pulls, State
+from surepick.algorithms.base import Algorithm, Pulls, State
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray
 
 STOP, NEED = -1, -2
 

@@ -1,5 +1,7 @@
 """Comparing algorithms: a plan of trials, its parallel run, and the summary."""
 
+from surepick.bench.compare.plan import Cell, Contender, Plan
+from surepick.bench.compare.run import run_plan, stream
 from surepick.bench.named import (
     Named,
     build_instance,
@@ -7,9 +9,7 @@ from surepick.bench.named import (
     instance_named,
     register_family,
 )
-from surepick.bench.plan import Cell, Contender, Plan
 from surepick.bench.progress import Progress
-from surepick.bench.run import run_plan, stream
 from surepick.bench.summary import summarise
 
 __all__ = [

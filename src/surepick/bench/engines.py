@@ -104,9 +104,9 @@ class Dask:
             raise MissingExtraError("the dask engine needs Dask: install surepick[dask]") from None
         try:
             client = Client(self.scheduler, timeout=self.timeout, set_as_default=False)
-        except (OSError, TimeoutError, ValueError) as problem:
+        except (OSError, TimeoutError, ValueError) as error:
             raise InvalidInputError(
-                f"no Dask scheduler answers at {self.scheduler!r}: {problem}"
+                f"no Dask scheduler answers at {self.scheduler!r}: {error}"
             ) from None
         with client:
             futures = {

@@ -13,10 +13,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from surepick.bench.text import parse, write
 from surepick.errors import InvalidInputError, SurepickError, UnknownNameError
 from surepick.simulate import families, instances
 from surepick.simulate.instance import Instance
+from surepick.text import parse, write
 
 EACH_TRIAL = "trial"
 
@@ -135,9 +135,9 @@ def _try(found: Named, text: str) -> None:
     """Build it once, so that bad parameters are refused now and not in the middle of a run."""
     try:
         instance = found.build(seeds=0)
-    except SurepickError as problem:
-        raise InvalidInputError(f"instance {text!r}: {problem}") from None
-    except (TypeError, ValueError) as problem:
-        raise InvalidInputError(f"instance {text!r}: {problem}") from None
+    except SurepickError as error:
+        raise InvalidInputError(f"instance {text!r}: {error}") from None
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"instance {text!r}: {error}") from None
     if not isinstance(instance, Instance):
         raise InvalidInputError(f"instance {text!r}: its family did not build an Instance")

@@ -56,9 +56,9 @@ class ResultsFolder:
         file = self.parts / f"{task}.json"
         try:
             return json.loads(file.read_text())
-        except ValueError as problem:
+        except ValueError as error:
             raise FormatError(
-                f"{file} is damaged ({problem}); delete it and run again, only it is redone"
+                f"{file} is damaged ({error}); delete it and run again, only it is redone"
             ) from None
 
 

@@ -77,15 +77,15 @@ def main() -> None:
     except click.exceptions.Abort:
         click.echo("stopped", err=True)
         sys.exit(130)
-    except click.ClickException as problem:
-        problem.show()
-        sys.exit(problem.exit_code)
-    except SurepickError as problem:
-        trouble = isinstance(problem, StorageError | ServiceError)
-        trouble &= not isinstance(problem, _ASKED_WRONGLY)
-        sys.exit(_report(problem, 3 if trouble else 2))
-    except OSError as problem:
-        sys.exit(_report(problem, 3))
+    except click.ClickException as error:
+        error.show()
+        sys.exit(error.exit_code)
+    except SurepickError as error:
+        trouble = isinstance(error, StorageError | ServiceError)
+        trouble &= not isinstance(error, _ASKED_WRONGLY)
+        sys.exit(_report(error, 3 if trouble else 2))
+    except OSError as error:
+        sys.exit(_report(error, 3))
 
 
 def _report(problem: Exception, code: int) -> int:

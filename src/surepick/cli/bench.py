@@ -77,8 +77,8 @@ def command(
     not apply or is too slow is part of the results).
     """
     from surepick.bench import Plan
-    from surepick.bench.suites import suite as find_suite
-    from surepick.bench.text import split_list
+    from surepick.bench.compare.suites import suite as find_suite
+    from surepick.text import split_list
 
     if trials is not None and trials < 1:
         raise click.BadParameter(f"must be at least 1; got {trials}", param_hint="--trials")
@@ -135,7 +135,7 @@ def measure(plan: Plan, jobs: int, out: Path) -> tuple[Table, Table, list[str], 
     from rich.console import Console
 
     from surepick.bench import summarise
-    from surepick.bench.run import in_order
+    from surepick.bench.compare.run import in_order
 
     out.mkdir(parents=True, exist_ok=True)
     log = Console(stderr=True)

@@ -13,8 +13,8 @@ import click
 
 if TYPE_CHECKING:
     from surepick.bench import Plan
-    from surepick.bench.standings import Standings
-    from surepick.bench.suites import Suite
+    from surepick.bench.compare.standings import Standings
+    from surepick.bench.compare.suites import Suite
     from surepick.simulate import Table
 
 _WIDE = 200  # columns where there is no terminal
@@ -31,7 +31,7 @@ def show(
     as_json: bool,
 ) -> None:
     """Rank what was measured, write it down and print it; exit code 1 where something failed."""
-    from surepick.bench.standings import Standings
+    from surepick.bench.compare.standings import Standings
     from surepick.bench.store import write_whole
     from surepick.report.leaderboard import markdown
 
@@ -52,7 +52,7 @@ def show(
 
 def _failure(why: str) -> bool:
     """Whether something went wrong, other than being too slow or not made for an instance."""
-    from surepick.bench.run import TOO_SLOW
+    from surepick.bench.compare.run import TOO_SLOW
 
     return not why.startswith((TOO_SLOW, "InvalidInputError"))
 

@@ -98,8 +98,8 @@ def command(
     looked good, averages are biased; with by-results they only guide what is measured first,
     which is safe however wrong they are.
     """
-    from surepick.bench.text import parse
     from surepick.study.table import configure, create_from_table
+    from surepick.text import parse
 
     method, settings = parse(algorithm, "algorithm")
     study, made = create_from_table(

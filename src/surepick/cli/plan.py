@@ -63,10 +63,10 @@ def command(
     Every algorithm is simulated on truths drawn at random, scaled so that the best option leads by
     the gap; beside them stand a plain A/B/n test of the same options and the lower bound.
     """
-    from surepick.bench.planning import ALGORITHMS, Planning
-    from surepick.bench.text import split_list
+    from surepick.bench.forecast import ALGORITHMS, Planning
     from surepick.problem.tables import from_table
     from surepick.report.planning import write_report
+    from surepick.text import split_list
 
     made = from_table(options, features, formula, label, noise, unstructured=unstructured)
     planning = Planning(
@@ -95,7 +95,7 @@ def _simulate(planning: Any, jobs: int) -> Any:
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
-    from surepick.bench.planning import forecast
+    from surepick.bench.forecast import forecast
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("simulated runs"))
     with Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
@@ -109,7 +109,7 @@ def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from surepick.bench.planning import AB_TEST, LARGEST
+    from surepick.bench.forecast import AB_TEST, LARGEST
     from surepick.report.planning import table
 
     planning = found.planning

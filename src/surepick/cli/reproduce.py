@@ -55,17 +55,17 @@ def command(
     import surepick
     from surepick.bench.engines import engine
     from surepick.bench.store import ResultsFolder
-    from surepick.bench.text import split_list
+    from surepick.text import split_list
 
     names = tuple(split_list(algorithms))
     letters = tuple(dict.fromkeys(k for text in figures for k in split_list(text)))
     if check_delta:
-        from surepick.bench.errors_check import ErrorCheck
+        from surepick.bench.reproduce.errors_check import ErrorCheck
 
         plan: Any = ErrorCheck(algorithms=names, delta=delta, seed=seed, trials=trials)
     else:
-        from surepick.bench.figures import FIGURES
-        from surepick.bench.reproduce import Reproduction
+        from surepick.bench.reproduce.figures import FIGURES
+        from surepick.bench.reproduce.reproduction import Reproduction
 
         plan = Reproduction(
             figures=letters or tuple(FIGURES),
@@ -86,8 +86,8 @@ def command(
             f"\nstopped; what was finished is in {folder}. To continue: {_again()}", err=True
         )
         raise SystemExit(130) from None
-    except OSError as problem:
-        if problem.errno != errno.ENOSPC:
+    except OSError as error:
+        if error.errno != errno.ENOSPC:
             raise
         click.echo(
             f"error: the disk is full; what was finished is kept in {folder}. "
@@ -112,7 +112,7 @@ def _run(plan: Any, results: Any, workers: Any) -> None:
     from rich.progress import Progress as Bar
 
     from surepick.bench.progress import Progress
-    from surepick.bench.reproduce import run_tasks
+    from surepick.bench.reproduce.reproduction import run_tasks
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("trials · {task.fields[left]}"))
     with Bar(*columns, console=Console(stderr=True)) as bar:
@@ -127,11 +127,11 @@ def _run(plan: Any, results: Any, workers: Any) -> None:
 
 def _write(plan: Any, results: Any, folder: Path, check_delta: bool) -> list[str]:
     if check_delta:
-        from surepick.bench.errors_check import collect as collect_errors
+        from surepick.bench.reproduce.errors_check import collect as collect_errors
         from surepick.report.errors_check import write_report as write_errors
 
         return write_errors(plan, collect_errors(plan, results), folder, _command())
-    from surepick.bench.reproduce import collect
+    from surepick.bench.reproduce.reproduction import collect
     from surepick.report.reproduction import write_report
 
     return write_report(plan, collect(plan, results), folder, _command())

@@ -25,7 +25,7 @@ from surepick.errors import InvalidInputError
 if TYPE_CHECKING:
     from surepick.storage.records import Progress
     from surepick.study import Study
-    from surepick.study.work import Work
+    from surepick.study.workers.work import Work
 
 
 @click.command("run", short_help="Measure until the study is finished.")
@@ -83,9 +83,9 @@ def command(
     The exit code is 5 when a pull failed more often than --retries allows, or when nothing but
     failures came back; all that was measured is kept, and the same command goes on from there.
     """
-    from surepick.problem.validate import positive
-    from surepick.study.measure import Call, Command
-    from surepick.study.work import Workers
+    from surepick.arrays.validate import positive
+    from surepick.study.workers.measure import Call, Command
+    from surepick.study.workers.work import Workers
 
     if (line is None) == (function is None):
         raise InvalidInputError("give either --exec 'command {label}' or --call module:function")

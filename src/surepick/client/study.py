@@ -14,10 +14,10 @@ import numpy as np
 
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Guarantee
+from surepick.arrays.validate import positive, real, whole
 from surepick.client.transport import Transport
 from surepick.errors import InvalidTypeError, UnknownPullError
 from surepick.problem import Problem
-from surepick.problem.validate import positive, real, whole
 from surepick.run import Answer
 from surepick.run.codec import decode
 from surepick.storage.records import Event, Progress, Rewards

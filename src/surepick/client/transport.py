@@ -112,8 +112,8 @@ class Transport:
             response = self._connected().request(
                 method, path, json=body, params=query, timeout=timeout
             )
-        except httpx.TransportError as problem:
-            text = f"{self.url} does not answer ({type(problem).__name__}: {problem})"
+        except httpx.TransportError as error:
+            text = f"{self.url} does not answer ({type(error).__name__}: {error})"
             return ServiceUnreachableError(text), 0.0
         if response.is_success:
             return response, None

@@ -4,8 +4,7 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
-from surepick.design.directions import IntArray
-from surepick.problem.validate import FloatArray
+from surepick.arrays.types import FloatArray, IntArray
 
 
 @dataclass(frozen=True, eq=False)

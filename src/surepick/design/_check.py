@@ -6,8 +6,8 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
-from surepick.problem.validate import FloatArray
 
 
 def as_weights(values: Any, name: str, size: int | None = None) -> FloatArray:

@@ -23,6 +23,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from surepick.arrays.types import FloatArray
 from surepick.design._linalg import (
     backward,
     cholesky,
@@ -32,7 +33,6 @@ from surepick.design._linalg import (
     squared_columns,
 )
 from surepick.errors import SolverError
-from surepick.problem.validate import FloatArray
 
 
 class InteriorPoint:

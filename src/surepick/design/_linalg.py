@@ -11,8 +11,7 @@ import numpy as np
 from scipy.linalg import lapack as _lapack
 from scipy.linalg import qr
 
-from surepick.design.directions import IntArray
-from surepick.problem.validate import FloatArray
+from surepick.arrays.types import FloatArray, IntArray
 
 lapack: Any = _lapack  # its functions are made at import time, unknown to type checkers
 

@@ -8,10 +8,9 @@ from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
 
-from surepick.design.directions import IntArray
+from surepick.arrays.progress import report
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import SolverError
-from surepick.problem.progress import report
-from surepick.problem.validate import FloatArray
 
 if TYPE_CHECKING:
     from surepick.design._bounds import Lower, Upper

@@ -6,12 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays.backend import backend_of
+from surepick.arrays.tables import gram_of
+from surepick.arrays.types import FloatArray
 from surepick.design.directions import Directions
 from surepick.errors import InvalidInputError
-from surepick.problem.backend import backend_of
-from surepick.problem.matrix import gram_of
 from surepick.problem.span import find_large_span
-from surepick.problem.validate import FloatArray
 
 _TOLERANCE = 1e-8  # share of a direction's length that may lie outside the span
 _ROUND = 0.05  # ratio of second moments from which on arms need no other coordinates

@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import numpy as np
 
+from surepick.arrays.backend import HOST, Backend
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.design._bounds import Lower, Upper
 from surepick.design._interior import InteriorPoint
 from surepick.design._linalg import (
@@ -13,10 +15,8 @@ from surepick.design._linalg import (
     spanning_rows,
     squared_columns,
 )
-from surepick.design.directions import Directions, IntArray
+from surepick.design.directions import Directions
 from surepick.errors import SolverError
-from surepick.problem.backend import HOST, Backend
-from surepick.problem.validate import FloatArray
 
 Sparse = tuple[IntArray, FloatArray]  # indices, and a weight for each
 

@@ -18,14 +18,15 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surepick.design._large import HUGE
+from surepick.arrays.backend import backend_of
+from surepick.arrays.tables import is_large
+from surepick.arrays.types import FloatArray
+from surepick.arrays.validate import probability
+from surepick.design.large.solve import HUGE
 from surepick.design.leads import Leads
 from surepick.design.minimax import MinimaxResult, Status, minimax
 from surepick.errors import InvalidInputError
-from surepick.problem.backend import backend_of
 from surepick.problem.duplicates import column_scale
-from surepick.problem.matrix import is_large
-from surepick.problem.validate import FloatArray, probability
 
 _SAME = 1e-12  # relative difference below which two numbers are the same
 _FINE, _ROUGH = 1e-6, 0.05  # accuracies that take no time and little time

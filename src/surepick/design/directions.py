@@ -13,14 +13,12 @@ from collections.abc import Iterator
 from typing import Any, Protocol
 
 import numpy as np
-from numpy.typing import ArrayLike, NDArray
+from numpy.typing import ArrayLike
 
+from surepick.arrays.backend import backend_of
+from surepick.arrays.tables import as_table, is_large
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
-from surepick.problem.backend import backend_of
-from surepick.problem.matrix import as_table, is_large
-from surepick.problem.validate import FloatArray
-
-IntArray = NDArray[np.int64]
 
 _BLOCK_ENTRIES = 1 << 18  # one block of a scan stays inside the processor's cache
 
@@ -214,14 +212,14 @@ class AllPairs:
         The bound is the largest a_y itself unless there are very many points, nearly all of
         them equally far from their centre.
         """
-        from surepick.design._diameter import long_pairs
+        from surepick.design.large.diameter import long_pairs
 
         bound, i, j, values = long_pairs(self.backend, self._points, root, self._centre, limit)
         return bound, self._encode(i, j), values
 
     def bound(self, root: FloatArray) -> float:
         """A bound on the largest a_y, for which ten times the work of a scan is done."""
-        from surepick.design._diameter import diameter_bound
+        from surepick.design.large.diameter import diameter_bound
 
         return diameter_bound(self.backend, self._points, root, self._centre)
 

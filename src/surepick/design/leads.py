@@ -7,11 +7,10 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surepick.design.directions import IntArray
+from surepick.arrays.backend import backend_of
+from surepick.arrays.tables import as_table
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
-from surepick.problem.backend import backend_of
-from surepick.problem.matrix import as_table
-from surepick.problem.validate import FloatArray
 
 
 class Leads:

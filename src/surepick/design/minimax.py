@@ -19,13 +19,14 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surepick.arrays.tables import as_table
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import probability, whole
 from surepick.design._check import as_weights
-from surepick.design._large import needs_scans, solve_large
 from surepick.design._result import MinimaxResult, Round, Status, narrow, nothing_to_estimate
 from surepick.design._span import whitening
-from surepick.design.directions import Directions, IntArray, Listed
-from surepick.problem.matrix import as_table
-from surepick.problem.validate import FloatArray, probability, whole
+from surepick.design.directions import Directions, Listed
+from surepick.design.large.solve import needs_scans, solve_large
 
 __all__ = ["MinimaxResult", "Round", "Status", "minimax"]
 

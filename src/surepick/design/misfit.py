@@ -10,13 +10,11 @@ import math
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import positive
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray, positive
-
-IntArray = NDArray[np.int64]
 
 #: prior precisions rho of the shifts, in pulls: shifts from 1 down to 1/256 of the noise
 PRECISIONS = 4.0 ** np.arange(9)

@@ -12,11 +12,12 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surepick.arrays.types import FloatArray
+from surepick.arrays.validate import as_matrix, probability, whole
 from surepick.design._span import whitening
 from surepick.design.directions import Listed
 from surepick.design.minimax import MinimaxResult
 from surepick.errors import InvalidInputError, SolverError
-from surepick.problem.validate import FloatArray, as_matrix, probability, whole
 
 _REFRESH = 100  # steps between inversions from scratch, against the drift of updates
 

@@ -8,10 +8,10 @@ from __future__ import annotations
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import as_matrix, whole
 from surepick.design._check import as_weights
-from surepick.design.directions import IntArray
 from surepick.errors import InvalidInputError
-from surepick.problem.validate import FloatArray, as_matrix, whole
 
 
 def round_design(weights: ArrayLike, n: int, minimum: int = 1) -> IntArray:

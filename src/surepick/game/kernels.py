@@ -8,7 +8,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from surepick.problem.kernels import (
+from surepick.arrays.kernels import (
     alternative,
     back_substitute,
     cholesky,

@@ -11,7 +11,8 @@ from typing import ClassVar
 
 import numpy as np
 
-from surepick.problem.validate import FloatArray, positive
+from surepick.arrays.types import FloatArray
+from surepick.arrays.validate import positive
 
 EXPONENTIAL, ADAHEDGE = 0, 1
 

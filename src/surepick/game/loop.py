@@ -13,9 +13,9 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays.types import FloatArray
 from surepick.errors import SolverError
 from surepick.game.learners import AdaHedge, ExponentialWeights, Learner
-from surepick.problem.validate import FloatArray
 
 _CHUNK = 100_000  # rounds between returns to Python, where Ctrl-C is heard
 

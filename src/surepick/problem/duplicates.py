@@ -7,9 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.problem.backend import Backend
-
-IntArray = NDArray[np.int64]
+from surepick.arrays.backend import Backend
+from surepick.arrays.types import IntArray
 
 # Rows that agree to this fraction of each column's largest entry count as the same point:
 # telling them apart would take more than 1e24 measurements.

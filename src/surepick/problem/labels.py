@@ -7,7 +7,7 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
-from surepick.problem.validate import as_labels, is_dataframe
+from surepick.arrays.validate import as_labels, is_dataframe
 
 _WRITTEN_OUT = 10_000  # row numbers up to here are a plain tuple
 

@@ -11,21 +11,22 @@ from pathlib import Path
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
-from surepick.errors import FormatError, InvalidInputError
-from surepick.problem.backend import HOST, Backend, backend_named, backend_of
-from surepick.problem.described import describe, refer
-from surepick.problem.duplicates import first_equal, groups
-from surepick.problem.labels import Labels, make_labels
-from surepick.problem.matrix import (
+from surepick.arrays.backend import HOST, Backend, backend_named, backend_of
+from surepick.arrays.memory import demand_memory
+from surepick.arrays.tables import (
     as_table,
     is_large,
     mark_checked,
     read_parquet,
     table_digest,
 )
-from surepick.problem.memory import demand_memory
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import as_labels, is_dataframe, positive, whole
+from surepick.errors import FormatError, InvalidInputError
+from surepick.problem.described import describe, refer
+from surepick.problem.duplicates import first_equal, groups
+from surepick.problem.labels import Labels, make_labels
 from surepick.problem.span import (
     find_large_span,
     find_span,
@@ -33,9 +34,6 @@ from surepick.problem.span import (
     sample_that_spans,
     spread_rows,
 )
-from surepick.problem.validate import FloatArray, as_labels, is_dataframe, positive, whole
-
-IntArray = NDArray[np.int64]
 
 _EMBEDDED = 1 << 18  # entries of a table that a file still contains: five megabytes of text
 _numbers = itertools.count()  # names of large problems, whose content is not hashed for a name

@@ -14,10 +14,10 @@ from typing import Any, NamedTuple
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays.backend import Backend
+from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
-from surepick.problem.backend import Backend
 from surepick.problem.duplicates import column_scale
-from surepick.problem.validate import FloatArray
 
 _log = logging.getLogger(__name__)
 

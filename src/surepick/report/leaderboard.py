@@ -5,8 +5,8 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
-from surepick.bench.standings import Place, Score, Standings
-from surepick.bench.suites import Group, Suite
+from surepick.bench.compare.standings import Place, Score, Standings
+from surepick.bench.compare.suites import Group, Suite
 from surepick.report.markdown import markdown_table
 
 _ENOUGH = 10  # trials of a cell below which a comparison of means is little more than a guess

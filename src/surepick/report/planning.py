@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from surepick.bench.files import write_csv
-from surepick.bench.planning import (
+from surepick.bench.forecast import (
     ASKED,
     HALF_DELTA,
     HALF_GAP,

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from surepick.bench.figures import figure
 from surepick.bench.files import write_csv, write_parquet
-from surepick.bench.reproduce import MAX_SAMPLES, Reproduction, Results
+from surepick.bench.reproduce.figures import figure
+from surepick.bench.reproduce.reproduction import MAX_SAMPLES, Reproduction, Results
 from surepick.bench.store import write_whole
 from surepick.errors import MissingExtraError
 from surepick.report.html import Page

@@ -5,7 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Any
 
-from surepick.algorithms.base import Guarantee, IntArray
+from surepick.algorithms.base import Guarantee
+from surepick.arrays.types import IntArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surepick.algorithms.base import IntArray, Pulls
+from surepick.algorithms.base import Pulls
+from surepick.arrays.types import IntArray
 
 
 @dataclass(frozen=True)

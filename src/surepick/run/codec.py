@@ -70,8 +70,8 @@ def loads(text: str | bytes, what: str) -> Any:
         return decode(json.loads(text))
     except FormatError:
         raise
-    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as problem:
-        raise FormatError(f"{what} cannot be read: {problem}") from None
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError) as error:
+        raise FormatError(f"{what} cannot be read: {error}") from None
 
 
 def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:

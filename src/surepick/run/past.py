@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import IntArray
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray, as_numbers
 
 #: the condition of a guarantee that rests on past measurements, too
 PROVIDED = "provided that what was measured in the past did not depend on rewards"

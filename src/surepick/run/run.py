@@ -8,7 +8,9 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Guarantee, IntArray, Pulls, set_run_starter
+from surepick.algorithms.base import Algorithm, Guarantee, Pulls, set_run_starter
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import as_numbers
 from surepick.errors import (
     BatchError,
     FormatError,
@@ -17,7 +19,6 @@ from surepick.errors import (
     RunStateError,
 )
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray, as_numbers
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.codec import dumps

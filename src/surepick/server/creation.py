@@ -97,8 +97,8 @@ def content_of(body: models.Table) -> dict[str, Any]:
     with as_file(body) as path:
         try:
             table = read_table(path)
-        except SurepickError as problem:
-            return {"columns": [], "rows": 0, "problem": None, "error": str(problem)}
+        except SurepickError as error:
+            return {"columns": [], "rows": 0, "problem": None, "error": str(error)}
         content = {
             "columns": [_column(table, name) for name in table.cells],
             "rows": len(table),
@@ -108,8 +108,8 @@ def content_of(body: models.Table) -> dict[str, Any]:
         try:
             with within_reach():
                 made = problem_of(body, path)
-        except SurepickError as problem:
-            return content | {"error": str(problem)}
+        except SurepickError as error:
+            return content | {"error": str(error)}
     return content | {
         "problem": {
             "options": len(made.problem.distinct),
@@ -135,8 +135,8 @@ def within_reach() -> Iterator[None]:
         yield
     except SurepickError:
         raise
-    except (ArithmeticError, ValueError) as problem:
-        _log.warning("refused, as this came of it: %r", problem, exc_info=True)
+    except (ArithmeticError, ValueError) as error:
+        _log.warning("refused, as this came of it: %r", error, exc_info=True)
         raise InvalidInputError(
             "some number is too large, too small or too close to another to compute with"
         ) from None

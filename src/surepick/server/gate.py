@@ -166,9 +166,9 @@ class Gate:
             return token
         try:
             return await self._threads.quick(lambda: self._tokens.find(secret))
-        except StorageError as problem:
-            _log.warning("tokens cannot be read: %s", problem)
-            raise Refused("storage", replies.explain(problem, None)) from None
+        except StorageError as error:
+            _log.warning("tokens cannot be read: %s", error)
+            raise Refused("storage", replies.explain(error, None)) from None
 
     def _check_origin(self, headers: dict[bytes, bytes]) -> None:
         """Refuse what a page of another site made the browser send."""

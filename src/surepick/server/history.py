@@ -7,7 +7,7 @@ from typing import Any
 
 from surepick.run import Run
 from surepick.study import Study
-from surepick.study.rebuild import start, tell_batch
+from surepick.study.desk.rebuild import start, tell_batch
 
 
 class History:

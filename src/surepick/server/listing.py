@@ -8,7 +8,7 @@ from typing import Any
 from sqlalchemy import select
 
 from surepick.server.studies import Studies
-from surepick.storage.tables import progress, studies
+from surepick.storage.sql.tables import progress, studies
 from surepick.study import Study
 
 _QUERY = (

@@ -49,7 +49,7 @@ async def plan(body: models.PlanRequest, seconds: float) -> dict[str, Any]:
 
 def forecast_for(body: models.PlanRequest) -> dict[str, Any]:
     """The forecast for a table."""
-    from surepick.bench.planning import Planning, forecast
+    from surepick.bench.forecast import Planning, forecast
 
     with as_file(body) as path:
         made = problem_of(body, path, body.noise)
@@ -68,8 +68,8 @@ def main() -> None:
     try:
         with within_reach():
             answer = forecast_for(body)
-    except SurepickError as problem:
-        answer = {"refused": str(problem)}
+    except SurepickError as error:
+        answer = {"refused": str(error)}
     sys.stdout.write(json.dumps(answer, allow_nan=False))
 
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from fastapi import Request
 
-from surepick.algorithms.pooled_peleg import PooledPeleg
+from surepick.algorithms.pooled.peleg import PooledPeleg
 from surepick.server.listing import Listing
 from surepick.server.settings import Settings
 from surepick.server.studies import Studies

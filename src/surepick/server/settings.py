@@ -7,8 +7,8 @@ import json
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
+from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
-from surepick.problem.validate import positive, whole
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
 

@@ -15,9 +15,9 @@ from surepick.server.history import History
 from surepick.server.pool import ThreadedStorage, Threads
 from surepick.server.watch import Position, Watch
 from surepick.study import Study, Told, load_study
-from surepick.study.crowd import Ask, Crowd, Given, Tell
+from surepick.study.desk.crowd import Ask, Crowd, Given, Tell
+from surepick.study.desk.rehearsal import rehearse
 from surepick.study.look import look
-from surepick.study.rehearsal import rehearse
 
 Line = list[tuple[Any, "asyncio.Future[Any]"]]  # what is asked or told, and where the answer goes
 _FRESH = 2.0  # seconds after which failures told to other processes show
@@ -125,8 +125,8 @@ def _all_or_error(serve: Callable[[list[Any]], list[Any]], line: Line) -> list[A
     """What became of each; an error of the database concerns all of them."""
     try:
         return serve([what for what, _ in line])
-    except Exception as problem:
-        return [problem] * len(line)
+    except Exception as error:
+        return [error] * len(line)
 
 
 class Studies:

@@ -17,7 +17,7 @@ from sqlalchemy import Row, delete, insert, or_, select
 
 from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
 from surepick.storage.contract import Storage, Transaction
-from surepick.storage.tables import tokens
+from surepick.storage.sql.tables import tokens
 
 ADMIN, WORKER, VIEWER = "admin", "worker", "viewer"
 ROLES = (ADMIN, WORKER, VIEWER)

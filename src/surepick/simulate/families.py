@@ -14,9 +14,10 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays.types import FloatArray
+from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray, positive, whole
 from surepick.simulate.instance import Instance
 
 _AT_ONCE = 1 << 14  # arms drawn at a time

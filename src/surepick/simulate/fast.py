@@ -12,7 +12,7 @@ import numpy as np
 from numba import njit
 
 from surepick.algorithms.sequential import NEED, STOP, SequentialState
-from surepick.problem.validate import FloatArray
+from surepick.arrays.types import FloatArray
 
 _FIRST, _LARGEST = 256, 65_536  # standard normal draws made at a time
 _BETWEEN_LOOKS = 512  # pulls between two looks at the clock, where there is a deadline

@@ -7,9 +7,9 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray
 
 
 class Instance:

@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays.validate import positive, real, whole
 from surepick.problem import Problem
-from surepick.problem.validate import positive, real, whole
 from surepick.simulate.instance import Instance
 
 

@@ -13,8 +13,9 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays.types import FloatArray
+from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
-from surepick.problem.validate import FloatArray, real
 
 _CHUNK = 1_000_000  # single draws held in memory at a time
 _ROUNDING = 1e-9  # by which the mean of a Bernoulli arm may miss [0, 1]

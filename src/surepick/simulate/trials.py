@@ -9,8 +9,8 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.sequential import SequentialState
+from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError
-from surepick.problem.validate import whole
 from surepick.run import Run
 from surepick.simulate.instance import Instance
 from surepick.simulate.noise import Gaussian, Noise, noise_family

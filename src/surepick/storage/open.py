@@ -39,11 +39,11 @@ def open_storage(storage: str | Storage, *, create: bool = True) -> Storage:
     if scheme == "memory":
         return MemoryStorage.shared(storage)
     if scheme in ("sqlite", "sqlite+pysqlite"):
-        from surepick.storage.sqlite import SqliteStorage
+        from surepick.storage.sql.sqlite import SqliteStorage
 
         return SqliteStorage("sqlite://" + rest, create=create)
     if scheme in _POSTGRES:
-        from surepick.storage.postgres import PostgresStorage
+        from surepick.storage.sql.postgres import PostgresStorage
 
         return PostgresStorage("postgresql+psycopg://" + rest)
     raise InvalidInputError(f"storage: {scheme!r} is not supported; known: {_FORMS}")

@@ -9,8 +9,9 @@ from contextlib import contextmanager
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.checked_fit import CheckedFit
-from surepick.algorithms.estimated_noise import EstimatedNoise
+from surepick.algorithms.wrappers.checked_fit import CheckedFit
+from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
+from surepick.arrays.validate import whole
 from surepick.errors import (
     InvalidInputError,
     InvalidTypeError,
@@ -19,13 +20,12 @@ from surepick.errors import (
 )
 from surepick.problem import Problem
 from surepick.problem.tables.past import Past
-from surepick.problem.validate import whole
 from surepick.run.codec import dumps
 from surepick.run.identify import configure
 from surepick.storage import Storage, Transaction, open_storage
 from surepick.storage.records import Progress, StudyRecord
+from surepick.study.desk.rebuild import record_of
 from surepick.study.past import as_past, stored, tell_stored
-from surepick.study.rebuild import record_of
 from surepick.study.study import Study, as_name
 
 STORAGE = "sqlite:///surepick.db"
@@ -270,5 +270,5 @@ def _as_json(meta: Any) -> str:
         raise InvalidTypeError(f"meta must be a dict; got {meta!r:.80}")
     try:
         return json.dumps(dict(meta), allow_nan=False)
-    except (TypeError, ValueError) as problem:
-        raise InvalidInputError(f"meta must be what JSON can hold: {problem}") from None
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"meta must be what JSON can hold: {error}") from None

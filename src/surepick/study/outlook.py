@@ -7,9 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surepick.problem.estimate import LeastSquares
-from surepick.problem.validate import FloatArray
+from surepick.arrays.types import FloatArray
 from surepick.run import Run
+from surepick.statistics.estimate import LeastSquares
 
 _CAUTION = 1.5  # squared standard errors that a squared gap counts for at least
 
@@ -29,7 +29,7 @@ def outlook(run: Run) -> Outlook | None:
 
     The evidence is the number that decides. The pulls left are a forecast: with variance a
     per pull, a lead of g adds g²/(2a) per pull to the logarithm of the capital that was bet
-    on it (see :mod:`surepick.algorithms.pooled_peleg`), which has to reach log(1/delta).
+    on it (see :mod:`surepick.algorithms.pooled.peleg`), which has to reach log(1/delta).
     """
     problem = run.problem
     counts, sums = run.totals()

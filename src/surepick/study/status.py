@@ -7,13 +7,13 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.problem.estimate import LeastSquares
 from surepick.run import Run
+from surepick.statistics.estimate import LeastSquares
 from surepick.storage.contract import Storage
 from surepick.storage.records import Progress, StudyRecord
-from surepick.study.checks import Checks
-from surepick.study.failures import warnings
-from surepick.study.leases import FAILURES
+from surepick.study.checks.checks import Checks
+from surepick.study.checks.failures import warnings
+from surepick.study.desk.leases import FAILURES
 
 
 def failures_per_arm(storage: Storage, study: int, n_arms: int) -> NDArray[np.int64]:

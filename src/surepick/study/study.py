@@ -14,6 +14,7 @@ from functools import cached_property
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
+from surepick.arrays.validate import positive, real, whole
 from surepick.errors import (
     InvalidInputError,
     InvalidTypeError,
@@ -22,14 +23,13 @@ from surepick.errors import (
     UnknownPullError,
 )
 from surepick.problem import Problem
-from surepick.problem.validate import positive, real, whole
 from surepick.run import Answer, Run
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Progress, Rewards, StudyRecord
-from surepick.study import leases, rebuild
-from surepick.study.checks import Checks, qualified, without_guarantee
-from surepick.study.findings import Findings
-from surepick.study.order import Order
+from surepick.study.checks.checks import Checks, qualified, without_guarantee
+from surepick.study.checks.findings import Findings
+from surepick.study.desk import leases, rebuild
+from surepick.study.desk.order import Order
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name
 from surepick.study.status import failure_warnings, status_of
 
@@ -279,12 +279,12 @@ class Study:
         """The same, after a tell that is recorded whatever becomes of this."""
         try:
             self._advance()
-        except (SurepickError, ArithmeticError, ValueError) as problem:
+        except (SurepickError, ArithmeticError, ValueError) as error:
             _log.warning(
                 "study %r: the reward is recorded, but the next batch could not be worked out "
                 "(%s); the next ask tries again",
                 self.name,
-                problem,
+                error,
             )
 
     def _load(self) -> tuple[Run, Progress]:

@@ -8,12 +8,13 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays.types import FloatArray
+from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem.problem import Problem
 from surepick.problem.tables.cells import MAX_LEVELS, require_complete
 from surepick.problem.tables.encode import Named, by_formula, main_effects
 from surepick.problem.tables.read import Columns, read
-from surepick.problem.validate import FloatArray, whole
 
 #: columns taken as labels where the caller names none
 LABEL_NAMES = ("label", "name", "option", "id")

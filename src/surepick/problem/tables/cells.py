@@ -16,9 +16,9 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
 from surepick.problem.tables.read import Columns
-from surepick.problem.validate import FloatArray
 
 #: levels a category may have, unless the caller allows more
 MAX_LEVELS = 100

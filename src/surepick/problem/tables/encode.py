@@ -14,11 +14,11 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.problem.tables.cells import as_floats, as_levels, is_numeric
 from surepick.problem.tables.extras import need_formulaic
 from surepick.problem.tables.read import Columns
-from surepick.problem.validate import FloatArray
 
 _CATEGORY = re.compile(r"C\(\s*(.*?)\s*\)")
 _DOT = re.compile(r"(?:^|[\s+*:(-])\.(?:$|[\s+*:)-])")
@@ -73,8 +73,8 @@ def by_formula(table: Columns, formula: str, max_levels: int) -> tuple[Named, bo
         with np.errstate(all="ignore"):  # what is not finite is refused below
             matrix = spec.get_model_matrix(pandas.DataFrame(frame), context={}, na_action="raise")
         values = np.asarray(matrix, dtype=float)
-    except (formulaic.errors.FormulaicError, ValueError, TypeError, NameError) as problem:
-        raise InvalidInputError(f"formula {formula!r}: {_first_line(problem)}") from None
+    except (formulaic.errors.FormulaicError, ValueError, TypeError, NameError) as error:
+        raise InvalidInputError(f"formula {formula!r}: {_first_line(error)}") from None
     columns = [(_short(str(name)), values[:, j]) for j, name in enumerate(matrix.columns)]
     for name, column in columns:
         bad = np.flatnonzero(~np.isfinite(column))
@@ -98,8 +98,8 @@ def _parse(formulaic: Any, formula: str) -> Any:
         spec = formulaic.Formula(formula)
         if not isinstance(spec, formulaic.SimpleFormula):
             raise InvalidInputError(f"formula {formula!r}: '|' is not understood here")
-    except (formulaic.errors.FormulaicError, SyntaxError) as problem:
-        raise InvalidInputError(f"formula {formula!r}: {_first_line(problem)}") from None
+    except (formulaic.errors.FormulaicError, SyntaxError) as error:
+        raise InvalidInputError(f"formula {formula!r}: {_first_line(error)}") from None
     return spec
 
 

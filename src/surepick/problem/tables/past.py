@@ -23,11 +23,11 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.problem.problem import Problem
 from surepick.problem.tables.cells import as_floats, is_numeric, require_complete
 from surepick.problem.tables.read import read
-from surepick.problem.validate import FloatArray
 
 
 @dataclass(frozen=True, eq=False)

@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from surepick.arrays.validate import is_dataframe
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.problem.tables.extras import need_pandas
-from surepick.problem.validate import is_dataframe
 
 _DELIMITERS = (",", ";", "\t")
 
@@ -75,8 +75,8 @@ def _from_file(path: Path) -> Columns:
         )
     try:
         text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as problem:
-        line = content[: problem.start].count(b"\n") + 1
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
         raise InvalidInputError(
             f"{path.name} is not a table in UTF-8: line {line} has a byte that is no text; "
             f"save it as CSV in UTF-8"
@@ -90,8 +90,8 @@ def _from_parquet(content: bytes, where: str) -> Columns:
     pandas = need_pandas("a Parquet file")
     try:
         frame = pandas.read_parquet(io.BytesIO(content))
-    except (OSError, ValueError) as problem:  # pyarrow's errors are children of these
-        raise InvalidInputError(f"{where} is a damaged Parquet file: {problem!s:.120}") from None
+    except (OSError, ValueError) as error:  # pyarrow's errors are children of these
+        raise InvalidInputError(f"{where} is a damaged Parquet file: {error!s:.120}") from None
     return _from_frame(frame, where)
 
 
@@ -119,8 +119,8 @@ def _from_csv(text: str, where: str) -> Columns:
                 )
             records.append(record)
             rows.append(f"line {reader.line_num}")
-    except csv.Error as problem:
-        raise InvalidInputError(f"{where}: line {reader.line_num}: {problem}") from None
+    except csv.Error as error:
+        raise InvalidInputError(f"{where}: line {reader.line_num}: {error}") from None
     assert header is not None
     notes = _check_names(header, where)
     cells = {

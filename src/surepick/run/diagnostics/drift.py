@@ -7,11 +7,12 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import probability
 from surepick.design.misfit import PRECISIONS
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray, probability
 from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale
-from surepick.run.diagnostics.noise import IntArray, NoiseEstimate
+from surepick.run.diagnostics.noise import NoiseEstimate
 
 _FIRST_WINDOW, _GROWTH = 16, 1.5  # pulls in the first time window; how windows grow
 

@@ -7,8 +7,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
+from surepick.arrays.types import FloatArray
+from surepick.arrays.validate import positive
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray, positive
 from surepick.run.diagnostics.noise import NoiseEstimate
 
 

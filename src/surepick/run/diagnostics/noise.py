@@ -7,12 +7,9 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-from numpy.typing import NDArray
 
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
-from surepick.problem.validate import FloatArray
-
-IntArray = NDArray[np.int64]
 
 
 @dataclass(frozen=True, eq=False)

@@ -50,8 +50,8 @@ async def check(request: Request, name: str) -> Json:
     def work(study: Study) -> dict[str, Any]:
         try:
             found = verify(study.answer.certificate(), study.problem)
-        except (CertificateError, FormatError) as problem:
-            return {"valid": False, "message": str(problem)}
+        except (CertificateError, FormatError) as error:
+            return {"valid": False, "message": str(error)}
         message = (
             f"{found.checked} comparisons recomputed; error probability spent "
             f"{found.risk:.3g} of {found.delta:g}"

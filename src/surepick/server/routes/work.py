@@ -12,7 +12,7 @@ from surepick.server.replies import Json
 from surepick.server.routing import WORKERS, router, spec
 from surepick.server.service import Service, service_of
 from surepick.server.studies import Opened
-from surepick.study.crowd import Ask, Tell
+from surepick.study.desk.crowd import Ask, Tell
 from surepick.study.table import features_of
 
 routes = router("work")

@@ -10,9 +10,9 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surepick.algorithms.base import Algorithm, Pulls
+from surepick.arrays.types import FloatArray
 from surepick.errors import RunStateError
 from surepick.problem import Problem
-from surepick.problem.validate import FloatArray
 from surepick.run import Answer, Run, verify
 from surepick.simulate.instance import Instance
 

@@ -1,0 +1,1 @@
+"""Algorithms that stop by a confidence ellipsoid: LinGapE, GLUCB."""

@@ -1,0 +1,34 @@
+"""Compiled rule of :mod:`surepick.algorithms.glr.uniform`."""
+
+# numba compiles these functions: their types are what the callers pass.
+# pyright: reportArgumentType=false, reportCallIssue=false
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from numba import njit
+
+from surepick.algorithms.glr.kernels import TIME, Core, absorb, evidence_suffices
+from surepick.algorithms.sequential import STOP
+
+
+class UniformMemory(NamedTuple):
+    """Nothing beyond the core."""
+
+    core: Core
+
+
+@njit(cache=True)
+def update(memory, arm, reward):
+    """Take in one reward."""
+    absorb(memory.core, arm, reward)
+
+
+@njit(cache=True)
+def choose(memory):
+    """The next arm in turn."""
+    core = memory.core
+    if evidence_suffices(core):
+        return STOP
+    return core.place[TIME] % core.arms.shape[0]

@@ -1,0 +1,1 @@
+"""Elimination in phases that forget: PELEG, RAGE, XY-adaptive."""

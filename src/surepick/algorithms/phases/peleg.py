@@ -1,0 +1,194 @@
+"""PELEG: phased elimination with a two-player game inside each phase.
+
+Paper: Zaki, Mohan, Gopalan, "Explicit Best Arm Identification in Linear Bandits Using No-Regret
+Learners", 2020 (arXiv 2006.07562), Algorithm 1.
+
+Guarantee: delta-PAC in all three forms, by the argument in
+:mod:`surepick.algorithms.phases.elimination`. Known in advance: the noise scale only.
+
+Forms and departures:
+
+- ``Peleg.paper(delta)`` is what the paper's experiments ran: exponential weights at the paper's
+  rate, no ball, constants as printed. Without the ball the accuracy is not shrunk (shrinking it
+  would lengthen every phase for nothing: the key lemma is exact without).
+- ``Peleg(delta, ball=True)`` is the algorithm of the paper's theorem: every minimisation is over
+  the ball B(0, D_m) too, and the accuracy is shrunk by min(1, D_m sqrt(C) / r_m).
+- ``Peleg(delta)`` is our default. It keeps the template (phases, a min-max design solved as a
+  game, elimination) and changes what costs pulls: levels delta/(m(m+1)) spread over the
+  directions that can hurt, actual widths instead of the phase's worst, a coarse first phase, a
+  certified design rounded to pulls instead of tracking round by round.
+
+With separate candidates the pairs are pairs of candidates, and the paper's K² counts candidates.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import ClassVar
+
+import numpy as np
+
+from surepick.algorithms.base import TIED, Algorithm, Pulls
+from surepick.algorithms.designs import Solved, pair_design
+from surepick.algorithms.phases.elimination import PhasedState, Plan
+from surepick.arrays.cache import PlanCache, fingerprint
+from surepick.arrays.validate import real
+from surepick.errors import InvalidInputError
+from surepick.problem import Problem
+
+_PLANS = PlanCache()
+_TOL = 0.01  # certified gap of the designs, unless there are very many arms
+_FIRST = 40  # pulls of the first phase per dimension: enough to see gaps of half the noise
+
+
+@dataclass(frozen=True)
+class Peleg(Algorithm):
+    """Phased elimination linear exploration game.
+
+    Parameters
+    ----------
+    delta, epsilon, max_samples
+        As for every algorithm.
+    ball
+        Use the paper's theorem version (very long phases).
+    growth
+        Default form: factor by which the accuracy of a phase improves on the last one.
+
+    Examples
+    --------
+    >>> Peleg(delta=0.05).growth
+    1.6
+    >>> Peleg.paper(0.1).registered_name()
+    'peleg-paper'
+    """
+
+    ball: bool = field(default=False, kw_only=True)
+    growth: float = field(default=1.6, kw_only=True)
+    constants: str = field(default="ours", kw_only=True)
+
+    name: ClassVar[str] = "peleg"
+    any_backend: ClassVar[bool] = True
+    theorem: ClassVar[str] = (
+        "phased elimination with fixed-design widths; union over one-sided comparisons"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.constants not in ("ours", "paper"):
+            raise InvalidInputError(f"constants must be 'ours' or 'paper'; got {self.constants!r}")
+        if not 1 < real(self.growth, "growth") <= 16:
+            raise InvalidInputError(f"growth must lie above 1 and up to 16; got {self.growth!r}")
+
+    @classmethod
+    def paper(cls, delta: float, *, epsilon: float = 0.0, max_samples: int | None = None) -> Peleg:
+        """The paper's experiments: its constants, closed form, no ball."""
+        return cls(delta, epsilon=epsilon, max_samples=max_samples, constants="paper")
+
+    def registered_name(self) -> str:
+        return "peleg-paper" if self.constants == "paper" and not self.ball else "peleg"
+
+    def settings(self) -> dict[str, object]:
+        given = super().settings()
+        if self.registered_name() == "peleg-paper":
+            del given["constants"]
+        return given
+
+    def sample_limit(self) -> int:
+        # The exact forms play one round of a game for every pull: a few hours at most.
+        exact = self.ball or self.constants == "paper"
+        return self.max_samples or (10**10 if exact else TIED)
+
+    def begin(self, problem: Problem, rng: np.random.Generator) -> PhasedState:
+        """A fresh state; nothing is drawn at random."""
+        exact = self.ball or self.constants == "paper"
+        return _PaperState(self, problem) if exact else _State(self, problem)
+
+
+class _PaperState(PhasedState):
+    """Algorithm 1 as printed, with or without the ball."""
+
+    config: Peleg
+
+    def plan(self, budget: int) -> Plan:
+        key = (self.problem.key, self.config.ball, self.config.delta, self.phase)
+        key += (fingerprint(self.active),)
+        plan = _PLANS.get(key, lambda: self._play(budget))
+        if not plan.complete:
+            _PLANS.forget(key)  # another budget may allow more
+        return plan
+
+    def _play(self, budget: int) -> Plan:
+        from surepick.game.loop import play_phase
+
+        arms, candidates = (self.problem.backend.host(part) for part in self.problem.isometric)
+        K, m = len(arms), self.phase
+        compared = len(self.problem.distinct)
+        level = self.config.delta / m**2 / compared**2
+        constants = phase_constants(
+            arms, candidates[self.active], m, self.config.delta, compared, self.config.ball
+        )
+        pulls, complete = play_phase(arms, candidates[self.active], constants, budget)
+        assert len(pulls) == K
+        return Plan(Pulls.from_counts(pulls), level, 2.0 ** -(m + 2), complete)
+
+
+class _State(PhasedState):
+    """Our default form."""
+
+    config: Peleg
+
+    def plan(self, budget: int) -> Plan:
+        m = self.phase
+        level = self.config.delta / (m * (m + 1)) / (len(self.active) - 1)
+        key = (self.problem.key, self.config.delta, self.config.growth, m)
+        key += (fingerprint(self.active),)
+        return Plan(_PLANS.get(key, lambda: self._pulls(level)), level, None)
+
+    def _pulls(self, level: float) -> Pulls:
+        from surepick.design.rounding import round_design
+
+        weights, value, gap = self._design(self.active)
+        self.design_gaps.append(gap)
+        accuracy = self._first_accuracy() * self.config.growth ** (1 - self.phase)
+        n = 2 * value * math.log(1 / level) / accuracy**2
+        n = max(math.ceil(n * (1 - 1e-9)), self.problem.rank)  # rounding errors add no pull
+        heavy = np.where(weights * n < 0.5, 0.0, weights)
+        counts = round_design(heavy if heavy.any() else weights, n)
+        counts[self.problem.spanning_arms] = np.maximum(counts[self.problem.spanning_arms], 1)
+        return Pulls.from_counts(counts)
+
+    def _first_accuracy(self) -> float:
+        """The accuracy that the smallest sensible first phase reaches.
+
+        Gaps may be of any size, so the first phase is just large enough to estimate
+        everything: pulls are spent in proportion to how hard the problem turns out to be.
+        """
+        everything = self.problem.distinct
+        value = self._design(everything).rho
+        level = self.config.delta / 2 / (len(everything) - 1)
+        return math.sqrt(2 * value * math.log(1 / level) / (_FIRST * self.problem.rank))
+
+    def _design(self, active: np.ndarray) -> Solved:
+        """Min-max weights over all pairs of ``active``, and their value."""
+        return pair_design(self.problem, active, _TOL)
+
+
+def phase_constants(
+    arms: np.ndarray, points: np.ndarray, m: int, delta: float, compared: int, ball: bool
+) -> dict[str, float]:
+    """C, D_m, r_m² and epsilon_m of phase ``m`` on the active ``points`` (Algorithm 1)."""
+    C = float(np.linalg.eigvalsh(arms.T @ arms)[0])
+    log_K = math.log(max(len(arms), 2))
+    square = (points**2).sum(axis=1)
+    spread = float((square[:, None] + square[None, :] - 2 * points @ points.T).max())
+    D = 2 * (math.sqrt(2) - 1) * math.sqrt(C / (spread * log_K))
+    r2 = 8 * math.log(compared**2 * m**2 / delta)
+    shrink = min(1.0, D * math.sqrt(C) / math.sqrt(r2)) if ball else 1.0
+    return {
+        "C": C,
+        "D": D,
+        "r2": r2,
+        "eps": shrink * 2.0 ** -(m + 1),
+        "radius": D if ball else math.inf,
+    }

@@ -1,0 +1,1 @@
+"""PooledPeleg: bets that pool the evidence of all blocks."""

@@ -1,0 +1,282 @@
+"""Compiled parts of PooledPeleg: payoffs, small min-max designs, and their rounding.
+
+:func:`pay` is :func:`surepick.statistics.payoffs.log_payoff` for all candidates and rivals at once.
+A design of a few percent accuracy is all a block needs, but it is needed afresh after every one.
+:func:`solve_design` alternates two multiplicative steps that share one factorisation: weights
+move towards the optimum for the current mix of directions, and the mix moves towards the
+directions that are worst off. :mod:`surepick.design` has the certified solver; it is used where
+there are too many arms or directions for this one.
+"""
+
+# numba compiles these functions: their types are what the callers pass.
+# pyright: reportArgumentType=false, reportCallIssue=false
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numba import njit
+
+from surepick.arrays.kernels import cholesky, weighted_gram, whiten
+
+_RIDGE = 1e-10  # of the trace: keeps a factor alive, changes no variance that matters
+_FLOOR = 1e-9  # shares below this could never come back
+_SINGULAR = 1e-12  # squared pivots below this fraction of the diagonal count as zero
+
+
+@njit(cache=True)
+def _factor(arms, weights, lower):
+    """Cholesky factor of A(weights); False where it is singular, or as good as that."""
+    d = arms.shape[1]
+    gram = np.empty((d, d))
+    weighted_gram(arms, weights, gram)
+    if not cholesky(gram, lower):
+        return False
+    least = np.inf
+    for i in range(d):
+        least = min(least, lower[i, i] * lower[i, i] / gram[i, i])
+    return least >= _SINGULAR
+
+
+@njit(cache=True)
+def _inverse(lower, out):
+    """``out = (lower lowerᵀ)⁻¹``."""
+    d = lower.shape[0]
+    half = np.empty((d, d))
+    whiten(lower, np.eye(d), half)
+    np.dot(half.T, half, out)
+
+
+@njit(cache=True)
+def spread(arms, rounds):
+    """Weights near the G-optimal design, by multiplicative steps; all positive."""
+    K, d = arms.shape
+    columns = np.ascontiguousarray(arms.T)
+    weights = np.full(K, 1.0 / K)
+    lower, white = np.zeros((d, d)), np.empty((d, K))
+    for _ in range(rounds):
+        if not _factor(arms, weights, lower):
+            break
+        whiten(lower, columns, white)
+        for k in range(K):
+            total = 0.0
+            for c in range(d):
+                total += white[c, k] * white[c, k]
+            weights[k] *= total / d
+    return weights / weights.sum()
+
+
+@njit(cache=True)
+def solve_design(arms, directions, weights, shares, rounds, tol):
+    """Weights with small max_y yᵀA(w)⁻¹y, and that value; ``shares`` is updated in place.
+
+    Stops when the value is within ``tol`` of the lower bound 1/max_x Σ q_y (λ_yᵀx)².
+    """
+    K, d = arms.shape
+    P = directions.shape[0]
+    columns = np.ascontiguousarray(directions.T)
+    lower, inverse = np.zeros((d, d)), np.empty((d, d))
+    solved, products, a = np.empty((d, P)), np.empty((K, P)), np.empty(P)
+    mixed = np.empty(K)
+    best, certified = np.inf, 0.0
+    chosen, weights = weights.copy(), weights.copy()
+    for _ in range(rounds):
+        if not _factor(arms, weights, lower):
+            break
+        _inverse(lower, inverse)
+        np.dot(inverse, columns, solved)
+        a[:] = 0.0
+        for c in range(d):
+            for j in range(P):
+                a[j] += solved[c, j] * columns[c, j]
+        worst = a.max()
+        if worst < best:
+            best = worst
+            chosen[:] = weights
+        np.dot(arms, solved, products)
+        mass = 0.0
+        for j in range(P):
+            mass += shares[j] * a[j] * a[j]
+        for k in range(K):
+            gain = 0.0
+            for j in range(P):
+                gain += shares[j] * products[k, j] * products[k, j]
+            mixed[k] = gain
+        # Σ_y q_y (λ_yᵀx)² with q ∝ shares·a² and λ = A⁻¹y / a
+        certified = max(certified, mass / mixed.max())
+        if best <= certified * (1.0 + tol):
+            break
+        total = 0.0
+        for k in range(K):  # the optimum for fixed shares is the fixed point of this step
+            weights[k] = max(weights[k] * np.sqrt(mixed[k]), 1e-300)
+            total += weights[k]
+        for k in range(K):
+            weights[k] = max(weights[k] / total, 1e-12)
+        total = 0.0
+        for j in range(P):
+            shares[j] = max(shares[j] * (a[j] / worst) ** 2, _FLOOR)
+            total += shares[j]
+        for j in range(P):
+            shares[j] /= total
+    return chosen / chosen.sum(), best
+
+
+@njit(cache=True)
+def apportion(weights, n, cut):
+    """Whole pulls, ``n`` in all, at least one for every arm due ``cut`` pulls or more."""
+    K = weights.shape[0]
+    kept = 0.0
+    size = 0
+    for k in range(K):
+        if weights[k] * n >= cut and weights[k] > 0.0:
+            kept += weights[k]
+            size += 1
+    counts = np.zeros(K, dtype=np.int64)
+    if size == 0 or size > n:
+        return counts
+    total = 0
+    for k in range(K):
+        if weights[k] * n >= cut and weights[k] > 0.0:
+            counts[k] = max(1, int(np.ceil((n - 0.5 * size) * weights[k] / kept)))
+            total += counts[k]
+    while total != n:
+        best, found = -1, 0.0
+        for k in range(K):
+            if counts[k] == 0:
+                continue
+            if total < n:
+                ratio = -counts[k] / weights[k]
+            elif counts[k] > 1:
+                ratio = (counts[k] - 1) / weights[k]
+            else:
+                continue
+            if best < 0 or ratio > found:
+                best, found = k, ratio
+        counts[best] += 1 if total < n else -1
+        total += 1 if total < n else -1
+    return counts
+
+
+@njit(cache=True)
+def information(arms, counts, directions, shares):
+    """Σ_y shares_y / yᵀV⁺y of whole pulls V; a direction outside their span counts as nothing.
+
+    A ridge far below every eigenvalue that matters makes such directions' variances huge.
+    """
+    d = arms.shape[1]
+    gram, lower = np.empty((d, d)), np.zeros((d, d))
+    weighted_gram(arms, counts.astype(np.float64), gram)
+    ridge = 0.0
+    for i in range(d):
+        ridge += gram[i, i]
+    for i in range(d):
+        gram[i, i] += _RIDGE * ridge
+    if not cholesky(gram, lower):
+        return 0.0
+    white = np.empty((d, directions.shape[0]))
+    whiten(lower, np.ascontiguousarray(directions.T), white)
+    total = 0.0
+    for j in range(directions.shape[0]):
+        variance = 0.0
+        for c in range(d):
+            variance += white[c, j] * white[c, j]
+        if variance > 0.0:
+            total += shares[j] / variance
+    return total
+
+
+@njit(cache=True)
+def round_block(arms, weights, n, directions, shares, spanning, cuts, must_span):
+    """The apportionment of ``n`` pulls, among several ways to treat light arms, that tells most.
+
+    ``shares`` say how much each direction matters. Light arms may get no pull, or those of a
+    spanning set one each (always with ``must_span``).
+    """
+    best, value = np.zeros(arms.shape[0], dtype=np.int64), 0.0
+    for cut in cuts:
+        for spans in (False, True):
+            if must_span and not spans:
+                continue
+            due = n - spanning.shape[0] if spans else n
+            if due < 1:
+                continue
+            counts = apportion(weights, due, cut)
+            if counts.sum() != due:
+                continue
+            if spans:
+                for k in spanning:
+                    counts[k] += 1
+            found = information(arms, counts, directions, shares)
+            if found > value:
+                best, value = counts, found
+    if value == 0.0:
+        for i in range(n):
+            best[spanning[i % spanning.shape[0]]] += 1
+    return best
+
+
+@njit(cache=True)
+def log_psi(z):
+    """log(e^{z²/2} Φ(z)), as in :mod:`surepick.statistics.payoffs`."""
+    if z > -30.0:
+        return 0.5 * z * z + math.log(0.5 * math.erfc(-z * math.sqrt(0.5)))
+    t = 1.0 / (z * z)  # the tail's asymptotic series, exact to float64 out there
+    series = 1.0 - t * (1.0 - 3.0 * t * (1.0 - 5.0 * t * (1.0 - 7.0 * t)))
+    return math.log(series / (-z * math.sqrt(2.0 * math.pi)))
+
+
+@njit(cache=True)
+def _add_logs(a, b):
+    top = max(a, b)
+    if top == -np.inf:
+        return top
+    return top + math.log(math.exp(a - top) + math.exp(b - top))
+
+
+@njit(cache=True)
+def _distance(points, i, j):
+    total = 0.0
+    for c in range(points.shape[1]):
+        gap = points[i, c] - points[j, c]
+        total += gap * gap
+    return total
+
+
+@njit(cache=True)
+def pay(capital, against, rivals, doubt, points, past, block, first, precisions, shift):
+    """Add to the log capital (M, J) against each candidate what a block paid.
+
+    The capital of each account is split over the rivals r ≠ x in proportion to
+    exp(−doubt_r) times the information of the first block about r − x, and staked on r − x
+    by a normal around the past's estimate, cut at 0.
+    """
+    past_white, past_means = past
+    white, means, outside = block
+    first_white, scale = first
+    J = precisions.shape[0]
+    paid = np.empty(J)
+    for x in against:
+        paid[:] = -np.inf
+        whole = -np.inf
+        for a in range(rivals.shape[0]):
+            r = rivals[a]
+            if r == x:
+                continue
+            unit = scale / _distance(first_white, r, x)
+            share = math.log(unit) - doubt[a]
+            whole = _add_logs(whole, share)
+            information, told = 1.0 / _distance(past_white, r, x), 0.0
+            if _distance(outside, r, x) <= 1e-18 * _distance(points, r, x):
+                told = 1.0 / _distance(white, r, x)
+            score = information * (past_means[r] - past_means[x] + shift)
+            after_score = score + told * (means[r] - means[x] + shift)
+            for j in range(J):
+                precision = information + precisions[j] * unit
+                after = precision + told
+                payoff = log_psi(after_score / math.sqrt(after)) - 0.5 * math.log(after / precision)
+                payoff -= log_psi(score / math.sqrt(precision))
+                paid[j] = _add_logs(paid[j], share + payoff)
+        if whole > -np.inf:
+            for j in range(J):
+                capital[x, j] += paid[j] - whole

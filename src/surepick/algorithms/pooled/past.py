@@ -1,0 +1,77 @@
+"""How PooledPeleg uses measurements that were made before the run.
+
+Where the choice of what was measured did not depend on rewards, they are evidence: they are dealt
+into blocks like those of a run, and each block settles the bets that the blocks before it suggest.
+Dealing is by a fixed shuffle, since tables are often sorted, perhaps by reward: which rewards are
+in which block must not depend on the rewards.
+
+Otherwise they only guide. They become part of the first block, on which nothing is bet: the theorem
+allows any stakes, rivals and designs that are fixed before a block's rewards are seen. Their weight
+is limited, so that new measurements soon outweigh a bad guide.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.base import Pulls
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem import Problem
+
+_FIRST = 2.0  # measurements per dimension in the first block
+_GROWTH = 0.4  # later blocks have this share of all measurements before them
+_GUIDE = 10.0  # weight per dimension that a guide has at most
+_SEED = 2_110_231  # of the shuffle; any number, as long as it is fixed in advance
+
+Block = tuple[Pulls, FloatArray]  # what was measured how often, and the sums of the rewards
+
+
+def past_blocks(
+    problem: Problem, arms: IntArray, rewards: FloatArray, evidence: bool
+) -> list[Block]:
+    """Past measurements as blocks; a single one where they only guide."""
+    if not evidence:
+        return [_guide(problem, arms, rewards)]
+    if not spans(problem, arms):
+        return [_block(problem, arms, rewards)]
+    order = np.random.Generator(np.random.PCG64(_SEED)).permutation(len(arms))
+    order = _spanning_first(problem, arms, order)
+    size = max(1, int(_FIRST * problem.rank))
+    cuts, end = [], size
+    while len(arms) - end >= size:  # no crumbs at the end
+        cuts.append(end)
+        end += max(size, int(_GROWTH * end))
+    return [_block(problem, arms[part], rewards[part]) for part in np.split(order, cuts)]
+
+
+def spans(problem: Problem, arms: IntArray) -> bool:
+    """Whether these arms say something about every coefficient."""
+    return int(np.linalg.matrix_rank(problem.features[np.unique(arms)], tol=1e-9)) == problem.rank
+
+
+def _spanning_first(problem: Problem, arms: IntArray, order: IntArray) -> IntArray:
+    """The same order, but for one measurement of each of some arms that span: they come first."""
+    from scipy.linalg import qr
+
+    measured = np.unique(arms)
+    pivots: Any = qr(problem.features[measured].T, mode="r", pivoting=True)[-1]
+    needed = measured[pivots[: problem.rank]]
+    _, where = np.unique(arms[order], return_index=True)  # first measurement of each arm
+    front = where[np.isin(measured, needed)]
+    return np.concatenate([order[front], np.delete(order, front)])
+
+
+def _block(problem: Problem, arms: IntArray, rewards: FloatArray) -> Block:
+    pulls = Pulls.from_counts(np.bincount(arms, minlength=problem.n_arms))
+    sums = np.bincount(arms, rewards, problem.n_arms).astype(np.float64)
+    return pulls, sums[pulls.arms]
+
+
+def _guide(problem: Problem, arms: IntArray, rewards: FloatArray) -> Block:
+    """All of them, with the weight of fewer where there are many: the means stay what they are."""
+    pulls, sums = _block(problem, arms, rewards)
+    share = min(1.0, _GUIDE * problem.rank / pulls.total)
+    counts = np.maximum(1, np.round(pulls.counts * share)).astype(np.int64)
+    return Pulls(pulls.arms, counts), sums / pulls.counts * counts

@@ -1,0 +1,127 @@
+"""Whole pulls from designs on many arms: few arms, chosen for what they tell together.
+
+A design that is good for a million arms spreads over thousands of them, but a block has a few
+pulls per dimension. Several ways to choose them are compared by the information that they leave.
+"""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surepick.arrays.types import FloatArray, IntArray
+
+_RIDGE = 1e-10  # of the trace: keeps a factor alive, changes no variance that matters
+_CUTS = (1.0, 0.3, 0.05)  # arms due fewer pulls get none
+_SOME = 16  # arms per dimension, the heaviest, to choose among one after the other
+_GREEDY = 16  # pulls per dimension up to which choosing one after the other pays
+
+
+def round_many(
+    arms: FloatArray,
+    weights: FloatArray,
+    n: int,
+    directions: FloatArray,
+    shares: FloatArray,
+    spanning: IntArray,
+    must_span: bool,
+) -> IntArray:
+    """``n`` pulls, one count per arm, that tell most about the directions, by their shares.
+
+    Parameters
+    ----------
+    arms : array, (s, d)
+        The arms with weight, and those of ``spanning``.
+    spanning
+        Indices of arms that span.
+    must_span
+        Whether each of these gets a pull.
+    """
+    due = n - len(spanning) if must_span else n
+    ways = [_even(weights, due)]
+    ways += [_apportion(weights, due, cut) for cut in _CUTS]
+    if n <= _GREEDY * arms.shape[1]:
+        ways.append(_greedy(arms, weights, due, directions, shares))
+    extra = np.zeros(len(arms), dtype=np.int64)
+    if must_span:
+        extra[spanning] += 1
+    elif n >= 2 * len(spanning):
+        spread = np.zeros(len(arms), dtype=np.int64)
+        spread[spanning] = 1
+        ways += [_even(weights, n - len(spanning)) + spread]
+    best, most = None, 0.0
+    for counts in ways:
+        if counts is None:
+            continue
+        told = information(arms, counts + extra, directions, shares)
+        if told > most:
+            best, most = counts + extra, told
+    if best is None:
+        best = np.zeros(len(arms), dtype=np.int64)
+        np.add.at(best, spanning[np.arange(n) % len(spanning)], 1)
+    return best
+
+
+def information(
+    arms: FloatArray, counts: IntArray, directions: FloatArray, shares: FloatArray
+) -> float:
+    """Σ_y shares_y / yᵀV⁺y of whole pulls V; a direction outside their span counts as nothing."""
+    used = np.flatnonzero(counts)
+    gram = (arms[used].T * counts[used]) @ arms[used]
+    gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram)
+    try:
+        root = np.linalg.inv(np.linalg.cholesky(gram)).T
+    except np.linalg.LinAlgError:
+        return 0.0
+    image = directions @ root
+    variances = np.einsum("ij,ij->i", image, image)
+    told = np.divide(shares, variances, out=np.zeros(len(shares)), where=variances > 0)
+    return float(told.sum())
+
+
+def _even(weights: FloatArray, n: int) -> IntArray:
+    """Pulls at even distances along the cumulated weights: each arm within one of its due."""
+    ticks = np.floor(np.cumsum(weights) / weights.sum() * n + 0.5).astype(np.int64)
+    return np.diff(ticks, prepend=0)
+
+
+def _apportion(weights: FloatArray, n: int, cut: float) -> IntArray | None:
+    """Whole pulls, ``n`` in all, at least one for every arm due ``cut`` pulls or more."""
+    from surepick.design import round_design
+
+    heavy = np.where(weights * n >= cut * weights.sum(), weights, 0.0)
+    if not 0 < np.count_nonzero(heavy) <= n:
+        return None
+    return round_design(heavy, n)
+
+
+def _greedy(
+    arms: FloatArray, weights: FloatArray, n: int, directions: FloatArray, shares: FloatArray
+) -> IntArray:
+    """One pull after the other, where it lowers Σ_y shares_y yᵀV⁻¹y most.
+
+    With P = V⁻¹ and B = Σ shares y yᵀ a pull of x lowers it by xᵀPBPx / (1 + xᵀPx).
+    """
+    dim = arms.shape[1]
+    used = np.sort(np.argsort(-weights, kind="stable")[: _SOME * dim])
+    x = arms[used]
+    scaled = directions * np.sqrt(shares / shares.sum())[:, None]
+    moments = scaled.T @ scaled
+    start = 1e-3 * float(np.einsum("ij,ij->i", x, x).mean()) / dim
+    inverse = np.eye(dim) / start
+    counts = np.zeros(len(arms), dtype=np.int64)
+    solved = x @ inverse
+    lever = np.einsum("ij,ij->i", solved, x)  # xᵀPx
+    gain = np.einsum("ij,ij->i", solved @ moments, solved)  # xᵀPBPx
+    for _ in range(n):
+        k = int(np.argmax(gain / (1.0 + lever)))
+        counts[used[k]] += 1
+        u = inverse @ x[k]
+        c = 1.0 / (1.0 + lever[k])
+        bu = moments @ u
+        along = x @ u  # xᵀPx_k
+        cross = x @ (inverse @ bu)  # xᵀPBPx_k
+        # P ← P − c u uᵀ, and what follows from that
+        gain = gain - 2.0 * c * along * cross + (c * along) ** 2 * float(u @ bu)
+        lever = lever - c * along**2
+        inverse = inverse - np.outer(c * u, u)
+    return counts

@@ -1,0 +1,1 @@
+"""Allocations fixed in advance: XY-static, XY-oracle."""

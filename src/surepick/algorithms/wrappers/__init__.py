@@ -1,0 +1,1 @@
+"""Around another algorithm: what is measured besides what it asks for."""

@@ -1,0 +1,179 @@
+"""CheckedFit: another algorithm, with extra pulls that let a wrong model show. Our own.
+
+Guarantee: that of the algorithm inside, which never sees the rewards of the extra pulls.
+
+An algorithm measures what decides between candidates, often hardly more options than there are
+coefficients: any rewards of so few options fit the model. Here every batch has some pulls beside
+those of the algorithm, of arms that it does not measure in this batch, least measured first; once
+it has stopped, what is still missing follows. In the end a misfit of a given size would probably
+(nine times out of ten) have raised the alarm of :func:`surepick.run.diagnostics.lack_of_fit`.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surepick.algorithms import registry
+from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import positive
+from surepick.design.misfit import check_pulls
+from surepick.errors import InvalidInputError
+from surepick.problem import Problem
+
+
+@dataclass(frozen=True)
+class CheckedFit(Algorithm):
+    """An algorithm with pulls that check the linear model.
+
+    Parameters
+    ----------
+    delta, epsilon, max_samples
+        As for every algorithm; extra pulls count as part of the budget.
+    inner, options
+        Registry name of the algorithm proper, which must measure in batches, and its settings.
+    size
+        Misfit to be noticed, in units of the noise: root mean square over the options of what the
+        best linear model misses.
+    share
+        Extra pulls in a batch, as a share of the others; the rest follows at the end.
+
+    Examples
+    --------
+    >>> CheckedFit(0.05).inner
+    'pooled-peleg'
+    """
+
+    inner: str = field(default="pooled-peleg", kw_only=True)
+    options: dict[str, Any] = field(default_factory=dict, kw_only=True, hash=False)
+    size: float = field(default=1.0, kw_only=True)
+    share: float = field(default=0.5, kw_only=True)
+
+    name: ClassVar[str] = "checked-fit"
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        positive(self.size, "size")
+        positive(self.share, "share")
+        if self.inner == self.name:
+            raise InvalidInputError("inner must be another algorithm")
+        self.proper()
+
+    def proper(self) -> Algorithm:
+        """The algorithm inside."""
+        return registry.get(self.inner, delta=self.delta, epsilon=self.epsilon, **self.options)
+
+    def begin(self, problem: Problem, rng: np.random.Generator) -> CheckedFitState:
+        """A fresh state; the generator is for the algorithm inside."""
+        inner = self.proper().begin(problem, rng)
+        if not inner.needs_batches:
+            raise InvalidInputError(
+                f"extra pulls for checks cannot go with {self.inner!r}, which does not measure in "
+                f"batches; use pooled-peleg, peleg or rage"
+            )
+        return CheckedFitState(self, problem, inner)
+
+    def guarantee(self, epsilon_used: bool) -> Guarantee:
+        """The guarantee of the algorithm inside."""
+        return self.proper().guarantee(epsilon_used)
+
+
+class CheckedFitState(State):
+    """The state inside, and the pulls that are not its own."""
+
+    saved: ClassVar[tuple[str, ...]] = ("counts", "missing", "extra", "extras")
+
+    def __init__(self, config: CheckedFit, problem: Problem, inner: State) -> None:
+        self.config, self.problem, self.inner = config, problem, inner
+        self.needs_spread = inner.needs_spread  # pyright: ignore[reportAttributeAccessIssue]
+        self.counts: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
+        self.missing: IntArray = np.zeros(problem.n_arms, dtype=np.int64)  # after the inner stop
+        self.extra: IntArray = np.zeros(0, dtype=np.int64)  # arms of this batch that are not its
+        self.extras: list[list[int]] = []  # the same, of all batches told
+        self._enough = int(self._needed().max())
+
+    def _needed(self) -> IntArray:
+        return check_pulls(self.problem, self.counts, self.config.size * self.problem.noise)
+
+    # -- ask and tell ----------------------------------------------------------------------
+    def propose(self, budget: int) -> Pulls:
+        most = min(budget, self.config.options.get("max_batch") or budget)
+        if self.inner.finished:
+            pulls = Pulls.from_counts(self.missing).capped(most)
+            self.extra = pulls.arms
+            return pulls
+        own = self.inner.propose(budget)
+        room = max(0, min(math.ceil(self.config.share * own.total), most - own.total))
+        lacking = self.counts < self._enough
+        lacking[own.arms] = False  # its sum of rewards must be its own
+        arms = np.flatnonzero(lacking)
+        arms = arms[np.argsort(self.counts[arms], kind="stable")][:room]
+        self.extra = np.sort(arms)
+        both = np.zeros(self.problem.n_arms, dtype=np.int64)
+        both[own.arms], both[arms] = own.counts, 1
+        return Pulls.from_counts(both)
+
+    def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:
+        own = ~np.isin(pulls.arms, self.extra)
+        if own.any():
+            self.inner.observe_spread(Pulls(pulls.arms[own], pulls.counts[own]), spread[own])
+
+    def observe(self, pulls: Pulls, sums: FloatArray) -> None:
+        own = ~np.isin(pulls.arms, self.extra)
+        self.counts[pulls.arms] += pulls.counts
+        self.extras.append(self.extra.tolist())
+        if self.inner.finished:
+            self.missing[pulls.arms] -= pulls.counts
+            return
+        self.inner.observe(Pulls(pulls.arms[own], pulls.counts[own]), sums[own])
+        if self.inner.finished:
+            self.missing = self._needed()
+
+    def split_past(
+        self, arms: IntArray, rewards: FloatArray, evidence: bool
+    ) -> list[tuple[Pulls, FloatArray]]:
+        return self.inner.split_past(arms, rewards, evidence)
+
+    def observe_past(self, batches: list[tuple[Pulls, FloatArray]], evidence: bool) -> None:
+        self.inner.observe_past(batches, evidence)
+        if evidence:
+            for pulls, _ in batches:
+                self.counts[pulls.arms] += pulls.counts
+        if self.inner.finished:
+            self.missing = self._needed()
+
+    # -- where it stands -------------------------------------------------------------------
+    @property
+    def noise_factor(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The noise scale in use."""
+        return self.inner.noise_factor
+
+    @property
+    def active(self) -> IntArray:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Candidates not ruled out."""
+        return self.inner.active
+
+    @property
+    def finished(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the algorithm inside has stopped, and the check has its pulls."""
+        return self.inner.finished and not self.missing.any()
+
+    def leader(self) -> int:
+        return self.inner.leader()
+
+    def progress(self) -> FloatArray | None:
+        return self.inner.progress()
+
+    def evidence(self) -> dict[str, Any]:
+        return {"rule": "checked-fit", "extra": self.extras, "inner": self.inner.evidence()}
+
+    def save(self) -> dict[str, Any]:
+        return super().save() | {"inner": self.inner.save()}
+
+    def load(self, memory: dict[str, Any]) -> None:
+        super().load(memory)
+        self.inner.load(memory["inner"])

@@ -1,0 +1,1 @@
+"""The paper's experiments, and the check of error rates: resumable tasks, then tables."""

@@ -1,0 +1,173 @@
+"""Studies in PostgreSQL, for many workers on many machines."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy.exc import DBAPIError
+
+from surepick.errors import (
+    MissingExtraError,
+    NotADatabaseError,
+    StorageConnectionError,
+    StorageError,
+    StorageFullError,
+    StorageLockedError,
+    StorageReadOnlyError,
+)
+from surepick.storage.records import Lease
+from surepick.storage.sql.rows import SqlTransaction
+from surepick.storage.sql.storage import PATIENCE, SqlStorage
+
+_MIGRATING = 5_078_305_926_187_344_001  # any number, the same for all who migrate
+
+_REFUSED = ("does not exist", "authentication failed", "no pg_hba.conf entry", "no password")
+
+
+_CLOCK = "extract(epoch from clock_timestamp())::double precision"
+
+# Each is one statement and so one transaction. Under READ COMMITTED, an UPDATE that had to wait for
+# the row of the study goes by its newest version, conditions included; the other rows that these
+# statements touch are only ever changed by whoever has that row.
+_ASK_ONE = f"""
+WITH next AS (
+    UPDATE surepick_progress SET asked = asked + 1
+    WHERE study = %(study)s AND batch = %(batch)s AND asked >= %(place)s
+      AND asked < least(size, %(place)s + %(known)s)
+      AND NOT EXISTS (
+        SELECT FROM surepick_leases WHERE study = %(study)s AND worker = %(worker)s)
+    RETURNING first, asked - 1 AS place
+)
+INSERT INTO surepick_leases (study, pull, arm, worker, until, attempts)
+SELECT %(study)s, first + place, (%(arms)s::bigint[])[place - %(place)s + 1],
+       %(worker)s, {_CLOCK} + %(lease)s, 1
+FROM next RETURNING pull, arm, until, (SELECT place FROM next)
+"""
+_TELL_ONE = f"""
+WITH open AS MATERIALIZED (
+    SELECT study FROM surepick_progress
+    WHERE study = %(study)s AND told + 1 < size FOR UPDATE
+), gone AS (
+    DELETE FROM surepick_leases USING open
+    WHERE surepick_leases.study = open.study AND pull = %(pull)s
+    RETURNING arm, worker
+), kept AS (
+    INSERT INTO surepick_tells (study, pull, arm, value, worker, at)
+    SELECT %(study)s, %(pull)s, arm, %(value)s, coalesce(%(worker)s, worker), {_CLOCK}
+    FROM gone RETURNING pull
+)
+UPDATE surepick_progress SET told = told + 1 FROM kept
+WHERE surepick_progress.study = %(study)s RETURNING told
+"""
+
+
+class PostgresStorage(SqlStorage):
+    """A PostgreSQL database.
+
+    Transactions lock the row of their study; primary keys and unique names do the rest.
+    """
+
+    clock = _CLOCK
+
+    def _connect(self) -> Engine:
+        try:
+            import psycopg
+        except ImportError:
+            raise MissingExtraError(
+                "PostgreSQL needs an extra: pip install 'surepick[postgres]'"
+            ) from None
+        self.errors = (DBAPIError, psycopg.Error)
+        self._passing = (psycopg.OperationalError, psycopg.InterfaceError)
+        query = {"connect_timeout": "10"} | dict(self._address.query)
+        engine = create_engine(self._address.set(query=query), pool_size=1, max_overflow=-1)
+
+        @event.listens_for(engine, "connect")
+        def connect(connection: Any, _record: object) -> None:
+            # A worker that hangs inside a transaction must not hold up the others for ever.
+            patience = int(PATIENCE * 1000)
+            connection.autocommit = True
+            connection.execute(f"SET lock_timeout = {patience}")
+            connection.execute(f"SET idle_in_transaction_session_timeout = {patience}")
+            connection.autocommit = False
+
+        self._plain = engine.execution_options(isolation_level="AUTOCOMMIT")
+        return engine
+
+    @contextmanager
+    def _begin(self, engine: Engine, write: bool) -> Iterator[Connection]:
+        with engine.connect() as connection:
+            if not write:  # several statements, one state
+                connection = connection.execution_options(isolation_level="REPEATABLE READ")
+            yield connection
+
+    def _commit(self, transaction: SqlTransaction) -> None:
+        driver: Any = transaction.connection.connection.driver_connection
+        if not transaction.light:  # a pipeline may stall on more than fits into its buffers
+            transaction.flush()
+        try:
+            # The writes travel together, and the commit with them: one wait instead of many.
+            # The server has confirmed all of it when the pipeline ends; or that raises.
+            with driver.pipeline():
+                transaction.flush()
+                transaction.connection.commit()
+        except BaseException:
+            if not transaction.connection.invalidated:
+                transaction.connection.invalidate()
+            raise
+
+    def ask_one(
+        self, study: int, batch: int, place: int, arms: Sequence[int], worker: str, lease: float
+    ) -> tuple[int, Lease] | None:
+        """See :class:`Storage`."""
+        values = {"study": study, "batch": batch, "place": place, "known": len(arms)}
+        row = self._one_step(
+            _ASK_ONE,
+            values | {"arms": f"{{{','.join(map(str, arms))}}}", "worker": worker, "lease": lease},
+        )
+        return None if row is None else (row[3], Lease(row[0], row[1], worker, row[2]))
+
+    def tell_one(self, study: int, pull: int, value: float, worker: str | None) -> bool | None:
+        """See :class:`Storage`."""
+        values = {"study": study, "pull": pull, "value": value, "worker": worker}
+        return None if self._one_step(_TELL_ONE, values) is None else True
+
+    def _one_step(self, statement: str, values: dict[str, Any]) -> Any:
+        """A statement that is a transaction of its own; None where it did nothing.
+
+        Or where that is not known, after an error: whoever goes on has to look.
+        """
+        self._leave_parents_connections()
+        try:
+            with self._plain.connect() as connection:
+                return connection.exec_driver_sql(statement, values).one_or_none()
+        except self.errors as error:
+            explained, passing = self._explain(error)
+            if not passing:
+                raise explained from error
+            return None
+
+    def _lock_tables(self, connection: Connection) -> None:
+        connection.execute(text("SELECT pg_advisory_xact_lock(:n)"), {"n": _MIGRATING})
+
+    def _explain(self, error: Exception) -> tuple[StorageError, bool]:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        state = getattr(cause, "sqlstate", None) or ""
+        said = f"{self.url}: {str(cause).strip()}"
+        if state in ("40001", "40P01"):  # lost a race
+            return StorageLockedError(said), True
+        if state == "55P03":
+            return StorageLockedError(f"{said}; another process has held it too long"), False
+        if state in ("25006", "42501"):
+            return StorageReadOnlyError(said), False
+        if state == "53100":
+            return StorageFullError(said), False
+        # What goes wrong while connecting comes without a code.
+        refused = not state and any(words in said for words in _REFUSED)
+        if refused or state in ("3D000", "28000", "28P01"):
+            return NotADatabaseError(said), False
+        if state[:2] in ("08", "57") or (not state and isinstance(cause, self._passing)):
+            return StorageConnectionError(said), True
+        return StorageError(said), False

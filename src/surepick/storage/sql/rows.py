@@ -1,0 +1,291 @@
+"""The operations of a transaction as SQL, the same for every database."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator, Sequence
+from dataclasses import asdict
+from functools import cache
+from typing import Any
+
+import numpy as np
+from sqlalchemy import (
+    Connection,
+    bindparam,
+    case,
+    delete,
+    func,
+    insert,
+    literal_column,
+    select,
+    update,
+)
+from sqlalchemy.exc import IntegrityError
+
+from surepick.errors import StudyExistsError
+from surepick.storage.contract import Transaction
+from surepick.storage.records import (
+    BatchRecord,
+    Event,
+    Lease,
+    Progress,
+    Rewards,
+    StudyRecord,
+    Tell,
+)
+from surepick.storage.sql import tables
+from surepick.storage.sql.tables import (
+    batches,
+    events,
+    leases,
+    progress,
+    snapshots,
+    studies,
+    tells,
+)
+
+_SHORT = 2000  # characters
+_MANY = 500  # values in one IN (...); SQLite may refuse more than 999
+
+# Column names are those of the records; what a bound value is called starts with an underscore.
+_s, _pull, _n, _now = bindparam("_s"), bindparam("_pull"), bindparam("_n"), bindparam("_now")
+
+
+def _fields(table: Any, record: type) -> list[Any]:
+    """The columns that make up a record, in the order of its fields."""
+    return [table.c[name] for name in record.__dataclass_fields__ if name in table.c]
+
+
+_LEASE = select(*_fields(leases, Lease)).where(leases.c.study == _s)
+_TELL = select(*_fields(tells, Tell)).where(tells.c.study == _s)
+_ONE_LEASE = _LEASE.where(leases.c.pull == _pull)
+_ONE_TELL = _TELL.where(tells.c.pull == _pull)
+_SOME_LEASES = _LEASE.where(leases.c.pull.in_(bindparam("_pulls", expanding=True)))
+_SOME_TELLS = _TELL.where(tells.c.pull.in_(bindparam("_pulls", expanding=True)))
+_LEASES_OF = _LEASE.where(leases.c.worker == bindparam("_worker")).order_by(leases.c.pull).limit(_n)
+_WAITING = _LEASE.where(leases.c.until <= _now).order_by(leases.c.until, leases.c.pull).limit(_n)
+_COUNT_LEASES = select(
+    func.count(), func.coalesce(func.sum(case((leases.c.until <= _now, 1), else_=0)), 0)
+).where(leases.c.study == _s)
+_CHANGE_LEASE = (
+    update(leases)
+    .where(leases.c.study == _s, leases.c.pull == _pull)
+    .values(worker=bindparam("_worker"), until=bindparam("_until"), attempts=bindparam("_attempts"))
+)
+_DROP_LEASE = delete(leases).where(leases.c.study == _s, leases.c.pull == _pull)
+_SET_PROGRESS = update(progress).where(progress.c.study == _s)
+_REWARDS = (
+    select(tells.c.pull, tells.c.arm, tells.c.value, tells.c.at)
+    .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
+    .where(tells.c.pull < bindparam("_last"))
+    .order_by(tells.c.pull)
+)
+_NEW_REWARDS = _REWARDS.where(tells.c.at >= bindparam("_since"))
+_TOTALS = (
+    select(tells.c.arm, func.count(), func.sum(tells.c.value))
+    .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
+    .where(tells.c.pull < bindparam("_last"))
+    .group_by(tells.c.arm)
+)
+_STUDY = select(*_fields(studies, StudyRecord))
+_EVENT = select(*_fields(events, Event)).where(events.c.study == _s).order_by(events.c.id)
+_ADD_LEASE, _ADD_TELL, _ADD_EVENT = insert(leases), insert(tells), insert(events).inline()
+_TABLES = (events, tells, leases, tables.past, snapshots, batches, progress)
+
+
+@cache
+def _progress_query(clock: str, lock: bool) -> Any:
+    columns = [*_fields(progress, Progress), literal_column(clock).label("now")]
+    query = select(*columns).where(progress.c.study == _s)
+    return query.with_for_update() if lock else query
+
+
+class SqlTransaction(Transaction):
+    """One transaction of a database connection.
+
+    Parameters
+    ----------
+    connection
+        In a transaction that the storage has begun and will end.
+    clock
+        SQL for the database's time, in seconds since 1970.
+    """
+
+    def __init__(self, connection: Connection, clock: str) -> None:
+        self.connection = connection
+        self._clock = clock
+        self._writes: list[tuple[Any, Any]] = []
+        self.light = True  #: what has been put off is a few short rows
+
+    def _run(self, query: Any, values: Any = None) -> Any:
+        """Run a statement now, after all writes that have been put off."""
+        self.flush()
+        return self.connection.execute(query, values)
+
+    def _write(self, statement: Any, *rows: Any) -> None:
+        """Put off a write until something is read, or until the end."""
+        if rows:
+            values = list(rows)
+            self._writes.append((statement, values if len(values) > 1 else values[0]))
+            texts = (text for text in values[0].values() if isinstance(text, str))
+            self.light &= len(values) == 1 and sum(map(len, texts)) < _SHORT
+
+    def flush(self) -> None:
+        """Do what has been put off."""
+        writes, self._writes, self.light = self._writes, [], True
+        for statement, rows in writes:
+            self.connection.execute(statement, rows)
+
+    # -- studies ---------------------------------------------------------------------------
+    def add_study(self, study: StudyRecord, start: Progress) -> StudyRecord:
+        values = asdict(study)
+        del values["id"], values["created"]
+        try:
+            added = self._run(
+                insert(studies)
+                .values(**values, created=literal_column(self._clock))
+                .returning(studies.c.id)
+            )
+        except IntegrityError:  # the name is the only thing that can clash
+            raise StudyExistsError(f"a study called {study.name!r} exists already") from None
+        number = added.scalar_one()
+        self._write(insert(progress), {"study": number, **_stored(start)})
+        found = self.find_study(study.name)
+        assert found is not None
+        return found
+
+    def find_study(self, name: str) -> StudyRecord | None:
+        row = self._run(_STUDY.where(studies.c.name == name)).one_or_none()
+        return None if row is None else StudyRecord(*row)
+
+    def studies(self) -> list[StudyRecord]:
+        return [StudyRecord(*row) for row in self._run(_STUDY.order_by(studies.c.id))]
+
+    def remove_study(self, study: int) -> None:
+        for table in _TABLES:
+            self._write(delete(table).where(table.c.study == _s), {"_s": study})
+        self._write(delete(studies).where(studies.c.id == _s), {"_s": study})
+
+    def find_progress(self, study: int, lock: bool) -> Progress | None:
+        row = self._run(_progress_query(self._clock, lock), {"_s": study}).one_or_none()
+        return None if row is None else Progress(*row)
+
+    def set_progress(self, study: int, at: Progress) -> None:
+        self._write(_SET_PROGRESS, {"_s": study, **_stored(at)})
+
+    # -- batches and snapshots -------------------------------------------------------------
+    def add_batch(self, study: int, batch: BatchRecord) -> None:
+        self._write(insert(batches), {"study": study, **asdict(batch)})
+
+    def batch(self, study: int, number: int) -> BatchRecord | None:
+        query = select(*_fields(batches, BatchRecord)).where(
+            batches.c.study == _s, batches.c.number == bindparam("_number")
+        )
+        row = self._run(query, {"_s": study, "_number": number}).one_or_none()
+        return None if row is None else BatchRecord(*row)
+
+    def set_snapshot(self, study: int, batch: int, run: str) -> None:
+        self._write(delete(snapshots).where(snapshots.c.study == _s), {"_s": study})
+        self._write(insert(snapshots), {"study": study, "batch": batch, "run": run})
+
+    def snapshot(self, study: int) -> tuple[int, str] | None:
+        query = select(snapshots.c.batch, snapshots.c.run).where(snapshots.c.study == _s)
+        row = self._run(query, {"_s": study}).one_or_none()
+        return None if row is None else (row[0], row[1])
+
+    def add_past(self, study: int, past: str) -> None:
+        self._write(insert(tables.past), {"study": study, "past": past})
+
+    def past(self, study: int) -> str | None:
+        query = select(tables.past.c.past).where(tables.past.c.study == _s)
+        return self._run(query, {"_s": study}).scalar()
+
+    # -- leases ----------------------------------------------------------------------------
+    def add_leases(self, study: int, new: Sequence[Lease]) -> None:
+        self._write(_ADD_LEASE, *({"study": study, **vars(lease)} for lease in new))
+
+    def change_leases(self, study: int, changed: Sequence[Lease]) -> None:
+        rows = [
+            {
+                "_s": study,
+                "_pull": lease.pull,
+                "_worker": lease.worker,
+                "_until": lease.until,
+                "_attempts": lease.attempts,
+            }
+            for lease in changed
+        ]
+        self._write(_CHANGE_LEASE, *rows)
+
+    def drop_leases(self, study: int, pulls: Sequence[int]) -> None:
+        self._write(_DROP_LEASE, *({"_s": study, "_pull": pull} for pull in pulls))
+
+    def leases(self, study: int, pulls: Sequence[int]) -> dict[int, Lease]:
+        rows = self._rows(_ONE_LEASE, _SOME_LEASES, study, pulls)
+        return {row[0]: Lease(*row) for row in rows}
+
+    def leases_of(self, study: int, worker: str, n: int) -> list[Lease]:
+        rows = self._run(_LEASES_OF, {"_s": study, "_worker": worker, "_n": n})
+        return [Lease(*row) for row in rows]
+
+    def waiting(self, study: int, now: float, n: int) -> list[Lease]:
+        return [Lease(*row) for row in self._run(_WAITING, {"_s": study, "_now": now, "_n": n})]
+
+    def count_leases(self, study: int, now: float) -> tuple[int, int]:
+        total, free = self._run(_COUNT_LEASES, {"_s": study, "_now": now}).one()
+        return total - free, free
+
+    # -- the log ---------------------------------------------------------------------------
+    def add_tells(self, study: int, new: Sequence[Tell]) -> None:
+        self._write(_ADD_TELL, *({"study": study, **vars(tell)} for tell in new))
+
+    def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
+        rows = self._rows(_ONE_TELL, _SOME_TELLS, study, pulls)
+        return {row[0]: Tell(*row) for row in rows}
+
+    def rewards(self, study: int, first: int, last: int, since: float | None = None) -> Rewards:
+        values: dict[str, Any] = {"_s": study, "_first": first, "_last": last}
+        if since is None:
+            rows = self._run(_REWARDS, values).all()
+        else:
+            rows = self._run(_NEW_REWARDS, values | {"_since": since}).all()
+        columns = zip(*rows) if rows else ((), (), (), ())
+        pulls, arms, told, times = (list(column) for column in columns)
+        return Rewards(
+            np.array(pulls, dtype=np.int64),
+            np.array(arms, dtype=np.int64),
+            np.array(told, dtype=np.float64),
+            np.array(times, dtype=np.float64),
+        )
+
+    def totals(self, study: int, first: int, last: int) -> dict[int, tuple[int, float]]:
+        rows = self._run(_TOTALS, {"_s": study, "_first": first, "_last": last})
+        return {arm: (count, total) for arm, count, total in rows}
+
+    def add_events(self, study: int, new: Sequence[Event]) -> None:
+        self._write(_ADD_EVENT, *({"study": study, **vars(event)} for event in new))
+
+    def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
+        query = _EVENT if kinds is None else _EVENT.where(events.c.kind.in_(list(kinds)))
+        return [Event(*row) for row in self._run(query, {"_s": study})]
+
+    def count_events(self, study: int, kinds: Iterable[str]) -> dict[int, int]:
+        query = select(events.c.arm, func.count()).where(
+            events.c.study == _s, events.c.kind.in_(list(kinds))
+        )
+        rows = self._run(query.group_by(events.c.arm), {"_s": study})
+        return {row[0]: row[1] for row in rows}
+
+    def _rows(self, one: Any, some: Any, study: int, pulls: Sequence[int]) -> Iterator[Any]:
+        if len(pulls) == 1:
+            yield from self._run(one, {"_s": study, "_pull": pulls[0]})
+            return
+        for start in range(0, len(pulls), _MANY):
+            part = list(pulls[start : start + _MANY])
+            yield from self._run(some, {"_s": study, "_pulls": part})
+
+
+def _stored(at: Progress) -> dict[str, Any]:
+    """A progress without the time of reading."""
+    values = dict(vars(at))
+    del values["now"]
+    return values

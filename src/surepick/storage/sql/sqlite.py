@@ -1,0 +1,150 @@
+"""Studies in an SQLite file."""
+
+from __future__ import annotations
+
+import os
+import random
+import sqlite3
+import time
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from sqlalchemy import Connection, Engine, create_engine, event
+from sqlalchemy.exc import DBAPIError
+
+from surepick.errors import (
+    InvalidInputError,
+    NotADatabaseError,
+    StorageError,
+    StorageFullError,
+    StorageLockedError,
+    StorageReadOnlyError,
+    UnknownStudyError,
+)
+from surepick.storage.sql.rows import SqlTransaction
+from surepick.storage.sql.storage import PATIENCE, SqlStorage
+
+
+def wal_is_safe(version: tuple[int, ...]) -> bool:
+    """Whether this SQLite is free of the bug by which resetting the WAL can lose a commit."""
+    return (
+        version >= (3, 51, 3) or (3, 50, 7) <= version < (3, 51) or (3, 44, 6) <= version < (3, 45)
+    )
+
+
+def _wait_for_turn(driver: Any) -> None:
+    """Begin a transaction that may write, as soon as nobody else is in one.
+
+    SQLite's own waiting looks ever more rarely, so that among many processes those who came
+    last go first and some starve. Here everyone soon looks equally often.
+    """
+    end = time.monotonic() + PATIENCE
+    pause = 0.001
+    driver.execute("PRAGMA busy_timeout = 0")
+    try:
+        while True:
+            try:
+                driver.execute("BEGIN IMMEDIATE")
+                return
+            except sqlite3.OperationalError as error:
+                if not error.sqlite_errorname.startswith("SQLITE_BUSY") or time.monotonic() >= end:
+                    raise
+            time.sleep(random.uniform(0.5, 1.5) * pause)
+            pause = min(2 * pause, 0.015)
+    finally:
+        driver.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
+
+
+class SqliteStorage(SqlStorage):
+    """An SQLite file, shared by the processes of one machine.
+
+    Every write is one ``BEGIN IMMEDIATE`` transaction, on the disk before it is acknowledged.
+    New files use the write-ahead log where the linked SQLite does so safely; otherwise, and in
+    files that came without one, the rollback journal.
+    """
+
+    errors = (DBAPIError, sqlite3.Error)
+    clock = "(julianday('now') - 2440587.5) * 86400.0"
+
+    def _connect(self) -> Engine:
+        path = self._address.database
+        if not path or path == ":memory:":
+            raise InvalidInputError(
+                "storage: an SQLite address needs a file (sqlite:///file.db); "
+                "for studies in memory use memory://"
+            )
+        self._path = None if path.startswith("file:") else path
+        engine = create_engine(
+            self._address, connect_args={"timeout": PATIENCE}, pool_size=1, max_overflow=-1
+        )
+
+        @event.listens_for(engine, "connect")
+        def connect(connection: Any, _record: object) -> None:
+            connection.isolation_level = None  # transactions are begun and ended here, not by it
+            # The strictest there is: a commit survives the loss of power right after it.
+            connection.execute("PRAGMA synchronous = EXTRA")
+
+        return engine
+
+    @contextmanager
+    def _begin(self, engine: Engine, write: bool) -> Iterator[Connection]:
+        with engine.connect() as connection:
+            if write:
+                _wait_for_turn(connection.connection.driver_connection)
+            else:
+                connection.exec_driver_sql("BEGIN")
+            yield connection
+
+    def _commit(self, transaction: SqlTransaction) -> None:
+        transaction.flush()
+        transaction.connection.exec_driver_sql("COMMIT")
+
+    def _prepare(self, create: bool) -> None:
+        new = self._path is not None and not (
+            os.path.exists(self._path) and os.path.getsize(self._path)
+        )
+        if new and not create:
+            raise UnknownStudyError(f"there are no studies in {self.url}: no such file")
+        self._choose_journal(new)
+        super()._prepare(create)
+
+    def _choose_journal(self, new: bool) -> None:
+        safe = wal_is_safe(sqlite3.sqlite_version_info)
+
+        def choose(connection: Connection) -> None:
+            mode = connection.exec_driver_sql("PRAGMA journal_mode").scalar()
+            if mode == "wal" and not safe:
+                connection.exec_driver_sql("PRAGMA journal_mode = DELETE")
+            elif new and safe:
+                connection.exec_driver_sql("PRAGMA journal_mode = WAL")
+
+        self._try_plain(choose)
+
+    def _try_plain(self, work: Any) -> None:
+        """Run something that must not be inside a transaction."""
+        try:
+            with self._engine.connect() as connection:
+                work(connection)
+        except DBAPIError as error:
+            raise self._explain(error)[0] from error
+
+    def _explain(self, error: Exception) -> tuple[StorageError, bool]:
+        cause = error.orig if isinstance(error, DBAPIError) else error
+        name = getattr(cause, "sqlite_errorname", "") or ""
+        said = f"{self.url}: {cause}"
+        if name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
+            # The driver has waited for PATIENCE seconds already, unless it saw a deadlock coming.
+            again = name in ("SQLITE_BUSY_SNAPSHOT", "SQLITE_BUSY_RECOVERY")
+            return StorageLockedError(f"{said}; another process has held it too long"), again
+        if name.startswith("SQLITE_READONLY"):
+            return StorageReadOnlyError(
+                f"{said}; check the rights of the file and its folder"
+            ), False
+        if name.startswith("SQLITE_FULL"):
+            return StorageFullError(f"{said}; nothing of this step was recorded"), False
+        if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
+            return NotADatabaseError(f"{said}; this file cannot hold studies"), False
+        if name.startswith("SQLITE_CANTOPEN"):
+            return StorageError(f"{said}; do the folder and the right to write in it exist?"), False
+        return StorageError(said), False

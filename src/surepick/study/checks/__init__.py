@@ -1,0 +1,1 @@
+"""What the rewards of a study say about its assumptions: fit, drift, noise, failures."""

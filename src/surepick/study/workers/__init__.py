@@ -1,0 +1,1 @@
+"""Measuring: workers in threads, commands that print a number."""

@@ -1,0 +1,212 @@
+"""The record of a certificate and the plain arithmetic its rules need.
+
+Shares nothing with the algorithms; used by :mod:`surepick.verifier.verify` and the rules beside it.
+What has an entry for each arm or candidate is an array, or is read in blocks of rows: there may
+be a million of them.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from surepick.verifier.estimate import Fit
+from surepick.verifier.tables import EPS, Given, Tables
+
+_PLACES = ("candidate", "by", "batch")  # columns of records that hold whole numbers
+
+
+class Check(Tables):
+    """One pass over one certificate."""
+
+    def __init__(self, body: dict[str, Any], given: Given | None = None) -> None:
+        super().__init__(body["problem"], given or Given())
+        self._read(body)
+
+    def _read(self, body: dict[str, Any]) -> None:
+        """Take in all that is not a table."""
+        self.body = body
+        self.noise = self._number(body["problem"]["noise"], "noise")
+        self.delta = self._number(body["delta"], "delta")
+        self.epsilon = self._number(body["epsilon"], "epsilon")
+        self.claim = body["claim"]
+        past = body.get("past")
+        self.past: list[dict[str, Any]] = [] if past is None else past["batches"]
+        self.past_counts = past is not None and past["chosen"] == "in advance"
+        self.demand(
+            past is None or past["chosen"] in ("in advance", "by results"),
+            "it does not say how past measurements were chosen",
+        )
+        self._rounding = 0.0
+        self.risk = 0.0
+        self.checked = 0
+
+    def variant(self, changes: dict[str, Any]) -> Check:
+        """The check of another record about the same arms and candidates."""
+        other = copy.copy(self)
+        other._read(self.body | changes)
+        return other
+
+    # -- demands ---------------------------------------------------------------------------
+    def demand_all(self, holds: np.ndarray, complaint: Callable[[int], str]) -> None:
+        """Demand that all entries are true; the complaint is about the first that is not."""
+        if not holds.all():
+            self.demand(False, complaint(int(np.argmin(holds))))
+
+    def agree(self, recorded: float, computed: float, what: str) -> None:
+        """Recorded and recomputed numbers must be the same."""
+        self.agree_all(np.array([recorded]), np.array([computed]), lambda _: what)
+
+    def agree_all(
+        self, recorded: np.ndarray, computed: np.ndarray, what: Callable[[int], str]
+    ) -> None:
+        """The same for arrays; ``what`` names an entry."""
+        gap = np.abs(recorded - computed)
+        largest = np.maximum(np.abs(computed), np.abs(recorded))
+        self.demand_all(
+            np.isfinite(gap) & (gap <= self._close * largest + self._rounding),
+            lambda i: (
+                f"{what(i)} is recorded as {recorded[i]:.9g} but the data give {computed[i]:.9g}"
+            ),
+        )
+
+    def columns(self, record: Any, *names: str) -> list[np.ndarray]:
+        """Columns of a record: a dict of columns, or a list with a dict for each entry."""
+        if isinstance(record, dict):
+            lists = [list(record[name]) for name in names]
+        else:
+            lists = [[entry[name] for entry in record] for name in names]
+        self.demand(len({len(values) for values in lists}) == 1, "columns of unequal length")
+        return [
+            self.whole(values, f"its entries {name!r} are not whole numbers")
+            if name in _PLACES
+            else self._numbers(values, "if", f"its entries {name!r} are not numbers")
+            for name, values in zip(names, lists, strict=True)
+        ]
+
+    def whole(self, values: Any, complaint: str) -> np.ndarray:
+        """A list of whole numbers as an array."""
+        return self._numbers(values, "i", complaint)
+
+    def _numbers(self, values: Any, kinds: str, complaint: str) -> np.ndarray:
+        found = np.array(values) if len(values) else np.empty(0, dtype=np.int64)
+        self.demand(found.ndim == 1 and found.dtype.kind in kinds, complaint)
+        return found
+
+    def mask(self, candidates: Any) -> np.ndarray:
+        """An array over all candidates that is true for some of them."""
+        found = np.zeros(len(self.candidates), dtype=bool)
+        found[candidates] = True
+        return found
+
+    def among(self, candidates: np.ndarray, allowed: np.ndarray) -> np.ndarray:
+        """Which numbers of candidates are allowed by a mask; unknown numbers are not."""
+        known = (candidates >= 0) & (candidates < len(allowed))
+        return known & allowed[np.where(known, candidates, 0)]
+
+    def _number(self, value: Any, what: str) -> float:
+        fine = isinstance(value, int | float) and not isinstance(value, bool)
+        self.demand(fine and math.isfinite(value), f"{what} is {value!r}, not a finite number")
+        return float(value)
+
+    # -- the record ------------------------------------------------------------------------
+    def check_record(self) -> None:
+        """Whether the record is complete and consistent, whatever follows from it."""
+        self.check_labels()
+        self.demand(self.noise > 0, "noise must be above 0")
+        self.demand(0 < self.delta < 1, "delta must lie between 0 and 1")
+        self.demand(self.epsilon >= 0, "epsilon must be at least 0")
+        settings = self.body["algorithm"]["settings"]
+        self.demand(
+            settings["delta"] == self.delta and settings["epsilon"] == self.epsilon,
+            "delta or epsilon is not what the algorithm was set to",
+        )
+        for b, batch in enumerate(self.past):
+            self._pulls_of(batch, f"past batch {b}")
+        total = sum(self._pulls_of(x, f"batch {b}") for b, x in enumerate(self.body["batches"]))
+        self.demand(total == self.claim["samples"], "the number of pulls does not add up")
+
+    def check_measured(self) -> None:
+        """Where the features of measured arms are listed, they must be of all that were."""
+        if isinstance(self.body["problem"]["arms"], dict):
+            batches = [*self.body["batches"], *self.past]
+            pulled = {arm for batch in batches for arm in batch["arms"]}
+            self.demand(
+                self.measured == sorted(pulled), "the arms listed as measured are not those"
+            )
+
+    def _pulls_of(self, batch: dict[str, Any], where: str) -> int:
+        """How many pulls a batch has, after checking that it makes sense."""
+        arms, counts, sums = batch["arms"], batch["counts"], batch["sums"]
+        self.demand(
+            len(arms) == len(counts) == len(sums) and len(set(arms)) == len(arms),
+            f"{where} is inconsistent",
+        )
+        for arm, count, value in zip(arms, counts, sums, strict=True):
+            self.demand(0 <= arm < len(self.arms), f"{where} pulls unknown arm {arm}")
+            self.demand(count >= 1 and count == int(count), f"{where}: {count} pulls of arm {arm}")
+            mean = self._number(value, f"{where}: sum of arm {arm}") / count
+            # Small differences of large means cannot be had more exactly than this.
+            self._rounding = max(self._rounding, 100 * EPS * abs(mean))
+        return sum(counts)
+
+    # -- the conclusion --------------------------------------------------------------------
+    def check_conclusion(self, survivors: list[int]) -> None:
+        """The claim must follow from who is left: ``survivors``, one of each kind."""
+        chosen = self.claim["candidate"]
+        left = self.alike(survivors).tolist()
+        self.demand(left == list(self.claim["survivors"]), "the survivors are not those claimed")
+        self.demand(chosen in left, "the answer is not among the survivors")
+        self.demand(self.label(chosen) == self.claim["label"], "the label is another candidate's")
+        kind = self.claim["guarantee"]
+        self.demand(kind in ("pac", "eps-pac", "heuristic", "none"), f"unknown claim {kind!r}")
+        if kind in ("pac", "eps-pac"):
+            self.demand(
+                self.risk <= self.delta * (1 + 1e-9),
+                f"the levels add up to {self.risk:g}, more than delta = {self.delta:g}",
+            )
+        if kind == "pac":
+            self.demand(
+                all(self.same(i, chosen) for i in left), "other candidates are still in the race"
+            )
+        self._check_statement(kind)
+
+    def _check_statement(self, kind: str) -> None:
+        """The sentence must promise what was checked, and on the condition that it rests on."""
+        statement = self.claim["statement"]
+        sure = f"{1 - self.delta:.12g}" if self.delta >= 1e-9 else f"1 - {self.delta:g}"
+        promise = {
+            "pac": f"the best with probability at least {sure}",
+            "eps-pac": f"within {self.epsilon:.12g} of the best with probability at least {sure}",
+        }.get(kind, "no guarantee")
+        rest = statement.removeprefix(promise)
+        norm = self.body["evidence"].get("norm_bound")
+        if norm is not None and kind in ("pac", "eps-pac"):
+            self.demand(
+                f"‖theta*‖ <= {norm:g}" in rest, "the statement hides a condition that it rests on"
+            )
+        if self.past_counts and kind in ("pac", "eps-pac"):
+            self.demand(
+                "provided that what was measured in the past did not depend on rewards" in rest,
+                "the statement hides that it rests on how past measurements were chosen",
+            )
+        self.demand(
+            rest != statement and rest[:1] in ("", " ", ",", ":"),
+            f"the statement should begin with {promise!r}; it is {statement!r}",
+        )
+
+    # -- plain least squares ---------------------------------------------------------------
+    def fit(self, batch: dict[str, Any]) -> Fit:
+        """Least squares on the pulls of one batch, in units of the noise."""
+        counts = np.array(batch["counts"], dtype=float)
+        sums = np.array(batch["sums"], dtype=float) / self.noise
+        return Fit(self.arms[batch["arms"]], counts, sums, self.whiten, self.basis)
+
+    def least_squares(self, batch: dict[str, Any]) -> tuple[np.ndarray, Callable]:
+        """The estimate from one batch, and the map y -> yᵀV⁻¹y, for a vector or for rows."""
+        fit = self.fit(batch)
+        return fit.theta, fit.variance

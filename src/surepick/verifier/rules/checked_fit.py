@@ -1,0 +1,43 @@
+"""Extra pulls that check the model, beside the rule of the algorithm proper."""
+
+from __future__ import annotations
+
+import importlib
+from typing import Any
+
+from surepick.verifier.check import Check
+
+_INNER = {  # rules of the algorithms that work in batches, and their files
+    "phases": "phases",
+    "pooled": "pooled",
+    "static": "static",
+    "alba": "alba",
+    "estimated-noise": "estimated_noise",
+}
+
+
+def verify(check: Check) -> list[int]:
+    """Leave out the extra pulls, then work out why candidates are ruled out by the others.
+
+    That they were set aside before their rewards were seen cannot be checked, just as that the
+    pulls of a batch were chosen before.
+    """
+    evidence, batches = check.body["evidence"], check.body["batches"]
+    extra, inner = evidence["extra"], evidence["inner"]
+    check.demand(len(extra) == len(batches), "the extra pulls do not belong to these batches")
+    own = [_without(batch, set(arms)) for batch, arms in zip(batches, extra, strict=True)]
+    own = [batch for batch in own if batch["arms"]]
+    rule = inner["rule"]
+    check.demand(rule in _INNER, f"it uses an unknown rule {rule!r}")
+    samples = sum(sum(batch["counts"]) for batch in own)
+    body = {"batches": own, "evidence": inner, "claim": check.claim | {"samples": samples}}
+    proper = check.variant(body)
+    proper.check_record()
+    survivors = importlib.import_module(f"surepick.verifier.rules.{_INNER[rule]}").verify(proper)
+    check.risk, check.checked = proper.risk, proper.checked
+    return survivors
+
+
+def _without(batch: dict[str, Any], arms: set[int]) -> dict[str, Any]:
+    keep = [i for i, arm in enumerate(batch["arms"]) if arm not in arms]
+    return {key: [values[i] for i in keep] for key, values in batch.items()}

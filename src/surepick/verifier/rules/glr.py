@@ -1,0 +1,171 @@
+"""Generalised likelihood ratio stop (LinGame, Lazy Track-and-Stop, FWS, uniform).
+
+From the totals per arm: least squares, its variance for the difference of the answer to every
+rival, and the threshold by the formula that the certificate names. What a certificate chooses
+freely could be chosen in hindsight, so the constants that a proof needs fixed in advance are
+fixed here as well.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surepick.verifier.check import Check
+from surepick.verifier.rows import slices
+
+_SCALES = [2.0, 16.0, 128.0, 1024.0]  # self-normalised: values of rho, in pulls per dimension
+_ROUNDS = 2.0  # round robin: precision of the mixture, in rounds
+_SLACK = 1e-7  # relative difference that rounding may make
+
+
+def verify(check: Check) -> list[int]:
+    """Recompute why every rival is ruled out; returns the candidates that are not.
+
+    A rival z' of the answer z is ruled out, y = z - z', when for one of the threshold's pairs
+    (rho, level): (thetaᵀy + eps)² > 2 level (yᵀV⁻¹y + rho ‖V⁻¹y‖²); with eps = 0 for those that
+    are no longer among the survivors, with the certificate's epsilon for all.
+    """
+    rivals = check.distinct()
+    kind, chosen = check.claim["guarantee"], check.claim["candidate"]
+    if len(rivals) == 1 or kind == "none":
+        return rivals
+    evidence = check.body["evidence"]
+    name = evidence["threshold"]
+    check.demand(name in _LEVELS, f"it uses an unknown threshold {name!r}")
+    if name == "heuristic":
+        check.demand(kind == "heuristic", f"a heuristic threshold cannot support {kind!r}")
+        check.risk = 1.0  # no bound
+    else:
+        check.risk += check.delta
+    data = _Data(check, evidence)
+    levels = _LEVELS[name](data, evidence)
+    answer, everyone = check.first_like(chosen), np.array(rivals)
+    left = np.isin(everyone, check.claim["survivors"])
+    for part in slices(len(everyone), check.candidates.shape[1]):
+        _rule_out(data, levels, answer, everyone[part], left[part])
+    return everyone[left].tolist()
+
+
+def _rule_out(
+    data: _Data, levels: list[tuple[float, float]], answer: int, some: np.ndarray, left: np.ndarray
+) -> None:
+    """Check some rivals against the answer; ``left`` says which of them survive."""
+    check, epsilon = data.check, data.check.epsilon / data.check.noise
+    some, left = some[some != answer], left[some != answer]
+    y = data.points([answer]) - data.points(some)
+    gap = y @ data.theta
+    check.demand_all(
+        gap >= -1e-9 * max(1.0, data.largest),
+        lambda i: f"candidate {some[i]} is estimated to be better than the answer",
+    )
+    weighted = np.linalg.solve(data.V, y.T).T
+    a, spread = (y * weighted).sum(axis=1), (weighted**2).sum(axis=1)
+    needed = np.min([2 * level * (a + rho * spread) for rho, level in levels], axis=0)
+    allowed = np.where(left, epsilon, 0.0)
+    check.demand_all(
+        (np.maximum(gap, 0.0) + allowed) ** 2 >= needed * (1 - _SLACK),
+        lambda i: (
+            f"candidate {some[i]} is not ruled out: statistic "
+            f"{(gap[i] + allowed[i]) ** 2 / (2 * a[i]):.6g}, threshold {needed[i] / (2 * a[i]):.6g}"
+        ),
+    )
+    check.checked += len(some)
+
+
+class _Data:
+    """Totals and least squares.
+
+    Coordinates make the arms' second moment the identity, except for the regularised threshold,
+    which is about lengths: there they are the features as given.
+    """
+
+    def __init__(self, check: Check, evidence: dict[str, Any]) -> None:
+        self.check = check
+        K = len(check.arms)
+        self.counts, sums = np.zeros(K), np.zeros(K)
+        for batch in check.body["batches"]:
+            self.counts[batch["arms"]] += batch["counts"]
+            sums[batch["arms"]] += batch["sums"]
+        self.pulls = int(self.counts.sum())
+        prior = 0.0
+        self._arms, self._candidates, self._to = check.arms, check.candidates, check.whiten
+        if evidence["threshold"] == "regularised":
+            prior = float(evidence["regularisation"])
+            check.demand(prior > 0, "the regularisation must be above 0")
+            # Directions outside the span change neither estimate nor determinant.
+            self._arms, self._candidates = check.raw_arms, check.raw_candidates
+            self._to = np.eye(check.arms.shape[1])
+        pulled = np.flatnonzero(self.counts)
+        arms = self.arms(pulled)
+        self.V = (arms.T * self.counts[pulled]) @ arms + prior * np.eye(arms.shape[1])
+        check.demand(np.linalg.matrix_rank(self.V) == len(self.V), "the pulls do not span the arms")
+        self.theta = np.linalg.solve(self.V, arms.T @ (sums[pulled] / check.noise))
+        #: largest absolute estimate of a candidate
+        self.largest = float(np.abs(self._candidates @ (self._to @ self.theta)).max())
+
+    def arms(self, which: Any) -> np.ndarray:
+        """Some arms in these coordinates."""
+        return self._arms[which] @ self._to
+
+    def points(self, which: Any) -> np.ndarray:
+        """Some candidates in these coordinates."""
+        return self._candidates[which] @ self._to
+
+    def half_log_det(self, rho: float, already: bool = False) -> float:
+        """½ log det(I + V/rho); ``already``: V includes the rho."""
+        matrix = self.V / rho + (0.0 if already else 1.0) * np.eye(len(self.V))
+        return 0.5 * float(np.linalg.slogdet(matrix)[1])
+
+
+def _heuristic(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
+    return [(0.0, math.log((1 + math.log(data.pulls)) / data.check.delta))]
+
+
+def _self_normalised(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
+    data.check.demand(evidence["scales"] == _SCALES, "its scales are not the ones fixed in advance")
+    shared = math.log(len(_SCALES) / data.check.delta)
+    return [(rho, shared + data.half_log_det(rho)) for rho in (len(data.V) * s for s in _SCALES)]
+
+
+def _determinant(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
+    first, slack = evidence["first"], evidence["slack"]
+    data.check.demand(slack == 0.1, "its slack is not the one fixed in advance")
+    data.check.demand(
+        len(set(first)) == len(first) and all(data.counts[k] >= 1 for k in first),
+        "the arms it says were pulled first were not pulled",
+    )
+    rows = data.arms(first)
+    c = float(np.linalg.eigvalsh(rows.T @ rows)[0])
+    data.check.demand(c > 0, "the arms pulled first do not span")
+    rho = slack * c
+    return [(0.0, (1 + slack) * (math.log(1 / data.check.delta) + data.half_log_det(rho)))]
+
+
+def _regularised(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
+    lam, bound = float(evidence["regularisation"]), float(evidence["norm_bound"])
+    data.check.demand(bound > 0, "the norm bound must be above 0")
+    noise = math.sqrt(math.log(1 / data.check.delta) + data.half_log_det(lam, already=True))
+    return [(0.0, (noise + bound / data.check.noise * math.sqrt(lam / 2)) ** 2)]
+
+
+def _round_robin(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
+    rounds = float(data.counts[0])
+    data.check.demand((data.counts == rounds).all(), "the pulls are not full rounds over all arms")
+    data.check.demand(evidence["rounds"] == _ROUNDS, "its mixture is not the one fixed in advance")
+    rivals = len(data.check.distinct()) - 1
+    content = math.log(rivals / data.check.delta) + 0.5 * math.log(1 + rounds / _ROUNDS)
+    s = math.sqrt(2 * max(0.0, content - math.log(2)))
+    one_sided = math.log(1 + math.erf(s / math.sqrt(2)))
+    return [(0.0, (1 + _ROUNDS / rounds) * (content - one_sided))]
+
+
+_LEVELS = {
+    "heuristic": _heuristic,
+    "self-normalised": _self_normalised,
+    "determinant": _determinant,
+    "regularised": _regularised,
+    "round-robin": _round_robin,
+}

@@ -1,0 +1,272 @@
+"""Bets that pool the evidence of all blocks (PooledPeleg)."""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surepick.verifier.check import Check
+from surepick.verifier.estimate import Fit, log_sum, log_twice_normal
+from surepick.verifier.rows import slices
+
+# Doubt, the stakes' prior precisions and the capital of their accounts, as published: they must
+# not have been chosen after the rewards were seen.
+_PRIORS = [(4.0, [10.0, 150.0], [1 / 3, 2 / 3])]
+_RIVALS = 8
+
+
+def verify(check: Check) -> list[int]:
+    """Candidates left when capital bet against each of the others has reached 1/delta.
+
+    Block after block, the rivals must be the candidates that trailed the leader least in the
+    earlier blocks, and shares and stakes what those blocks suggest. Each payoff then has an
+    expectation of at most 1 while the candidate bet against is the best. With epsilon, half of
+    the capital is bet on "not more than epsilon better than the leader" instead, leader after
+    leader.
+    """
+    evidence = check.body["evidence"]
+    prior = (evidence["doubt"], evidence["precisions"], evidence["accounts"])
+    check.demand(prior in _PRIORS, "the stakes' prior is not one that was fixed in advance")
+    everyone = check.distinct()
+    if len(everyone) == 1:
+        return everyone
+    check.risk += check.delta
+    book = _Book(check, np.array(everyone))
+    for number, (block, batches) in enumerate(_blocks(check), start=1):
+        book.settle(block, _merge(batches), f"block {number}")
+    left = book.candidates[book.alive].tolist()
+    if check.claim["guarantee"] == "eps-pac":
+        book.check_close()
+    # Everybody dropped: an event of probability at most delta, and any answer will do.
+    return left or [check.claim["candidate"]]
+
+
+def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """What is recorded of each block, and its batches: past ones and new ones."""
+    records = check.body["evidence"]["blocks"]
+    new, past = list(check.body["batches"]), list(check.past)
+    found = []
+    for number, record in enumerate(records):
+        some, old = int(record["batches"]), int(record.get("past", 0))
+        check.demand(some >= 0 and old >= 0 and some + old >= 1, "a block without a batch")
+        check.demand(len(new) >= some and len(past) >= old, "blocks and batches do not correspond")
+        # Nothing is bet on the first block, so it may depend on anything.
+        check.demand(
+            not old or number == 0 or check.past_counts,
+            "past measurements that were chosen by results count as evidence",
+        )
+        found.append((record, past[:old] + new[:some]))
+        new, past = new[some:], past[old:]
+    check.demand(
+        not new or check.claim["guarantee"] == "none", "blocks and batches do not correspond"
+    )
+    return found
+
+
+def _merge(batches: list[dict[str, Any]]) -> dict[str, Any]:
+    """Several batches as one."""
+    counts: dict[int, float] = {}
+    sums: dict[int, float] = {}
+    for batch in batches:
+        for arm, count, total in zip(batch["arms"], batch["counts"], batch["sums"], strict=True):
+            counts[arm] = counts.get(arm, 0) + count
+            sums[arm] = sums.get(arm, 0.0) + total
+    arms = sorted(counts)
+    return {"arms": arms, "counts": [counts[a] for a in arms], "sums": [sums[a] for a in arms]}
+
+
+class _Market:
+    """Who is bet on in one block, and by what: all of it from earlier blocks.
+
+    Rows of candidates are counted from the leader on: differences of large numbers that all
+    candidates share would cost digits.
+    """
+
+    def __init__(self, rivals: np.ndarray, rows: np.ndarray, before: Fit, first: Fit) -> None:
+        self.rivals, self.before, self.first = rivals, before, first
+        self.leader_row = rows[0]
+        self.rows = rows - rows[0]  # (R, d)
+
+    def trail(self, x: np.ndarray) -> np.ndarray:
+        """By how many squared standard errors candidates trail the leader."""
+        return (x @ self.before.theta) ** 2 / self.before.variance(x)
+
+
+class _Book:
+    """Who has bet how much on what, worked out again from the record.
+
+    Candidates are numbered by their place among the distinct ones.
+    """
+
+    def __init__(self, check: Check, candidates: np.ndarray) -> None:
+        self.check, self.candidates = check, candidates
+        evidence = check.body["evidence"]
+        self.doubt, self.precisions = evidence["doubt"], evidence["precisions"]
+        self.start = np.log(evidence["accounts"])  # log capital of each account
+        self.goal = -math.log(check.delta)
+        self.epsilon = check.epsilon / check.noise
+        self.alive = np.ones(len(candidates), dtype=bool)
+        self.capital = np.tile(self.start, (len(candidates), 1))
+        self.spare: dict[int, np.ndarray] = {}  # on closeness to each leader, in order
+        self.close: dict[int, np.ndarray] = {}  # where that was shown
+        self.past: dict[str, Any] | None = None
+        self.first: Fit | None = None
+        self.unit = 1.0  # pulls per dimension of the first block
+
+    def settle(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> None:
+        """Pay out one block, and drop the candidates that it drops."""
+        check = self.check
+        if self.past is None or self.first is None:
+            check.demand(not record["dropped"], f"{where} has no past to bet by")
+            self.past, self.first = batch, check.fit(batch)
+            self.unit = sum(batch["counts"]) / check.whiten.shape[1]
+            return
+        market = self._open(record["rivals"], check.fit(self.past), self.first, where)
+        leader = int(market.rivals[0])
+        if self.epsilon > 0 and leader not in self.spare:
+            self.spare[leader] = np.tile(self.start, (len(self.candidates), 1))
+            self.close[leader] = np.zeros(len(self.candidates), dtype=bool)
+        self._pay_all(market, check.fit(batch), where)
+        if self.epsilon > 0:
+            shown = self._log_capital(leader) >= self.goal - 1e-9
+            self.close[leader] |= shown & self.alive
+        self._drop(record["dropped"], where)
+        self.past = _merge([self.past, batch])
+
+    def _open(self, rivals: Any, before: Fit, first: Fit, where: str) -> _Market:
+        complaint = f"{where}: the rivals are not the right number of candidates"
+        named = self.check.whole(rivals, complaint)
+        places = self._places(named)
+        self.check.demand(
+            len(np.unique(named)) == len(named) == min(_RIVALS, len(self.candidates))
+            and (self.candidates[places] == named).all(),
+            complaint,
+        )
+        return _Market(places, self.check.candidates[named], before, first)
+
+    def _places(self, named: np.ndarray) -> np.ndarray:
+        """Where candidates are among the distinct ones; anywhere for those that are not."""
+        return np.minimum(np.searchsorted(self.candidates, named), len(self.candidates) - 1)
+
+    def _pay_all(self, market: _Market, now: Fit, where: str) -> None:
+        """One pass over all candidates: who leads, who trails, and what bets against each paid."""
+        check, theta = self.check, market.before.theta
+        top = float(market.leader_row @ theta)
+        trail = np.append(0.0, market.trail(market.rows[1:]))
+        shares = -self.doubt * trail
+        rest = np.ones(len(self.candidates), dtype=bool)
+        rest[market.rivals] = False
+        ahead, size, others = -math.inf, abs(top), math.inf
+        for part in slices(len(self.candidates), check.candidates.shape[1]):
+            x = check.candidates[self.candidates[part]] - market.leader_row
+            places = np.arange(part.start, part.stop)
+            leads = x @ theta
+            ahead = np.maximum(ahead, leads.max())
+            size = max(size, float(np.abs(top + leads).max()))
+            others = np.minimum(others, market.trail(x[rest[part]]).min(initial=math.inf))
+            still = self.alive[part]
+            self._pay(x[still], places[still], market, shares, now)
+        check.demand(
+            ahead <= 1e-6 * (size + 1.0),
+            f"{where}: {self.candidates[market.rivals[0]]} did not lead before",
+        )
+        check.demand(
+            trail.max() <= others * (1 + 1e-6) + 1e-9,
+            f"{where}: other candidates trailed the leader less than these rivals",
+        )
+
+    def _pay(
+        self, x: np.ndarray, places: np.ndarray, market: _Market, shares: np.ndarray, now: Fit
+    ) -> None:
+        """Bets against some candidates, and those on their closeness to the leader."""
+        unit = 1.0 / (market.first.between(x, market.rows) * self.unit)
+        information = 1.0 / market.before.between(x, market.rows)
+        told = 1.0 / now.between(x, market.rows)  # 0 where the block says nothing
+        leads = [market.rows @ fit.theta - (x @ fit.theta)[:, None] for fit in (market.before, now)]
+        own = places[:, None] == market.rivals[None, :]
+        logs = np.where(own, -math.inf, shares + np.log(unit))  # nobody is a rival of itself
+        paid = self._payoffs(unit, information, told, *leads)
+        whole = log_sum(logs)
+        for j, payoff in enumerate(paid):
+            self.capital[places, j] += log_sum(np.where(own, -math.inf, logs + payoff)) - whole
+        if self.epsilon > 0:
+            leader = int(market.rivals[0])
+            others = places != leader
+            shifted = [lead[others, :1] + self.epsilon for lead in leads]
+            parts = [value[others, :1] for value in (unit, information, told)]
+            for j, payoff in enumerate(self._payoffs(*parts, *shifted)):
+                self.spare[leader][places[others], j] += payoff[:, 0]
+
+    def _payoffs(
+        self,
+        unit: np.ndarray,
+        information: np.ndarray,
+        told: np.ndarray,
+        lead: np.ndarray,
+        lead_now: np.ndarray,
+    ) -> list[np.ndarray]:
+        """Log of what stakes paid that the past suggests, for each prior precision."""
+        past_score, score = information * lead, told * lead_now
+        found = []
+        for multiple in self.precisions:
+            precision = information + multiple * unit
+            after = precision + told
+            found.append(
+                _log_psi((past_score + score) / np.sqrt(after))
+                - _log_psi(past_score / np.sqrt(precision))
+                - 0.5 * np.log(after / precision)
+            )
+        return found
+
+    def _log_capital(self, leader: int | None = None) -> np.ndarray:
+        """Against each candidate; with a leader, on being close to that one."""
+        total = log_sum(self.capital if leader is None else self.spare[leader])
+        if self.epsilon == 0:
+            return total
+        if leader is not None:  # the k-th leader has 1/(k(k+1)) of one half
+            k = list(self.spare).index(leader) + 1
+            return total - math.log(2 * k * (k + 1))
+        return total - math.log(2)
+
+    def _drop(self, dropped: Any, where: str) -> None:
+        check = self.check
+        named, recorded = check.columns(dropped, "candidate", "log_capital")
+        places = self._places(named)
+        check.demand(
+            (self.candidates[places] == named).all()
+            and self.alive[places].all()
+            and len(np.unique(named)) == len(named),
+            f"{where} drops an absent candidate",
+        )
+        capital = self._log_capital()[places]
+        check.agree_all(recorded, capital, lambda i: f"{where}: the log capital against {named[i]}")
+        check.demand_all(
+            capital >= self.goal - 1e-6,
+            lambda i: f"{where}: the capital against {named[i]} has not reached 1/delta",
+        )
+        self.alive[places] = False
+        check.checked += len(named)
+
+    def check_close(self) -> None:
+        """Nobody who is left may be more than epsilon better than the answer."""
+        chosen = self.check.first_like(self.check.claim["candidate"])
+        chosen = int(np.searchsorted(self.candidates, chosen))
+        left = np.flatnonzero(self.alive)
+        shown = self.close.get(chosen, np.zeros(len(self.candidates), dtype=bool))
+        self.check.demand_all(
+            shown[left] | (left == chosen),
+            lambda i: f"candidate {self.candidates[left[i]]} may be more than epsilon better",
+        )
+        self.check.checked += len(left)
+
+
+def _log_psi(z: np.ndarray) -> np.ndarray:
+    """log of e^{z²/2} Φ(z)."""
+    # the tail's asymptotic series: exact to float64 out there
+    tail = np.minimum(z, -20.0)
+    t = 1 / (tail * tail)
+    series = 1 - t * (1 - 3 * t * (1 - 5 * t * (1 - 7 * t * (1 - 9 * t))))
+    far = np.log(series / (-tail * math.sqrt(2 * math.pi)))
+    return np.where(z > -20, 0.5 * z * z + log_twice_normal(z) - math.log(2), far)

@@ -1,0 +1,199 @@
+"""Arms, candidates and labels of a certificate: held in it, or handed in and compared with it.
+
+Part of the verifier: nothing here is shared with the problem and the algorithms.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.errors import CertificateError
+from surepick.verifier.rows import Rows
+
+_CLOSE = 1e-6  # recorded and recomputed numbers must agree to this relative precision
+_SAME = 1e-12  # rows this close (relative to each column's largest entry) are the same point
+EPS = float(np.finfo(float).eps)
+_FLAT = 1e-12  # directions in which the arms extend less than this are not measured
+
+
+class Given(NamedTuple):
+    """What a certificate refers to, handed in by whoever checks it."""
+
+    arms: Any = None
+    candidates: Any = None
+    labels: Sequence[str] | None = None
+    candidate_labels: Sequence[str] | None = None
+
+
+class Tables:
+    """The tables of one certificate.
+
+    Attributes
+    ----------
+    raw_arms, raw_candidates : Rows
+        As they were given, for where lengths matter.
+    arms, candidates : Rows
+        The same, with all columns brought to the scale of the arms.
+    whiten, basis : array, (d, rank)
+        To coordinates in which the arms extend equally far in all directions that they span, and
+        an orthonormal basis of these.
+    """
+
+    def __init__(self, problem: dict[str, Any], given: Given) -> None:
+        separate = problem["candidates"] is not None
+        self.raw_arms = self._table(problem["arms"], given.arms, "arms")
+        self.raw_candidates = self.raw_arms
+        if separate:
+            self.raw_candidates = self._table(problem["candidates"], given.candidates, "candidates")
+        self.demand(
+            self.raw_arms.shape[1] == self.raw_candidates.shape[1],
+            "candidates have other features than arms",
+        )
+        scale = self.raw_arms.column_scale()
+        self.arms = self.raw_arms.scaled(scale)
+        self.candidates = self.raw_candidates.scaled(scale) if separate else self.arms
+        self._kinds = _first_equal(self.raw_candidates)
+        self._find_span()
+        refers = isinstance(problem["arms"], dict)
+        self._arm_labels = self._labels(problem["labels"], given.labels, refers, "arms")
+        self._candidate_labels = self._arm_labels
+        if separate:
+            held = problem["candidate_labels"]
+            labels = self._labels(held, given.candidate_labels, refers, "candidates")
+            self._candidate_labels = labels
+        if refers:
+            self._check_measured(problem["measured"])
+
+    def demand(self, holds: Any, complaint: str) -> None:
+        """Refuse the certificate unless something holds."""
+        if not holds:
+            raise CertificateError(f"certificate refused: {complaint}")
+
+    # -- held, or referred to --------------------------------------------------------------
+    def _table(self, held: Any, given: Any, what: str) -> Rows:
+        if not isinstance(held, dict):
+            rows = Rows(self.matrix(held))
+            self.demand(
+                given is None or Rows(given).digest() == rows.digest(),
+                f"it is about other {what} than those given",
+            )
+            return rows
+        self.demand(given is not None, f"it refers to {what} that were not given")
+        rows, shape = Rows(given), tuple(held["shape"])
+        self.demand(
+            rows.shape == shape,
+            f"it is about other {what} than those given: {shape[0]:,} rows and {shape[1]:,} "
+            f"columns, not {rows.shape[0]:,} and {rows.shape[1]:,}",
+        )
+        self.demand(rows.is_finite(), "features must be a matrix of finite numbers")
+        self.demand(
+            rows.digest() == held["sha256"],
+            f"it is about other {what} than those given (their SHA-256 differs); pass exactly "
+            f"the numbers of the run: float64, not rounded, rows and columns in the same order",
+        )
+        return rows
+
+    def matrix(self, rows: Any) -> np.ndarray:
+        """A list of rows as a matrix of finite numbers."""
+        matrix = np.array(rows)
+        fine = matrix.ndim == 2 and matrix.dtype.kind in "if" and np.isfinite(matrix).all()
+        self.demand(fine, "features must be a matrix of finite numbers")
+        return matrix.astype(float)
+
+    def _labels(
+        self, held: Any, given: Sequence[str] | None, refers: bool, what: str
+    ) -> list[str] | None:
+        """Labels of all rows; None where they are the row numbers."""
+        if held is None:
+            self.demand(refers, f"{what} must have one label each")
+            return None
+        if not isinstance(held, dict):
+            return [str(v) for v in held]
+        labels = [] if given is None else [str(v) for v in given]
+        text = json.dumps(labels, separators=(",", ":"))
+        self.demand(
+            hashlib.sha256(text.encode()).hexdigest() == held["sha256"],
+            f"it refers to labels of the {what} that were not given; pass a Problem with exactly "
+            f"these labels: verify(certificate, problem=Problem(arms, labels=labels))",
+        )
+        return labels
+
+    def _check_measured(self, measured: dict[str, Any]) -> None:
+        """Features of what was measured are listed for readers: they must be those of the arms."""
+        self.measured: list[int] = list(measured["arms"])
+        self.demand(
+            all(type(arm) is int and 0 <= arm < len(self.arms) for arm in self.measured),
+            "it lists unknown arms as measured",
+        )
+        features = self.raw_arms[self.measured] if self.measured else np.empty((0, 0))
+        self.demand(
+            np.array_equal(np.array(measured["features"]).reshape(features.shape), features),
+            "the features listed for the measured arms are not theirs",
+        )
+
+    # -- labels, kinds, span ---------------------------------------------------------------
+    def check_labels(self) -> None:
+        """Every arm and every candidate must have a label of its own."""
+        for what, labels, rows in (
+            ("arms", self._arm_labels, self.arms),
+            ("candidates", self._candidate_labels, self.candidates),
+        ):
+            self.demand(
+                labels is None or len(labels) == len(rows) == len(set(labels)),
+                f"{what} must have one label each",
+            )
+
+    def label(self, candidate: int) -> str:
+        """The label of a candidate."""
+        labels = self._candidate_labels
+        return str(candidate) if labels is None else labels[candidate]
+
+    def same(self, i: int, j: int) -> bool:
+        """Whether two candidates have the same features."""
+        return bool(self._kinds[i] == self._kinds[j])
+
+    def first_like(self, candidate: int) -> int:
+        """The first candidate with the features of this one."""
+        return int(self._kinds[candidate])
+
+    def alike(self, kinds: Any) -> np.ndarray:
+        """All candidates with the features of some of :meth:`distinct`."""
+        return np.flatnonzero(np.isin(self._kinds, kinds))
+
+    def distinct(self) -> list[int]:
+        """The first candidate of each kind."""
+        return np.flatnonzero(self._kinds == np.arange(len(self._kinds))).tolist()
+
+    def _find_span(self) -> None:
+        """Coordinates in which the arms extend equally far in all directions they span."""
+        _, s, vt = np.linalg.svd(self.arms.factor(), full_matrices=False)
+        keep = s > s[0] * max(_FLAT, max(self.arms.shape) * EPS)
+        self.demand(keep.any(), "arms are all zero")
+        self.basis = vt[keep].T
+        self.whiten = self.basis * (math.sqrt(len(self.arms)) / s[keep])
+        # Features nearly on a plane are known less precisely across it than float64 suggests.
+        self._close = max(_CLOSE, 100 * EPS * float(s[0] / s[keep][-1]))
+
+
+def _first_equal(table: Rows) -> np.ndarray:
+    """For each row the first row equal to it; candidates of one kind cannot be told apart."""
+    rows, d = table.scaled(table.column_scale()), table.shape[1]
+    key = rows @ np.sqrt(np.arange(2.0, d + 2.0))  # equal rows have equal keys, others rarely
+    order = np.argsort(key, kind="stable")
+    reach = 2 * d * math.sqrt(d + 2.0) * _SAME
+    low = np.searchsorted(key[order], key - reach)
+    high = np.searchsorted(key[order], key + reach, side="right")
+    first = np.arange(len(rows))
+    for i in np.flatnonzero(high - low > 1):
+        if first[i] == i:
+            near = order[low[i] : high[i]]
+            near = near[(near > i) & (first[near] == near)]
+            if len(near):
+                first[near[np.abs(rows[near] - rows[i]).max(axis=1) <= _SAME]] = i
+    return first

@@ -1,0 +1,199 @@
+"""An independent check of certificates, in deliberately plain NumPy (and one function of SciPy).
+
+Nothing here is shared with the algorithms: from the recorded pulls and reward sums alone, this
+file works out again why every other candidate is ruled out, and refuses a certificate whose
+numbers, levels or conclusions do not follow. What it cannot see it says: that the noise is
+sub-Gaussian with the stated scale, that the model is linear, and that the pulls of each
+batch were chosen before its rewards were seen.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import importlib
+import json
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
+from surepick.verifier.check import Check
+from surepick.verifier.tables import Given
+
+_VERSION = 2  # since 2, tables may be held by reference
+# rule named by a certificate -> the file in surepick.verifier.rules that recomputes it
+RULES = {
+    "phases": "phases",
+    "glr": "glr",
+    "ellipsoid": "ellipsoid",
+    "intervals": "intervals",
+    "static": "static",
+    "alba": "alba",
+    "pooled": "pooled",
+    "estimated-noise": "estimated_noise",
+    "checked-fit": "checked_fit",
+}
+
+
+_WITH_PAST = ("pooled", "estimated-noise", "checked-fit")
+
+
+@dataclass(frozen=True)
+class Verification:
+    """A certificate that holds: what it proves and at which total risk."""
+
+    candidate: int
+    label: str
+    guarantee: str
+    delta: float
+    risk: float  #: sum of the levels actually spent; at most delta
+    checked: int  #: comparisons recomputed
+    statement: str
+
+    def __bool__(self) -> bool:
+        return True
+
+
+def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Verification:
+    """Check a certificate.
+
+    Parameters
+    ----------
+    certificate
+        A dict, JSON text, or the path of a JSON file.
+    problem
+        What a certificate of very many arms refers to instead of containing it: the
+        :class:`surepick.Problem`, or its arms as an array or the path of a ``.npy`` file. Arms,
+        candidates and labels are compared with the certificate; the noise is the certificate's.
+
+    Returns
+    -------
+    Verification
+        What was verified.
+
+    Raises
+    ------
+    CertificateError
+        When the certificate does not hold, or is about other arms than those given.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> answer = sp.identify(sp.Problem([[1.0], [2.0]]), lambda arm: float(arm))
+    >>> sp.verify(answer.certificate()).candidate
+    1
+    """
+    body = _read(certificate)
+    if not isinstance(body, dict) or body.get("format") != "surepick-certificate":
+        raise FormatError("this is not a surepick certificate")
+    version = body.get("version")
+    if not isinstance(version, int) or not 1 <= version <= _VERSION:
+        raise FormatError(
+            f"certificate version {version} is not one this verifier reads "
+            f"(up to {_VERSION}); upgrade surepick"
+        )
+    given = _given(problem)
+    try:
+        _demand_problem(body["problem"], given)
+        with np.errstate(all="ignore"):  # what overflows is refused below
+            return _run(Check(body, given))
+    except (CertificateError, InvalidInputError):
+        raise
+    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
+        raise CertificateError(f"certificate refused: it is malformed ({error!r})") from None
+
+
+def _given(problem: Any) -> Given:
+    """Tables and labels of a problem, or the arms alone."""
+    if problem is None:
+        return Given()
+    if isinstance(problem, str | Path):
+        if Path(problem).suffix != ".npy":
+            raise InvalidInputError(
+                f"problem: {str(problem)!r} is no .npy file; read it into a surepick.Problem, and "
+                f"pass that"
+            )
+        return Given(_matrix(np.load(problem, mmap_mode="r", allow_pickle=False)))
+    if not hasattr(problem, "transductive"):
+        return Given(_matrix(problem))
+    candidates = problem.candidates if problem.transductive else None
+    return Given(problem.arms, candidates, problem.labels, problem.candidate_labels)
+
+
+def _matrix(arms: Any) -> Any:
+    arms = arms if hasattr(arms, "shape") else np.array(arms)
+    if len(arms.shape) != 2:
+        raise InvalidInputError(
+            f"problem must be a surepick.Problem, or its arms as a matrix; got an array of shape "
+            f"{tuple(arms.shape)}"
+        )
+    return arms
+
+
+def _demand_problem(held: dict[str, Any], given: Given) -> None:
+    """Say what to do where a certificate refers to tables that were not given."""
+    for what in ("arms", "candidates"):
+        if isinstance(held[what], dict) and getattr(given, what) is None:
+            count, features = held[what]["shape"]
+            cure = (
+                "pass the arms (the array or the path of a .npy file) or the Problem: "
+                "verify(certificate, problem=arms), surepick verify certificate.json --arms "
+                "arms.npy"
+                if what == "arms" and held["candidates"] is None
+                else "pass the Problem: verify(certificate, problem=problem), or surepick verify "
+                "certificate.json --arms arms.npy --candidates candidates.npy"
+            )
+            raise InvalidInputError(
+                f"problem: the certificate does not contain its {count:,} {what} of {features:,} "
+                f"features, only their SHA-256; {cure}"
+            )
+
+
+def _read(certificate: Any) -> Any:
+    if isinstance(certificate, dict):
+        return certificate
+    if not isinstance(certificate, str | bytes | Path):
+        raise InvalidTypeError(
+            f"certificate must be a dict, JSON text or a path; got {certificate!r:.80}"
+        )
+    if isinstance(certificate, str) and not certificate.lstrip().startswith("{"):
+        certificate = Path(certificate)
+    try:
+        text = certificate.read_bytes() if isinstance(certificate, Path) else certificate
+        return json.loads(text)
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"certificate is not JSON: {error}") from None
+
+
+def _run(check: Check) -> Verification:
+    body = check.body
+    text = json.dumps(
+        {k: v for k, v in body.items() if k != "digest"}, sort_keys=True, separators=(",", ":")
+    )
+    check.demand(
+        hashlib.sha256(text.encode()).hexdigest() == body.get("digest"),
+        "its content was changed after it was made (digest differs)",
+    )
+    refers = isinstance(body["problem"]["arms"], dict)
+    check.demand(body["version"] == (2 if refers else 1), "its version is not that of its content")
+    check.check_record()
+    check.check_measured()
+    rule = body["evidence"]["rule"]
+    check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
+    check.demand(
+        not check.past or rule in _WITH_PAST, f"the rule {rule!r} knows no past measurements"
+    )
+    survivors = importlib.import_module(f"surepick.verifier.rules.{RULES[rule]}").verify(check)
+    check.check_conclusion(survivors)
+    claim = check.claim
+    return Verification(
+        candidate=claim["candidate"],
+        label=claim["label"],
+        guarantee=claim["guarantee"],
+        delta=check.delta,
+        risk=check.risk,
+        checked=check.checked,
+        statement=claim["statement"],
+    )

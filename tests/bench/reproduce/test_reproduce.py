@@ -1,0 +1,30 @@
+"""The plan of the paper's experiments."""
+
+from collections import Counter
+
+from surepick.bench.reproduce.figures import FIGURES
+from surepick.bench.reproduce.reproduction import Reproduction
+from surepick.bench.reproduce.tasks import BOUNDS
+
+
+def trials_of(plan):
+    counted = Counter()
+    for task in plan.tasks():
+        if task.algorithm != BOUNDS:
+            counted[task.figure, task.point, task.algorithm] += task.count
+    return counted
+
+
+def test_every_curve_of_every_figure_is_planned():
+    counted = trials_of(Reproduction())
+    curves = {(f.key, x, a) for f in FIGURES.values() for x in f.points for a in f.algorithms}
+    assert set(counted) == curves
+    assert set(counted.values()) == {50}
+
+
+def test_a_quick_look_has_every_curve_and_tries_the_slow_ones_once():
+    counted = trials_of(Reproduction(trials=3, quick=True))
+    assert set(counted) == set(trials_of(Reproduction()))
+    slow = {key for key, count in counted.items() if count == 1}
+    assert slow == {(f.key, x, a) for f in FIGURES.values() for x in f.points for a in f.slow}
+    assert {count for key, count in counted.items() if key not in slow} == {3}
