@@ -6,6 +6,9 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 NOT_RUN = " {data-run=never}"  # after the language; the page says why
+# After text: numbers may differ. Rounding differs between processors, and with it, now and then,
+# which of two equally good pulls comes first, and so all rewards after it.
+_VARY = " {data-numbers=vary}"
 _FENCE = re.compile(
     r"^(?P<indent> *)(?P<fence>`{3,})(?P<info>[^\n`]*)\n(?P<body>.*?)^(?P=indent)(?P=fence) *$",
     re.MULTILINE | re.DOTALL,
@@ -35,6 +38,7 @@ class Block:
     line: int  #: where its code begins
     is_run: bool = True
     prints: str | None = None  #: the ``text`` block that follows at once
+    numbers_vary: bool = False  #: in what it prints, from one processor to the next
 
     @property
     def saved_as(self) -> str | None:
@@ -46,7 +50,8 @@ class Block:
 def infos(page: Path) -> list[str]:
     """What each fenced block of a page says that it is."""
     text = page.read_text(encoding="utf-8")
-    return [match["info"].strip().removesuffix(NOT_RUN) for match in _FENCE.finditer(text)]
+    found = (match["info"].strip() for match in _FENCE.finditer(text))
+    return [info.removesuffix(NOT_RUN).removesuffix(_VARY) for info in found]
 
 
 def blocks(page: Path) -> list[Block]:
@@ -62,7 +67,7 @@ def blocks(page: Path) -> list[Block]:
         kind = info.removesuffix(NOT_RUN)
         if kind in _LANGUAGES:
             found.append(Block(_LANGUAGES[kind], body, line, is_run=kind == info))
-        elif info == "text" and found and not text[end : match.start()].strip():
-            found[-1].prints = body
+        elif info.removesuffix(_VARY) == "text" and found and not text[end : match.start()].strip():
+            found[-1].prints, found[-1].numbers_vary = body, info.endswith(_VARY)
         end = match.end()
     return found

@@ -8,6 +8,7 @@ import contextlib
 import doctest
 import io
 import json
+import re
 import subprocess
 import sys
 import traceback
@@ -16,6 +17,7 @@ from typing import Any
 
 _CHECKER = doctest.OutputChecker()
 _LOOSE = doctest.ELLIPSIS | doctest.NORMALIZE_WHITESPACE
+_NUMBER = re.compile(r"(?<![\w.-])\d[\d,]*(?:\.\d+)?(?:e[+-]?\d+)?(?![\w-])")
 _SHELL = "set -euo pipefail; . ./.shell; export -p > ./.environment"
 
 
@@ -44,6 +46,13 @@ def run_shell(block: dict[str, Any]) -> str:
     return text
 
 
+def matches(want: str, got: str, numbers_vary: bool) -> bool:
+    """Whether a block printed what the page promises."""
+    if numbers_vary:
+        want, got = _NUMBER.sub("#", want), _NUMBER.sub("#", got)
+    return _CHECKER.check_output(want, got, _LOOSE)
+
+
 def main() -> int:
     """Run all blocks; stop at the first that fails or prints something else than promised."""
     names: dict[str, Any] = {"__name__": "__main__"}
@@ -56,7 +65,7 @@ def main() -> int:
             sys.stderr.write(f"{where} failed:\n{traceback.format_exc()}")
             return 1
         want = block["prints"]
-        if want is not None and not _CHECKER.check_output(want, got, _LOOSE):
+        if want is not None and not matches(want, got, block["numbers_vary"]):
             sys.stderr.write(f"{where} promises\n\n{want}\nbut prints\n\n{got}\n")
             return 1
     return 0

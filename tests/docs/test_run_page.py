@@ -34,6 +34,8 @@ def run(tmp_path, *parts):
         ([("sh", "false\ntrue")], "exit code 1"),
         ([("sh", "false | true")], "exit code 1"),
         ([("sh", "echo one"), ("text", "two")], "but prints\n\none"),
+        ([("python", "print('a 1 b')"), ("text {data-numbers=vary}", "a 2 c")], "promises"),
+        ([("python", "print('x-1')"), ("text {data-numbers=vary}", "x-2")], "promises"),
         ([("python", "# later.py\nraise KeyError"), ("python", "import later")], "KeyError"),
     ],
 )
@@ -53,6 +55,8 @@ def test_names_environment_and_files_last(tmp_path):
         ("sh {data-run=never}", "exit 1"),
         ("python", "print(name, 0.25)"),
         ("text", "there ..."),
+        ("python", "print('took', 1.25, 'and', 12)"),
+        ("text {data-numbers=vary}", "took 0.5 and 3,000"),
         ("sh", 'echo "$WHERE"'),
         ("text", "here"),
     )

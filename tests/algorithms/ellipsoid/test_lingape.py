@@ -313,7 +313,7 @@ def test_lengths_are_those_of_the_features_as_given():
 )
 @pytest.mark.parametrize("proven", [True, False])
 def test_arm_shares_are_the_cheapest_combination(arms, proven, monkeypatch):
-    from surepick.algorithms import lingape, lingape_kernels
+    from surepick.algorithms.ellipsoid import lingape, lingape_kernels
 
     if not proven:  # as if the simplex method could not prove its result: HiGHS instead
         solve = lingape_kernels.cheapest
