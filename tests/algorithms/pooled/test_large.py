@@ -4,11 +4,13 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.algorithms.pooled.bets import BlockFit, Market
-from surepick.algorithms.pooled.large import LargeMarket, LargePooledState
-from surepick.algorithms.pooled.rounding import information, round_many
-from surepick.algorithms.pooled.state import PooledState, least_squares
-from surepick.arrays.backend import HOST, backend_named
+from surepick.algorithms.pooled.compiled.kernels import information
+from surepick.algorithms.pooled.compiled.market import CompiledMarket
+from surepick.algorithms.pooled.large.market import LargeMarket
+from surepick.algorithms.pooled.large.rounding import round_many
+from surepick.algorithms.pooled.market import PRECISIONS, block_fit, least_squares
+from surepick.algorithms.pooled.payoff import GaussianPayoff
+from surepick.arrays.backend import backend_named
 from surepick.simulate.trials import drive
 
 BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch"])
@@ -42,27 +44,18 @@ def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift):
 
     first, past, now = block(range(60)), block(range(80)), block(pulled)
     points = problem.features
-    plain = Market(
-        points, least_squares(problem, *past), BlockFit(problem, points, *first), scale=0.1
-    )
-    large_state = LargePooledState.__new__(LargePooledState)
-    large_state.problem, large_state._b = problem, HOST
-    large = LargeMarket(
-        backend_named(backend), there, least_squares(problem, *past), large_state._fit(*first), 0.1
-    )
+    past_fit, first_fit = least_squares(problem, *past), block_fit(problem, *first)
+    plain = CompiledMarket(points, past_fit, first_fit, scale=0.1)
+    large = LargeMarket(backend_named(backend), there, past_fit, first_fit, 0.1)
     assert large.rivals.tolist() == plain.rivals.tolist()
     alive = np.ones(200, dtype=bool)
     alive[::7] = False
     expected = np.zeros((200, 2))
     found = backend_named(backend).put(np.zeros((200, 2)))
     mask = backend_named(backend).put(alive)
-    fits = BlockFit(problem, points, *now), large_state._fit(*now)
-    if shift:
-        plain.settle_close(expected, np.flatnonzero(alive), fits[0], shift)
-        large.settle_close(found, mask, fits[1], shift)
-    else:
-        plain.settle(expected, np.flatnonzero(alive), fits[0])
-        large.settle(found, mask, fits[1])
+    fit, payoff = block_fit(problem, *now), GaussianPayoff(PRECISIONS)
+    plain.settle(expected, alive, fit, payoff, closeness=shift or None)
+    large.settle(found, mask, fit, payoff, closeness=shift or None)
     assert np.count_nonzero(expected) > 0
     found = backend_named(backend).host(found)
     # against the leader alone, the leader has no rival: the plain rule leaves it out by hand
@@ -74,8 +67,8 @@ def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift):
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_answers_are_right_and_their_certificates_hold(backend, epsilon):
     run, instance = run_on(backend, epsilon=epsilon)
-    assert isinstance(run.state, LargePooledState)
     answer = finish(run, instance)
+    assert isinstance(run.state._open_market(), LargeMarket)
     assert instance.is_correct(answer.arm, epsilon)
     assert answer.guarantee.kind in ("pac", "eps-pac")
     if backend == "numpy":
@@ -113,8 +106,11 @@ def test_large_tables_take_this_path_and_small_ones_do_not():
     rng = np.random.default_rng(0)
     small, large = rng.standard_normal((512, 64)), rng.standard_normal((513, 64))
     algorithm = sp.algorithms.PooledPeleg(0.1)
-    assert type(algorithm.begin(sp.Problem(small), rng)) is PooledState
-    assert type(algorithm.begin(sp.Problem(large), rng)) is LargePooledState
+    for arms, market in (small, CompiledMarket), (large, LargeMarket):
+        state = algorithm.begin(sp.Problem(arms), rng)
+        pulls = state.propose(10**6)
+        state.observe(pulls, np.zeros(len(pulls.arms)))
+        assert type(state._open_market()) is market
 
 
 @pytest.mark.parametrize("n", [12, 40, 500])

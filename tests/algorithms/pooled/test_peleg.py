@@ -9,16 +9,27 @@ from scipy.stats import binom
 import surepick as sp
 from surepick.algorithms import get
 from surepick.algorithms.base import Pulls
-from surepick.algorithms.pooled import kernels as pooled_kernels
-from surepick.algorithms.pooled.bets import ACCOUNTS, DOUBT, PRECISIONS, BlockFit, Market
+from surepick.algorithms.pooled.compiled import kernels as pooled_kernels
+from surepick.algorithms.pooled.compiled.market import CompiledMarket
+from surepick.algorithms.pooled.market import (
+    ACCOUNTS,
+    DOUBT,
+    PRECISIONS,
+    block_fit,
+    least_squares,
+)
+from surepick.algorithms.pooled.payoff import GaussianPayoff
 from surepick.algorithms.pooled.peleg import PooledPeleg
-from surepick.algorithms.pooled.state import PooledState, least_squares
+from surepick.algorithms.pooled.state import PooledState
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.run import Run
 from surepick.run.certificate import fingerprint
 from surepick.simulate import Gaussian, instances, trials
 from surepick.simulate.trials import drive
+from surepick.statistics import payoff_kernels
 from surepick.statistics.payoffs import log_payoff
+
+GAUSSIAN = GaussianPayoff(PRECISIONS)
 
 # Mean pulls of the public RAGE code and of the public oracle that knows theta; delta = 0.1.
 PUBLIC = [
@@ -145,12 +156,13 @@ def test_payoffs_are_those_of_the_formula():
     problem = sp.Problem(rng.normal(size=(6, 3)))
     points = problem.targets
     blocks = [(rng.integers(1, 9, 6), rng.normal(size=6)) for _ in range(3)]
-    first = BlockFit(problem, points, *blocks[0])
+    first = block_fit(problem, *blocks[0])
     past = least_squares(problem, blocks[0][0] + blocks[1][0], blocks[0][1] + blocks[1][1])
     scale = 3 / blocks[0][0].sum()
-    market = Market(points, past, first, scale)
+    market = CompiledMarket(points, past, first, scale)
     capital = np.zeros((6, 2))
-    market.settle(capital, np.arange(6), BlockFit(problem, points, *blocks[2]))
+    everyone = np.ones(6, dtype=bool)
+    market.settle(capital, everyone, block_fit(problem, *blocks[2]), GAUSSIAN)
 
     def gram(counts):
         return np.linalg.inv((problem.features.T * counts) @ problem.features)
@@ -178,14 +190,15 @@ def test_payoffs_are_those_of_the_formula():
 def test_a_block_says_nothing_about_directions_it_did_not_measure():
     problem = sp.Problem(np.eye(3))
     points = problem.targets
-    first = BlockFit(problem, points, np.array([2, 2, 2]), np.zeros(3))
+    first = block_fit(problem, np.array([2, 2, 2]), np.zeros(3))
     past = least_squares(problem, np.array([2, 2, 2]), np.array([1.0, 0.5, 0.0]))
-    market = Market(points, past, first, 0.5)
+    market = CompiledMarket(points, past, first, 0.5)
     capital = np.zeros((3, 2))
     market.settle(
         capital,
-        np.arange(3),
-        BlockFit(problem, points, np.array([50, 50, 0]), np.array([90.0, 0, 0])),
+        np.ones(3, dtype=bool),
+        block_fit(problem, np.array([50, 50, 0]), np.array([90.0, 0, 0])),
+        GAUSSIAN,
     )
     # 0 − 1 was measured, 0 − 2 and 1 − 2 were not
     assert (capital[1] > 1.0).all()
@@ -196,7 +209,7 @@ def test_compiled_psi_is_the_one_of_the_boundary():
     from surepick.statistics.payoffs import log_psi
 
     grid = np.concatenate([np.linspace(-60, 60, 2401), [-1e6, 1e6, -30.0, 30.0]])
-    compiled = np.array([pooled_kernels.log_psi(z) for z in grid])
+    compiled = np.array([payoff_kernels.log_psi(z) for z in grid])
     assert compiled == pytest.approx(log_psi(grid), rel=1e-11, abs=1e-12)
 
 

@@ -83,8 +83,4 @@ class PooledPeleg(Algorithm):
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
         """A fresh state; nothing is drawn at random."""
-        if problem.large:
-            from surepick.algorithms.pooled.large import LargePooledState
-
-            return LargePooledState(self, problem)
         return PooledState(self, problem)

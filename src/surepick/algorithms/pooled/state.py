@@ -1,30 +1,61 @@
-"""The state of a PooledPeleg run: blocks, bets, and the capital against every candidate."""
+"""The state of a PooledPeleg run: blocks, bets, and the capital against every candidate.
+
+What has an entry for each candidate lives where the features are, in memory or on a GPU. The state
+holds a planner and a market, which are compiled, or made for very many candidates; all decisions
+are taken here, once.
+"""
 
 from __future__ import annotations
 
 import math
-from typing import TYPE_CHECKING, Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
 from surepick.algorithms.base import Pulls, State
-from surepick.algorithms.pooled.bets import ACCOUNTS, DOUBT, PRECISIONS, BlockFit, Market
-from surepick.algorithms.pooled.design import block_design, first_design, whole_pulls
+from surepick.algorithms.pooled.closeness import Closeness
+from surepick.algorithms.pooled.market import (
+    ACCOUNTS,
+    DOUBT,
+    PRECISIONS,
+    BlockFit,
+    Market,
+    all_accounts,
+    block_fit,
+    least_squares,
+)
 from surepick.algorithms.pooled.past import Block, past_blocks, spans
+from surepick.algorithms.pooled.payoff import GaussianPayoff, Payoff
+from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.tools import make_market, make_planner
+from surepick.arrays.backend import Backend
+from surepick.arrays.tables import mark_checked
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
-from surepick.statistics.estimate import LeastSquares
 
-if TYPE_CHECKING:
-    from surepick.algorithms.pooled.peleg import PooledPeleg
-
-SMALLEST = 2.0  # pulls per dimension in a block: fewer cannot be spread well
+_SMALLEST = 2.0  # pulls per dimension in a block: fewer cannot be spread well
 _SHARE = 0.3  # of the pulls that seem to be missing, a block makes at most this share
 _LEAST = 0.03  # of the pulls so far, a block makes at least this share
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
-CAUTION = 1.5  # gap² counts for at least this many squared standard errors
-RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
-ENOUGH = 0.5  # evidence (log capital) that a design never counts on needing less than
+_CAUTION = 1.5  # gap² counts for at least this many squared standard errors
+_RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
+_ENOUGH = 0.5  # evidence (log capital) that a design never counts on needing less than
+_MOVED = ("capital", "dropped_at")  # arrays that live where the features are
+
+
+class Settings(Protocol):
+    """What the state reads of the configuration."""
+
+    @property
+    def delta(self) -> float: ...
+    @property
+    def epsilon(self) -> float: ...
+    @property
+    def batch_growth(self) -> float: ...
+    @property
+    def min_batch(self) -> int: ...
+    @property
+    def max_batch(self) -> int | None: ...
 
 
 class PooledState(State):
@@ -33,7 +64,6 @@ class PooledState(State):
     Candidates are numbered by their place in ``problem.distinct``, except in what leaves the state.
     """
 
-    config: PooledPeleg
     saved: ClassVar[tuple[str, ...]] = (
         "finished",
         "first",
@@ -45,9 +75,6 @@ class PooledState(State):
         "pieces",
         "dropped_at",
         "capital",
-        "leaders",
-        "spare",
-        "close",
         "weights",
         "shares",
         "blocks",
@@ -56,10 +83,13 @@ class PooledState(State):
         "_best",
     )
 
-    def __init__(self, config: PooledPeleg, problem: Problem) -> None:
+    def __init__(self, config: Settings, problem: Problem, payoff: Payoff | None = None) -> None:
         self.config, self.problem = config, problem
-        self._points: FloatArray = self._gather()
-        M, K = len(self._points), problem.n_arms
+        self._payoff = GaussianPayoff(PRECISIONS) if payoff is None else payoff
+        self._b: Backend = problem.backend
+        self._points: Any = self._gather()
+        self._planner: Planner = make_planner(problem, self._points)
+        M, K = self._points.shape[0], problem.n_arms
         self.finished = M == 1
         self.first = np.zeros(K, dtype=np.int64)  # pulls of the first block
         self.total_counts = np.zeros(K, dtype=np.int64)  # of all settled blocks
@@ -68,26 +98,57 @@ class PooledState(State):
         self.sums = np.zeros(K)
         self.left = np.zeros(K, dtype=np.int64)  # its pulls still to be asked for
         self.pieces = 0  # batches it was told in so far
-        self.dropped_at = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
-        self.capital = np.tile(np.log(ACCOUNTS), (M, 1))  # log capital of each account, (M, J)
-        self.leaders: list[int] = []  # with epsilon: rivals so far, and the capital bet on
-        self.spare = np.zeros((0, M, len(ACCOUNTS)))  # "x is not more than epsilon better"
-        self.close = np.zeros((0, M), dtype=bool)  # and where that was established
+        self.dropped_at: Any = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
+        self.capital: Any = np.tile(np.log(ACCOUNTS), (M, 1))  # log capital of each account, (M, J)
+        self.closeness = Closeness(self._b, M)  # with epsilon
         self.weights = np.zeros(K)  # last design, and the shares of its directions
-        self.shares = np.full(M, 1.0 / M)
+        self.shares = self._planner.first_shares()
         self.blocks: list[dict[str, Any]] = []
         self.held: list[Any] = []  # past measurements that wait for a first block to bet by
         self.pieces_of_past = 0  # of them, in the block under way
         self._best = 0
         self._market: Market | None = None
         self._first_fit: BlockFit | None = None
+        self._to_device()
+
+    def _to_device(self) -> None:
+        for name in _MOVED:
+            setattr(self, name, self._b.put(getattr(self, name)))
+
+    def save(self) -> dict[str, Any]:
+        memory = super().save() | self.closeness.save()
+        return memory | {name: self._b.host(memory[name]) for name in _MOVED}
 
     def load(self, memory: dict[str, Any]) -> None:
         super().load({"held": [], "pieces_of_past": 0} | memory)
+        self.closeness.load(memory)
+        self._to_device()
         self._market = self._first_fit = None
 
-    def _gather(self) -> FloatArray:
-        return np.ascontiguousarray(self.problem.targets[self.problem.distinct])
+    def _gather(self) -> Any:
+        """The candidates that differ, (M, d)."""
+        problem = self.problem
+        if len(problem.distinct) == problem.n_candidates:
+            return problem.targets
+        points = self._b.take(problem.targets, problem.distinct)
+        if problem.large:
+            mark_checked(points)
+        return points
+
+    def _open_market(self) -> Market:
+        """Rivals and stakes for the block under way, from least squares on all earlier ones."""
+        if self._market is None:
+            if self._first_fit is None:
+                self._first_fit = self._fit(self.first, np.zeros(self.problem.n_arms))
+            past = least_squares(self.problem, self.total_counts, self.total_sums)
+            scale = self.problem.rank / int(self.first.sum())
+            self._market = make_market(self.problem, self._points, past, self._first_fit, scale)
+        return self._market
+
+    @property
+    def design_gaps(self) -> list[float]:
+        """Certified gaps of the designs so far, where they have one; not saved."""
+        return getattr(self._planner, "gaps", [])
 
     # -- asking ----------------------------------------------------------------------------
     def propose(self, budget: int) -> Pulls:
@@ -97,30 +158,19 @@ class PooledState(State):
 
     def _plan(self, budget: int) -> IntArray:
         """Fix the next block: its pulls, and the rivals that its evidence will be about."""
-        first = first_design(self.problem)
+        first = self._planner.first()
         n, size = int(self.total_counts.sum()), 0.0
         if n == 0:
-            weights, directions = first, self._points - self._points.mean(axis=0)
-            shares = self.shares
+            design, weights = first, first.weights
         else:
-            others, directions = self._lacking()
-            weights, missing = self._design(others, directions, first)
-            shares = self.shares[others]
-            weights, size = self._blend(weights, first), self._size(missing)
-        size = self._whole_batches(max(size, SMALLEST * self.problem.rank))
-        size = min(size, budget)
-        return whole_pulls(self.problem, weights, size, directions, shares, must_span=n == 0)
-
-    def _blend(self, weights: FloatArray, first: FloatArray) -> FloatArray:
-        """A design with some of the first one in it."""
-        n = int(self.total_counts.sum())
-        explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
-        return (1 - explore) * weights + explore * first
-
-    def _size(self, missing: float) -> float:
-        """Pulls of a block when this many seem to be missing."""
-        n = int(self.total_counts.sum())
-        return max(_LEAST * n, min(self.config.batch_growth * n, _SHARE * missing))
+            leader = int(self._open_market().rivals[0])
+            design = self._planner.next(leader, self._lacking(), self.weights, self.shares)
+            self.weights = design.weights
+            explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
+            weights = (1 - explore) * design.weights + explore * first.weights
+            size = max(_LEAST * n, min(self.config.batch_growth * n, _SHARE * design.value))
+        size = self._whole_batches(max(size, _SMALLEST * self.problem.rank))
+        return self._planner.whole_pulls(weights, min(size, budget), design, must_span=n == 0)
 
     def _whole_batches(self, size: float) -> int:
         least, most = self.config.min_batch, self.config.max_batch
@@ -129,53 +179,37 @@ class PooledState(State):
             size = most * math.ceil(size / most)
         return size
 
-    def _lacking(self) -> tuple[IntArray, FloatArray]:
-        """Whom the leader has yet to beat, and its leads, scaled to the pulls that this takes.
+    def _lacking(self) -> Any:
+        """Pulls, for a variance of one per pull, that the leader's lead over each one lacks, (M,).
 
         With variance a per pull, a lead of g makes the log capital grow by g²/(2a) per pull.
         """
-        market = self._open_market()
-        leader = int(market.rivals[0])
-        goal = -math.log(self.config.delta)
-        lacking = np.maximum(goal - self._evidence(), ENOUGH)
-        gone = np.flatnonzero(self.dropped_at)
-        lacking[gone] = goal - self._assurance(market, gone)
-        noise = np.maximum(CAUTION * market.variances, 1e-300)
+        xp, market = self._b.xp, self._open_market()
+        leader, goal = int(market.rivals[0]), -math.log(self.config.delta)
+        gone = self.dropped_at > 0
+        lacking = xp.clip(goal - self._evidence(), _ENOUGH, None)
+        lacking = xp.where(gone, goal - self._assurance(market), lacking)
+        noise = xp.clip(_CAUTION * market.variances, 1e-300, None)
         pulls = lacking / (market.gaps**2 + noise)
-        if self.config.epsilon > 0 and not self.dropped_at[leader]:
+        if self.config.epsilon > 0 and not bool(gone[leader]):
             # showing that x is not more than epsilon better will do as well
             wide = market.gaps + self.config.epsilon / self.problem.noise
-            lacking = np.maximum(goal - self._spare_evidence(leader), ENOUGH)
-            lacking[self._is_close(leader)] = 0.0
-            easier = lacking / (wide**2 + noise)
-            pulls = np.where(self.dropped_at > 0, pulls, np.minimum(pulls, easier))
+            spare = xp.clip(goal - self.closeness.evidence(leader), _ENOUGH, None)
+            spare = xp.where(self.closeness.shown(leader), xp.zeros_like(spare), spare)
+            pulls = xp.where(gone, pulls, xp.minimum(pulls, spare / (wide**2 + noise)))
         pulls[leader] = 0.0
-        others = np.flatnonzero(pulls > 0)
-        directions = self._points[leader] - self._points[others]
-        return others, directions * np.sqrt(2.0 * pulls[others])[:, None]
+        return pulls
 
-    def _assurance(self, market: Market, gone: IntArray) -> FloatArray:
+    def _assurance(self, market: Market) -> Any:
         """Evidence that dropped candidates were dropped rightly, less what it should have grown.
 
         One of them is the best with probability up to delta. Unless it is measured now and
         then, the run would go on among the rest for very long, who may be all alike.
         """
-        n = int(self.total_counts.sum())
-        late = np.log(np.maximum(1.0, n / (RECHECK * self.dropped_at[gone])))
-        seen = market.gaps[gone] ** 2 / np.maximum(2.0 * market.variances[gone], 1e-300)
-        return seen - late
-
-    def _design(
-        self, others: IntArray, directions: FloatArray, first: FloatArray
-    ) -> tuple[FloatArray, float]:
-        """Weights for these directions, and the pulls it would take to settle them all."""
-        start = self.weights if self.weights.any() else first
-        start = 0.98 * start + 0.02 * first
-        shares = self.shares[others] + 1e-3 / len(others)
-        shares /= shares.sum()
-        self.weights, value = block_design(self.problem.features, directions, start, shares)
-        self.shares[others] = shares
-        return self.weights, value
+        xp, n = self._b.xp, float(self.total_counts.sum())
+        dropped = xp.clip(xp.astype(self.dropped_at, xp.float64), 1.0, None)
+        late = xp.log(xp.clip(n / (_RECHECK * dropped), 1.0, None))
+        return market.gaps**2 / xp.clip(2.0 * market.variances, 1e-300, None) - late
 
     # -- telling ---------------------------------------------------------------------------
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
@@ -187,8 +221,8 @@ class PooledState(State):
             self._settle()
         else:
             everything = (self.total_counts + self.counts, self.total_sums + self.sums)
-            fit = least_squares(self.problem, *everything)
-            self._best = self._top(self._values(fit.theta))
+            theta = least_squares(self.problem, *everything).theta
+            self._best = self._top(self._b.product(self._points, theta))
 
     def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Block]:
         return past_blocks(self.problem, arms, rewards, evidence)
@@ -233,83 +267,48 @@ class PooledState(State):
             self._take_held()
             self._settle()
 
+    def _fit(self, counts: IntArray, sums: FloatArray) -> BlockFit:
+        return block_fit(self.problem, counts, sums)
+
     def _bet(self, block: BlockFit, record: dict[str, Any]) -> None:
         """Multiply the capital against everyone still in by what this block paid."""
-        market, alive = self._open_market(), self._alive()
+        market, alive = self._open_market(), self.dropped_at == 0
         record["rivals"] = [self._name(r) for r in market.rivals]
-        market.settle(self.capital, alive, block)
+        market.settle(self.capital, alive, block, self._payoff)
         goal, evidence = -math.log(self.config.delta), self._evidence()
-        for i in alive[evidence[alive] >= goal]:
-            self.dropped_at[i] = self.total_counts.sum() + self.counts.sum()
-            record["dropped"].append({"candidate": self._name(i), "log_capital": evidence[i]})
+        lost = self._b.nonzero(alive & (evidence >= goal))
+        if lost.shape[0]:
+            self.dropped_at[lost] = int(self.total_counts.sum() + self.counts.sum())
+            record["dropped"] = self._dropped(lost, evidence)
         if self.config.epsilon > 0:
-            self._bet_on_closeness(alive, block)
+            epsilon = self.config.epsilon / self.problem.noise
+            self.closeness.bet(market, alive, block, self._payoff, epsilon, goal)
+            winner = self.closeness.winner(self.dropped_at == 0)
+            if winner is not None:
+                self.finished, self._best = True, winner
 
-    def _bet_on_closeness(self, alive: IntArray, block: BlockFit) -> None:
-        """With epsilon: bets on "x is not more than epsilon better than the leader"."""
-        leader, M = int(self._open_market().rivals[0]), len(self._points)
-        k = self._leader_number(leader)
-        if k == len(self.leaders):
-            self.leaders.append(leader)
-            fresh = np.tile(np.log(ACCOUNTS), (1, M, 1))
-            self.spare = np.concatenate([self.spare, fresh])
-            self.close = np.concatenate([self.close, np.zeros((1, M), dtype=bool)])
-        epsilon = self.config.epsilon / self.problem.noise
-        self._open_market().settle_close(self.spare[k], alive[alive != leader], block, epsilon)
-        self.close[k] |= self._spare_evidence(leader) >= -math.log(self.config.delta)
-        left = self._alive()
-        for k, leader in enumerate(self.leaders):
-            if not self.dropped_at[leader] and self.close[k, left[left != leader]].all():
-                self.finished, self._best = True, leader
+    def _dropped(self, lost: Any, evidence: Any) -> Any:
+        """Who was dropped, at which capital, for the record: a table where they may be many."""
+        names = self.problem.distinct[self._b.host(lost)]
+        capital = self._b.rows(evidence, lost)
+        if self.problem.large:
+            return {"candidate": names, "log_capital": capital}
+        pairs = zip(names.tolist(), capital.tolist())
+        return [{"candidate": name, "log_capital": logs} for name, logs in pairs]
 
     # -- where it stands -------------------------------------------------------------------
     def _alive(self) -> IntArray:
-        return np.flatnonzero(self.dropped_at == 0)
+        return self._b.host(self._b.nonzero(self.dropped_at == 0)).astype(np.int64, copy=False)
 
-    def _top(self, means: FloatArray) -> int:
+    def _top(self, means: Any) -> int:
         """The highest of those still in."""
-        alive = self._alive()
-        return int(alive[np.argmax(means[alive])])
+        xp = self._b.xp
+        return int(xp.argmax(xp.where(self.dropped_at == 0, means, xp.full_like(means, -math.inf))))
 
-    def _values(self, theta: FloatArray) -> FloatArray:
-        return self._points @ theta
-
-    def _fit(self, counts: IntArray, sums: FloatArray) -> BlockFit:
-        return BlockFit(self.problem, self._points, counts, sums)
-
-    def _make_market(self, past: LeastSquares, first: BlockFit, scale: float) -> Market:
-        return Market(self._points, past, first, scale)
-
-    def _open_market(self) -> Market:
-        """Rivals and stakes for the block under way, from least squares on all earlier ones."""
-        if self._market is None:
-            if self._first_fit is None:
-                self._first_fit = self._fit(self.first, np.zeros(self.problem.n_arms))
-            past = least_squares(self.problem, self.total_counts, self.total_sums)
-            scale = self.problem.rank / int(self.first.sum())
-            self._market = self._make_market(past, self._first_fit, scale)
-        return self._market
-
-    def _evidence(self) -> FloatArray:
+    def _evidence(self) -> Any:
         """Log capital against each candidate, all accounts together."""
-        total = np.logaddexp.reduce(self.capital, axis=1)
+        total = all_accounts(self._b, self.capital)
         return total - math.log(2.0) if self.config.epsilon > 0 else total
-
-    def _leader_number(self, rival: int) -> int:
-        return self.leaders.index(rival) if rival in self.leaders else len(self.leaders)
-
-    def _spare_evidence(self, rival: int) -> FloatArray:
-        """Log capital on closeness to ``rival``: half of all there is, 1/(k(k+1)) of that each."""
-        k = self._leader_number(rival)
-        if k == len(self.leaders):
-            total = np.zeros(len(self._points))
-        else:
-            total = np.logaddexp.reduce(self.spare[k], axis=1)
-        return total - math.log(2.0 * (k + 1) * (k + 2))
-
-    def _is_close(self, rival: int) -> np.ndarray:
-        k = self._leader_number(rival)
-        return self.close[k] if k < len(self.leaders) else np.zeros(len(self._points), dtype=bool)
 
     def _name(self, place: int | np.integer) -> int:
         return int(self.problem.distinct[place])
@@ -324,8 +323,9 @@ class PooledState(State):
         return self._name(self._best)
 
     def progress(self) -> FloatArray:
-        share = np.clip(self._evidence() / -math.log(self.config.delta), 0.0, 1.0)
-        share[self.dropped_at > 0] = 1.0
+        xp = self._b.xp
+        share = xp.clip(self._evidence() / -math.log(self.config.delta), 0.0, 1.0)
+        share = self._b.host(xp.where(self.dropped_at > 0, xp.ones_like(share), share))
         return share[np.searchsorted(self.problem.distinct, self.problem.same_as)]
 
     def evidence(self) -> dict[str, Any]:
@@ -336,9 +336,3 @@ class PooledState(State):
             "accounts": list(ACCOUNTS),
             "blocks": self.blocks,
         }
-
-
-def least_squares(problem: Problem, counts: IntArray, sums: FloatArray) -> LeastSquares:
-    """Least squares on the arms that were pulled."""
-    pulled = np.flatnonzero(counts)
-    return LeastSquares(problem.feature_rows(pulled), counts[pulled], sums[pulled])

@@ -1,6 +1,5 @@
-"""Compiled parts of PooledPeleg: payoffs, small min-max designs, and their rounding.
+"""Compiled parts of PooledPeleg: pairs to bet on, small min-max designs, and their rounding.
 
-:func:`pay` is :func:`surepick.statistics.payoffs.log_payoff` for all candidates and rivals at once.
 A design of a few percent accuracy is all a block needs, but it is needed afresh after every one.
 :func:`solve_design` alternates two multiplicative steps that share one factorisation: weights
 move towards the optimum for the current mix of directions, and the mix moves towards the
@@ -217,16 +216,6 @@ def round_block(arms, weights, n, directions, shares, spanning, cuts, must_span)
 
 
 @njit(cache=True)
-def log_psi(z):
-    """log(e^{z²/2} Φ(z)), as in :mod:`surepick.statistics.payoffs`."""
-    if z > -30.0:
-        return 0.5 * z * z + math.log(0.5 * math.erfc(-z * math.sqrt(0.5)))
-    t = 1.0 / (z * z)  # the tail's asymptotic series, exact to float64 out there
-    series = 1.0 - t * (1.0 - 3.0 * t * (1.0 - 5.0 * t * (1.0 - 7.0 * t)))
-    return math.log(series / (-z * math.sqrt(2.0 * math.pi)))
-
-
-@njit(cache=True)
 def _add_logs(a, b):
     top = max(a, b)
     if top == -np.inf:
@@ -244,39 +233,47 @@ def _distance(points, i, j):
 
 
 @njit(cache=True)
-def pay(capital, against, rivals, doubt, points, past, block, first, precisions, shift):
-    """Add to the log capital (M, J) against each candidate what a block paid.
+def pairs(against, rivals, doubt, points, past, block, first, shift):
+    """Stakes and news about each candidate (rows) and rival (columns).
 
     The capital of each account is split over the rivals r ≠ x in proportion to
-    exp(−doubt_r) times the information of the first block about r − x, and staked on r − x
-    by a normal around the past's estimate, cut at 0.
+    exp(−doubt_r) times the information of the first block about r − x.
     """
     past_white, past_means = past
     white, means, outside = block
     first_white, scale = first
-    J = precisions.shape[0]
-    paid = np.empty(J)
-    for x in against:
-        paid[:] = -np.inf
-        whole = -np.inf
-        for a in range(rivals.shape[0]):
+    n, R = against.shape[0], rivals.shape[0]
+    shares, lead, information = np.empty((n, R)), np.zeros((n, R)), np.zeros((n, R))
+    unit, new_lead, told = np.ones((n, R)), np.zeros((n, R)), np.zeros((n, R))
+    for i in range(n):
+        x = against[i]
+        for a in range(R):
             r = rivals[a]
             if r == x:
+                shares[i, a] = -np.inf
                 continue
-            unit = scale / _distance(first_white, r, x)
-            share = math.log(unit) - doubt[a]
-            whole = _add_logs(whole, share)
-            information, told = 1.0 / _distance(past_white, r, x), 0.0
+            unit[i, a] = scale / _distance(first_white, r, x)
+            shares[i, a] = math.log(unit[i, a]) - doubt[a]
+            information[i, a] = 1.0 / _distance(past_white, r, x)
+            lead[i, a] = past_means[r] - past_means[x] + shift
+            new_lead[i, a] = means[r] - means[x] + shift
             if _distance(outside, r, x) <= 1e-18 * _distance(points, r, x):
-                told = 1.0 / _distance(white, r, x)
-            score = information * (past_means[r] - past_means[x] + shift)
-            after_score = score + told * (means[r] - means[x] + shift)
-            for j in range(J):
-                precision = information + precisions[j] * unit
-                after = precision + told
-                payoff = log_psi(after_score / math.sqrt(after)) - 0.5 * math.log(after / precision)
-                payoff -= log_psi(score / math.sqrt(precision))
-                paid[j] = _add_logs(paid[j], share + payoff)
-        if whole > -np.inf:
-            for j in range(J):
-                capital[x, j] += paid[j] - whole
+                told[i, a] = 1.0 / _distance(white, r, x)
+    return shares, lead, information, unit, new_lead, told
+
+
+@njit(cache=True)
+def add_payoffs(capital, against, shares, payoffs):
+    """Add to the log capital (M, J) the payoffs (n, R, J), averaged by the shares (n, R)."""
+    n, R, J = payoffs.shape
+    for i in range(n):
+        whole = -np.inf
+        for a in range(R):
+            whole = _add_logs(whole, shares[i, a])
+        if whole == -np.inf:  # x has no rival but itself
+            continue
+        for j in range(J):
+            paid = -np.inf
+            for a in range(R):
+                paid = _add_logs(paid, shares[i, a] + payoffs[i, a, j])
+            capital[against[i], j] += paid - whole

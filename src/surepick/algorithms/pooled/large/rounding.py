@@ -10,7 +10,6 @@ import numpy as np
 
 from surepick.arrays.types import FloatArray, IntArray
 
-_RIDGE = 1e-10  # of the trace: keeps a factor alive, changes no variance that matters
 _CUTS = (1.0, 0.3, 0.05)  # arms due fewer pulls get none
 _SOME = 16  # arms per dimension, the heaviest, to choose among one after the other
 _GREEDY = 16  # pulls per dimension up to which choosing one after the other pays
@@ -36,9 +35,12 @@ def round_many(
     must_span
         Whether each of these gets a pull.
     """
+    from surepick.algorithms.pooled.compiled.kernels import apportion, information
+
+    weights = weights / weights.sum()
     due = n - len(spanning) if must_span else n
     ways = [_even(weights, due)]
-    ways += [_apportion(weights, due, cut) for cut in _CUTS]
+    ways += [apportion(weights, due, cut) for cut in _CUTS]
     if n <= _GREEDY * arms.shape[1]:
         ways.append(_greedy(arms, weights, due, directions, shares))
     extra = np.zeros(len(arms), dtype=np.int64)
@@ -50,48 +52,23 @@ def round_many(
         ways += [_even(weights, n - len(spanning)) + spread]
     best, most = None, 0.0
     for counts in ways:
-        if counts is None:
+        if counts.sum() != n - extra.sum():  # this way leaves too many arms, or none
             continue
-        told = information(arms, counts + extra, directions, shares)
+        counts = counts + extra
+        used = np.flatnonzero(counts)
+        told = information(arms[used], counts[used], directions, shares)
         if told > most:
-            best, most = counts + extra, told
+            best, most = counts, told
     if best is None:
         best = np.zeros(len(arms), dtype=np.int64)
         np.add.at(best, spanning[np.arange(n) % len(spanning)], 1)
     return best
 
 
-def information(
-    arms: FloatArray, counts: IntArray, directions: FloatArray, shares: FloatArray
-) -> float:
-    """Σ_y shares_y / yᵀV⁺y of whole pulls V; a direction outside their span counts as nothing."""
-    used = np.flatnonzero(counts)
-    gram = (arms[used].T * counts[used]) @ arms[used]
-    gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram)
-    try:
-        root = np.linalg.inv(np.linalg.cholesky(gram)).T
-    except np.linalg.LinAlgError:
-        return 0.0
-    image = directions @ root
-    variances = np.einsum("ij,ij->i", image, image)
-    told = np.divide(shares, variances, out=np.zeros(len(shares)), where=variances > 0)
-    return float(told.sum())
-
-
 def _even(weights: FloatArray, n: int) -> IntArray:
     """Pulls at even distances along the cumulated weights: each arm within one of its due."""
-    ticks = np.floor(np.cumsum(weights) / weights.sum() * n + 0.5).astype(np.int64)
+    ticks = np.floor(np.cumsum(weights) * n + 0.5).astype(np.int64)
     return np.diff(ticks, prepend=0)
-
-
-def _apportion(weights: FloatArray, n: int, cut: float) -> IntArray | None:
-    """Whole pulls, ``n`` in all, at least one for every arm due ``cut`` pulls or more."""
-    from surepick.design import round_design
-
-    heavy = np.where(weights * n >= cut * weights.sum(), weights, 0.0)
-    if not 0 < np.count_nonzero(heavy) <= n:
-        return None
-    return round_design(heavy, n)
 
 
 def _greedy(

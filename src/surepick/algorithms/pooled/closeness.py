@@ -1,0 +1,87 @@
+"""With epsilon: bets on "x is not more than epsilon better than the leader".
+
+Half of the capital is for these. The k-th candidate ever to lead gets 1/(k(k+1)) of that against
+every x; x is close to it for good once that capital reaches 1/delta.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.pooled.market import ACCOUNTS, BlockFit, Market, all_accounts
+from surepick.algorithms.pooled.payoff import Payoff
+from surepick.arrays.backend import Backend
+
+
+class Closeness:
+    """Capital on closeness to everyone who ever led; arrays live where the features are."""
+
+    def __init__(self, backend: Backend, candidates: int) -> None:
+        self._b, self._M = backend, candidates
+        self.leaders: list[int] = []
+        self.spare: Any = backend.put(np.zeros((0, candidates, len(ACCOUNTS))))  # log capital
+        self.close: Any = backend.put(np.zeros((0, candidates), dtype=bool))
+
+    def save(self) -> dict[str, Any]:
+        """Its memory, as NumPy arrays and plain values."""
+        spare, close = self._b.host(self.spare), self._b.host(self.close)
+        return {"leaders": self.leaders, "spare": spare, "close": close}
+
+    def load(self, memory: dict[str, Any]) -> None:
+        """Take on a saved memory."""
+        self.leaders = memory["leaders"]
+        self.spare, self.close = self._b.put(memory["spare"]), self._b.put(memory["close"])
+
+    def bet(
+        self,
+        market: Market,
+        alive: Any,
+        block: BlockFit,
+        payoff: Payoff,
+        epsilon: float,
+        goal: float,
+    ) -> None:
+        """Settle the bets on closeness to the market's leader, against those of a mask."""
+        xp, leader = self._b.xp, int(market.rivals[0])
+        k = self._number(leader)
+        if k == len(self.leaders):
+            self.leaders.append(leader)
+            fresh = self._b.put(np.tile(np.log(ACCOUNTS), (1, self._M, 1)))
+            self.spare = xp.concat([self.spare, fresh])
+            self.close = xp.concat([self.close, self._b.full((1, self._M), False, "bool")])
+        others = xp.asarray(alive, copy=True)
+        others[leader] = False
+        market.settle(self.spare[k], others, block, payoff, closeness=epsilon)
+        self.close[k] |= self.evidence(leader) >= goal
+
+    def winner(self, alive: Any) -> int | None:
+        """A leader that everyone still in is close to."""
+        xp, found = self._b.xp, None
+        for k, leader in enumerate(self.leaders):
+            far = alive & ~self.close[k]
+            far[leader] = False
+            if bool(alive[leader]) and not bool(xp.any(far)):
+                found = leader
+        return found
+
+    def evidence(self, leader: int) -> Any:
+        """Log capital on closeness of each candidate to ``leader``."""
+        k = self._number(leader)
+        if k == len(self.leaders):
+            total = self._b.full((self._M,), 0.0)
+        else:
+            total = all_accounts(self._b, self.spare[k])
+        return total - math.log(2.0 * (k + 1) * (k + 2))
+
+    def shown(self, leader: int) -> Any:
+        """Who is close to ``leader``, as a mask."""
+        k = self._number(leader)
+        if k < len(self.leaders):
+            return self.close[k]
+        return self._b.full((self._M,), False, "bool")
+
+    def _number(self, leader: int) -> int:
+        return self.leaders.index(leader) if leader in self.leaders else len(self.leaders)

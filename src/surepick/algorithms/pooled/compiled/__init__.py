@@ -1,0 +1,1 @@
+"""Planner and market for problems that fit the compiled kernels."""

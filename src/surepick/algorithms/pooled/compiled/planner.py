@@ -1,0 +1,95 @@
+"""Designs of PooledPeleg's blocks where compiled kernels do: fresh after every block."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.pooled.planner import BlockDesign, Planner
+from surepick.arrays.cache import PlanCache
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem import Problem
+
+_CERTIFIED = 512  # arms or directions beyond which the solver of surepick.design is faster
+_CUTS = np.array([0.3, 0.05])  # ways to round: arms due fewer pulls get none
+_FIRST_DESIGNS = PlanCache(256)
+
+
+class CompiledPlanner(Planner):
+    """As :class:`Planner`."""
+
+    def first_shares(self) -> FloatArray:
+        return np.full(len(self._points), 1.0 / len(self._points))
+
+    def first(self) -> BlockDesign:
+        weights = _FIRST_DESIGNS.get(self.problem.digest, lambda: _first_design(self.problem))
+        around = self._points - self._points.mean(axis=0)
+        return BlockDesign(weights, 0.0, around, self.first_shares())
+
+    def next(self, leader: int, pulls: Any, weights: FloatArray, shares: FloatArray) -> BlockDesign:
+        first = self.first().weights
+        others = np.flatnonzero(pulls > 0)
+        directions = self._points[leader] - self._points[others]
+        directions *= np.sqrt(2.0 * pulls[others])[:, None]
+        start = 0.98 * (weights if weights.any() else first) + 0.02 * first
+        own = shares[others] + 1e-3 / len(others)
+        own /= own.sum()
+        found, value = block_design(self.problem.features, directions, start, own)
+        shares[others] = own
+        return BlockDesign(found, value, directions, own)
+
+    def whole_pulls(
+        self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
+    ) -> IntArray:
+        from surepick.algorithms.pooled.compiled.kernels import round_block
+
+        problem, spanning = self.problem, self.problem.spanning_arms
+        at_work = np.union1d(np.flatnonzero(weights), spanning)
+        length = (judges.directions**2).sum(axis=1)
+        longest = np.sort(np.argsort(-length, kind="stable")[:_CERTIFIED])
+        counts = np.zeros(problem.n_arms, dtype=np.int64)
+        counts[at_work] = round_block(
+            problem.features[at_work],
+            weights[at_work],
+            n,
+            judges.directions[longest],
+            judges.shares[longest],
+            np.searchsorted(at_work, spanning),
+            _CUTS,
+            must_span,
+        )
+        return counts
+
+
+def _first_design(problem: Problem) -> FloatArray:
+    """Weights with a small worst variance of the candidates around their centre."""
+    arms, points = problem.features, problem.targets[problem.distinct]
+    if max(len(arms), len(points)) > _CERTIFIED:
+        from surepick.design import g_optimal
+
+        base = g_optimal(arms, tol=0.1).weights
+    else:
+        from surepick.algorithms.pooled.compiled.kernels import spread
+
+        base = spread(arms, 30)
+    shares = np.full(len(points), 1.0 / len(points))
+    weights, _ = block_design(arms, points - points.mean(axis=0), base, shares)
+    # A little of the G-optimal design, so that it spans more than the candidates' differences.
+    return 0.9 * weights + 0.1 * base
+
+
+def block_design(
+    arms: FloatArray, directions: FloatArray, start: FloatArray, shares: FloatArray
+) -> tuple[FloatArray, float]:
+    """Design for these directions, to a few percent, and its value; updates ``shares``."""
+    if max(len(arms), len(directions)) > _CERTIFIED:
+        from surepick.design import minimax
+
+        result = minimax(arms, directions, tol=0.1, start=start)
+        shares[:] = 0.0
+        shares[result.directions] = result.direction_weights
+        return result.weights, result.value
+    from surepick.algorithms.pooled.compiled.kernels import solve_design
+
+    return solve_design(arms, np.ascontiguousarray(directions), start, shares, 30, 0.03)

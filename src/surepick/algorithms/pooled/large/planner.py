@@ -1,0 +1,88 @@
+"""Designs of PooledPeleg's blocks for very many arms: certified first-order steps, few arms."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.pooled.large.rounding import round_many
+from surepick.algorithms.pooled.planner import BlockDesign, Planner
+from surepick.arrays.cache import PlanCache
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.design import Leads, minimax
+from surepick.problem import Problem
+
+_TOL = 0.1  # certified gap at which the design of a block is good enough
+_LOOKS = 6  # and looks at everything after which it has to do: bounds lag behind the design
+_JUDGES = 512  # directions by which ways to round a design are compared
+_FIRST_DESIGNS = PlanCache(4)
+
+
+class LargePlanner(Planner):
+    """As :class:`Planner`; ``gaps`` are the certified gaps of the designs so far."""
+
+    def __init__(self, problem: Problem, points: Any) -> None:
+        super().__init__(problem, points)
+        self._b = problem.backend
+        self.gaps: list[float] = []
+
+    def first_shares(self) -> FloatArray:
+        return np.zeros(self._points.shape[0])
+
+    def first(self) -> BlockDesign:
+        """For the candidates around their centre, and a little for all that arms span."""
+
+        def compute() -> BlockDesign:
+            centre = self._b.host(self._b.xp.mean(self._points, axis=0))
+            found = self._solve(centre, None, None, np.zeros(0))
+            weights = 0.9 * found.weights
+            spanning = self.problem.spanning_arms
+            weights[spanning] += 0.1 / len(spanning)
+            return found._replace(weights=weights)
+
+        return _FIRST_DESIGNS.get(self.problem.key, compute)
+
+    def next(self, leader: int, pulls: Any, weights: FloatArray, shares: FloatArray) -> BlockDesign:
+        start = weights if weights.any() else self.first().weights
+        scales = self._b.xp.sqrt(2.0 * self._b.xp.clip(pulls, 0.0, None))
+        centre = self._b.rows(self._points, np.array([leader]))[0]
+        return self._solve(centre, scales, start, shares)
+
+    def _solve(
+        self, centre: FloatArray, scales: Any, start: Any, shares: FloatArray
+    ) -> BlockDesign:
+        """A design for the directions to ``centre``; ``shares`` are those of the last one."""
+        old = np.flatnonzero(shares)
+        leads = Leads(self._points, centre, scales)
+        result = minimax(
+            self.problem.features,
+            leads,
+            tol=_TOL,
+            start=start,
+            seed=(old, shares[old]) if len(old) else None,
+            max_rounds=_LOOKS,
+        )
+        self.gaps.append(result.gap)
+        if len(shares):
+            shares[:] = 0.0
+            shares[result.directions] = result.direction_weights
+        heavy = np.argsort(-result.direction_weights, kind="stable")[:_JUDGES]
+        vectors = leads.vectors(result.directions[heavy])
+        return BlockDesign(result.weights, result.value, vectors, result.direction_weights[heavy])
+
+    def whole_pulls(
+        self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
+    ) -> IntArray:
+        at_work = np.union1d(np.flatnonzero(weights), self.problem.spanning_arms)
+        counts = np.zeros(self.problem.n_arms, dtype=np.int64)
+        counts[at_work] = round_many(
+            self.problem.feature_rows(at_work),
+            weights[at_work],
+            n,
+            judges.directions,
+            judges.shares,
+            np.searchsorted(at_work, self.problem.spanning_arms),
+            must_span=must_span,
+        )
+        return counts

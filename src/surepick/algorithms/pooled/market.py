@@ -1,0 +1,100 @@
+"""Whom to bet on, and with how much of the capital: what every market shares.
+
+A market works out the pairs of candidates and rivals, a payoff says what each bet pays, and the
+market adds that to the capital. There are two: :mod:`surepick.algorithms.pooled.compiled.market`
+and, for very many candidates, :mod:`surepick.algorithms.pooled.large.market`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.algorithms.pooled.payoff import Payoff
+from surepick.arrays.backend import Backend
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem import Problem
+from surepick.statistics.estimate import LeastSquares
+
+# Prior precisions of the stakes, as multiples of what the first block would tell about the same
+# difference if it made one pull per dimension; and the capital that each account starts with. One
+# account alone is best when the run takes 3 to 30 times as many pulls; two cover easy and hard.
+PRECISIONS = (10.0, 150.0)
+ACCOUNTS = (1 / 3, 2 / 3)
+# A rival that trails the leader by z standard errors gets exp(−DOUBT z²) of its share.
+DOUBT = 4.0
+RIVALS = 8  # the leader and those who trail it least
+
+
+class BlockFit(NamedTuple):
+    """Least squares on one block, which may leave some directions open."""
+
+    root: FloatArray  #: (d, r): squared lengths of rootᵀy are variances of yᵀθ̂
+    theta: FloatArray  #: (d,)
+    blind: FloatArray  #: (d, d − r): orthonormal directions that the block says nothing about
+
+
+class Market(ABC):
+    """Rivals and stakes of a block, from least squares on all earlier ones.
+
+    Everything is fixed before the block is seen: the rivals, in the order of how far they trail
+    the leader in standard errors (``rivals[0]`` is the leader), and pooled estimates.
+    """
+
+    rivals: IntArray
+    means: Any  #: estimated values of all candidates
+    gaps: Any  #: how far they trail the leader
+    variances: Any  #: of these gaps
+
+    def settle(
+        self, capital: Any, against: Any, block: BlockFit, payoff: Payoff, *, closeness: Any = None
+    ) -> None:
+        """Multiply the capital against those of a mask by what their bets on all rivals paid.
+
+        With ``closeness`` the bets are on the leader alone, and on "x is not more than this much
+        better than the leader".
+        """
+        if closeness is None:
+            self._pay(capital, against, block, payoff, len(self.rivals), 0.0)
+        else:
+            self._pay(capital, against, block, payoff, 1, closeness)
+
+    @abstractmethod
+    def _pay(
+        self,
+        capital: Any,
+        against: Any,
+        block: BlockFit,
+        payoff: Payoff,
+        rivals: int,
+        shift: float,
+    ) -> None:
+        """Add to the log capital (M, J) what bets on the first few rivals paid."""
+
+
+def least_squares(problem: Problem, counts: IntArray, sums: FloatArray) -> LeastSquares:
+    """Least squares on all arms that were pulled."""
+    pulled = np.flatnonzero(counts)
+    return LeastSquares(problem.feature_rows(pulled), counts[pulled], sums[pulled])
+
+
+def block_fit(problem: Problem, counts: IntArray, sums: FloatArray) -> BlockFit:
+    """Least squares on the pulls of one block."""
+    pulled = np.flatnonzero(counts)
+    root = np.sqrt(counts[pulled])
+    rows = problem.feature_rows(pulled) * root[:, None]
+    u, s, vt = np.linalg.svd(rows, full_matrices=len(rows) < rows.shape[1])
+    seen = int((s > s[0] * 1e-7).sum())
+    scaled = vt[:seen].T / s[:seen]
+    theta = scaled @ (u[:, :seen].T @ (sums[pulled] / root))
+    return BlockFit(scaled, theta, vt[seen:].T)
+
+
+def all_accounts(backend: Backend, capital: Any) -> Any:
+    """Log capital (M,) of all accounts together, from (M, J)."""
+    total = capital[:, 0]
+    for j in range(1, capital.shape[1]):
+        total = backend.xp.logaddexp(total, capital[:, j])
+    return total
