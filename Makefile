@@ -1,9 +1,12 @@
-# make run and make test set up .venv by themselves, from the versions in constraints.txt.
+# Every target sets up .venv by itself, from the versions in constraints.txt, and no more of it than
+# it needs: make run installs what it shows, the others the tools for working on surepick as well.
 
 PYTHON ?= python3
 VENV := .venv
 BIN := $(VENV)/bin
-STAMP := $(VENV)/.installed
+# Touched once .venv holds what make run needs, and all that the other targets need.
+SHOWN := $(VENV)/.installed-shown
+DEV := $(VENV)/.installed-dev
 PYTEST_ARGS ?=
 
 # One BLAS thread per test process: two processes run side by side, and results stay comparable.
@@ -19,7 +22,7 @@ export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
-run: $(STAMP) ## a demonstration, then the paper's figures from a few trials; see results/
+run: $(SHOWN) ## a demonstration, then the paper's figures from a few trials; see results/
 	@mkdir -p results
 	$(BIN)/surepick demo
 	$(BIN)/surepick reproduce --quick --fresh --out results/quick
@@ -27,23 +30,23 @@ run: $(STAMP) ## a demonstration, then the paper's figures from a few trials; se
 test: lint ## lint, then run all tests (PYTEST_ARGS="-k name" to choose)
 	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
 
-docs: $(STAMP) ## build the site in docs/_build/html; warnings are errors
+docs: $(DEV) ## build the site in docs/_build/html; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
 	@echo "open docs/_build/html/index.html"
 
-dist: $(STAMP) ## build wheel and sdist in dist/, and try the wheel in empty environments
+dist: $(DEV) ## build wheel and sdist in dist/, and try the wheel in empty environments
 	rm -rf dist
 	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
 	  $(BIN)/python -m build --outdir dist
 	$(BIN)/python tests/try_wheel.py dist
 
-lint: $(STAMP) ## ruff, pyright and the import contracts
+lint: $(DEV) ## ruff, pyright and the import contracts
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
 
-format: $(STAMP) ## let ruff fix and format what it can
+format: $(DEV) ## let ruff fix and format what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
@@ -54,13 +57,22 @@ clean: ## remove .venv, results/ and everything generated
 
 # The constraints are given to pip's build environment too (the first variable for older pips,
 # the second for newer ones), so the build backend is locked as well.
-$(STAMP): pyproject.toml constraints.txt
+PIP_INSTALL := PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
+  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt
+
+# Figures need plot; nothing that is shown needs another extra.
+$(SHOWN): pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) -e '.[plot]'
+	@touch $@
+
+$(DEV): pyproject.toml constraints.txt | $(BIN)/python
+	$(PIP_INSTALL) -e '.[dev]'
+	@touch $(SHOWN) $@
+
+$(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \
 	  echo "surepick needs Python 3.11 or newer, and '$(PYTHON)' is not;" \
 	    "try: make PYTHON=/path/to/python3.11" >&2; exit 1; }
-	@test -x $(BIN)/python || $(PYTHON) -m venv $(VENV) || { \
+	@$(PYTHON) -m venv $(VENV) || { \
 	  echo "could not create $(VENV); does '$(PYTHON) -m venv' work here?" \
 	    "(on Debian and Ubuntu: install python3-venv)" >&2; rm -rf $(VENV); exit 1; }
-	PIP_CONSTRAINT=constraints.txt PIP_BUILD_CONSTRAINT=constraints.txt \
-	  $(BIN)/python -m pip install --quiet --disable-pip-version-check -c constraints.txt -e '.[dev]'
-	@touch $@
