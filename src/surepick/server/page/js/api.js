@@ -2,6 +2,12 @@
 
 /** What went wrong, in the words of the service. `status` 0: it could not be reached. */
 export class ApiError extends Error {
+  /**
+   * @param {number} status
+   * @param {string} kind
+   * @param {string} message
+   * @param {number} retryAfter seconds
+   */
   constructor(status, kind, message, retryAfter = 0) {
     super(message);
     this.status = status;
@@ -10,21 +16,39 @@ export class ApiError extends Error {
   }
 }
 
+/** @type {string | null} */
 let csrf = null;
 let onLoggedOut = () => {};
 
-/** Unsafe requests carry what the service handed out with the session. */
+/**
+ * Unsafe requests carry what the service handed out with the session.
+ *
+ * @param {string | null} token
+ */
 export function useCsrf(token) {
   csrf = token;
 }
 
-/** Called when the session has ended while the page was open. */
+/**
+ * Called when the session has ended while the page was open.
+ *
+ * @param {() => void} callback
+ */
 export function whenLoggedOut(callback) {
   onLoggedOut = callback;
 }
 
-/** One request; the answer's JSON, or null where it has none. */
+/**
+ * One request; the answer's JSON, or null where it has none.
+ *
+ * @param {string} method
+ * @param {string} path
+ * @param {unknown} [body]
+ * @param {{signal?: AbortSignal}} [options]
+ * @returns {Promise<any>}
+ */
 export async function call(method, path, body, { signal } = {}) {
+  /** @type {Record<string, string>} */
   const headers = { Accept: "application/json" };
   if (body !== undefined) headers["Content-Type"] = "application/json";
   if (method !== "GET" && csrf) headers["X-CSRF-Token"] = csrf;
@@ -47,7 +71,12 @@ export async function call(method, path, body, { signal } = {}) {
   throw error;
 }
 
+/**
+ * @param {Response} response
+ * @returns {Promise<ApiError>}
+ */
 async function refusal(response) {
+  /** @type {Partial<Api.Problem>} */
   let said = {};
   try {
     said = (await response.json()).error ?? {};
@@ -59,12 +88,23 @@ async function refusal(response) {
   return new ApiError(response.status, said.kind ?? "Error", message, wait);
 }
 
+/** @type {(path: string, options?: {signal?: AbortSignal}) => Promise<any>} */
 export const get = (path, options) => call("GET", path, undefined, options);
+/** @type {(path: string, body: unknown, options?: {signal?: AbortSignal}) => Promise<any>} */
 export const post = (path, body, options) => call("POST", path, body, options);
+/** @type {(path: string) => Promise<null>} */
 export const remove = (path) => call("DELETE", path);
 
-/** The path of a study, whatever characters its name has. */
+/**
+ * The path of a study, whatever characters its name has.
+ *
+ * @type {(name: string, rest?: string) => string}
+ */
 export const studyPath = (name, rest = "") => `/studies/${encodeURIComponent(name)}${rest}`;
 
-/** An address that the browser can open by itself: downloads. */
+/**
+ * An address that the browser can open by itself: downloads.
+ *
+ * @type {(name: string, rest: string) => string}
+ */
 export const download = (name, rest) => `/api/v1${studyPath(name, rest)}`;

@@ -2,17 +2,27 @@
 
 const SVG = "http://www.w3.org/2000/svg";
 
+/**
+ * @template {Element} E
+ * @param {E} element
+ * @param {Record<string, any> | undefined} props
+ * @param {any[]} children
+ */
 function fill(element, props, children) {
   for (const [name, value] of Object.entries(props ?? {})) {
     if (value === null || value === undefined || value === false) continue;
     if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else if (name === "value" || name === "checked") element[name] = value;
+    else if (name === "value" || name === "checked") Object.assign(element, { [name]: value });
     else element.setAttribute(name, value === true ? "" : String(value));
   }
   append(element, children);
   return element;
 }
 
+/**
+ * @param {Element} element
+ * @param {any[]} children
+ */
 function append(element, children) {
   for (const child of children) {
     if (Array.isArray(child)) append(element, child);
@@ -23,31 +33,60 @@ function append(element, children) {
   }
 }
 
-/** An element: h("p", {class: "hint", onclick: act}, "text", other). */
+/**
+ * An element: h("p", {class: "hint", onclick: act}, "text", other).
+ *
+ * @template {keyof HTMLElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, any>} [props]
+ * @param {...any} children
+ */
 export function h(tag, props, ...children) {
   return fill(document.createElement(tag), props, children);
 }
 
-/** The same for SVG. */
+/**
+ * The same for SVG.
+ *
+ * @template {keyof SVGElementTagNameMap} T
+ * @param {T} tag
+ * @param {Record<string, any>} [props]
+ * @param {...any} children
+ */
 export function s(tag, props, ...children) {
   return fill(document.createElementNS(SVG, tag), props, children);
 }
 
-/** Put these into the element, and nothing else. */
+/**
+ * Put these into the element, and nothing else.
+ *
+ * @template {Element} E
+ * @param {E} element
+ * @param {...any} children
+ */
 export function put(element, ...children) {
   element.replaceChildren();
   append(element, children);
   return element;
 }
 
-/** Change the text only where it differs: no needless work, nothing announced twice. */
+/**
+ * Change the text only where it differs: no needless work, nothing announced twice.
+ *
+ * @param {Element} element
+ * @param {string} text
+ */
 export function write(element, text) {
   if (element.textContent !== text) element.textContent = text;
 }
 
 let last = 0;
 
-/** An id that nothing else on the page has. */
+/**
+ * An id that nothing else on the page has.
+ *
+ * @param {string} prefix
+ */
 export function fresh(prefix) {
   last += 1;
   return `${prefix}-${last}`;
@@ -70,7 +109,12 @@ const PATHS = {
   lock: ["M6 11h12v9H6z", "M8.5 11V8a3.5 3.5 0 0 1 7 0v3"],
 };
 
-/** A small picture beside text that says the same. */
+/**
+ * A small picture beside text that says the same.
+ *
+ * @param {keyof typeof PATHS} name
+ * @param {string} [className]
+ */
 export function icon(name, className) {
   const strokes = PATHS[name].map((d) => s("path", { d }));
   return s(

@@ -2,10 +2,18 @@
 
 const whole = new Intl.NumberFormat("en", { maximumFractionDigits: 0 });
 
-/** 12345 → 12,345 */
+/**
+ * 12345 → 12,345
+ *
+ * @type {(n: number) => string}
+ */
 export const count = (n) => whole.format(n);
 
-/** Three digits: as precise as a forecast or an estimate deserves. */
+/**
+ * Three digits: as precise as a forecast or an estimate deserves.
+ *
+ * @param {number | null | undefined} x
+ */
 export function short(x, digits = 3) {
   if (x === null || x === undefined || !Number.isFinite(x)) return "–";
   const rounded = Number(x.toPrecision(digits));
@@ -16,12 +24,21 @@ export function short(x, digits = 3) {
   return String(rounded).replace("-", "−");
 }
 
-/** A number of measurements, with three digits. */
+/**
+ * A number of measurements, with three digits.
+ *
+ * @param {number | null} x
+ */
 export function amount(x) {
   return x === null || !Number.isFinite(x) ? "–" : whole.format(Number(x.toPrecision(3)));
 }
 
-/** All numbers of a column with the same number of decimals, so that they line up. */
+/**
+ * All numbers of a column with the same number of decimals, so that they line up.
+ *
+ * @param {number} scale
+ * @returns {(x: number | null) => string}
+ */
 export function aligned(scale) {
   const decimals = Math.min(6, Math.max(0, 2 - Math.floor(Math.log10(scale || 1))));
   const plain = new Intl.NumberFormat("en", {
@@ -31,19 +48,39 @@ export function aligned(scale) {
   return (x) => (x === null || !Number.isFinite(x) ? "–" : plain.format(x).replace("-", "−"));
 }
 
-/** "about" so many: two digits. */
+/**
+ * "about" so many: two digits.
+ *
+ * @type {(n: number) => string}
+ */
 export const rough = (n) => whole.format(Number(n.toPrecision(2)));
 
-/** A share that is still short of the boundary never shows as 100 %. */
+/**
+ * A share that is still short of the boundary never shows as 100 %.
+ *
+ * @type {(share: number) => string}
+ */
 export const percent = (share) => `${Math.min(99, Math.floor(100 * share))} %`;
 
-/** 1 measurement, 2 measurements */
+/**
+ * 1 measurement, 2 measurements
+ *
+ * @type {(n: number, one: string, many?: string) => string}
+ */
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
-/** 0.05 → 95 %, 0.001 → 99.9 % */
+/**
+ * 0.05 → 95 %, 0.001 → 99.9 %
+ *
+ * @type {(delta: number) => string}
+ */
 export const sureness = (delta) => `${Number((100 * (1 - delta)).toPrecision(12))} %`;
 
-/** 0.05 → "1 in 20" */
+/**
+ * 0.05 → "1 in 20"
+ *
+ * @type {(delta: number) => string}
+ */
 export const oneIn = (delta) => `1 in ${count(Math.round(1 / delta))}`;
 
 const clock = new Intl.DateTimeFormat("en-GB", {
@@ -54,12 +91,22 @@ const clock = new Intl.DateTimeFormat("en-GB", {
 });
 const longClock = new Intl.DateTimeFormat("en-GB", { dateStyle: "medium", timeStyle: "medium" });
 
-/** Seconds since 1970, or an ISO time, as a Date. */
+/**
+ * Seconds since 1970, or an ISO time, as a Date.
+ *
+ * @type {(when: number | string) => Date}
+ */
 export const date = (when) => new Date(typeof when === "number" ? when * 1000 : when);
+/** @type {(when: number | string) => string} */
 export const day = (when) => clock.format(date(when));
+/** @type {(when: number | string) => string} */
 export const moment = (when) => longClock.format(date(when));
 
-/** "3 minutes ago" */
+/**
+ * "3 minutes ago"
+ *
+ * @param {number | string} when
+ */
 export function ago(when) {
   const seconds = (Date.now() - date(when).getTime()) / 1000;
   if (seconds < 60) return "just now";
@@ -69,6 +116,7 @@ export function ago(when) {
   return day(when);
 }
 
+/** @type {Record<string, string>} */
 const NAMES = {
   "pooled-peleg": "PooledPeleg",
   peleg: "PELEG",
@@ -88,5 +136,9 @@ const NAMES = {
   "estimated-noise": "Noise estimated first",
 };
 
-/** An algorithm's name as papers write it. */
+/**
+ * An algorithm's name as papers write it.
+ *
+ * @type {(name: string) => string}
+ */
 export const algorithmName = (name) => NAMES[name] ?? name;

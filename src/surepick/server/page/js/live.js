@@ -15,8 +15,18 @@ const SLOWEST = 30_000; // between two attempts to reconnect
  * onStatus(status) gets each status; onNews({samples, batch, finished}) each event of the stream;
  * onState("live" | "retrying" | "finished", seconds until the next try); onRefused(error) says
  * that there is no such study, or not for this token.
+ *
+ * @param {string} name
+ * @param {import("./router.js").Scope} scope
+ * @param {{
+ *   onStatus(status: Api.Status): void,
+ *   onNews(news: {samples: number, batch: number, finished: boolean}): void,
+ *   onState(state: "live" | "retrying" | "finished", seconds?: number): void,
+ *   onRefused(error: import("./api.js").ApiError): void,
+ * }} callbacks
  */
 export function watch(name, scope, { onStatus, onNews, onState, onRefused }) {
+  /** @type {EventSource | null} */
   let source = null;
   let timer = 0;
   let looking = false;
@@ -32,6 +42,7 @@ export function watch(name, scope, { onStatus, onNews, onState, onRefused }) {
     wanted = false;
     const began = performance.now();
     try {
+      /** @type {Api.Status} */
       const status = await get(studyPath(name), { signal: scope.signal });
       const took = performance.now() - began;
       nextLook = performance.now() + Math.max(LEAST - took, (SHARE - 1) * took);

@@ -13,8 +13,9 @@ import { planView } from "./views/plan.js";
 import { studiesView } from "./views/studies.js";
 import { studyView } from "./views/study.js";
 
-const top = document.getElementById("top");
-const main = document.getElementById("main");
+const top = /** @type {HTMLElement} */ (document.getElementById("top"));
+const main = /** @type {HTMLElement} */ (document.getElementById("main"));
+/** @type {[string, string, boolean][]} */
 const LINKS = [
   ["studies", "Studies", false],
   ["new", "New study", true],
@@ -23,6 +24,7 @@ const LINKS = [
 ];
 let said = "";
 
+/** @param {string} place */
 function bar(place) {
   const links = LINKS.filter(([, , forAdmins]) => !forAdmins || isAdmin()).map(([path, title]) =>
     h(
@@ -55,9 +57,14 @@ function bar(place) {
   );
 }
 
+/** @type {(view: View) => View} */
 const forAdmins = (view) =>
   isAdmin() ? view : () => notAllowed(`This page is for admins. You are logged in as a ${role()}.`);
 
+/**
+ * @param {string[]} address
+ * @returns {{view: View, title: string}}
+ */
 function choose([place = "studies", name]) {
   bar(place);
   if (!role()) {
@@ -89,7 +96,8 @@ whenLoggedOut(() => {
 });
 
 // The part of the address after # names the view, so the skip link must not change it.
-document.querySelector(".skip").addEventListener("click", (event) => {
+const skip = /** @type {HTMLElement} */ (document.querySelector(".skip"));
+skip.addEventListener("click", (event) => {
   event.preventDefault();
   main.focus();
 });

@@ -2,7 +2,8 @@
 // element. What it starts (streams, timers) it hands to its scope, which ends them when it is left.
 
 /** What belongs to one showing of one view. */
-class Scope {
+export class Scope {
+  /** @type {(() => void)[]} */
   #ends = [];
   #controller = new AbortController();
 
@@ -15,7 +16,11 @@ class Scope {
     return this.#controller.signal.aborted;
   }
 
-  /** Call this when the view is left. */
+  /**
+   * Call this when the view is left.
+   *
+   * @param {() => void} callback
+   */
   atEnd(callback) {
     this.#ends.push(callback);
   }
@@ -41,12 +46,19 @@ export function parts() {
     });
 }
 
+/** @type {(path: string) => void} */
 export const go = (path) => {
   location.hash = path;
 };
 
-/** Show the view that `choose(parts)` names, now and whenever the address changes. */
+/**
+ * Show the view that `choose(parts)` names, now and whenever the address changes.
+ *
+ * @param {HTMLElement} main
+ * @param {(parts: string[]) => {view: View, title: string}} choose
+ */
 export function route(main, choose) {
+  /** @type {Scope | null} */
   let scope = null;
   let first = true;
   function show() {

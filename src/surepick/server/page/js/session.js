@@ -2,11 +2,15 @@
 
 import { call, get, useCsrf } from "./api.js";
 
+/** @typedef {{role: string | null, studies: string[] | null, csrf: string | null}} Who */
+
+/** @type {Who} */
 const NOBODY = { role: null, studies: null, csrf: null };
 const KEY = "surepick-logged-in"; // a hint only: scripts cannot see the cookie itself
 
 let who = NOBODY;
 
+/** @param {Who} session */
 function take(session) {
   who = session;
   useCsrf(who.csrf);
@@ -32,7 +36,11 @@ export async function resume() {
   if (wasLoggedIn()) take(await get("/session"));
 }
 
-/** Change a token for a session. */
+/**
+ * Change a token for a session.
+ *
+ * @type {(token: string) => Promise<Who>}
+ */
 export const logIn = async (token) => take(await call("POST", "/session", { token }));
 
 /** End the session, here and at the service. */

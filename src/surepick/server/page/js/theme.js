@@ -7,6 +7,7 @@ const system = matchMedia("(prefers-color-scheme: dark)");
 
 const current = () => document.documentElement.dataset.theme ?? (system.matches ? "dark" : "light");
 
+/** @param {"light" | "dark"} theme */
 function choose(theme) {
   document.documentElement.dataset.theme = theme;
   try {

@@ -10,15 +10,27 @@ const TOP = 30;
 const BOTTOM = 44;
 const RIGHT = 24;
 
-/** rows: [{label, kind, best, mean, low, high, q10, q90}], cheapest first; bound: a number or 0. */
+/** @typedef {Api.Forecast & {label: string, mean: number, best?: boolean}} Row */
+
+/**
+ * Rows cheapest first.
+ *
+ * @param {Row[]} rows
+ * @param {number} bound 0 where there is none
+ */
 export function forecastChart(rows, bound) {
   const ends = rows.flatMap((row) => [row.mean, row.q10, row.q90, row.low, row.high]).concat(bound);
-  const real = ends.filter((x) => Number.isFinite(x) && x > 0);
+  const real = ends.filter((x) => x !== null).filter((x) => Number.isFinite(x) && x > 0);
   const from = Math.min(...real) / 1.25;
   const to = Math.max(...real) * 1.35;
   const height = () => TOP + ROW * rows.length + BOTTOM;
   const frame = chartFrame(draw, height);
 
+  /**
+   * @param {SVGSVGElement} svg
+   * @param {number} width
+   * @param {number} tall
+   */
   function draw(svg, width, tall) {
     const left = width < 480 ? 8 : 168;
     const x = logarithmic(from, to, left, width - RIGHT);
@@ -54,6 +66,12 @@ export function forecastChart(rows, bound) {
   return frame.element;
 }
 
+/**
+ * @param {number} place
+ * @param {number} floor
+ * @param {number} width
+ * @param {number} bound
+ */
 function boundLine(place, floor, width, bound) {
   const toRight = place < width / 2;
   return [
@@ -71,7 +89,14 @@ function boundLine(place, floor, width, bound) {
   ];
 }
 
-/** Where a number stands beside its row: to the right, unless that would leave the picture. */
+/**
+ * Where a number stands beside its row: to the right, unless that would leave the picture.
+ *
+ * @param {number} dot
+ * @param {number} end
+ * @param {number} y
+ * @param {number} width
+ */
 function beside(dot, end, y, width) {
   const fits = end < width - 70;
   return {
@@ -82,10 +107,19 @@ function beside(dot, end, y, width) {
   };
 }
 
-/** One method; its name stands beside its row where there is room (`left` > 0), else above it. */
+/**
+ * One method; its name stands beside its row where there is room (`left` > 0), else above it.
+ *
+ * @param {Row} row
+ * @param {Scale} x
+ * @param {number} y
+ * @param {number} left
+ * @param {number} width
+ */
 function drawRow(row, x, y, left, width) {
   const parts = [];
   const at = left ? y : y + 8;
+  const [low, high, q10, q90] = [row.low, row.high, row.q10, row.q90].map((end) => end ?? 0);
   parts.push(
     s(
       "text",
@@ -96,16 +130,16 @@ function drawRow(row, x, y, left, width) {
     ),
   );
   if (row.kind === "simulated") {
-    if (row.q10 < row.q90)
+    if (q10 < q90)
       parts.push(
-        s("line", { class: "spread", x1: x(Math.max(row.q10, 1)), x2: x(row.q90), y1: at, y2: at }),
+        s("line", { class: "spread", x1: x(Math.max(q10, 1)), x2: x(q90), y1: at, y2: at }),
       );
-    if (row.low < row.high)
+    if (low < high)
       parts.push(
         s("line", {
           class: "interval",
-          x1: x(Math.max(row.low, 1)),
-          x2: x(row.high),
+          x1: x(Math.max(low, 1)),
+          x2: x(high),
           y1: at,
           y2: at,
         }),
@@ -117,7 +151,7 @@ function drawRow(row, x, y, left, width) {
       "text",
       left
         ? { class: "strong", x: x(row.mean), y: at - 11, "text-anchor": "middle" }
-        : beside(x(row.mean), x(Math.max(row.mean, row.high, row.q90)), at, width),
+        : beside(x(row.mean), x(Math.max(row.mean, high, q90)), at, width),
       amount(row.mean),
     ),
   );

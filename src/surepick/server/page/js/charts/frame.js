@@ -2,7 +2,12 @@
 
 import { h, s } from "../dom.js";
 
-/** An element with an SVG in it; draw(svg, width) is called for each new width and on redraw(). */
+/**
+ * An element with an SVG in it; draw(svg, width) is called for each new width and on redraw().
+ *
+ * @param {(svg: SVGSVGElement, width: number, tall: number) => void} draw
+ * @param {(width: number) => number} height
+ */
 export function chartFrame(draw, height) {
   const svg = s("svg", { role: "img" });
   const element = h("div", { class: "chart" }, svg);
@@ -11,7 +16,7 @@ export function chartFrame(draw, height) {
     if (!width) return;
     const tall = height(width);
     svg.setAttribute("viewBox", `0 0 ${width} ${tall}`);
-    svg.setAttribute("height", tall);
+    svg.setAttribute("height", String(tall));
     draw(svg, width, tall);
   }
   new ResizeObserver(([entry]) => {

@@ -9,12 +9,18 @@ const HEIGHT = 230;
 const EDGE = { left: 44, right: 12, top: 12, bottom: 42 };
 const MOST_POINTS = 600; // more batches than that are thinned out: a pixel shows one anyway
 
+/** @typedef {Pick<Api.HistoryRow, "samples" | "survivors">} Point */
+/** @typedef {{history: Point[], options: number, samples: number}} State */
+
 /** The chart; update it with the history and the present status. */
 export function survivorsChart() {
   const cursor = s("line", { class: "cursor" });
   const tip = h("div", { class: "tip number", "aria-hidden": "true" });
+  /** @type {Point[]} */
   let points = [];
+  /** @type {State | null} */
   let state = null;
+  /** @type {Scale} */
   let x = () => 0;
   const frame = chartFrame(draw, () => HEIGHT);
   frame.element.classList.add("survivors");
@@ -22,16 +28,21 @@ export function survivorsChart() {
   frame.element.addEventListener("pointermove", point);
   frame.element.addEventListener("pointerleave", () => frame.element.classList.remove("hover"));
 
+  /**
+   * @param {SVGSVGElement} svg
+   * @param {number} width
+   */
   function draw(svg, width) {
     if (!state) return;
     const { history, options, samples } = state;
     points = thinned([{ samples: 0, survivors: options }, ...history]);
-    const now = Math.max(samples, points.at(-1).samples, 1);
+    const now = Math.max(samples, last(points).samples, 1);
     x = linear(0, now, EDGE.left, width - EDGE.right);
     const y = linear(0, options, HEIGHT - EDGE.bottom, EDGE.top);
     put(svg, axes(x, y, now, options, width), shape(points, x, y, now), cursor);
   }
 
+  /** @param {PointerEvent} event */
   function point(event) {
     if (!points.length) return;
     const box = frame.svg.getBoundingClientRect();
@@ -40,9 +51,9 @@ export function survivorsChart() {
       Math.abs(x(b.samples) - at) < Math.abs(x(a.samples) - at) ? b : a,
     );
     const place = x(near.samples);
-    for (const end of ["x1", "x2"]) cursor.setAttribute(end, place);
-    cursor.setAttribute("y1", EDGE.top);
-    cursor.setAttribute("y2", HEIGHT - EDGE.bottom);
+    for (const end of ["x1", "x2"]) cursor.setAttribute(end, String(place));
+    cursor.setAttribute("y1", String(EDGE.top));
+    cursor.setAttribute("y2", String(HEIGHT - EDGE.bottom));
     tip.textContent = `${plural(near.samples, "measurement")}: ${count(near.survivors)} in`;
     frame.element.classList.add("hover");
     const half = tip.offsetWidth / 2;
@@ -51,6 +62,10 @@ export function survivorsChart() {
 
   return {
     element: frame.element,
+    /**
+     * @param {Point[]} history
+     * @param {{options: number, samples: number}} status
+     */
     update(history, { options, samples }) {
       state = { history, options, samples };
       frame.svg.setAttribute("aria-label", describe(state));
@@ -59,21 +74,32 @@ export function survivorsChart() {
   };
 }
 
+/** @param {State} state */
 function describe({ history, options, samples }) {
-  const last = history.at(-1)?.survivors ?? options;
+  const left = history.at(-1)?.survivors ?? options;
   return (
-    `Options still in over the measurements: from ${count(options)} at the start to ${count(last)} ` +
+    `Options still in over the measurements: from ${count(options)} at the start to ${count(left)} ` +
     `after ${plural(history.length, "batch", "batches")} and ${plural(samples, "measurement")}.`
   );
 }
 
+/** @type {(points: Point[]) => Point} of which there is at least one */
+const last = (points) => points[points.length - 1];
+
+/** @param {Point[]} history */
 function thinned(history) {
   if (history.length <= MOST_POINTS) return history;
   const step = history.length / MOST_POINTS;
   const kept = Array.from({ length: MOST_POINTS }, (_, i) => history[Math.floor(i * step)]);
-  return [...kept, history.at(-1)];
+  return [...kept, last(history)];
 }
 
+/**
+ * @param {Point[]} points
+ * @param {Scale} x
+ * @param {Scale} y
+ * @param {number} now
+ */
 function shape(points, x, y, now) {
   let line = `M${x(points[0].samples)},${y(points[0].survivors)}`;
   for (const one of points.slice(1))
@@ -82,10 +108,17 @@ function shape(points, x, y, now) {
   return [
     s("path", { class: "area", d: `${line}V${y(0)}H${x(0)}Z` }),
     s("path", { class: "line", d: line }),
-    s("circle", { class: "dot now", cx: x(now), cy: y(points.at(-1).survivors), r: 5 }),
+    s("circle", { class: "dot now", cx: x(now), cy: y(last(points).survivors), r: 5 }),
   ];
 }
 
+/**
+ * @param {Scale} x
+ * @param {Scale} y
+ * @param {number} now
+ * @param {number} options
+ * @param {number} width
+ */
 function axes(x, y, now, options, width) {
   const parts = [];
   for (const tick of ticks(options)) {

@@ -2,7 +2,14 @@
 
 import { fresh, h } from "../dom.js";
 
-/** Resolves to true when the person says yes. */
+/**
+ * Resolves to true when the person says yes.
+ *
+ * @param {string} title
+ * @param {string} text
+ * @param {string} yes
+ * @returns {Promise<boolean>}
+ */
 export function confirm(title, text, yes) {
   return new Promise((resolve) => {
     const id = fresh("confirm");

@@ -5,6 +5,10 @@ import { h, icon, put } from "../dom.js";
 
 const AGAIN = 2500; // milliseconds until the button is itself again
 
+/**
+ * @param {string} text
+ * @param {string} what it is called
+ */
 export function copyable(text, what) {
   const words = h("span", {}, "Copy");
   const button = h(
@@ -22,7 +26,7 @@ export function copyable(text, what) {
       announce(`${what} copied`);
     } catch {
       // Not allowed, or no secure connection: select it, so that the keyboard can copy it.
-      getSelection().selectAllChildren(pre);
+      getSelection()?.selectAllChildren(pre);
       put(words, "Selected");
       announce(`${what} selected; copy it with the keyboard`);
     }

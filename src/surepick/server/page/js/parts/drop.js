@@ -3,7 +3,12 @@
 import { fresh, h, icon, put } from "../dom.js";
 import { plural } from "../format.js";
 
-/** onText(csv, file name) is called with each table; show(rows) makes the zone small. */
+/**
+ * onText(csv, file name) is called with each table; show(rows) makes the zone small.
+ *
+ * @param {(csv: string, fileName: string) => void} onText
+ * @param {(text: string) => void} onError
+ */
 export function dropZone(onText, onError) {
   const id = fresh("file");
   const file = h("input", {
@@ -11,7 +16,7 @@ export function dropZone(onText, onError) {
     id,
     accept: ".csv,text/csv,text/plain",
     class: "unseen",
-    onchange: () => read(file.files[0]),
+    onchange: () => read(file.files?.[0]),
   });
   const paste = h("textarea", {
     class: "input",
@@ -24,6 +29,7 @@ export function dropZone(onText, onError) {
     { class: "button small", type: "button", onclick: pasted },
     "Use this text",
   );
+  /** @type {(words: string, kind: string) => HTMLElement} */
   const chooser = (words, kind) =>
     h("button", { class: `button ${kind}`, type: "button", onclick: () => file.click() }, words);
   const zone = h("div", { class: "drop" });
@@ -45,6 +51,7 @@ export function dropZone(onText, onError) {
     );
   }
 
+  /** @param {File | undefined} chosen */
   async function read(chosen) {
     if (!chosen) return;
     file.value = "";
@@ -59,13 +66,15 @@ export function dropZone(onText, onError) {
     if (paste.value.trim()) onText(paste.value, "pasted table");
   }
 
+  /** @param {DragEvent} event */
   function drag(event) {
     event.preventDefault();
     zone.classList.toggle("over", event.type === "dragover");
-    if (event.type === "drop") read(event.dataTransfer.files[0]);
+    if (event.type === "drop") read(event.dataTransfer?.files[0]);
   }
 
-  for (const kind of ["dragover", "dragleave", "drop"]) zone.addEventListener(kind, drag);
+  for (const kind of /** @type {const} */ (["dragover", "dragleave", "drop"]))
+    zone.addEventListener(kind, drag);
   empty();
   return {
     element: h(
@@ -76,6 +85,10 @@ export function dropZone(onText, onError) {
       zone,
       fold,
     ),
+    /**
+     * @param {string} name
+     * @param {number} rows
+     */
     show(name, rows) {
       zone.classList.add("small");
       fold.open = false;

@@ -2,7 +2,13 @@
 
 import { fresh, h, put } from "../dom.js";
 
-/** field("Name", input, "hint") → element; its control is labelled, its hint read out. */
+/**
+ * field("Name", input, "hint") → element; its control is labelled, its hint read out.
+ *
+ * @param {string} label
+ * @param {HTMLElement} control
+ * @param {string | HTMLElement} [hint]
+ */
 export function field(label, control, hint) {
   const id = fresh("field");
   control.id = id;
@@ -15,9 +21,14 @@ export function field(label, control, hint) {
   return h("div", { class: "field" }, h("label", { for: id }, label), control, about);
 }
 
+/** @type {(props: Record<string, any>) => HTMLInputElement} */
 export const input = (props) => h("input", { class: "input", autocomplete: "off", ...props });
 
-/** A number as people type it; null where it is none. */
+/**
+ * A number as people type it; null where it is none.
+ *
+ * @param {HTMLInputElement} control
+ */
 export function number(control) {
   const text = control.value.trim().replace(",", ".");
   return text === "" || !Number.isFinite(Number(text)) ? null : Number(text);
@@ -28,12 +39,19 @@ export function errorLine() {
   const element = h("p", { class: "error-text", role: "alert" });
   return {
     element,
+    /** @type {(text: string) => void} */
     say: (text) => put(element, text),
     clear: () => put(element),
   };
 }
 
-/** Run an action of a form: the button waits, the error line says what went wrong. */
+/**
+ * Run an action of a form: the button waits, the error line says what went wrong.
+ *
+ * @param {HTMLButtonElement} button
+ * @param {ReturnType<typeof errorLine>} error
+ * @param {() => Promise<void>} action
+ */
 export async function submit(button, error, action) {
   error.clear();
   button.disabled = true;

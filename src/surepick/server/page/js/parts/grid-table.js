@@ -9,16 +9,30 @@ const SPARE = 6; // rows above and below what is in sight
  *
  * columns: [{key, title, end: right-aligned, value(i) → what to sort by, first: the direction of
  * the first click, make() → {cell, update(i)}}]; rowClass(i) → class names.
+ *
+ * @typedef {ReturnType<GridColumn["make"]>} Cell
+ * @typedef {{element: HTMLElement, cells: Cell[], place: number, version: number}} Row
  */
 export class GridTable {
   #columns;
   #rowClass;
+  /** @type {Row[]} */
   #rows = [];
+  /** @type {number[]} */
   #order = [];
   #frame = 0;
   #version = 0;
   #rowHeight = 46;
 
+  /**
+   * @param {{
+   *   label: string,
+   *   columns: GridColumn[],
+   *   rowClass(item: number): string,
+   *   sort: Sort,
+   *   onSort(sort: Sort): void,
+   * }} settings
+   */
   constructor({ label, columns, rowClass, sort, onSort }) {
     this.#columns = columns;
     this.#rowClass = rowClass;
@@ -44,6 +58,7 @@ export class GridTable {
     new ResizeObserver(() => this.#resized()).observe(this.element);
   }
 
+  /** @param {GridColumn} column */
   #head(column) {
     const arrow = h("span", { class: "arrow", "aria-hidden": "true" }, "↓");
     const button = h(
@@ -56,15 +71,23 @@ export class GridTable {
     return h("div", { role: "columnheader", class: `${side}`, "data-key": column.key }, button);
   }
 
+  /** @param {GridColumn} column */
   #clicked(column) {
     const same = this.sort.key === column.key;
     const flipped = this.sort.direction === "ascending" ? "descending" : "ascending";
     this.onSort({ key: column.key, direction: same ? flipped : column.first });
   }
 
-  /** The items to show, in an order of their own; the table sorts them by its column. */
+  /**
+   * The items to show, in an order of their own; the table sorts them by its column.
+   *
+   * @param {number[]} items
+   * @param {string} emptyText
+   */
   show(items, emptyText) {
-    const column = this.#columns.find((one) => one.key === this.sort.key);
+    const column = /** @type {GridColumn} */ (
+      this.#columns.find((one) => one.key === this.sort.key)
+    );
     const sign = this.sort.direction === "ascending" ? 1 : -1;
     const values = new Map(items.map((i) => [i, column.value(i)]));
     this.#order = items.sort((a, b) => sign * compare(values.get(a), values.get(b)) || a - b);
@@ -109,6 +132,7 @@ export class GridTable {
     for (const row of this.#rows) row.element.hidden = !used.has(row);
   }
 
+  /** @returns {Row} */
   #makeRow() {
     const cells = this.#columns.map((column) => column.make());
     for (const { cell } of cells) cell.setAttribute("role", "cell");
@@ -121,6 +145,10 @@ export class GridTable {
     return { element, cells, place: -1, version: -1 };
   }
 
+  /**
+   * @param {Row} row
+   * @param {number} place
+   */
   #fill(row, place) {
     if (row.place === place && row.version === this.#version) return;
     row.place = place;
@@ -133,7 +161,13 @@ export class GridTable {
   }
 }
 
-/** Numbers by size, texts by the alphabet; what is missing comes first. */
+/**
+ * Numbers by size, texts by the alphabet; what is missing comes first. A column has only one kind.
+ *
+ * @param {any} a
+ * @param {any} b
+ * @returns {number}
+ */
 function compare(a, b) {
   if (typeof a === "string") return a.localeCompare(b, "en", { numeric: true });
   return (a ?? -Infinity) - (b ?? -Infinity) || 0;

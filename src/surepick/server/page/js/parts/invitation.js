@@ -3,14 +3,23 @@
 import { h } from "../dom.js";
 import { copyable } from "./copyable.js";
 
-/** Quoted for a shell where that is needed. */
+/**
+ * Quoted for a shell where that is needed.
+ *
+ * @type {(text: string) => string}
+ */
 const quoted = (text) =>
   /^[\w.@%+=:,/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
+/** @type {(name: string, token: string) => string} */
 export const workerCommand = (name, token) =>
   `SUREPICK_TOKEN=${token} surepick run ${quoted(name)} ` +
   `--server ${location.origin} --exec 'command {label}'`;
 
+/**
+ * @param {string} name of the study
+ * @param {string} token
+ */
 export function workerInvitation(name, token) {
   const python =
     "import os, surepick\n" +

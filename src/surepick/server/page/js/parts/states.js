@@ -2,7 +2,11 @@
 
 import { h, icon } from "../dom.js";
 
-/** Grey shapes while something loads. */
+/**
+ * Grey shapes while something loads.
+ *
+ * @param {...string} shapes
+ */
 export const bones = (...shapes) =>
   h(
     "div",
@@ -12,7 +16,14 @@ export const bones = (...shapes) =>
     ),
   );
 
-/** A quiet page with a sign, a sentence, and what to do next. */
+/**
+ * A quiet page with a sign, a sentence, and what to do next.
+ *
+ * @param {Parameters<typeof icon>[0]} sign
+ * @param {string} title
+ * @param {string} text
+ * @param {...any} actions
+ */
 export const blank = (sign, title, text, ...actions) =>
   h(
     "div",
@@ -23,7 +34,12 @@ export const blank = (sign, title, text, ...actions) =>
     actions.length > 0 && h("div", { class: "actions" }, actions),
   );
 
-/** An error that hit the whole view, in the words of the service. */
+/**
+ * An error that hit the whole view, in the words of the service.
+ *
+ * @param {{status: number, message: string}} error
+ * @param {() => void} [again]
+ */
 export function failed(error, again) {
   if (error.status === 403) return notAllowed(error.message);
   if (error.status === 404) {
@@ -43,6 +59,7 @@ export function failed(error, again) {
   );
 }
 
+/** @type {(text: string) => HTMLElement} */
 export const notAllowed = (text) =>
   blank(
     "lock",
@@ -51,8 +68,14 @@ export const notAllowed = (text) =>
     h("a", { class: "button", href: "#/studies" }, "All studies"),
   );
 
+/** @satisfies {Record<string, Parameters<typeof icon>[0]>} */
 const SIGNS = { bad: "alarm", caution: "alarm", good: "fine", "": "unknown" };
 
-/** A message beside a sign; kind: "bad", "caution", "good" or "". */
+/**
+ * A message beside a sign.
+ *
+ * @param {keyof typeof SIGNS} kind
+ * @param {...any} children
+ */
 export const notice = (kind, ...children) =>
   h("div", { class: `notice ${kind}` }, icon(SIGNS[kind]), h("div", {}, children));

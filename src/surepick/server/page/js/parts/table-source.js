@@ -11,11 +11,18 @@ import { notice } from "./states.js";
 const PAUSE = 250; // milliseconds without a change before the service is asked
 const LABELS = ["label", "name", "option", "id"]; // columns that hold the names of options
 
-/** onChange({ready, spec, fileName}) tells the form whether there is a problem to solve. */
+/**
+ * onChange({ready, spec, fileName}) tells the form whether there is a problem to solve.
+ *
+ * @param {import("../router.js").Scope} scope
+ * @param {(chosen: Chosen) => void} onChange
+ */
 export function tableSource(scope, onChange) {
-  let csv = null;
+  let csv = "";
   let fileName = "";
+  /** @type {Api.TableColumn[]} */
   let columns = [];
+  /** @type {"features" | "formula" | "none"} */
   let mode = "features";
   let timer = 0;
   let asked = 0;
@@ -37,6 +44,7 @@ export function tableSource(scope, onChange) {
     oninput: later,
   });
   const group = fresh("mode");
+  /** @type {(value: typeof mode, words: string) => HTMLElement} */
   const radio = (value, words) =>
     h(
       "label",
@@ -66,6 +74,10 @@ export function tableSource(scope, onChange) {
     "Nothing is assumed about how options are related, so every one of them has to be measured often. Features that mean something save most of that.",
   );
 
+  /**
+   * @param {string} text
+   * @param {string} name
+   */
   function take(text, name) {
     csv = text;
     fileName = name;
@@ -112,6 +124,7 @@ export function tableSource(scope, onChange) {
     refresh();
   }
 
+  /** @param {(name: string) => boolean} ticked */
   function fillColumns(ticked) {
     put(
       list,
@@ -144,7 +157,11 @@ export function tableSource(scope, onChange) {
     );
   }
 
-  const ticks = () => [...list.querySelectorAll("input:checked")].map((one) => one.value);
+  const ticks = () => {
+    /** @type {NodeListOf<HTMLInputElement>} */
+    const found = list.querySelectorAll("input:checked");
+    return [...found].map((one) => one.value);
+  };
 
   function relabelled() {
     const before = new Set(ticks());
@@ -152,6 +169,7 @@ export function tableSource(scope, onChange) {
     later();
   }
 
+  /** @param {typeof mode} value */
   function setMode(value) {
     mode = value;
     featureBox.hidden = mode !== "features";
@@ -160,6 +178,7 @@ export function tableSource(scope, onChange) {
     later();
   }
 
+  /** @returns {Api.Table} */
   function spec() {
     const made = { csv, label: label.value || null };
     if (mode === "formula") return { ...made, formula: formula.value };
@@ -175,7 +194,7 @@ export function tableSource(scope, onChange) {
 
   async function refresh() {
     const wanted = spec();
-    if (mode === "formula" && !wanted.formula.trim()) {
+    if (mode === "formula" && !wanted.formula?.trim()) {
       show({ problem: null, error: "Write a formula." });
       return;
     }
@@ -185,7 +204,12 @@ export function tableSource(scope, onChange) {
     if (found.problem) onChange({ ready: true, spec: wanted, fileName });
   }
 
-  /** What the service says about it; nothing if something newer was asked in the meantime. */
+  /**
+   * What the service says about it; nothing if something newer was asked in the meantime.
+   *
+   * @param {Api.Table} body
+   * @returns {Promise<Api.TableContent | null>}
+   */
   async function ask(body) {
     asked += 1;
     const mine = asked;
@@ -199,6 +223,7 @@ export function tableSource(scope, onChange) {
     }
   }
 
+  /** @param {Pick<Api.TableContent, "problem" | "error">} found */
   function show({ problem, error }) {
     onChange({ ready: false });
     if (!problem) {
@@ -236,6 +261,7 @@ export function tableSource(scope, onChange) {
   return { table: h("div", { class: "main" }, drop.element, chosen), preview };
 }
 
+/** @param {Api.TableColumn} column */
 function about({ kind, levels, examples }) {
   const some = examples.join(", ");
   const rest = levels > examples.length ? ", …" : "";
@@ -244,5 +270,6 @@ function about({ kind, levels, examples }) {
     : `${plural(levels, "level")} · ${some}${rest}`;
 }
 
+/** @type {(value: number, words: string) => HTMLElement} */
 const figure = (value, words) =>
   h("div", {}, h("span", { class: "value" }, count(value)), h("span", { class: "of" }, words));

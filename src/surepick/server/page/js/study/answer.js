@@ -7,7 +7,11 @@ import { count, oneIn, plural, short, sureness } from "../format.js";
 import { errorLine, submit } from "../parts/field.js";
 import { notice } from "../parts/states.js";
 
-/** What the guarantee means, for somebody who has never heard of one. */
+/**
+ * What the guarantee means, for somebody who has never heard of one.
+ *
+ * @param {Api.AnswerOf} answer
+ */
 export function promise(answer) {
   const sure = sureness(answer.delta);
   switch (answer.guarantee.kind) {
@@ -22,7 +26,13 @@ export function promise(answer) {
   }
 }
 
-/** The card at the top of a finished study. */
+/**
+ * The card at the top of a finished study.
+ *
+ * @param {string} name
+ * @param {Api.AnswerOf} answer
+ * @param {import("./model.js").Model} model
+ */
 export function answerCard(name, answer, model) {
   const sure = ["pac", "eps-pac"].includes(answer.guarantee.kind);
   const verdict = h("div", { "aria-live": "polite" });
@@ -77,6 +87,7 @@ export function answerCard(name, answer, model) {
   );
 }
 
+/** @param {Api.Verdict} result */
 function shown(result) {
   if (!result.valid)
     return notice("bad", h("strong", {}, "The certificate does not hold. "), result.message);

@@ -3,12 +3,14 @@
 import { h, write } from "../dom.js";
 import { count, rough } from "../format.js";
 
+/** @type {["told" | "leased" | "waiting", string][]} */
 const PARTS = [
   ["told", "told"],
   ["leased", "with workers"],
   ["waiting", "waiting"],
 ];
 
+/** @returns {Card} */
 export function batchCard() {
   const bars = { told: h("span", { class: "told" }), leased: h("span", { class: "leased" }) };
   const numbers = Object.fromEntries(PARTS.map(([key]) => [key, h("strong", { class: "number" })]));
@@ -43,13 +45,14 @@ export function batchCard() {
       write(title, `Batch ${count(batch.number + 1)}`);
       write(done, `${count(batch.told)} of ${count(batch.size)}`);
       for (const [key] of PARTS) write(numbers[key], count(batch[key]));
-      for (const key of ["told", "leased"])
+      for (const key of /** @type {const} */ (["told", "leased"]))
         bars[key].style.width = `${(100 * batch[key]) / batch.size}%`;
       write(ahead, outlook(status));
     },
   };
 }
 
+/** @param {Api.Status} status */
 function outlook(status) {
   if (status.pulls_left !== null) {
     return (

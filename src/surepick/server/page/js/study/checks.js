@@ -4,10 +4,16 @@ import { h, icon, put } from "../dom.js";
 import { plural, short } from "../format.js";
 import { notice } from "../parts/states.js";
 
-const SIGNS = { fine: "fine", blind: "unknown", alarm: "alarm" };
+/** @typedef {{title: string, state: "fine" | "blind" | "alarm", text: string}} Finding */
+
+const SIGNS = /** @type {const} */ ({ fine: "fine", blind: "unknown", alarm: "alarm" });
 const WORDS = { fine: "fine", blind: "not known yet", alarm: "does not hold" };
 
-/** Warnings as a list of notices, for the top of the page. */
+/**
+ * Warnings as a list of notices, for the top of the page.
+ *
+ * @returns {Card}
+ */
 export function warningList() {
   const element = h("div", { class: "notices", role: "group", "aria-label": "Warnings" });
   let shown = "";
@@ -26,7 +32,11 @@ export function warningList() {
   };
 }
 
-/** The card that says what was checked. */
+/**
+ * The card that says what was checked.
+ *
+ * @returns {Card}
+ */
 export function checksCard() {
   const list = h("ul", { class: "checks" });
   const element = h(
@@ -48,6 +58,7 @@ export function checksCard() {
   };
 }
 
+/** @type {(finding: Finding) => HTMLElement} */
 const line = ({ title, state, text }) =>
   h(
     "li",
@@ -57,8 +68,13 @@ const line = ({ title, state, text }) =>
     h("p", {}, text),
   );
 
+/**
+ * @param {import("./model.js").Model} model
+ * @returns {Finding[]}
+ */
 function findings({ status, anyFailures }) {
-  const { checks } = status;
+  const checks = /** @type {Api.Checks} */ (status.checks);
+  /** @type {Finding[]} */
   const found = [];
   if (checks.fit) found.push(finding("Linear model", checks.fit));
   found.push(finding("Rewards that stay the same", checks.drift), noise(status));
@@ -77,12 +93,21 @@ function findings({ status, anyFailures }) {
   return found;
 }
 
+/**
+ * @param {string} title
+ * @param {Api.Check} check
+ * @returns {Finding}
+ */
 function finding(title, { alarm, blind, message }) {
   return { title, state: alarm ? "alarm" : blind ? "blind" : "fine", text: message };
 }
 
+/**
+ * @param {Api.Status} status
+ * @returns {Finding}
+ */
 function noise(status) {
-  const { noise: found, warnings } = status.checks;
+  const { noise: found, warnings } = /** @type {Api.Checks} */ (status.checks);
   const used =
     status.noise === null
       ? "The noise is being estimated."

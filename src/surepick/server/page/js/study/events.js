@@ -5,6 +5,7 @@ import { h, put, write } from "../dom.js";
 import { count, date, moment, plural, short } from "../format.js";
 
 const SHOWN = 100;
+/** @type {Record<string, string>} */
 const WORDS = {
   failed: "failed",
   expired: "was not told in time",
@@ -18,9 +19,16 @@ const time = new Intl.DateTimeFormat("en-GB", {
   second: "2-digit",
 });
 
+/**
+ * @param {string} name
+ * @param {import("../router.js").Scope} scope
+ * @returns {Card}
+ */
 export function eventsCard(name, scope) {
   let next = 0;
+  /** @type {Api.EventRow[]} */
   let events = [];
+  /** @type {string[]} */
   let labels = [];
   let asking = false;
   const list = h("ul", {});
@@ -47,6 +55,7 @@ export function eventsCard(name, scope) {
     if (asking) return;
     asking = true;
     try {
+      /** @type {Api.EventLog} */
       const found = await get(studyPath(name, `/events?after=${next}`), { signal: scope.signal });
       next = found.next;
       if (!found.events.length) return;
@@ -63,7 +72,7 @@ export function eventsCard(name, scope) {
   function show() {
     box.hidden = false;
     const kinds = Object.entries(Object.groupBy(events, (one) => one.kind)).map(
-      ([kind, all]) => `${count(all.length)} ${kind}`,
+      ([kind, all]) => `${count(all?.length ?? 0)} ${kind}`,
     );
     write(
       said,
@@ -72,6 +81,7 @@ export function eventsCard(name, scope) {
     put(list, events.slice(-SHOWN).reverse().map(line));
   }
 
+  /** @param {Api.EventRow} event */
   function line(event) {
     const value = event.value === null ? "" : ` (${short(event.value)})`;
     const by = event.worker && !event.worker.startsWith("~") ? ` by ${event.worker}` : "";

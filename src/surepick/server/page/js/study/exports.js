@@ -13,6 +13,7 @@ const FORMATS = [
   ["parquet", "Parquet"],
 ];
 
+/** @type {(name: string) => HTMLElement} */
 export const exportCard = (name) =>
   h(
     "section",
@@ -33,6 +34,7 @@ export const exportCard = (name) =>
     ),
   );
 
+/** @param {string} name */
 export function workersCard(name) {
   const result = h("div", {});
   const error = errorLine();
@@ -44,6 +46,7 @@ export function workersCard(name) {
 
   function make() {
     return submit(button, error, async () => {
+      /** @type {Api.TokenMade} */
       const made = await post("/tokens", { role: "worker", studies: [name] });
       put(result, workerInvitation(name, made.token));
     });
@@ -64,6 +67,7 @@ export function workersCard(name) {
   );
 }
 
+/** @param {string} name */
 export function deleteButton(name) {
   const error = errorLine();
   const button = h(

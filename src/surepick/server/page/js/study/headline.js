@@ -3,7 +3,11 @@
 import { h, put } from "../dom.js";
 import { count, plural, rough } from "../format.js";
 
-/** The pieces of the headline. */
+/**
+ * The pieces of the headline.
+ *
+ * @param {Api.Status} status
+ */
 export function pieces(status) {
   const left = status.survivors.length;
   const said = [];
@@ -19,7 +23,11 @@ export function pieces(status) {
   return said;
 }
 
-/** The headline's element; also says it to screen readers when it matters. */
+/**
+ * The headline's element; also says it to screen readers when it matters.
+ *
+ * @returns {Card}
+ */
 export function headline() {
   const element = h("p", { class: "headline number" });
   let shown = "";

@@ -2,6 +2,7 @@
 
 /** One look at a study. Candidates are what can be the answer; usually these are the arms. */
 export class Model {
+  /** @param {Api.Status} status */
   constructor(status) {
     this.status = status;
     this.transductive = status.candidate_labels !== null;
@@ -18,23 +19,31 @@ export class Model {
     this.anyFailures = status.failures.some((n) => n > 0);
   }
 
+  /** @param {number} i */
   isLeader(i) {
     return i === this.leader;
   }
 
+  /** @param {number} i */
   estimate(i) {
     return this.status.estimates?.[i] ?? null;
   }
 
+  /** @param {number} i */
   behind(i) {
     return this.status.behind?.[i] ?? null;
   }
 
+  /** @param {number} i */
   error(i) {
     return this.status.standard_error?.[i] ?? null;
   }
 
-  /** The share of the evidence that rules it out; null where the algorithm has no such number. */
+  /**
+   * The share of the evidence that rules it out; null where the algorithm has no such number.
+   *
+   * @param {number} i
+   */
   evidence(i) {
     return this.status.evidence?.[i] ?? null;
   }
@@ -49,7 +58,7 @@ export class Model {
   /** How far behind the scale of the whiskers reaches: as far as those still in. */
   #span() {
     const { behind, standard_error: error, survivors } = this.status;
-    if (!behind) return 1;
+    if (!behind || !error) return 1;
     const all = survivors.length > 1 ? survivors : behind.map((_, i) => i);
     return all.reduce((most, i) => Math.max(most, behind[i] + 2 * error[i]), 0) || 1;
   }

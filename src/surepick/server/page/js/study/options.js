@@ -10,18 +10,26 @@ const SHOWN = [
   ["out", "Ruled out"],
 ];
 
-/** The card with the table of options. */
+/**
+ * The card with the table of options.
+ *
+ * @returns {Card}
+ */
 export function optionsCard() {
-  let model = null;
+  /** @type {import("./model.js").Model} */
+  let model; // nothing is shown before the first update
+  /** @type {(x: number | null) => string} */
   let format = String;
-  let formatBehind = String;
+  let formatBehind = format;
   let query = "";
   let shown = "all";
 
+  /** @type {(className: string, said: (i: number) => string) => GridColumn["make"]} */
   const text = (className, said) => () => {
     const cell = h("div", { class: className });
     return { cell, update: (i) => write(cell, said(i)) };
   };
+  /** @type {GridColumn[]} */
   const columns = [
     {
       key: "option",
@@ -72,7 +80,11 @@ export function optionsCard() {
     },
   ];
 
-  /** The leader, then those still in, hardest to rule out first, then the others, closest first. */
+  /**
+   * The leader, then those still in, hardest to rule out first, then the others, closest first.
+   *
+   * @param {number} i
+   */
   function standing(i) {
     if (model.isLeader(i)) return -1;
     const behind = model.behind(i) ?? 0;
@@ -80,6 +92,7 @@ export function optionsCard() {
     return (model.stillIn[i] ? (model.evidence(i) ?? 0) : 2) + tie;
   }
 
+  /** @type {GridColumn["make"]} */
   function optionCell() {
     const name = h("span", { class: "name" });
     const tag = h("span", { class: "tag" });
@@ -97,23 +110,26 @@ export function optionsCard() {
     };
   }
 
+  /** @type {GridColumn["make"]} */
   function behindCell() {
     const span = h("div", { class: "span" });
     const dot = h("div", { class: "dot" });
     const said = h("span", { class: "said number" });
     const whisker = h("div", { class: "whisker", "aria-hidden": "true" }, span, dot);
     const cell = h("div", { class: "behind" }, whisker, said);
+    /** @type {(x: number) => string} */
     const at = (x) => `${100 * Math.min(1, Math.max(0, x / model.span))}%`;
     return {
       cell,
       update(i) {
         const behind = model.behind(i);
         const error = model.error(i);
-        whisker.hidden = behind === null || model.isLeader(i);
+        const placed = behind !== null && error !== null && !model.isLeader(i);
+        whisker.hidden = !placed;
         if (behind === null) write(said, "–");
         else if (model.isLeader(i)) write(said, "leads");
         else write(said, `${formatBehind(behind)} ± ${formatBehind(error)}`);
-        if (whisker.hidden) return;
+        if (!placed) return;
         dot.style.left = at(behind);
         span.style.left = at(behind - 2 * error);
         span.style.right = `${100 - parseFloat(at(behind + 2 * error))}%`;
@@ -121,6 +137,7 @@ export function optionsCard() {
     };
   }
 
+  /** @type {GridColumn["make"]} */
   function evidenceCell() {
     const fill = h("span");
     const bar = h("div", { class: "bar", "aria-hidden": "true" }, fill);
@@ -148,6 +165,7 @@ export function optionsCard() {
     rowClass: (i) => (model.isLeader(i) ? "first" : model.stillIn[i] ? "" : "out"),
   });
 
+  /** @param {Sort} sort */
   function sortBy(sort) {
     table.sort = sort;
     small.value = sort.key;
@@ -158,8 +176,10 @@ export function optionsCard() {
     "select",
     {
       class: "input",
-      onchange: () =>
-        sortBy({ key: small.value, direction: columns.find((c) => c.key === small.value).first }),
+      onchange: () => {
+        const column = columns.find((one) => one.key === small.value) ?? columns[0];
+        sortBy({ key: column.key, direction: column.first });
+      },
     },
     columns.map((one) => h("option", { value: one.key }, `By ${one.title.toLowerCase()}`)),
   );
@@ -209,6 +229,7 @@ export function optionsCard() {
 
   function apply() {
     if (!model) return;
+    /** @type {number[]} */
     const items = [];
     for (let i = 0; i < model.size; i += 1) {
       if (shown !== "all" && model.stillIn[i] !== (shown === "in")) continue;

@@ -5,6 +5,7 @@ import { aligned, count, percent, plural } from "../format.js";
 
 const MOST = 7;
 
+/** @returns {Card} */
 export function rivalsCard() {
   const list = h("ul", { class: "rivals" });
   const rest = h("p", { class: "explain" });
@@ -17,6 +18,7 @@ export function rivalsCard() {
     list,
     rest,
   );
+  /** @type {ReturnType<typeof row>[]} */
   const rows = [];
 
   function row() {
@@ -55,6 +57,11 @@ export function rivalsCard() {
   };
 }
 
+/**
+ * @param {Record<"name" | "said" | "fill" | "progress", HTMLElement>} row
+ * @param {import("./model.js").Model} model
+ * @param {number} i
+ */
 function fill(row, model, i) {
   const share = model.evidence(i);
   const label = model.labels[i];
@@ -68,6 +75,7 @@ function fill(row, model, i) {
   row.progress.setAttribute("aria-label", `Evidence against ${label}`);
 }
 
+/** @param {import("./model.js").Model} model */
 function explain(model) {
   const { status } = model;
   if (!status.behind) return "Rivals show up once the first batch is complete.";

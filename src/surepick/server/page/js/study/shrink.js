@@ -26,6 +26,7 @@ export function shrinkCard() {
     ),
     body,
   );
+  /** @type {Api.HistoryRow[]} */
   let history = [];
   const fold = h(
     "details",
@@ -70,6 +71,10 @@ export function shrinkCard() {
 
   return {
     element,
+    /**
+     * @param {Api.HistoryRow[]} batches
+     * @param {Api.Status} status
+     */
     update(batches, status) {
       history = batches;
       element.hidden = status.samples === 0;

@@ -9,6 +9,7 @@ import { errorLine, field, input, submit } from "../parts/field.js";
 import { workerInvitation } from "../parts/invitation.js";
 import { bones, failed, notice } from "../parts/states.js";
 
+/** @type {Record<string, string>} */
 const ROLES = {
   worker: "Worker: measures options of chosen studies",
   viewer: "Viewer: sees everything, changes nothing",
@@ -23,6 +24,7 @@ const TIMES = [
   [365 * DAY, "in a year"],
 ];
 
+/** @type {View} */
 export const accessView = (scope) => {
   const list = h("div", {}, bones("", ""));
   const result = h("div", { "aria-live": "polite" });
@@ -49,7 +51,11 @@ export const accessView = (scope) => {
   );
   const button = h("button", { class: "button primary", type: "submit" }, "Make a token");
 
-  const ticked = () => [...ticks.querySelectorAll("input:checked")].map((one) => one.value);
+  const ticked = () => {
+    /** @type {NodeListOf<HTMLInputElement>} */
+    const found = ticks.querySelectorAll("input:checked");
+    return [...found].map((one) => one.value);
+  };
 
   function roleChanged() {
     studiesField.hidden = role.value === "admin";
@@ -63,6 +69,7 @@ export const accessView = (scope) => {
 
   async function load() {
     try {
+      /** @type {[Api.TokenList, Api.StudyList]} */
       const [tokens, studies] = await Promise.all([
         get("/tokens", { signal: scope.signal }),
         get("/studies", { signal: scope.signal }),
@@ -87,6 +94,7 @@ export const accessView = (scope) => {
     }
   }
 
+  /** @param {SubmitEvent} event */
   function make(event) {
     event.preventDefault();
     return submit(button, error, async () => {
@@ -95,6 +103,7 @@ export const accessView = (scope) => {
         error.say("Tick the studies that the worker may measure for.");
         return;
       }
+      /** @type {Api.TokenMade} */
       const made = await post("/tokens", {
         role: role.value,
         studies,
@@ -105,7 +114,7 @@ export const accessView = (scope) => {
         result,
         notice(
           "good",
-          made.role === "worker" && studies.length === 1
+          made.role === "worker" && studies?.length === 1
             ? workerInvitation(studies[0], made.token)
             : shownOnce(made),
         ),
@@ -114,6 +123,7 @@ export const accessView = (scope) => {
     });
   }
 
+  /** @param {Api.TokenRow[]} tokens */
   function table(tokens) {
     return h(
       "table",
@@ -135,6 +145,7 @@ export const accessView = (scope) => {
     );
   }
 
+  /** @param {Api.TokenRow} token */
   function row(token) {
     const act = h(
       "button",
@@ -166,6 +177,7 @@ export const accessView = (scope) => {
     );
   }
 
+  /** @param {Api.TokenRow} token */
   async function revoke(token) {
     const sure = await confirm(
       "Revoke this token?",
@@ -234,6 +246,7 @@ export const accessView = (scope) => {
   );
 };
 
+/** @type {(made: Api.TokenMade) => HTMLElement} */
 const shownOnce = (made) =>
   h(
     "div",

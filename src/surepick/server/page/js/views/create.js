@@ -18,7 +18,9 @@ const ALGORITHMS = [
   { name: "uniform", words: "Uniform: all options in turn", batches: false },
 ];
 
+/** @type {View} */
 export const createView = (scope) => {
+  /** @type {Chosen} */
   let table = { ready: false };
   const name = input({ type: "text", required: true, maxlength: 200, oninput: check });
   const known = h("input", {
@@ -89,13 +91,17 @@ export const createView = (scope) => {
 
   function check() {
     const noisy = guess.checked || (number(noise) ?? 0) > 0;
-    const sure = (number(delta) ?? 0) > 0 && number(delta) < 1;
+    const risk = number(delta) ?? 0;
+    const sure = risk > 0 && risk < 1;
     button.disabled = !(table.ready && name.value.trim() && noisy && sure);
   }
 
+  /** @param {SubmitEvent} event */
   function start(event) {
     event.preventDefault();
     return submit(button, error, async () => {
+      if (!table.ready) return;
+      /** @type {Api.Created} */
       const made = await post("/studies", {
         name: name.value.trim(),
         table: table.spec,

@@ -4,6 +4,7 @@ import { h } from "../dom.js";
 import { errorLine, field, input, submit } from "../parts/field.js";
 import { logIn, logOut } from "../session.js";
 
+/** @type {(onEntered: () => void, said: string) => View} */
 export const loginView = (onEntered, said) => () => {
   const token = input({
     type: "password",
@@ -16,6 +17,7 @@ export const loginView = (onEntered, said) => () => {
   const button = h("button", { class: "button primary", type: "submit" }, "Log in");
   if (said) error.say(said);
 
+  /** @param {SubmitEvent} event */
   function enter(event) {
     event.preventDefault();
     return submit(button, error, async () => {

@@ -9,9 +9,13 @@ import { errorLine, field, input, number, submit } from "../parts/field.js";
 import { bones } from "../parts/states.js";
 import { tableSource } from "../parts/table-source.js";
 
+/** @typedef {import("../charts/forecast.js").Row} Row */
+
 const ASKED = "as asked";
 
+/** @type {View} */
 export const planView = (scope) => {
+  /** @type {Chosen} */
   let table = { ready: false };
   const gap = input({
     type: "text",
@@ -44,9 +48,11 @@ export const planView = (scope) => {
     button.disabled = !(table.ready && good);
   }
 
+  /** @param {SubmitEvent} event */
   function forecast(event) {
     event.preventDefault();
     return submit(button, error, async () => {
+      if (!table.ready) return;
       put(
         result,
         h(
@@ -64,6 +70,7 @@ export const planView = (scope) => {
           delta: number(delta),
           trials: Number(trials.value),
         };
+        /** @type {{forecast: Api.Forecast[], notes: string[]}} */
         const found = await post("/plan", body, { signal: scope.signal });
         put(result, shown(found, body));
         announce("The forecast is there.");
@@ -128,13 +135,19 @@ export const planView = (scope) => {
   );
 };
 
+/**
+ * @param {{forecast: Api.Forecast[], notes: string[]}} found
+ * @param {{gap: number | null, noise: number | null, delta: number | null, trials: number}} body
+ */
 function shown({ forecast, notes }, body) {
-  const rows = forecast
-    .filter((row) => row.scenario === ASKED)
-    .map((row) => ({
+  const asked = forecast.filter((row) => row.scenario === ASKED);
+  // Those without a mean are left out below, before it is needed.
+  const rows = /** @type {Row[]} */ (
+    asked.map((row) => ({
       ...row,
       label: row.kind === "simulated" ? algorithmName(row.method) : capital(row.method),
-    }));
+    }))
+  );
   const bound = rows.find((row) => row.kind === "bound")?.mean ?? 0;
   const methods = rows
     .filter((row) => row.kind !== "bound" && row.mean !== null)
@@ -184,6 +197,7 @@ function shown({ forecast, notes }, body) {
   );
 }
 
+/** @type {(text: string) => string} */
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
 const HEADS = [
@@ -196,11 +210,19 @@ const HEADS = [
   "Half of δ",
 ];
 
+/**
+ * @param {Row[]} methods
+ * @param {Row | undefined} bound
+ * @param {Api.Forecast[]} forecast
+ * @param {number} least
+ */
 function table(methods, bound, forecast, least) {
+  /** @type {(row: Row, scenario: string) => string} */
   const other = (row, scenario) =>
     amount(
       forecast.find((one) => one.method === row.method && one.scenario === scenario)?.mean ?? null,
     );
+  /** @type {(row: Row) => HTMLElement} */
   const line = (row) => {
     const simulated = row.kind === "simulated";
     return h(

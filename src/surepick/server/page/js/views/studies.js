@@ -11,6 +11,7 @@ const EVERY = 4000; // milliseconds between two looks
 const MANY = 8; // from so many on, a search box helps
 const MOST = 200; // shown at once
 
+/** @type {View} */
 export const studiesView = (scope) => {
   const body = h("div", {}, bones("", "", ""));
   const stale = h("div", { class: "offline" });
@@ -25,6 +26,7 @@ export const studiesView = (scope) => {
     { class: "grid-tools", hidden: true },
     h("div", { class: "search" }, search),
   );
+  /** @type {Api.Listed[] | null} */
   let studies = null;
   let drawn = "";
   let timer = 0;
@@ -49,6 +51,7 @@ export const studiesView = (scope) => {
   }
 
   function show() {
+    if (!studies) return;
     const query = search.value.trim().toLowerCase();
     const now = JSON.stringify([studies, query]);
     if (now === drawn) return;
@@ -59,7 +62,7 @@ export const studiesView = (scope) => {
       return;
     }
     const found = studies.filter((one) => one.name.toLowerCase().includes(query));
-    found.sort((a, b) => a.finished - b.finished || b.created - a.created);
+    found.sort((a, b) => Number(a.finished) - Number(b.finished) || b.created - a.created);
     put(
       body,
       found.length
@@ -113,6 +116,7 @@ function nothingYet() {
 
 const HEADS = ["Study", "State", "Measurements", "Options left", "Answer", "Started"];
 
+/** @param {Api.Listed[]} studies */
 function table(studies) {
   const rows = studies.slice(0, MOST).map(row);
   const more = studies.length - rows.length;
@@ -140,6 +144,7 @@ function table(studies) {
   );
 }
 
+/** @param {Api.Listed} study */
 function row(study) {
   const bar = h("span");
   bar.style.width = `${(100 * study.survivors) / study.options}%`;
@@ -184,6 +189,7 @@ function row(study) {
   );
 }
 
+/** @param {Api.Listed} study */
 function state(study) {
   if (study.finished) return h("span", { class: "badge good" }, "Finished");
   if (!study.samples) return h("span", { class: "badge" }, "Waiting for workers");

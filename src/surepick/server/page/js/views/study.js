@@ -25,6 +25,7 @@ const STATES = {
   finished: ["badge good", "Finished"],
 };
 
+/** @type {(name: string) => View} */
 export const studyView = (name) => (scope) => {
   const page = h("div", {}, head(name), bones("", "tall", "tall"));
   const parts = {
@@ -46,10 +47,13 @@ export const studyView = (name) => (scope) => {
     lower: h("div", { class: "column" }),
     log: h("div", { class: "column" }),
   };
+  /** @type {boolean | null} */
   let arranged = null;
+  /** @type {Model | null} */
   let model = null;
   let batch = -1;
 
+  /** @param {Api.Status} status */
   function show(status) {
     if (scope.left) return;
     if (!model) put(page, built(status));
@@ -65,8 +69,10 @@ export const studyView = (name) => (scope) => {
     }
   }
 
+  /** @param {Api.Status} status */
   async function history(status) {
     try {
+      /** @type {Api.HistoryOf} */
       const found = await get(studyPath(name, "/history"), { signal: scope.signal });
       shrink.update(found.batches, status);
     } catch (problem) {
@@ -76,8 +82,9 @@ export const studyView = (name) => (scope) => {
 
   async function conclude() {
     try {
+      /** @type {Api.AnswerOf} */
       const found = await get(studyPath(name, "/answer"), { signal: scope.signal });
-      put(answer, answerCard(name, found, model));
+      put(answer, answerCard(name, found, /** @type {Model} */ (model)));
     } catch (problem) {
       if (problem.name === "AbortError") return;
       put(answer, notice("bad", problem.message));
@@ -85,6 +92,10 @@ export const studyView = (name) => (scope) => {
     answer.hidden = false;
   }
 
+  /**
+   * @param {keyof typeof STATES} kind
+   * @param {number} [seconds]
+   */
   function state(kind, seconds) {
     const [className, text] = STATES[kind];
     badge.className = className;
@@ -102,7 +113,11 @@ export const studyView = (name) => (scope) => {
     }
   }
 
-  /** A finished study has no rivals and no batch: the checks take their place. */
+  /**
+   * A finished study has no rivals and no batch: the checks take their place.
+   *
+   * @param {Api.Status} status
+   */
   function arrange({ finished }) {
     if (arranged === finished) return;
     arranged = finished;
@@ -111,6 +126,7 @@ export const studyView = (name) => (scope) => {
     put(places.log, !finished && parts.events.element);
   }
 
+  /** @param {Api.Status} status */
   function built({ samples }) {
     const workers = isAdmin() && workersCard(name);
     const waiting = samples === 0; // then a worker is what is needed most
@@ -147,6 +163,7 @@ export const studyView = (name) => (scope) => {
   return page;
 };
 
+/** @type {(name: string, settings?: HTMLElement, badge?: HTMLElement) => HTMLElement} */
 const head = (name, settings, badge) =>
   h(
     "div",
@@ -161,6 +178,7 @@ const head = (name, settings, badge) =>
     badge,
   );
 
+/** @param {Api.Status} status */
 function describe(status) {
   const noise = status.noise === null ? "noise being estimated" : `noise ${short(status.noise)}`;
   const parts = [algorithmName(status.algorithm), `error probability ${status.delta}`, noise];

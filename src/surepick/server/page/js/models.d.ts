@@ -1,0 +1,269 @@
+// What the service sends and takes: made from its models by tests/server/page/test_types.py.
+
+declare namespace Api {
+  interface AnswerOf {
+    finished: boolean;
+    study: string;
+    arm: number;
+    label: string;
+    samples: number;
+    batches: number;
+    guarantee: Record<string, any>;
+    survivors: number[];
+    equivalent: number[];
+    checks: Record<string, any>;
+  }
+  interface Batch {
+    number: number;
+    size: number;
+    told: number;
+    leased: number;
+    waiting: number;
+  }
+  interface Certificate {
+    format: string;
+    version: number;
+    digest: string;
+  }
+  interface Created {
+    name: string;
+    notes: string[];
+    study: Status;
+  }
+  interface Definition {
+    name: string;
+    algorithm: string;
+    settings: Record<string, any>;
+    problem: Record<string, any>;
+    meta: Record<string, any>;
+    seed: number;
+    created: number;
+  }
+  interface EventLog {
+    events: EventRow[];
+    next: number;
+  }
+  interface EventRow {
+    pull: number;
+    arm: number;
+    kind: string;
+    worker: string | null;
+    value: number | null;
+    note: string;
+    at: number;
+  }
+  interface HistoryOf {
+    batches: HistoryRow[];
+  }
+  interface HistoryRow {
+    batch: number;
+    samples: number;
+    survivors: number;
+  }
+  interface Listed {
+    name: string;
+    algorithm: string;
+    delta: number;
+    options: number;
+    samples: number;
+    survivors: number;
+    finished: boolean;
+    answer: string | null;
+    created: number;
+  }
+  interface NewStudy {
+    name: string;
+    table?: Table | null;
+    problem?: ProblemBody | null;
+    noise?: number | "estimate";
+    delta?: number;
+    epsilon?: number;
+    max_samples?: number | null;
+    algorithm?: string;
+    settings?: Record<string, any>;
+    seed?: number;
+    source?: string;
+    meta?: Record<string, any>;
+    key?: string | null;
+  }
+  interface Plan {
+    forecast: (Record<string, any>)[];
+    notes: string[];
+    files: string[];
+  }
+  interface PlanRequest {
+    csv: string;
+    features?: string[] | null;
+    formula?: string | null;
+    unstructured?: boolean;
+    label?: string | null;
+    gap: number;
+    noise?: number;
+    delta?: number;
+    trials?: number;
+  }
+  interface Problem {
+    kind: string;
+    message: string;
+  }
+  interface ProblemBody {
+    arms: number[][];
+    candidates?: number[][] | null;
+    labels?: string[] | null;
+    candidate_labels?: string[] | null;
+  }
+  interface ProgressOf {
+    batch: number;
+    first: number;
+    size: number;
+    asked: number;
+    told: number;
+    samples: number;
+    finished: boolean;
+  }
+  interface Refusal {
+    error: Problem;
+  }
+  interface RewardColumns {
+    pulls: number[];
+    arms: number[];
+    values: number[];
+    times: number[];
+  }
+  interface Status {
+    name: string;
+    algorithm: string;
+    delta: number;
+    epsilon: number;
+    finished: boolean;
+    samples: number;
+    survivors: number[];
+    survivor_labels: string[];
+    leader: string | null;
+    labels: string[];
+    estimates: number[] | null;
+    means: (number | null)[];
+    behind: number[] | null;
+    standard_error: number[] | null;
+    evidence: number[] | null;
+    pulls: number[];
+    failures: number[];
+    batch: Batch;
+    pulls_left: number | null;
+    noise: number | null;
+    noise_estimated: boolean;
+    checks: Record<string, any>;
+    warnings: string[];
+  }
+  interface StudyList {
+    studies: Listed[];
+  }
+  interface Table {
+    csv: string;
+    features?: string[] | null;
+    formula?: string | null;
+    unstructured?: boolean;
+    label?: string | null;
+  }
+  interface TableColumn {
+    name: string;
+    kind: "number" | "text";
+    levels: number;
+    examples: string[];
+    missing: number;
+  }
+  interface TableContent {
+    columns: TableColumn[];
+    rows: number;
+    problem: TableProblem | null;
+    error: string | null;
+  }
+  interface TableProblem {
+    options: number;
+    features: string[];
+    rank: number;
+    notes: string[];
+  }
+  interface Verdict {
+    valid: boolean;
+    message: string;
+  }
+  interface Ask {
+    n?: number;
+    worker?: string | null;
+    lease?: number;
+    wait?: number;
+  }
+  interface Asked {
+    pulls: PullOut[];
+    finished: boolean;
+  }
+  interface Fail {
+    pull: number;
+    reason?: string;
+    worker?: string | null;
+  }
+  interface Failed {
+    returned: boolean;
+  }
+  interface Health {
+    status: "ok";
+  }
+  interface LogIn {
+    token: string;
+  }
+  interface NewToken {
+    role: "admin" | "worker" | "viewer";
+    studies?: string[] | null;
+    expires_in?: number | null;
+    note?: string;
+  }
+  interface PullOut {
+    id: number;
+    arm: number;
+    label: string;
+    attempt: number;
+    features: Record<string, any>;
+  }
+  interface Reward {
+    pull: number;
+    reward: number;
+  }
+  interface Session {
+    role: string;
+    studies: string[] | null;
+    csrf: string | null;
+  }
+  interface Tell {
+    rewards: Reward[];
+    worker?: string | null;
+  }
+  interface TokenList {
+    tokens: TokenRow[];
+  }
+  interface TokenMade {
+    id: string;
+    role: string;
+    studies: string[] | null;
+    created: number;
+    expires: number | null;
+    note: string;
+    token: string;
+  }
+  interface TokenRow {
+    id: string;
+    role: string;
+    studies: string[] | null;
+    created: number;
+    expires: number | null;
+    note: string;
+  }
+  interface ToldAll {
+    told: ToldRow[];
+  }
+  interface ToldRow {
+    pull: number;
+    status: "accepted" | "duplicate" | "late" | "conflict";
+    value: number;
+  }
+}

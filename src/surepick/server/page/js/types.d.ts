@@ -1,0 +1,79 @@
+// Types that several scripts share. Those in Api are in models.d.ts; answers may carry more than
+// the models promise, and what the page reads of that is added here.
+
+declare namespace Api {
+  interface Status {
+    options: number;
+    candidate_labels: string[] | null;
+    same_as: number[] | null;
+    leader_index: number | null;
+  }
+  interface AnswerOf {
+    delta: number;
+    epsilon: number;
+    pulls: number[];
+  }
+  /** Only with a certificate that holds. */
+  interface Verdict {
+    label: string;
+    guarantee: string;
+    statement: string;
+    checked: number;
+    risk: number;
+    delta: number;
+  }
+  interface Checks {
+    fit: Check | null;
+    drift: Check;
+    noise: { estimate: number; low: number; high: number } | null;
+    warnings: string[];
+    remarks: string[];
+  }
+  interface Check {
+    alarm: boolean;
+    blind: boolean;
+    message: string;
+  }
+  interface Forecast {
+    method: string;
+    scenario: string;
+    kind: "simulated" | "formula" | "bound";
+    mean: number | null;
+    low: number | null;
+    high: number | null;
+    q10: number | null;
+    q90: number | null;
+  }
+}
+
+/** What a table of options has become: tells a form whether there is a problem to solve. */
+type Chosen = { ready: false } | { ready: true; spec: Api.Table; fileName: string };
+
+/** A view makes an element; what it starts it hands to its scope. */
+type View = (scope: import("./router.js").Scope) => HTMLElement;
+
+/** A card of a study's page, kept up to date. */
+interface Card {
+  element: HTMLElement;
+  update(model: import("./study/model.js").Model): void;
+}
+
+/** A column of a table over items 0 … n − 1; `first` is the direction of the first click. */
+interface GridColumn {
+  key: string;
+  title: string;
+  end?: boolean;
+  first: SortDirection;
+  value(item: number): string | number | null;
+  make(): { cell: HTMLElement; update(item: number): void };
+}
+
+type SortDirection = "ascending" | "descending";
+
+interface Sort {
+  key: string;
+  direction: SortDirection;
+}
+
+/** From a number to a place along an axis. */
+type Scale = (x: number) => number;
