@@ -74,7 +74,7 @@ def test_backends_that_are_not_there(name, error, message):
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 def test_coordinates_do_not_depend_on_the_backend(backend, rows):
     scaled = rows * 10.0 ** np.arange(-3, 4)
-    plain, other = sp.Problem(scaled), sp.Problem(scaled, backend=backend)
+    plain, other = sp.Problem(scaled), sp.Problem(scaled, backend=backend, large=True)
     features = other.backend.host(other.features)
     # whitened coordinates are unique up to a rotation
     np.testing.assert_allclose(
@@ -88,16 +88,16 @@ def test_coordinates_do_not_depend_on_the_backend(backend, rows):
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 def test_arms_on_a_plane_are_recognised_block_by_block(backend, rows):
     flat = np.hstack([rows, rows @ np.ones((7, 1)), rows[:, :1] * 1e-9])
-    problem = sp.Problem(flat, backend=backend)
+    problem = sp.Problem(flat, backend=backend, large=True)
     assert problem.rank == 7 == sp.Problem(flat[:50]).rank
     with pytest.raises(InvalidInputError, match=r"row 1 .* lies outside the span"):
-        sp.Problem(flat, candidates=np.vstack([flat[0], np.eye(9)[8]]), backend=backend)
+        sp.Problem(flat, candidates=np.vstack([flat[0], np.eye(9)[8]]), backend=backend, large=True)
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 def test_duplicates_are_found_by_a_sort(backend, rows):
     doubled = np.vstack([rows, rows[[17, 4]], rows[[17]] * (1 + 1e-15)])
-    problem = sp.Problem(doubled, backend=backend)
+    problem = sp.Problem(doubled, backend=backend, large=True)
     assert problem.duplicate_candidates == ((4, 5001), (17, 5000, 5002))
     assert len(problem.distinct) == 5000
     first = first_equal(doubled, HOST)
@@ -158,15 +158,18 @@ def test_an_error_before_memory_runs_out(monkeypatch):
         sp.Problem(np.ones((40_000, 10)) + np.random.default_rng(0).random((40_000, 10)))
 
 
-def test_free_memory_is_the_least_of_all_limits(monkeypatch, tmp_path):
+def test_free_memory_is_the_least_of_all_limits():
     files = {
         "/proc/meminfo": ["MemTotal: 9 kB", "MemAvailable: 5000 kB"],
         "/sys/fs/cgroup/memory.max": ["3000000"],
         "/sys/fs/cgroup/memory.current": ["1000000"],
     }
-    monkeypatch.setattr(memory, "_lines", lambda path: files.get(path, []))
-    assert memory.free_memory() == 2_000_000
+
+    def free():
+        return memory.free_memory(lambda path: files.get(path, []))
+
+    assert free() == 2_000_000
     files["/sys/fs/cgroup/memory.max"] = ["max"]
-    assert memory.free_memory() == 5_120_000
+    assert free() == 5_120_000
     files.clear()
-    assert memory.free_memory() is None
+    assert free() is None

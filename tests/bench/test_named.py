@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from surepick.bench import build_instance, instance_named
-from surepick.bench.named import _FAMILIES, register_family
+from surepick.bench.named import register_family, unregister_family
 from surepick.errors import InvalidInputError, UnknownNameError
 from surepick.simulate import Instance, instances
 from surepick.text import parse, split_list
@@ -88,8 +88,7 @@ def test_values_get_the_type_they_look_like():
     assert found == {"a": 1, "b": 1e-3, "c": True, "d": None, "e": "word"}
 
 
-def test_a_family_of_ones_own(monkeypatch):
-    monkeypatch.setattr("surepick.bench.named._FAMILIES", dict(_FAMILIES))
+def test_a_family_of_ones_own():
     register_family("two", lambda gap: instances.standard(gap, d=2))
     assert isinstance(instance_named("two:gap=0.4").build(), Instance)
     with pytest.raises(InvalidInputError, match="exists already"):
@@ -97,3 +96,7 @@ def test_a_family_of_ones_own(monkeypatch):
     register_family("odd", lambda: 7)
     with pytest.raises(InvalidInputError, match="did not build an Instance"):
         instance_named("odd")
+    for name in ("two", "odd"):
+        unregister_family(name)
+    with pytest.raises(UnknownNameError, match="unknown instance 'two'"):
+        instance_named("two:gap=0.4")

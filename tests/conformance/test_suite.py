@@ -33,9 +33,10 @@ class Doubling(Algorithm):
 
 
 @pytest.fixture(autouse=True)
-def registered(monkeypatch):
-    monkeypatch.setattr(registry, "_REGISTERED", {})
+def registered():
     registry.register("doubling", Doubling)
+    yield
+    registry.unregister("doubling")
 
 
 @pytest.mark.parametrize("check", conformance.checks())

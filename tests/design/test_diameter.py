@@ -3,8 +3,9 @@
 import numpy as np
 import pytest
 
+from surepick.arrays import limits
 from surepick.arrays.backend import HOST, backend_named
-from surepick.design import AllPairs, _diameter
+from surepick.design import AllPairs
 
 BACKENDS = pytest.mark.parametrize("backend", [HOST, backend_named("torch")], ids=repr)
 
@@ -39,7 +40,7 @@ def test_equal_points_have_no_diameter_to_speak_of():
 
 @BACKENDS
 def test_too_many_points_are_bounded_by_their_distance_from_the_centre(backend, monkeypatch):
-    monkeypatch.setattr(_diameter, "_ALL_WORK", {"cpu": 1.0, "gpu": 1.0})
+    monkeypatch.setattr(limits, "BOUND_WORK", {"cpu": 1.0, "gpu": 1.0})
     points = points_of("sphere", 800, 6)
     pairs = AllPairs(backend.put(points))
     far = np.sort(np.linalg.norm(points - points.mean(axis=0), axis=1))

@@ -50,7 +50,7 @@ def test_bounds_of_a_hundred_problems_are_those_of_the_plain_solver(tens):
         theta = arms[int(rng.integers(k))]
         backend = HOST if seed % 10 == 0 else TORCH
         plain = complexity(sp.Problem(arms), theta, tol=1e-7)
-        other = complexity(sp.Problem(arms, backend=backend), theta, tol=1e-7)
+        other = complexity(sp.Problem(arms, backend=backend, large=True), theta, tol=1e-7)
         assert other.D_star == pytest.approx(plain.D_star, rel=1e-6), seed
         pairs, there = AllPairs(arms[:60]), AllPairs(backend.put(arms[:60]))
         expected, found = minimax(arms, pairs, 1e-7), minimax(backend.put(arms), there, 1e-7)
@@ -111,7 +111,7 @@ def test_the_longest_pair_is_found(backend, shape):
 
 
 def test_a_search_cut_short_still_bounds_the_longest_pair(monkeypatch):
-    monkeypatch.setattr("surepick.design.large.diameter._WORK", {"cpu": 1.0, "gpu": 1.0})
+    monkeypatch.setattr("surepick.arrays.limits.SEARCH_WORK", {"cpu": 1.0, "gpu": 1.0})
     points = sphere(3000, 16)
     exact, _ = AllPairs(points[:2000]).worst(np.eye(16))
     bound, _, _, values = long_pairs(HOST, points[:2000], np.eye(16), points.mean(axis=0), 5)

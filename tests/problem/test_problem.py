@@ -521,3 +521,27 @@ def test_a_problem_survives_its_dict():
         assert again.digest == problem.digest
     with pytest.raises(FormatError, match="saved problem lacks 'noise'"):
         sp.Problem.from_dict({"arms": THREE, "candidates": None})
+
+
+# -- few and many --------------------------------------------------------------------------
+@pytest.mark.parametrize("backend", [None, "numpy"])
+def test_a_small_problem_is_small_whoever_names_numpy(backend):
+    few = sp.Problem([[1, 0], [0, 1], [1, 1]], backend=backend)
+    assert not few.large
+    assert few.key == sp.Problem([[1, 0], [0, 1], [1, 1]]).key
+    assert sp.Problem(np.ones((200, 200)) + np.eye(200), backend=backend).large
+
+
+def test_block_by_block_can_be_asked_for_and_is_kept():
+    asked = sp.Problem(THREE, large=True)
+    assert asked.large
+    assert asked == sp.Problem(THREE)
+    assert sp.Problem.from_dict(asked.to_dict()).large
+    assert not sp.Problem.from_dict(sp.Problem(THREE).to_dict()).large
+    with pytest.raises(InvalidTypeError, match="large must be True or False; got 'yes'"):
+        sp.Problem(THREE, large="yes")
+
+
+def test_a_problem_saved_by_0_1_0_is_as_large_as_it_was():
+    saved = sp.Problem(THREE).to_dict() | {"backend": "numpy"}
+    assert sp.Problem.from_dict(saved).large

@@ -2,7 +2,6 @@
 
 import gc
 import logging
-import sys
 
 import numpy as np
 import pytest
@@ -10,7 +9,7 @@ import torch
 
 import surepick as sp
 from surepick.algorithms import registry
-from surepick.arrays import tables
+from surepick.arrays import limits, tables
 from surepick.arrays.backend import HOST, Backend
 from surepick.errors import CancelledError, InvalidInputError, OutOfMemoryError
 
@@ -76,7 +75,7 @@ def test_fws_asks_for_memory_before_a_large_game(monkeypatch):
         return pulled
 
     expected = play()
-    monkeypatch.setattr("surepick.algorithms.glr.fws._ROOM", 1)
+    monkeypatch.setattr(limits, "GAME_ENTRIES", 1)
     assert play() == expected  # it asks, there is enough, and nothing else changes
     monkeypatch.setattr(Backend, "free_memory", lambda self: 1000)
     with pytest.raises(OutOfMemoryError, match=r"fws: the rivals .* would need"):
@@ -88,10 +87,10 @@ def test_fws_asks_for_memory_before_a_large_game(monkeypatch):
 @pytest.mark.parametrize("twins", [0, 5])
 def test_a_checked_table_is_not_looked_through_again(backend, twins, monkeypatch):
     rows = np.vstack([RNG.normal(size=(300, 4)), np.ones((twins, 4))])
-    problem = sp.Problem(rows, backend=backend)
+    problem = sp.Problem(rows, backend=backend, large=True)
     means = rows @ [1.0, 0.5, 0.0, 0.0]
     scans, grams, gram = [], [], Backend.gram
-    monkeypatch.setattr(tables, "_check_finite", lambda *table: scans.append(table))
+    monkeypatch.setattr(tables, "check_finite", lambda *table: scans.append(table))
 
     def counted(self, array, weights=None):
         grams.append(array)
@@ -108,7 +107,7 @@ def test_a_checked_table_is_not_looked_through_again(backend, twins, monkeypatch
 
 
 def test_only_the_table_itself_counts_as_checked():
-    problem = sp.Problem(ARMS, backend="numpy")
+    problem = sp.Problem(ARMS, large=True)
     assert tables.as_table(problem.features, "arms") is problem.features
     assert not problem.features.flags.writeable
     assert np.array_equal(tables.gram_of(problem.features, HOST), HOST.gram(problem.features))
@@ -125,7 +124,7 @@ def test_only_the_table_itself_counts_as_checked():
 def test_what_is_known_about_a_table_goes_with_it():
     gc.collect()
     before = len(tables._KNOWN)
-    problem = sp.Problem(ARMS + 1.0, backend="numpy")
+    problem = sp.Problem(ARMS + 1.0, large=True)
     assert len(tables._KNOWN) == before + 1  # features and targets are one table
     del problem
     gc.collect()
@@ -151,7 +150,7 @@ def warnings_of(caplog):
 
 
 def test_ties_are_warned_about_once(caplog, monkeypatch):
-    monkeypatch.setattr(sys.modules["surepick.run.identify"], "_LONG", 100)
+    monkeypatch.setattr(limits, "LONG_RUN", 100)
     watch(sp.Problem([[1.0], [2.0], [3.0]]), np.zeros(3), most=2000)
     (text,) = warnings_of(caplog)
     assert "3 candidates are still in" in text
@@ -162,7 +161,7 @@ def test_ties_are_warned_about_once(caplog, monkeypatch):
 
 def test_rewards_that_contradict_the_model_are_warned_about(caplog, monkeypatch):
     """As measured without noise by somebody whose model is wrong."""
-    monkeypatch.setattr(sys.modules["surepick.run.identify"], "_LONG", 100)
+    monkeypatch.setattr(limits, "LONG_RUN", 100)
     problem = sp.Problem([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], labels=list("abcd"))
     watch(problem, np.array([1.0, 1.0, 1.0, 1.0]), most=3000)
     (text,) = warnings_of(caplog)
@@ -172,14 +171,14 @@ def test_rewards_that_contradict_the_model_are_warned_about(caplog, monkeypatch)
 
 def test_runs_with_a_budget_and_short_runs_are_not_warned_about(caplog, monkeypatch):
     sp.identify(sp.Problem(ARMS), measure_batch=lambda a: 5 * ARMS[a] @ [1.0, 0, 0])
-    monkeypatch.setattr(sys.modules["surepick.run.identify"], "_LONG", 10)
+    monkeypatch.setattr(limits, "LONG_RUN", 10)
     sp.identify(sp.Problem([[1.0], [2.0]]), lambda arm: 0.0, max_samples=500)
     assert warnings_of(caplog) == []
 
 
 # -- watching ------------------------------------------------------------------------------
 def test_a_watcher_sees_designs_and_may_end_them():
-    problem, means = sp.Problem(ARMS, backend="numpy"), ARMS @ [1.0, 0.5, 0.0]
+    problem, means = sp.Problem(ARMS, large=True), ARMS @ [1.0, 0.5, 0.0]
     run = sp.algorithms.PooledPeleg(0.1).start(problem)
     seen = []
     with pytest.raises(CancelledError, match="ended the design"), sp.watching(lambda p: True):

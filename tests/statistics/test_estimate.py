@@ -3,8 +3,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from surepick.arrays import limits
 from surepick.arrays.backend import HOST, backend_named
-from surepick.statistics import estimate
 from surepick.statistics.estimate import LeastSquares
 
 
@@ -138,8 +138,8 @@ BACKENDS = pytest.mark.parametrize("backend", [HOST, backend_named("torch")], id
 @pytest.fixture
 def few(monkeypatch):
     """As if some dozen points were very many."""
-    monkeypatch.setattr(estimate, "_EVERY_PAIR", 12)
-    monkeypatch.setattr(estimate, "_LEADERS", (1, 4, 4))
+    monkeypatch.setattr(limits, "EVERY_PAIR", 12)
+    monkeypatch.setattr(limits, "LEADERS", (1, 4, 4))
 
 
 @BACKENDS

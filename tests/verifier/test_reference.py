@@ -16,7 +16,7 @@ from surepick.simulate.trials import drive
 from surepick.verifier.rows import Rows
 
 K, D = 4000, 9
-LIMIT = "surepick.problem.problem._EMBEDDED"  # lowered here, so that a run takes a second
+LIMIT = "surepick.arrays.limits.EMBEDDED_TABLE"  # lowered here, so that a run takes a second
 RNG = np.random.default_rng(3)
 ARMS = RNG.normal(size=(K, D))
 ARMS[7] = -0.0
@@ -251,13 +251,13 @@ def test_runs_on_another_library_are_certified():
 def test_blocks_of_rows_make_no_difference(algorithm, settings, monkeypatch):
     certificate = as_json(finished(sp.Problem(ARMS[:60], noise=0.5), algorithm, **settings))
     expected = sp.verify(certificate)
-    monkeypatch.setattr("surepick.verifier.rows._BLOCK", 7 * D)
+    monkeypatch.setattr("surepick.verifier.rows.BLOCK_ENTRIES", 7 * D)
     assert sp.verify(certificate) == expected
     assert expected.checked >= 59
 
 
 def test_tables_are_read_in_blocks(monkeypatch):
-    monkeypatch.setattr("surepick.verifier.rows._BLOCK", 1000)
+    monkeypatch.setattr("surepick.verifier.rows.BLOCK_ENTRIES", 1000)
     rows = Rows(torch.tensor(ARMS))
     assert len(list(rows.blocks())) == 37
     assert np.allclose(rows.factor().T @ rows.factor(), ARMS.T @ ARMS)
@@ -330,7 +330,7 @@ def test_a_small_run_contains_its_problem():
 
 def test_what_was_asked_for_is_kept():
     """A small problem that is handled block by block is so after loading, too."""
-    run = sp.algorithms.PooledPeleg(0.1).start(sp.Problem(ARMS[:20], backend="numpy"))
+    run = sp.algorithms.PooledPeleg(0.1).start(sp.Problem(ARMS[:20], large=True))
     again = sp.Run.from_json(run.to_json())
     assert type(again.state) is type(run.state)
     assert again.problem.large

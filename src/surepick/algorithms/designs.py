@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 import numpy as np
 
 from surepick.algorithms.base import Pulls
+from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.arrays.tables import is_large
 from surepick.arrays.types import FloatArray, IntArray
@@ -24,11 +25,6 @@ if TYPE_CHECKING:
     from surepick.design import Directions, MinimaxResult
 
 _DESIGNS = PlanCache()
-_MANY = 2000  # arms; beyond, a tenth of a per cent of the pulls is not worth the time it takes
-_VERY_MANY = 4096  # arms of a large problem; beyond, first-order steps have to do,
-_HUGE = 1 << 18  # and beyond so many numbers, too
-_ROUGH, _LOOKS = 0.03, 12  # the gap at which these end, and looks at everything after which
-_LONG_CYCLE = 64  # a cycle longer than this many pulls per dimension is never tried
 
 
 class Solved(NamedTuple):
@@ -46,11 +42,13 @@ def solve(problem: Problem, key: Any, make: Callable[[], Any], tol: float | None
         from surepick.design import minimax
 
         features, directions = _on_host_if_small(problem, problem.features), make()
-        crowded = problem.n_arms > _VERY_MANY and not _is_small(problem)
-        if crowded or problem.n_arms * problem.rank > _HUGE:
-            result = minimax(features, directions, tol=_ROUGH, max_rounds=_LOOKS)
+        crowded = problem.n_arms > limits.NEWTON_ARMS and not _is_small(problem)
+        if crowded or problem.n_arms * problem.rank > limits.HUGE_TABLE:
+            result = minimax(
+                features, directions, tol=limits.ROUGH_GAP, max_rounds=limits.ROUGH_LOOKS
+            )
             return _tightened(problem, directions, result)
-        exact = 1e-3 if problem.n_arms <= _MANY else 1e-2
+        exact = 1e-3 if problem.n_arms <= limits.EXACT_ARMS else 1e-2
         result = minimax(features, directions, tol=exact if tol is None else tol)
         return Solved(result.weights, result.value, result.gap)
 
@@ -203,7 +201,7 @@ def cycle(problem: Problem, key: Any, design: Solved, directions: Directions) ->
     def compute() -> Pulls:
         best, loss = None, math.inf
         n = problem.rank
-        while n <= _LONG_CYCLE * problem.rank:
+        while n <= limits.CYCLE_PULLS * problem.rank:
             counts = whole_pulls(problem, design.weights, n)
             own = worst_variance(problem, counts, directions) * float(counts.sum()) / design.rho
             if best is None or own < loss:

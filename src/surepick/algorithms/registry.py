@@ -57,6 +57,13 @@ def register(name: str, make: Any) -> None:
     _REGISTERED[name] = make
 
 
+def unregister(name: str) -> None:
+    """Forget an algorithm of your own, so that its name is free again."""
+    if name not in _REGISTERED:
+        raise UnknownNameError.among("algorithm of your own", name, _REGISTERED)
+    del _REGISTERED[name]
+
+
 def names() -> tuple[str, ...]:
     """All registered names.
 

@@ -18,6 +18,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays import limits
 from surepick.arrays.memory import free_memory
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError, InvalidTypeError, MissingExtraError, UnknownNameError
@@ -26,9 +27,6 @@ _log = logging.getLogger(__name__)
 
 
 _NAMES = ("cupy", "numpy", "torch", "torch:cpu", "torch:cuda")
-# Bytes of one block of rows: what a core's cache holds; on a GPU, enough to keep its processors
-# busy (measured on an H200: larger blocks gain little).
-_BLOCK_BYTES = {"cpu": 1 << 19, "gpu": 1 << 28}
 
 
 class Backend:
@@ -109,7 +107,7 @@ class Backend:
         """Slices of rows whose entries fill one block."""
         count = int(array.shape[0]) if count is None else count
         width = array.shape[1] if array.ndim > 1 else 1
-        rows = _BLOCK_BYTES["gpu" if self.on_gpu else "cpu"] // (8 * max(width, 1))
+        rows = limits.BLOCK_BYTES["gpu" if self.on_gpu else "cpu"] // (8 * max(width, 1))
         step = max(1, rows)
         for start in range(0, count, step):
             yield slice(start, min(start + step, count))

@@ -14,15 +14,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-# From this many entries on BLAS is faster; below, plain loops are, and they keep exact ties exact.
-_LARGE = 256
+from surepick.arrays.limits import BLAS_ENTRIES
 
 
 @njit(cache=True)
 def weighted_gram(points, weights, out):
     """``out = sum_k weights[k] x_k x_kᵀ`` for points ``(K, d)``, one per row."""
     K, d = points.shape
-    if K * d >= _LARGE:
+    if K * d >= BLAS_ENTRIES:
         np.dot((points * weights.reshape(-1, 1)).T, points, out)
         return
     out[:, :] = 0.0

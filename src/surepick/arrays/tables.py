@@ -1,6 +1,6 @@
 """Features of many arms: taken as they are, not copied, and checked block by block.
 
-A table of up to ``LARGE`` entries is copied and handled as a whole by
+A table of up to ``limits.LARGE_TABLE`` entries is copied and handled as a whole by
 :func:`surepick.arrays.validate.as_matrix`. A larger one of float64 numbers stays where it is: in
 memory, in a memory-mapped file, or on a GPU.
 """
@@ -14,15 +14,12 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays import limits
 from surepick.arrays.backend import HOST, Backend, backend_of
 from surepick.arrays.memory import demand_memory
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import as_matrix, is_dataframe
 from surepick.errors import InvalidInputError, InvalidTypeError, MissingExtraError
-
-LARGE = 1 << 15  # entries of a table beyond which nothing is done to it that needs a copy
-_AT_ONCE = 1 << 16  # rows of a file read at a time
-
 
 # Tables that were checked, with what was worked out about them: by identity, as long as they live.
 _KNOWN: dict[int, tuple[weakref.ref[Any], dict[str, Any]]] = {}
@@ -55,9 +52,9 @@ def gram_of(table: Any, backend: Backend) -> FloatArray:
 
 
 def is_large(value: Any) -> bool:
-    """Whether this is an array of more than ``LARGE`` entries."""
+    """Whether this is an array of more than ``limits.LARGE_TABLE`` entries."""
     shape = getattr(value, "shape", ())
-    return len(shape) == 2 and shape[0] * shape[1] > LARGE
+    return len(shape) == 2 and shape[0] * shape[1] > limits.LARGE_TABLE
 
 
 def as_table(value: Any, name: str, backend: Backend | None = None) -> Any:
@@ -70,7 +67,7 @@ def as_table(value: Any, name: str, backend: Backend | None = None) -> Any:
         return as_matrix(value, name)
     if source.plain:
         table = _host_table(value, name)
-        _check_finite(table, name, HOST)
+        check_finite(table, name, HOST)
         if target.plain:
             return table
         demand_memory(8.0 * table.shape[1], len(table), target.free_memory(), name)
@@ -81,7 +78,7 @@ def as_table(value: Any, name: str, backend: Backend | None = None) -> Any:
     if not xp.isdtype(value.dtype, ("bool", "integral", "real floating")):
         raise InvalidTypeError(f"{name} must be real numbers; got {value.dtype}")
     table = xp.astype(value, xp.float64, copy=False)
-    _check_finite(table, name, source)
+    check_finite(table, name, source)
     if target == source:
         return table
     return target.put(source.host(table))
@@ -104,7 +101,8 @@ def _host_table(value: Any, name: str) -> FloatArray:
     return table
 
 
-def _check_finite(table: Any, name: str, backend: Backend) -> None:
+def check_finite(table: Any, name: str, backend: Backend) -> None:
+    """Refuse a table with an entry that is no finite number, and say which it is."""
     xp = backend.xp
     for rows in backend.blocks(table):
         if not bool(xp.all(xp.isfinite(table[rows]))):
@@ -158,7 +156,7 @@ def read_parquet(path: str | Path, features: list[str] | None = None) -> FloatAr
         demand_memory(8.0 * len(features), rows, HOST.free_memory(), f"the table in {path}")
         table = np.empty((rows, len(features)))
         start = 0
-        for batch in file.iter_batches(batch_size=_AT_ONCE, columns=features):
+        for batch in file.iter_batches(batch_size=limits.FILE_ROWS, columns=features):
             for j, column in enumerate(features):
                 values = batch.column(column).to_numpy(zero_copy_only=False)
                 table[start : start + batch.num_rows, j] = values

@@ -84,6 +84,13 @@ def register_family(name: str, make: Callable[..., Instance]) -> None:
     _FAMILIES[name] = make
 
 
+def unregister_family(name: str) -> None:
+    """Forget a family of your own, so that its name is free again."""
+    if name not in _FAMILIES:
+        raise UnknownNameError.among("family of instances", name, _FAMILIES)
+    del _FAMILIES[name]
+
+
 def instance_named(text: str) -> Named:
     """The instance that ``text`` names.
 

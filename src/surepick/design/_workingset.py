@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from surepick.arrays import limits
 from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.design._bounds import Lower, Upper
@@ -20,9 +21,6 @@ from surepick.errors import SolverError
 
 Sparse = tuple[IntArray, FloatArray]  # indices, and a weight for each
 
-_ALL_ARMS = 150  # up to here every arm is at work from the start
-_ALL_DIRECTIONS = 300  # and every direction
-_TABLE = 1 << 22  # entries of a table of arms and directions that is never exceeded
 _SHORT = 1e-10  # variances that far below the worst one are left out at first
 
 
@@ -120,7 +118,7 @@ class WorkingSet:
     def _first_directions(self, root: FloatArray, seed: IntArray | None) -> IntArray:
         """The longest directions, or all of them if they are few."""
         family = self._all_directions
-        if family.count <= _ALL_DIRECTIONS:
+        if family.count <= limits.ALL_DIRECTIONS:
             chosen = family.indices()
         else:
             chosen = family.violators(root, 0.0, 8 * self._dim + 64)
@@ -182,7 +180,7 @@ class WorkingSet:
     def _score(self) -> FloatArray:
         """Σ_y z_y (λ_yᵀ x)² of every arm."""
         point, many = self._point, self._all_arms.shape[0]
-        if self._backend.plain and many * len(point.z) <= _TABLE:
+        if self._backend.plain and many * len(point.z) <= limits.WORKING_TABLE:
             return point.z @ (point.normals @ self._all_arms.T) ** 2
         # xᵀMx with M = Σ z λλᵀ: no table of arms and directions
         _, upper = np.linalg.qr(point.normals * np.sqrt(point.z)[:, None])
@@ -196,7 +194,7 @@ def _spread(arms: FloatArray) -> FloatArray:
     """Weights to start from, on at most a few arms per dimension, that span the space."""
     count, dim = arms.shape
     weights = np.full(count, 1.0 / count)
-    if count <= _ALL_ARMS:
+    if count <= limits.ALL_ARMS:
         return weights
     for _ in range(8):  # multiplicative steps towards the G-optimal design
         chol = cholesky((arms.T * weights) @ arms)
@@ -205,7 +203,7 @@ def _spread(arms: FloatArray) -> FloatArray:
         weights *= squared_columns(forward(chol, arms.T)) / dim
     # Pivoted QR finds arms that span; the heaviest others join them.
     pivots = spanning_rows(arms * np.sqrt(weights)[:, None])
-    heavy = np.argsort(-weights, kind="stable")[: max(_ALL_ARMS // 2, 3 * dim)]
+    heavy = np.argsort(-weights, kind="stable")[: max(limits.ALL_ARMS // 2, 3 * dim)]
     chosen = np.union1d(pivots, heavy)
     start = np.zeros(count)
     start[chosen] = weights[chosen] + weights[chosen].mean()

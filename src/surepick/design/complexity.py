@@ -18,11 +18,11 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surepick.arrays import limits
 from surepick.arrays.backend import backend_of
 from surepick.arrays.tables import is_large
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import probability
-from surepick.design.large.solve import HUGE
 from surepick.design.leads import Leads
 from surepick.design.minimax import MinimaxResult, Status, minimax
 from surepick.errors import InvalidInputError
@@ -130,7 +130,7 @@ def _large_complexity(problem: _Problem, truth: FloatArray, tol: float | None) -
     candidates: Any = problem.candidates
     if tol is None:
         entries = max(problem.arms.shape[0], candidates.shape[0]) * candidates.shape[1]
-        tol = _ROUGH if entries > HUGE else _FINE
+        tol = _ROUGH if entries > limits.HUGE_TABLE else _FINE
     backend = backend_of(candidates)
     xp, means = backend.xp, backend.product(candidates, truth)
     best = int(xp.argmax(means))
@@ -143,8 +143,8 @@ def _large_complexity(problem: _Problem, truth: FloatArray, tol: float | None) -
         raise _tie(best, int(tied[0]))
     if bool(xp.all(same)):
         return _trivial(problem)
-    one = 0.0 * gaps + 1.0
-    scales = xp.where(same, 0.0 * gaps, 1.0 / xp.where(same, one, gaps))
+    one = xp.ones_like(gaps)
+    scales = xp.where(same, xp.zeros_like(gaps), one / xp.where(same, one, gaps))
     return _found(minimax(problem.arms, Leads(candidates, leader, scales), tol), problem)
 
 

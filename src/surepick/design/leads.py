@@ -96,7 +96,7 @@ class Leads:
         away = self.backend.quadratic(self._points, outside / scale[:, None], self._centre)
         length = self.backend.quadratic(self._points, np.diag(1.0 / scale), self._centre)
         rounding = 1e-28 * float(xp.max(length) + ((self._centre / scale) ** 2).sum())
-        share = xp.where(away > rounding, away / (length + least), 0.0 * away)
+        share = xp.where(away > rounding, away / (length + least), xp.zeros_like(away))
         found, values = self.backend.largest(share, 1)
         return float(np.sqrt(values[0])), int(found[0])
 

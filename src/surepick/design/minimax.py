@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surepick.arrays import limits
 from surepick.arrays.tables import as_table
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import probability, whole
@@ -29,8 +30,6 @@ from surepick.design.directions import Directions, Listed
 from surepick.design.large.solve import needs_scans, solve_large
 
 __all__ = ["MinimaxResult", "Round", "Status", "minimax"]
-
-_FEW = 150  # arms among which duplicates are not looked for
 
 
 def minimax(
@@ -105,9 +104,10 @@ def minimax(
 def _distinct(arms: FloatArray) -> tuple[IntArray, IntArray]:
     """First arm of each group of arms that are equal up to sign, and each arm's group.
 
-    A few duplicates do no harm and share their weight; many would crowd the working set.
+    A few duplicates do no harm and share their weight; many would crowd the working set,
+    which small problems are part of as a whole.
     """
-    if len(arms) <= _FEW:
+    if len(arms) <= limits.ALL_ARMS:
         everyone = np.arange(len(arms))
         return everyone, everyone
     sign = np.sign(arms[np.arange(len(arms)), np.argmax(arms != 0, axis=1)])

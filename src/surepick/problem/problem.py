@@ -2,9 +2,6 @@
 
 from __future__ import annotations
 
-import copy
-import hashlib
-import itertools
 from collections.abc import Sized
 from functools import cached_property
 from pathlib import Path
@@ -12,21 +9,14 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays.backend import HOST, Backend, backend_named, backend_of
+from surepick.arrays.backend import Backend
 from surepick.arrays.memory import demand_memory
-from surepick.arrays.tables import (
-    as_table,
-    is_large,
-    mark_checked,
-    read_parquet,
-    table_digest,
-)
+from surepick.arrays.tables import mark_checked, read_parquet
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.arrays.validate import as_labels, is_dataframe, positive, whole
-from surepick.errors import FormatError, InvalidInputError
-from surepick.problem.described import describe, refer
+from surepick.arrays.validate import as_labels, whole
+from surepick.errors import InvalidInputError
+from surepick.problem.contents import Contents
 from surepick.problem.duplicates import first_equal, groups
-from surepick.problem.labels import Labels, make_labels
 from surepick.problem.span import (
     find_large_span,
     find_span,
@@ -35,11 +25,8 @@ from surepick.problem.span import (
     spread_rows,
 )
 
-_EMBEDDED = 1 << 18  # entries of a table that a file still contains: five megabytes of text
-_numbers = itertools.count()  # names of large problems, whose content is not hashed for a name
 
-
-class Problem:
+class Problem(Contents):
     """Arms that can be measured, candidates that can be the answer, and the noise scale.
 
     Parameters
@@ -60,6 +47,9 @@ class Problem:
         by default where they are, if they are many, else NumPy, which is faster with few.
         Arms that are a large array of float64 numbers, a memory-mapped file among them, are
         not copied: do not change them afterwards.
+    large
+        Have all work on the arms go block by block, without tables beside theirs, even though
+        they are few; large tables, and those of other libraries, always are worked on so.
 
     Examples
     --------
@@ -77,37 +67,16 @@ class Problem:
         *,
         candidate_labels: Any = None,
         backend: str | Backend | None = None,
+        large: bool = False,
     ) -> None:
-        #: where arms, candidates, features and targets live
-        self.backend: Backend = (
-            _home(arms, candidates) if backend is None else backend_named(backend)
-        )
-        self.arms: FloatArray = as_table(arms, "arms", self.backend)
-        self.noise: float = positive(noise, "noise")
-        self.labels: Labels = make_labels(arms, labels, len(self.arms), "labels")
-        self.transductive: bool = candidates is not None
-        if candidates is None:
-            if candidate_labels is not None:
-                raise InvalidInputError("candidate_labels needs candidates; use labels for arms")
-            self.candidates: FloatArray = self.arms
-            self.candidate_labels: Labels = self.labels
-        else:
-            self.candidates = as_table(candidates, "candidates", self.backend)
-            if self.candidates.shape[1] != self.arms.shape[1]:
-                raise InvalidInputError(
-                    f"candidates have {self.candidates.shape[1]} features but arms have "
-                    f"{self.arms.shape[1]}; they must describe the same features"
-                )
-            _check_columns(arms, candidates)
-            self.candidate_labels = make_labels(
-                candidates, candidate_labels, len(self.candidates), "candidate_labels"
-            )
-        #: whether all work on arms goes block by block, without tables beside theirs
-        self.large: bool = (
-            backend is not None
-            or not self.backend.plain
-            or is_large(self.arms)
-            or is_large(self.candidates)
+        super().__init__(
+            arms,
+            candidates,
+            noise,
+            labels,
+            candidate_labels=candidate_labels,
+            backend=backend,
+            large=large,
         )
         self._find_span()
         if self.backend.plain:
@@ -159,28 +128,12 @@ class Problem:
         """
         return cls(read_parquet(path, features), **settings)
 
-    # -- sizes -----------------------------------------------------------------------------
-    @property
-    def n_arms(self) -> int:
-        """Number of arms, K."""
-        return len(self.arms)
-
-    @property
-    def n_candidates(self) -> int:
-        """Number of candidates (K unless they were given separately)."""
-        return len(self.candidates)
-
-    @property
-    def n_features(self) -> int:
-        """Number of features, d."""
-        return self.arms.shape[1]
-
+    # -- working coordinates ---------------------------------------------------------------
     @property
     def rank(self) -> int:
         """Dimension of the span of the arms."""
         return self.features.shape[1]
 
-    # -- working coordinates ---------------------------------------------------------------
     def _find_span(self) -> None:
         """Choose coordinates in the span of the arms, and check the candidates against it."""
         span = find_large_span(self.arms, self.backend) if self.large else find_span(self.arms)
@@ -269,40 +222,6 @@ class Problem:
             return self.duplicate_candidates
         return groups(first_equal(self.arms, self.backend))
 
-    # -- identity --------------------------------------------------------------------------
-    @cached_property
-    def digests(self) -> tuple[str, str]:
-        """SHA-256 of the arms and of the candidates, the same on every backend."""
-        arms = table_digest(self.arms, self.backend)
-        return arms, table_digest(self.candidates, self.backend) if self.transductive else arms
-
-    @cached_property
-    def digest(self) -> str:
-        """A fingerprint of arms, candidates and noise."""
-        shapes = tuple(self.arms.shape), tuple(self.candidates.shape)
-        return hashlib.sha256(repr((shapes, self.digests, self.noise)).encode()).hexdigest()
-
-    @cached_property
-    def key(self) -> str:
-        """A name under which to keep what was worked out for this problem.
-
-        Equal small problems share theirs; a large one has its own, as hashing it takes long.
-        """
-        return f"large problem {next(_numbers)}" if self.large else self.digest
-
-    def __eq__(self, other: object) -> bool:
-        if not isinstance(other, Problem):
-            return NotImplemented
-        return (
-            self.digest == other.digest
-            and self.transductive == other.transductive
-            and self.labels == other.labels
-            and self.candidate_labels == other.candidate_labels
-        )
-
-    def __hash__(self) -> int:
-        return hash(self.digest)
-
     def __repr__(self) -> str:
         same = sum(len(g) - 1 for g in self.duplicate_candidates)
         parts = [f"{self.n_arms} arms", f"{self.n_features} features (rank {self.rank})"]
@@ -311,59 +230,3 @@ class Problem:
         if same:
             parts.append(f"{same} duplicate candidate{'s' if same > 1 else ''}")
         return f"Problem({', '.join(parts)}, noise {self.noise:g})"
-
-    def with_noise(self, noise: float) -> Problem:
-        """The same problem with another noise scale; arms and all that follows are shared."""
-        other = copy.copy(self)
-        other.noise = positive(noise, "noise")
-        for name in ("digest", "key"):  # what depends on the noise
-            other.__dict__.pop(name, None)
-        return other
-
-    # -- in files --------------------------------------------------------------------------
-    @property
-    def by_reference(self) -> bool:
-        """Whether certificates and saved runs refer to the arms instead of containing them."""
-        entries = max(self.n_arms, self.n_candidates) * self.n_features
-        return not self.backend.plain or entries > _EMBEDDED
-
-    def reference(self) -> dict[str, Any]:
-        """What a file says about this problem where it does not contain it."""
-        return refer(self)
-
-    def to_dict(self) -> dict[str, Any]:
-        """Everything needed to build this problem again, as NumPy arrays and plain values."""
-        return describe(self)
-
-    @classmethod
-    def from_dict(cls, saved: dict[str, Any]) -> Problem:
-        """The problem that :meth:`to_dict` described."""
-        try:
-            return cls(
-                saved["arms"],
-                saved["candidates"],
-                saved["noise"],
-                saved["labels"],
-                candidate_labels=saved["candidate_labels"],
-                backend=saved.get("backend"),
-            )
-        except KeyError as missing:
-            raise FormatError(f"saved problem lacks {missing}") from None
-
-
-def _home(arms: Any, candidates: Any) -> Backend:
-    """Where to work on these: on their device if there are many of them."""
-    source = backend_of(arms)
-    return source if is_large(arms) or is_large(candidates) else HOST
-
-
-def _check_columns(arms: Any, candidates: Any) -> None:
-    """Two DataFrames must name the same columns, in the same order."""
-    if not (is_dataframe(arms) and is_dataframe(candidates)):
-        return
-    for j, (a, c) in enumerate(zip(arms.columns, candidates.columns, strict=True)):
-        if a != c:
-            raise InvalidInputError(
-                f"candidates: column {j} is {str(c)!r}, but that column of arms is {str(a)!r}; "
-                f"both must have the same columns in the same order"
-            )

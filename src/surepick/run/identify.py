@@ -8,15 +8,13 @@ from typing import Any
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import get
+from surepick.arrays import limits
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.run.answer import Answer
 from surepick.run.run import Run
 
 DEFAULT = "pooled-peleg"
-# Pulls per dimension that are a reason to ask what is wrong: differences of a thirtieth of the
-# noise have been seen by then.
-_LONG = 10_000
 
 _log = logging.getLogger(__name__)
 
@@ -73,7 +71,7 @@ def identify(
     run = configure(algorithm, delta, epsilon, max_samples).start(problem, rng)
     warned = run.algorithm.max_samples is not None
     while not run.stopped:
-        if not warned and run.samples >= _LONG * problem.rank:
+        if not warned and run.samples >= limits.LONG_RUN * problem.rank:
             warned = True
             _log.warning(_doubts(run))
         batch = run.ask()

@@ -13,11 +13,11 @@ from dataclasses import dataclass
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays import limits
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 
-_CHUNK = 1_000_000  # single draws held in memory at a time
 _ROUNDING = 1e-9  # by which the mean of a Bernoulli arm may miss [0, 1]
 
 
@@ -45,7 +45,7 @@ class Noise(ABC):
         for i, (mean, count) in enumerate(zip(means, counts)):
             left, total = int(count), 0.0
             while left:
-                n = min(left, _CHUNK)
+                n = min(left, limits.DRAWS)
                 total += float(draw(mean, n).sum())
                 left -= n
             totals[i] = total

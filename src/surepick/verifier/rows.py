@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-_BLOCK = 1 << 18  # entries of a block: it stays in a processor's cache
+BLOCK_ENTRIES = 1 << 18  # entries of a block: it stays in a processor's cache
 
 
 class Rows:
@@ -84,7 +84,7 @@ class Rows:
 
 def slices(count: int, width: int) -> Iterator[slice]:
     """Slices of rows that make up a block each."""
-    step = max(1, _BLOCK // max(width, 1))
+    step = max(1, BLOCK_ENTRIES // max(width, 1))
     for start in range(0, count, step):
         yield slice(start, min(start + step, count))
 

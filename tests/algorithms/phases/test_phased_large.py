@@ -7,6 +7,7 @@ import pytest
 
 import surepick as sp
 from surepick.algorithms import designs
+from surepick.arrays import limits
 from surepick.arrays.backend import HOST, backend_named
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.simulate.trials import drive
@@ -22,7 +23,8 @@ def finish(name, instance, seed=0, **settings):
 
 
 def on(backend, arms, candidates, theta):
-    return sp.simulate.Instance(sp.Problem(arms, candidates, backend=backend), theta)
+    problem = sp.Problem(arms, candidates, backend=backend, large=backend is not None)
+    return sp.simulate.Instance(problem, theta)
 
 
 @ALGORITHMS
@@ -126,7 +128,7 @@ def test_memory_does_not_grow_with_the_pairs():
 
 
 def test_a_tightened_value_is_still_one_that_no_pair_exceeds(monkeypatch):
-    monkeypatch.setattr(designs, "_LOOKS", 2)
+    monkeypatch.setattr(limits, "ROUGH_LOOKS", 2)
     instance = sp.simulate.families.catalogue(8, 4500, rng=0)
     problem = instance.problem
     found = designs.pair_design(problem, problem.distinct)

@@ -17,7 +17,9 @@ BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch"])
 
 
 def run_on(backend, instance_seed=0, k=400, d=6, scale=1.0, **settings):
-    instance = sp.simulate.families.catalogue(d, k, scale, rng=instance_seed, backend=backend)
+    plain = sp.simulate.families.catalogue(d, k, scale, rng=instance_seed)
+    problem = sp.Problem(plain.problem.arms, backend=backend, large=True)
+    instance = sp.simulate.Instance(problem, plain.theta)
     run = sp.algorithms.PooledPeleg(0.05, **settings).start(instance.problem)
     return run, instance
 

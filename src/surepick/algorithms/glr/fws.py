@@ -32,11 +32,10 @@ from typing import ClassVar
 import numpy as np
 
 from surepick.algorithms.glr.state import AdaptiveGlr, GlrState
+from surepick.arrays import limits
 from surepick.arrays.memory import demand_memory
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
-
-_ROOM = 1 << 22  # entries of a matrix game for which nobody needs to be asked
 
 
 @dataclass(frozen=True)
@@ -84,7 +83,7 @@ class FrankWolfeState(GlrState):
             step=np.empty(K),
             factor=np.zeros((d, d)),
             shift=np.empty(d),
-            room=np.array([_ROOM, 0]),
+            room=np.array([limits.GAME_ENTRIES, 0]),
         )
         self.update, self.choose = update, choose
 

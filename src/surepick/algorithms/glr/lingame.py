@@ -34,12 +34,12 @@ from typing import ClassVar
 import numpy as np
 
 from surepick.algorithms.glr.state import AdaptiveGlr, GlrState
+from surepick.arrays import limits
 from surepick.arrays.memory import demand_memory
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
 _FIRST_ROWS = 8  # learners kept from the start; more are added when more answers come to lead
-_MOST_EXPERTS = 20_000_000  # LinGame-C's learner: candidates times arms
 
 
 @dataclass(frozen=True)
@@ -90,10 +90,10 @@ class LinGameC(AdaptiveGlr):
     def begin(self, problem: Problem, rng: np.random.Generator) -> LinGameState:
         """A fresh state; nothing is drawn at random."""
         experts = len(problem.distinct) * problem.n_arms
-        if experts > _MOST_EXPERTS:
+        if experts > limits.MOST_EXPERTS:
             raise InvalidInputError(
                 f"lingame-c keeps a weight for every candidate and arm, {experts:,} here, more "
-                f"than {_MOST_EXPERTS:,}; use lingame"
+                f"than {limits.MOST_EXPERTS:,}; use lingame"
             )
         return LinGameCState(self, problem)
 

@@ -10,10 +10,9 @@ import math
 
 import numpy as np
 
+from surepick.arrays import limits
 from surepick.design import complexity, one_direction
 from surepick.simulate import Instance
-
-_LARGEST_PAIRS = 200  # pairs for LinGapE's H_0: all of them below this many, else a lower bound
 
 
 def bounds(instance: Instance, delta: float) -> dict[str, float]:
@@ -49,7 +48,7 @@ def lingape_complexity(instance: Instance) -> float:
     problem, gaps = instance.problem, instance.gaps
     best, n = instance.best, problem.n_candidates
     pairs = [(i, j) for i in range(n) for j in range(i + 1, n)]
-    if len(pairs) > _LARGEST_PAIRS:
+    if len(pairs) > limits.COMPLEXITY_PAIRS:
         pairs = [(best, j) for j in range(n) if j != best]
     share = np.zeros(problem.n_arms)
     for i, j in pairs:

@@ -13,12 +13,11 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays import limits
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray, IntArray
 
 _AT_ONCE = 256  # points compared with all others at a time
-_WORK = {"cpu": 4e10, "gpu": 4e12}  # multiplications after which a bound has to do
-_ALL_WORK = {"cpu": 4e11, "gpu": 4e13}  # up to which all pairs are looked at for one bound
 _TILE = {"cpu": (512, 4096), "gpu": (4096, 1 << 15)}  # pairs of points looked at together
 
 
@@ -33,7 +32,7 @@ def long_pairs(
     image -= backend.put(centre @ root)
     squared = backend.squares(image)
     count, dim = image.shape
-    most = int(_WORK["gpu" if backend.on_gpu else "cpu"] / (count * dim)) // _AT_ONCE
+    most = int(limits.SEARCH_WORK["gpu" if backend.on_gpu else "cpu"] / (count * dim)) // _AT_ONCE
     order, radius2 = backend.largest(squared, min(count, max(1, most) * _AT_ONCE + 2))
     radius = np.sqrt(np.append(radius2, [0.0, 0.0]))
     found: list[tuple[IntArray, IntArray, FloatArray]] = []
@@ -94,7 +93,7 @@ def diameter_bound(backend: Backend, points: Any, root: FloatArray, centre: Floa
     order, squares = backend.largest(squared, count)
     radius = np.sqrt(squares)
     most = float(radius[0] + radius[min(1, count - 1)]) ** 2
-    if 0.5 * count * count * dim > _ALL_WORK[place]:
+    if 0.5 * count * count * dim > limits.BOUND_WORK[place]:
         return most
     there, offset = backend.put(root), backend.put(centre @ root)
     image = xp.empty((count, dim), dtype=xp.float32, device=backend.device)

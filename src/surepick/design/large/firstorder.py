@@ -21,6 +21,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays import limits
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.design._bounds import Lower, Upper
@@ -35,7 +36,6 @@ _STEPS = 15  # between two looks
 _WARM = 4  # looks that a good start saves
 _LEAST_WEIGHT, _LEAST_SHARE = 1e-12, 1e-9  # below, a weight could never come back
 _RIDGE = 1e-14  # of the trace: M may be singular
-_MANY = 512  # arms; to prune a design to more than that takes too long
 _CRUMB = 1e-7  # directions with a smaller share of the proof are left out of it
 
 
@@ -128,8 +128,8 @@ class FirstOrder:
         w, q = self._w, self._q
         speed = 2.0 / (1.0 + 0.5 * (self.looks + self._warm))  # of the mix: slower steps settle
         chosen, upper, lower = w, np.inf, 0.0
-        total = 0.0 * w
-        told, normals = 0.0 * q, 0.0 * y
+        total = xp.zeros_like(w)
+        told, normals = xp.zeros_like(q), xp.zeros_like(y)
         for step in range(_STEPS):
             root = self._root(w)
             there = b.put(root)
@@ -236,7 +236,7 @@ class FirstOrder:
     def _pruned(self, upper: Upper) -> Upper:
         """The same A(w) on no more arms than it takes."""
         most = self.dim * (self.dim + 1) // 2 + 1
-        if len(upper.arms) <= most or most > _MANY:
+        if len(upper.arms) <= most or most > limits.PRUNED_ARMS:
             return upper
         weights = prune(self.backend.rows(self.table, upper.arms), upper.weights)
         keep = weights > 0

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays import limits
 from surepick.arrays.backend import backend_of
 from surepick.arrays.progress import report
 from surepick.arrays.tables import is_large
@@ -17,8 +18,6 @@ from surepick.design._span import large_whitening
 from surepick.design.directions import Directions
 from surepick.design.large.firstorder import FirstOrder
 
-HUGE = 1 << 18  # entries of a table beyond which scanning it at every step takes too long
-_ROUGH = 0.03  # gaps down to which first-order steps are the faster way
 _PATIENCE = 12  # looks without progress after which they are at their end
 
 
@@ -28,7 +27,7 @@ def needs_scans(arms: Any, directions: Directions, tol: float) -> bool:
         return True
     entries = max(arms.shape[0], _rows(directions)) * arms.shape[1]
     large = is_large(arms) or directions.large
-    return entries > HUGE or (large and tol >= _ROUGH)
+    return entries > limits.HUGE_TABLE or (large and tol >= limits.ROUGH_GAP)
 
 
 def _rows(directions: Directions) -> int:
@@ -56,7 +55,7 @@ def solve_large(
         chosen = np.flatnonzero(start)
         near = chosen, start[chosen]
     solver = FirstOrder(backend, table, whiten, directions, near, seed)
-    goal, last_gain, stopped = max(tol, _ROUGH), 0, False
+    goal, last_gain, stopped = max(tol, limits.ROUGH_GAP), 0, False
     while solver.gap > goal and solver.seen > (1.0 + goal) * solver.lower.value:
         if solver.looks >= max_rounds or solver.looks - last_gain >= _PATIENCE:
             break

@@ -1,0 +1,193 @@
+"""What a problem consists of: tables of features, noise scale, labels; what names it, and files."""
+
+from __future__ import annotations
+
+import copy
+import hashlib
+import itertools
+from functools import cached_property
+from typing import Any, Self
+
+from surepick.arrays import limits
+from surepick.arrays.backend import HOST, Backend, backend_named, backend_of
+from surepick.arrays.tables import as_table, is_large, table_digest
+from surepick.arrays.types import FloatArray
+from surepick.arrays.validate import is_dataframe, positive
+from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
+from surepick.problem.labels import Labels, describe_labels, make_labels
+
+_numbers = itertools.count()  # names of large problems, whose content is not hashed for a name
+
+
+class Contents:
+    """The tables as they were given, checked; :class:`surepick.Problem` says what they are."""
+
+    def __init__(
+        self,
+        arms: Any,
+        candidates: Any = None,
+        noise: float = 1.0,
+        labels: Any = None,
+        *,
+        candidate_labels: Any = None,
+        backend: str | Backend | None = None,
+        large: bool = False,
+    ) -> None:
+        if not isinstance(large, bool):
+            raise InvalidTypeError(f"large must be True or False; got {large!r:.80}")
+        #: where arms, candidates, features and targets live
+        self.backend: Backend = (
+            _home(arms, candidates) if backend is None else backend_named(backend)
+        )
+        self.arms: FloatArray = as_table(arms, "arms", self.backend)
+        self.noise: float = positive(noise, "noise")
+        self.labels: Labels = make_labels(arms, labels, len(self.arms), "labels")
+        self.transductive: bool = candidates is not None
+        if candidates is None:
+            if candidate_labels is not None:
+                raise InvalidInputError("candidate_labels needs candidates; use labels for arms")
+            self.candidates: FloatArray = self.arms
+            self.candidate_labels: Labels = self.labels
+        else:
+            self.candidates = as_table(candidates, "candidates", self.backend)
+            if self.candidates.shape[1] != self.arms.shape[1]:
+                raise InvalidInputError(
+                    f"candidates have {self.candidates.shape[1]} features but arms have "
+                    f"{self.arms.shape[1]}; they must describe the same features"
+                )
+            _check_columns(arms, candidates)
+            self.candidate_labels = make_labels(
+                candidates, candidate_labels, len(self.candidates), "candidate_labels"
+            )
+        #: whether all work on arms goes block by block, without tables beside theirs
+        self.large: bool = (
+            large or not self.backend.plain or is_large(self.arms) or is_large(self.candidates)
+        )
+
+    # -- sizes -----------------------------------------------------------------------------
+    @property
+    def n_arms(self) -> int:
+        """Number of arms, K."""
+        return len(self.arms)
+
+    @property
+    def n_candidates(self) -> int:
+        """Number of candidates (K unless they were given separately)."""
+        return len(self.candidates)
+
+    @property
+    def n_features(self) -> int:
+        """Number of features, d."""
+        return self.arms.shape[1]
+
+    # -- identity --------------------------------------------------------------------------
+    @cached_property
+    def digests(self) -> tuple[str, str]:
+        """SHA-256 of the arms and of the candidates, the same on every backend."""
+        arms = table_digest(self.arms, self.backend)
+        return arms, table_digest(self.candidates, self.backend) if self.transductive else arms
+
+    @cached_property
+    def digest(self) -> str:
+        """A fingerprint of arms, candidates and noise."""
+        shapes = tuple(self.arms.shape), tuple(self.candidates.shape)
+        return hashlib.sha256(repr((shapes, self.digests, self.noise)).encode()).hexdigest()
+
+    @cached_property
+    def key(self) -> str:
+        """A name under which to keep what was worked out for this problem.
+
+        Equal small problems share theirs; a large one has its own, as hashing it takes long.
+        """
+        return f"large problem {next(_numbers)}" if self.large else self.digest
+
+    def __eq__(self, other: object) -> bool:
+        if not isinstance(other, Contents):
+            return NotImplemented
+        return (
+            self.digest == other.digest
+            and self.transductive == other.transductive
+            and self.labels == other.labels
+            and self.candidate_labels == other.candidate_labels
+        )
+
+    def __hash__(self) -> int:
+        return hash(self.digest)
+
+    def with_noise(self, noise: float) -> Self:
+        """The same problem with another noise scale; arms and all that follows are shared."""
+        other = copy.copy(self)
+        other.noise = positive(noise, "noise")
+        for name in ("digest", "key"):  # what depends on the noise
+            other.__dict__.pop(name, None)
+        return other
+
+    # -- in files --------------------------------------------------------------------------
+    @property
+    def by_reference(self) -> bool:
+        """Whether certificates and saved runs refer to the arms instead of containing them."""
+        entries = max(self.n_arms, self.n_candidates) * self.n_features
+        return not self.backend.plain or entries > limits.EMBEDDED_TABLE
+
+    def reference(self) -> dict[str, Any]:
+        """Shapes, digests and labels: what a file says that does not contain this problem."""
+        separate = self.transductive
+        tables = [
+            {"shape": [int(n) for n in table.shape], "sha256": digest}
+            for table, digest in zip((self.arms, self.candidates), self.digests, strict=True)
+        ]
+        return {
+            "arms": tables[0],
+            "candidates": tables[1] if separate else None,
+            "noise": self.noise,
+            "labels": describe_labels(self.labels),
+            "candidate_labels": describe_labels(self.candidate_labels) if separate else None,
+        }
+
+    def to_dict(self) -> dict[str, Any]:
+        """Everything needed to build this problem again, as NumPy arrays and plain values."""
+        separate, host = self.transductive, self.backend.host
+        content = {
+            "arms": host(self.arms),
+            "candidates": host(self.candidates) if separate else None,
+            "noise": self.noise,
+            "labels": list(self.labels),
+            "candidate_labels": list(self.candidate_labels) if separate else None,
+        }
+        if self.large and not self.by_reference:  # as was asked for: nothing else says so
+            content["large"] = True
+        return content
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Self:
+        """The problem that :meth:`to_dict` described."""
+        try:
+            return cls(
+                saved["arms"],
+                saved["candidates"],
+                saved["noise"],
+                saved["labels"],
+                candidate_labels=saved["candidate_labels"],
+                # 0.1.0 wrote backend: "numpy" for what large: true says now
+                large=saved.get("large", "backend" in saved),
+            )
+        except KeyError as missing:
+            raise FormatError(f"saved problem lacks {missing}") from None
+
+
+def _home(arms: Any, candidates: Any) -> Backend:
+    """Where to work on these: on their device if there are many of them."""
+    source = backend_of(arms)
+    return source if is_large(arms) or is_large(candidates) else HOST
+
+
+def _check_columns(arms: Any, candidates: Any) -> None:
+    """Two DataFrames must name the same columns, in the same order."""
+    if not (is_dataframe(arms) and is_dataframe(candidates)):
+        return
+    for j, (a, c) in enumerate(zip(arms.columns, candidates.columns, strict=True)):
+        if a != c:
+            raise InvalidInputError(
+                f"candidates: column {j} is {str(c)!r}, but that column of arms is {str(a)!r}; "
+                f"both must have the same columns in the same order"
+            )
