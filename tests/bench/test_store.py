@@ -6,8 +6,9 @@ import textwrap
 
 import pytest
 
-from surepick.bench.store import ResultsFolder, write_whole
+from surepick.bench.store import ResultsFolder
 from surepick.errors import SurepickError
+from surepick.files import write_whole
 
 PLAN = {"experiment": "x", "trials": 3}
 

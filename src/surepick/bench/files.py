@@ -8,8 +8,8 @@ import math
 from pathlib import Path
 from typing import Any
 
-from surepick.bench.store import write_whole
 from surepick.errors import MissingExtraError
+from surepick.files import write_whole
 from surepick.simulate.table import Table
 
 

@@ -6,14 +6,13 @@ to a temporary file, flushed to disk and renamed, so that a part is either whole
 
 from __future__ import annotations
 
-import contextlib
 import json
-import os
 import shutil
 from pathlib import Path
 from typing import Any
 
 from surepick.errors import FormatError, InvalidInputError
+from surepick.files import write_whole
 
 
 class ResultsFolder:
@@ -60,22 +59,6 @@ class ResultsFolder:
             raise FormatError(
                 f"{file} is damaged ({error}); delete it and run again, only it is redone"
             ) from None
-
-
-def write_whole(file: Path, content: str | bytes) -> None:
-    """Write a file so that it is never seen half-written, even after a power cut."""
-    temporary = file.with_name(f".{file.name}.{os.getpid()}.part")
-    data = content.encode() if isinstance(content, str) else content
-    try:
-        with open(temporary, "wb") as handle:
-            handle.write(data)
-            handle.flush()
-            os.fsync(handle.fileno())
-        os.replace(temporary, file)
-    except BaseException:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-        raise
 
 
 def _demand_same(file: Path, plan: dict[str, Any]) -> None:

@@ -30,7 +30,7 @@ def command(name: str, storage: str, as_json: bool, certificate: Path | None) ->
         raise SystemExit(NOT_YET)
     checks, answer = study.checks(), study.answer
     if certificate is not None:
-        from surepick.bench.store import write_whole
+        from surepick.files import write_whole
 
         write_whole(certificate, json.dumps(answer.certificate(), indent=1) + "\n")
     lines = [

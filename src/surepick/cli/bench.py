@@ -122,6 +122,8 @@ def command(
 def _compare(plan: Plan, jobs: int, out: Path, as_json: bool) -> None:
     table, summary, files, notes = measure(plan, jobs, out)
     if as_json:
+        from surepick.files import without_nan
+
         content = {"summary": list(summary.rows()), "files": files, "notes": notes}
         click.echo(json.dumps(without_nan(content)))
     else:
@@ -276,12 +278,3 @@ def _promise(cell: dict[str, Any]) -> str:
 
 def _count(value: float) -> str:
     return f"{value:,.0f}" if math.isfinite(value) else "–"
-
-
-def without_nan(value: Any) -> Any:
-    """The same, with null for what JSON cannot say."""
-    if isinstance(value, dict):
-        return {k: without_nan(v) for k, v in value.items()}
-    if isinstance(value, list):
-        return [without_nan(v) for v in value]
-    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -47,7 +47,7 @@ def command(name: str, storage: str, as_json: bool, what: str, form: str | None,
     if to_screen:
         click.echo(content, nl=False)
         return
-    from surepick.bench.store import write_whole
+    from surepick.files import write_whole
 
     write_whole(out, content)
     say(

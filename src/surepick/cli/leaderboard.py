@@ -32,7 +32,7 @@ def show(
 ) -> None:
     """Rank what was measured, write it down and print it; exit code 1 where something failed."""
     from surepick.bench.compare.standings import Standings
-    from surepick.bench.store import write_whole
+    from surepick.files import without_nan, write_whole
     from surepick.report.leaderboard import markdown
 
     standings = Standings(trials)
@@ -41,8 +41,6 @@ def show(
     write_whole(page, markdown(standings, suite, command, plan.trials, notes))
     files = [*files, str(page)]
     if as_json:
-        from surepick.cli.bench import without_nan
-
         click.echo(json.dumps(without_nan(_content(standings, files, notes))))
     else:
         _print(standings, files, notes)

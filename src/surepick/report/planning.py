@@ -18,8 +18,8 @@ from surepick.bench.forecast import (
     LOWER_BOUND,
     Forecast,
 )
-from surepick.bench.store import write_whole
 from surepick.errors import MissingExtraError
+from surepick.files import write_whole
 from surepick.report import plots
 from surepick.report.style import look
 

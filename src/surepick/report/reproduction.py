@@ -11,8 +11,8 @@ import numpy as np
 from surepick.bench.files import write_csv, write_parquet
 from surepick.bench.reproduce.figures import figure
 from surepick.bench.reproduce.reproduction import MAX_SAMPLES, Reproduction, Results
-from surepick.bench.store import write_whole
 from surepick.errors import MissingExtraError
+from surepick.files import write_whole
 from surepick.report.html import Page
 from surepick.report.markdown import markdown_table
 from surepick.report.plots import Curve, Panel, draw_panel
