@@ -41,7 +41,7 @@ USES = {
             pass
         """,
     "dask": """
-        from surepick.bench.engines import Dask
+        from surepick.engines import Dask
         try:
             list(Dask("tcp://127.0.0.1:1", timeout="100ms").run(abs, [1]))
         except sp.errors.InvalidInputError:

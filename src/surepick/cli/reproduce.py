@@ -53,8 +53,8 @@ def command(
     Killed at any moment, the same command continues where it was.
     """
     import surepick
-    from surepick.bench.engines import engine
     from surepick.bench.store import ResultsFolder
+    from surepick.engines import engine
     from surepick.text import split_list
 
     names = tuple(split_list(algorithms))

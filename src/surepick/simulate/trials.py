@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import time
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -10,6 +11,7 @@ import numpy as np
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.sequential import SequentialState
 from surepick.arrays.validate import whole
+from surepick.engines import local
 from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError
 from surepick.run import Run
 from surepick.simulate.instance import Instance
@@ -109,14 +111,12 @@ def trials(
     whole(seed, "seed")
     if whole(n_jobs, "n_jobs", least=-1024) == 0:
         raise InvalidInputError("n_jobs must be a number of processes, or -1: one per core; got 0")
-    jobs = ((algorithm, instance, np.random.SeedSequence(seed, spawn_key=(i,))) for i in range(n))
-    if n_jobs == 1:
-        return Table.from_rows(trial(*job, family) for job in jobs)
-    from joblib import Parallel, delayed, parallel_config
+    found = dict(local(n_jobs).run(partial(_numbered, algorithm, instance, family, seed), range(n)))
+    return Table.from_rows(found[i] for i in range(n))
 
-    # One BLAS thread per process: the matrices are small and the processes fill the cores.
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        rows = Parallel(n_jobs=n_jobs, batch_size="auto")(
-            delayed(trial)(*job, family) for job in jobs
-        )
-    return Table.from_rows(rows)  # pyright: ignore[reportArgumentType]
+
+def _numbered(
+    algorithm: Algorithm, instance: Instance, noise: Noise, seed: int, i: int
+) -> dict[str, Any]:
+    """Trial number ``i``."""
+    return trial(algorithm, instance, np.random.SeedSequence(seed, spawn_key=(i,)), noise)

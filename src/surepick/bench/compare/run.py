@@ -9,8 +9,8 @@ from typing import Any
 
 from surepick.algorithms.base import Algorithm
 from surepick.bench.compare.plan import Cell, Plan, instance_seeds
-from surepick.bench.engines import WorkerDiedError
 from surepick.bench.named import Named
+from surepick.engines import local
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.simulate.instance import Instance
 from surepick.simulate.noise import Gaussian
@@ -80,7 +80,7 @@ def stream(plan: Plan, jobs: int = 1) -> Iterator[dict[str, Any]]:
     bounds: dict[tuple[str, int], dict[float, float]] = {}
     if plan.epsilon == 0:  # the bound is for exact identification
         work = ((_bounds, (named, plan.seed, i, plan.deltas)) for named, i in plan.bound_tasks())
-        bounds = dict(_spread(work, jobs))
+        bounds = dict(found for _, found in local(jobs).run(_do, work))
 
     def bound(number: int, i: int) -> float:
         cell = plan.cells[number]
@@ -97,31 +97,15 @@ def stream(plan: Plan, jobs: int = 1) -> Iterator[dict[str, Any]]:
 
     reasons = ((cell.contender.text, cell.instance.text) for cell in plan.cells)
     skip = {i: plan.skip[pair] for i, pair in enumerate(reasons) if pair in plan.skip}
-    for row in _spread(work_left(), jobs):
+    for _, row in local(jobs).run(_do, work_left()):
         if row["failed"].startswith(TOO_SLOW):  # no need to try another trial of this cell
             skip.setdefault(row["cell"], row["failed"])
         yield {**row, "lower_bound": bound(row["cell"], row["trial"])}
 
 
-def _spread(work: Iterator[tuple[Callable[..., Any], tuple[Any, ...]]], jobs: int) -> Iterator[Any]:
-    if jobs == 1:
-        for function, arguments in work:
-            yield function(*arguments)
-        return
-    from joblib import Parallel, delayed, parallel_config
-    from joblib.externals.loky.process_executor import BrokenProcessPool
-
-    # One BLAS thread per process: the matrices are small and the processes fill the cores.
-    with parallel_config(backend="loky", inner_max_num_threads=1):
-        pool = Parallel(n_jobs=jobs, return_as="generator_unordered", batch_size="auto")
-        results = pool(delayed(function)(*arguments) for function, arguments in work)
-        assert results is not None
-        try:
-            yield from results
-        except BrokenProcessPool as error:
-            raise WorkerDiedError(
-                f"a worker process died (out of memory? try fewer jobs): {error!s:.120}"
-            ) from None
+def _do(task: tuple[Callable[..., Any], tuple[Any, ...]]) -> Any:
+    function, arguments = task
+    return function(*arguments)
 
 
 def instance_of(named: Named, seed: int, trial: int) -> Instance:

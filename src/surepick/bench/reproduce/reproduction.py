@@ -15,12 +15,12 @@ import numpy as np
 
 from surepick.arrays.validate import probability, whole
 from surepick.bench.compare.plan import Contender
-from surepick.bench.engines import Engine
 from surepick.bench.progress import Progress
 from surepick.bench.reproduce.figures import FIGURES, Figure, figure
 from surepick.bench.reproduce.tasks import BOUNDS, COLUMNS, Task, do_task
 from surepick.bench.store import ResultsFolder
 from surepick.bench.summary import summarise
+from surepick.engines import Engine
 from surepick.simulate.table import Table
 
 # Ends the rare trial that lost the best arm and is left with exactly tied losers.

@@ -1,13 +1,14 @@
 """Where tasks run: in this process, in a pool of processes, or on a Dask cluster.
 
 An engine takes a function and tasks and yields ``(task, result)`` as they finish, in any order.
-Tasks are deterministic, so it does not matter where, when or how often one is run.
+Tasks are taken one by one, while results come in; a cluster takes all at once. They are
+deterministic, so it does not matter where, when or how often one is run.
 """
 
 from __future__ import annotations
 
 import logging
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, Protocol, cast
 
 from surepick.errors import InvalidInputError, MissingExtraError, SurepickError, UnknownNameError
@@ -28,7 +29,7 @@ class Engine(Protocol):
         ...
 
     def run(
-        self, function: Callable[[Any], Any], tasks: Sequence[Any]
+        self, function: Callable[[Any], Any], tasks: Iterable[Any]
     ) -> Iterator[tuple[Any, Any]]:
         """Yield each task with its result, as they finish."""
         ...
@@ -40,7 +41,7 @@ class Serial:
     jobs = 1
 
     def run(
-        self, function: Callable[[Any], Any], tasks: Sequence[Any]
+        self, function: Callable[[Any], Any], tasks: Iterable[Any]
     ) -> Iterator[tuple[Any, Any]]:
         """Yield each task with its result."""
         for task in tasks:
@@ -48,41 +49,55 @@ class Serial:
 
 
 class Processes:
-    """joblib's process pool; a pool that loses a worker is replaced, its open tasks run again."""
+    """joblib's process pool; a pool that loses a worker is replaced, its open tasks run again.
+
+    Parameters
+    ----------
+    jobs
+        Processes; as in joblib, -1 stands for all cores.
+    attempts
+        Pools after which the tasks are to blame.
+    """
 
     def __init__(self, jobs: int, attempts: int = 5) -> None:
         self.jobs, self.attempts = jobs, attempts
 
     def run(
-        self, function: Callable[[Any], Any], tasks: Sequence[Any]
+        self, function: Callable[[Any], Any], tasks: Iterable[Any]
     ) -> Iterator[tuple[Any, Any]]:
         """Yield each task with its result, as they finish."""
         from joblib import Parallel, delayed, parallel_config
         from joblib.externals.loky.process_executor import BrokenProcessPool
 
-        left = dict(enumerate(tasks))
+        source, left = enumerate(tasks), {}  # left: handed out, and not finished
+
+        def hand_out(again: list[int]) -> Iterator[Any]:
+            for i in again:
+                yield delayed(_numbered)(function, i, left[i])
+            for i, task in source:
+                left[i] = task
+                yield delayed(_numbered)(function, i, task)
+
         for attempt in range(self.attempts):
             # One BLAS thread per process: small matrices, and the processes fill the cores.
             with parallel_config(backend="loky", inner_max_num_threads=1):
                 pool = Parallel(
-                    n_jobs=self.jobs,
-                    return_as="generator_unordered",
-                    batch_size=1,  # pyright: ignore[reportArgumentType]
+                    n_jobs=self.jobs, return_as="generator_unordered", batch_size="auto"
                 )
                 try:
-                    jobs = [delayed(_numbered)(function, i, task) for i, task in left.items()]
-                    for i, result in cast("Iterator[tuple[int, Any]]", pool(jobs)):
+                    results = pool(hand_out(list(left)))
+                    for i, result in cast("Iterator[tuple[int, Any]]", results):
                         yield left.pop(i), result
                     return
                 except BrokenProcessPool:
                     _log.warning(
-                        "a worker process died; %d tasks go to a new pool (attempt %d)",
+                        "a worker process died; %d open tasks go to a new pool (attempt %d)",
                         len(left),
                         attempt + 2,
                     )
         raise WorkerDiedError(
-            f"worker processes died {self.attempts} times (out of memory?); what was finished is "
-            f"kept: run the same command again to continue, perhaps with fewer --jobs"
+            f"worker processes died {self.attempts} times (out of memory?); run the same command "
+            f"again, perhaps with fewer --jobs: what it has kept is not done again"
         )
 
 
@@ -95,7 +110,7 @@ class Dask:
         self.scheduler, self.timeout = scheduler, timeout
 
     def run(
-        self, function: Callable[[Any], Any], tasks: Sequence[Any]
+        self, function: Callable[[Any], Any], tasks: Iterable[Any]
     ) -> Iterator[tuple[Any, Any]]:
         """Yield each task with its result, as they finish."""
         try:
@@ -128,6 +143,11 @@ def engine(name: str, *, jobs: int = 1, scheduler: str | None = None) -> Engine:
         raise UnknownNameError.among("engine", name, ("processes", "dask"))
     if jobs < 1:
         raise InvalidInputError(f"jobs must be at least 1; got {jobs}")
+    return local(jobs)
+
+
+def local(jobs: int) -> Engine:
+    """So many processes of this machine, -1 for all cores; this process itself for one."""
     return Serial() if jobs == 1 else Processes(jobs)
 
 

@@ -9,7 +9,7 @@ import time
 
 import pytest
 
-from surepick.bench.engines import Dask, Processes, Serial, WorkerDiedError, engine
+from surepick.engines import Dask, Processes, Serial, WorkerDiedError, engine
 from surepick.errors import SurepickError
 
 
