@@ -8,7 +8,7 @@ how many pulls an instance needs whatever the algorithm.
 
 from surepick.design.complexity import Complexity, complexity
 from surepick.design.directions import AllPairs, Directions, Listed
-from surepick.design.leads import Leads
+from surepick.design.large.leads import Leads
 from surepick.design.minimax import MinimaxResult, Round, minimax
 from surepick.design.optimal import g_optimal, one_direction
 from surepick.design.rounding import prune, round_design

@@ -6,15 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from surepick.arrays.backend import backend_of
-from surepick.arrays.tables import gram_of
 from surepick.arrays.types import FloatArray
 from surepick.design.directions import Directions
 from surepick.errors import InvalidInputError
-from surepick.problem.span import find_large_span
 
 _TOLERANCE = 1e-8  # share of a direction's length that may lie outside the span
-_ROUND = 0.05  # ratio of second moments from which on arms need no other coordinates
 
 
 def whitening(arms: FloatArray, directions: Directions) -> FloatArray:
@@ -23,27 +19,11 @@ def whitening(arms: FloatArray, directions: Directions) -> FloatArray:
     A design's value does not change under linear maps of arms and directions together, and
     in these coordinates features of any scale keep their digits.
     """
-    _check_dim(arms, directions)
+    check_dim(arms, directions)
     scale = np.abs(arms).max(axis=0)
     scale[scale == 0] = 1.0
     _, s, vt = np.linalg.svd(arms / scale, full_matrices=False)
     return _whitening(scale, s, vt, arms.shape, directions)
-
-
-def large_whitening(arms: Any, directions: Directions) -> tuple[FloatArray, Any]:
-    """The same for arms of any library, read in blocks; and the arms in these coordinates.
-
-    Arms that extend about equally far in all directions are left as they are.
-    """
-    backend = backend_of(arms)
-    _check_dim(arms, directions)
-    squares = np.linalg.eigvalsh(gram_of(arms, backend)) / arms.shape[0]
-    if squares[0] > _ROUND * squares[-1]:
-        return np.eye(arms.shape[1]), arms
-    span = find_large_span(arms, backend)
-    _check_reach(directions, span.scale, span.basis, arms.shape[1])
-    whiten = span.whiten / span.scale[:, None]
-    return whiten, backend.image(arms, whiten)
 
 
 def _whitening(
@@ -57,11 +37,11 @@ def _whitening(
     if rank == 0:
         raise InvalidInputError("arms are all zero: no measurement says anything")
     basis = vt[:rank].T
-    _check_reach(directions, scale, basis, shape[1])
+    check_reach(directions, scale, basis, shape[1])
     return basis * (np.sqrt(shape[0]) / s[:rank]) / scale[:, None]
 
 
-def _check_reach(directions: Directions, scale: FloatArray, basis: FloatArray, dim: int) -> None:
+def check_reach(directions: Directions, scale: FloatArray, basis: FloatArray, dim: int) -> None:
     """Refuse directions outside the span of the arms."""
     if basis.shape[1] == dim:
         return
@@ -73,7 +53,8 @@ def _check_reach(directions: Directions, scale: FloatArray, basis: FloatArray, d
         )
 
 
-def _check_dim(arms: Any, directions: Directions) -> None:
+def check_dim(arms: Any, directions: Directions) -> None:
+    """Refuse directions with another number of features than the arms."""
     if directions.dim != arms.shape[1]:
         raise InvalidInputError(
             f"directions have {directions.dim} features but arms have {arms.shape[1]}; "

@@ -23,7 +23,7 @@ from surepick.arrays.backend import backend_of
 from surepick.arrays.tables import is_large
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import probability
-from surepick.design.leads import Leads
+from surepick.design.large.leads import Leads
 from surepick.design.minimax import MinimaxResult, Status, minimax
 from surepick.errors import InvalidInputError
 from surepick.problem.duplicates import column_scale

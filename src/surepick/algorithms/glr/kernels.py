@@ -14,8 +14,8 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
+from surepick.algorithms.glr.threshold_codes import ROUND_ROBIN
 from surepick.algorithms.glr.threshold_kernels import threshold_levels
-from surepick.algorithms.glr.thresholds import ROUND_ROBIN
 from surepick.arrays.kernels import back_substitute, cholesky, whiten
 
 TIME, LEADER, RIVAL, READY = 0, 1, 2, 3  # entries of Core.place

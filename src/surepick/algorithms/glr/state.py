@@ -20,7 +20,6 @@ from surepick.algorithms.glr.thresholds import (
     RoundRobin,
     SelfNormalised,
     Threshold,
-    count_levels,
 )
 from surepick.algorithms.sequential import SequentialState
 from surepick.arrays.types import IntArray
@@ -178,7 +177,7 @@ class GlrState(SequentialState):
             lower=np.zeros((d, d)),
             theta=np.zeros(d),
             gaps=np.zeros(M),
-            levels=np.zeros((count_levels(rule.code, parameters), 2)),
+            levels=np.zeros((rule.count_levels(parameters), 2)),
             place=np.zeros(4, dtype=np.int64),
             white=np.empty((d, M)),
             variances=np.empty(M),
@@ -211,16 +210,8 @@ class GlrState(SequentialState):
 
     def evidence(self) -> dict[str, Any]:
         rule = self.config.stop_rule()
-        evidence: dict[str, Any] = {"rule": "glr", "threshold": rule.name}
-        if isinstance(rule, Determinant):
-            evidence |= {"slack": rule.slack, "first": self.first_arms()}
-        elif isinstance(rule, Regularised):
-            evidence |= {"norm_bound": rule.norm_bound, "regularisation": rule.regularisation}
-        elif isinstance(rule, RoundRobin):
-            evidence |= {"rounds": rule.rounds}
-        elif isinstance(rule, SelfNormalised):
-            evidence |= {"scales": list(rule.scales)}
-        return evidence
+        told = rule.evidence(self.first_arms())
+        return {"rule": "glr", "threshold": rule.name, **told}
 
     # -- save and load ---------------------------------------------------------------------
     def save(self) -> dict[str, Any]:

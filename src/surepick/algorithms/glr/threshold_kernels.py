@@ -10,7 +10,12 @@ import math
 import numpy as np
 from numba import njit
 
-from surepick.algorithms.glr.thresholds import DETERMINANT, HEURISTIC, REGULARISED, SELF_NORMALISED
+from surepick.algorithms.glr.threshold_codes import (
+    DETERMINANT,
+    HEURISTIC,
+    REGULARISED,
+    SELF_NORMALISED,
+)
 
 _LOG_2 = math.log(2.0)
 

@@ -42,17 +42,22 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.algorithms.glr.threshold_codes import (
+    DETERMINANT,
+    HEURISTIC,
+    REGULARISED,
+    ROUND_ROBIN,
+    SELF_NORMALISED,
+)
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import positive
 from surepick.errors import InvalidInputError
 from surepick.problem.problem import Problem
-
-HEURISTIC, SELF_NORMALISED, DETERMINANT, REGULARISED, ROUND_ROBIN = range(5)
 
 
 @dataclass(frozen=True)
@@ -79,11 +84,19 @@ class Threshold:
         """The numbers that the compiled rule needs; ``first``: arms sure to be pulled once."""
         return np.array([math.log(1 / delta)])
 
+    def count_levels(self, parameters: FloatArray) -> int:
+        """How many pairs (ρ_j, L_j) there are."""
+        return 1
+
+    def evidence(self, first: NDArray[np.int64]) -> dict[str, Any]:
+        """What a certificate says beside the name, so that the levels can be worked out again."""
+        return {}
+
     def levels(self, parameters: FloatArray, gram: FloatArray, pulls: int) -> FloatArray:
         """The pairs (ρ_j, L_j) for this Gram matrix after so many pulls, one per row."""
         from surepick.algorithms.glr.threshold_kernels import threshold_levels
 
-        out = np.zeros((count_levels(self.code, parameters), 2))
+        out = np.zeros((self.count_levels(parameters), 2))
         threshold_levels(self.code, parameters, gram, pulls, np.zeros_like(gram), out)
         return out
 
@@ -120,6 +133,12 @@ class SelfNormalised(Threshold):
         shared = math.log(len(self.scales) / delta)
         return np.array([shared, *(problem.rank * scale for scale in self.scales)])
 
+    def count_levels(self, parameters: FloatArray) -> int:
+        return len(parameters) - 1
+
+    def evidence(self, first: NDArray[np.int64]) -> dict[str, Any]:
+        return {"scales": list(self.scales)}
+
 
 @dataclass(frozen=True)
 class Determinant(Threshold):
@@ -140,6 +159,9 @@ class Determinant(Threshold):
         return np.array(
             [math.log(1 / delta), self.slack, float(np.linalg.eigvalsh(rows.T @ rows)[0])]
         )
+
+    def evidence(self, first: NDArray[np.int64]) -> dict[str, Any]:
+        return {"slack": self.slack, "first": first}
 
 
 @dataclass(frozen=True)
@@ -170,6 +192,9 @@ class Regularised(Threshold):
         bound = self.norm_bound / problem.noise
         return np.array([math.log(1 / delta), self.regularisation, bound])
 
+    def evidence(self, first: NDArray[np.int64]) -> dict[str, Any]:
+        return {"norm_bound": self.norm_bound, "regularisation": self.regularisation}
+
 
 @dataclass(frozen=True)
 class RoundRobin(Threshold):
@@ -187,7 +212,5 @@ class RoundRobin(Threshold):
         rivals = len(problem.distinct) - 1
         return np.array([math.log(max(rivals, 1) / delta), self.rounds, problem.n_arms])
 
-
-def count_levels(code: int, parameters: FloatArray) -> int:
-    """How many pairs (ρ_j, L_j) a threshold has."""
-    return len(parameters) - 1 if code == SELF_NORMALISED else 1
+    def evidence(self, first: NDArray[np.int64]) -> dict[str, Any]:
+        return {"rounds": self.rounds}

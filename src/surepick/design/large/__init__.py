@@ -1,1 +1,1 @@
-"""Designs for more arms or directions than can be looked at all the time."""
+"""What is done differently where arms or directions are too many to be looked at all the time."""

@@ -14,9 +14,9 @@ from surepick.arrays.tables import is_large
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.design._bounds import Upper
 from surepick.design._result import MinimaxResult, Round, make_result, narrow, nothing_to_estimate
-from surepick.design._span import large_whitening
 from surepick.design.directions import Directions
 from surepick.design.large.firstorder import FirstOrder
+from surepick.design.large.span import large_whitening
 
 _PATIENCE = 12  # looks without progress after which they are at their end
 

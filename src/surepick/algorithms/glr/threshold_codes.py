@@ -1,0 +1,3 @@
+"""Numbers that stand for the thresholds in compiled code."""
+
+HEURISTIC, SELF_NORMALISED, DETERMINANT, REGULARISED, ROUND_ROBIN = range(5)
