@@ -9,7 +9,6 @@ import surepick as sp
 from surepick.algorithms import designs
 from surepick.arrays import limits
 from surepick.arrays.backend import HOST, backend_named
-from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.simulate.trials import drive
 
 NAMES = ("peleg", "rage", "xy-adaptive")
@@ -140,40 +139,6 @@ def test_a_tightened_value_is_still_one_that_no_pair_exceeds(monkeypatch):
     )
     assert worst * (1 - 1e-9) <= found.rho <= 1.01 * worst
     assert found.gap > 0
-
-
-# -- what is kept --------------------------------------------------------------------------
-def test_plans_are_kept_by_number_and_by_size():
-    cache, made = PlanCache(size=3, numbers=100), []
-
-    def make(name):
-        return lambda: made.append(name) or name
-
-    for name in "abcd":
-        assert cache.get(name, make(name)) == name
-    assert cache.get("a", make("a")) == "a"  # it had to go, as the oldest of four
-    assert made == ["a", "b", "c", "d", "a"]
-    cache.get("large", make("large"), cost=99)
-    assert cache.get("a", make("a")) == "a"
-    assert made[5:] == ["large"]
-    cache.get("larger", make("larger"), cost=1000)  # the only one left
-    assert cache.get("larger", make("larger"), cost=1000) == "larger"
-    cache.get("b", make("b"))
-    cache.get("larger", make("larger"), cost=1000)
-    assert made[6:] == ["larger", "b", "larger"]
-    cache.forget("larger")
-    for name in "xyz":
-        cache.get(name, make(name), cost=33)
-    assert cache.get("x", make("x")) == "x"
-    assert made[9:] == ["x", "y", "z"]
-
-
-def test_sets_of_candidates_have_names_of_their_own():
-    everyone = np.arange(1000)
-    assert fingerprint(everyone) == fingerprint(np.arange(1000))
-    assert fingerprint(everyone) != fingerprint(everyone[:-1])
-    assert fingerprint(everyone[::2]) == fingerprint(everyone[::2].copy())
-    assert len(fingerprint(everyone)) == 16
 
 
 def test_designs_of_small_device_problems_are_solved_on_the_host():

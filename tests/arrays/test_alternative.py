@@ -1,11 +1,34 @@
 """Best responses against a conic solver (Clarabel)."""
 
+from dataclasses import dataclass
+
 import clarabel
 import numpy as np
 import pytest
 from scipy import sparse
 
-from surepick.statistics.alternative import closest_alternative
+from surepick.arrays.kernels import alternative
+
+
+@dataclass(frozen=True)
+class Alternative:
+    values: np.ndarray  # minimum for each direction, inf where there is no feasible point
+    points: np.ndarray  # minimiser for each direction, one per row
+    best: int  # direction with the smallest minimum
+
+    @property
+    def value(self):
+        return float(self.values[self.best])
+
+
+def closest_alternative(metric, directions, eps, radius=np.inf):
+    """Minimise lᵀ·metric·l over lᵀy >= eps, ‖l‖ <= radius for each direction y."""
+    eigenvalues, basis = np.linalg.eigh(metric)
+    coords = np.ascontiguousarray(directions @ basis)
+    values, points = np.empty(len(coords)), np.empty_like(coords)
+    for i in range(len(coords)):
+        values[i] = alternative(coords[i], eigenvalues, eps, radius, points[i])
+    return Alternative(values, points @ basis.T, int(np.argmin(values)))
 
 
 def conic(metric, y, eps, radius):
