@@ -9,6 +9,9 @@ from typing import Any
 from surepick.algorithms.base import Algorithm
 from surepick.errors import InvalidInputError, UnknownNameError
 
+#: the algorithm that is used where none is named
+DEFAULT = "pooled-peleg"
+
 # name -> (module, class, constructor or None): modules load when their name is first used
 _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
     "peleg": ("phases.peleg", "Peleg", None),

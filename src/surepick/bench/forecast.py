@@ -31,11 +31,12 @@ from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.registry import DEFAULT
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import positive, probability, whole
 from surepick.bench.compare.plan import Contender
-from surepick.bench.engines import engine
 from surepick.design import complexity
+from surepick.engines import engine
 from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError
 from surepick.problem import Problem
 from surepick.simulate.instance import Instance
@@ -44,7 +45,7 @@ from surepick.simulate.table import Table
 from surepick.simulate.trials import trial as run_trial
 
 #: what is compared unless the caller says otherwise: guarantees, and nothing to know in advance
-ALGORITHMS = ("pooled-peleg", "peleg", "rage", "uniform")
+ALGORITHMS = (DEFAULT, "peleg", "rage", "uniform")
 ASKED, HALF_GAP, HALF_DELTA = "as asked", "half the gap", "half of delta"
 LOWER_BOUND, AB_TEST, LARGEST = "lower bound", "A/B/n test", "largest average"
 

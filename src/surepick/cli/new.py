@@ -7,6 +7,7 @@ from typing import Any
 
 import click
 
+from surepick.algorithms.registry import DEFAULT
 from surepick.cli.studies import say, shown, study_options
 
 NOISE_HELP = (
@@ -39,9 +40,9 @@ class _Noise(click.ParamType):
 @click.option("--label", default=None, help="Column with the names of the options.")
 @click.option(
     "--algorithm",
-    default="pooled-peleg",
+    default=DEFAULT,
     show_default=True,
-    help="Registry name, perhaps with settings: pooled-peleg:max_batch=96.",
+    help=f"Registry name, perhaps with settings: {DEFAULT}:max_batch=96.",
 )
 @click.option("--delta", default=0.05, show_default=True, help="Error probability.")
 @click.option(

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import Any
 
 import click
+
+from surepick.algorithms.registry import DEFAULT
 
 
 @click.command("plan", short_help="Forecast the measurements that a study needs.")
@@ -28,7 +29,7 @@ import click
 @click.option(
     "--algorithms",
     default="",
-    help="Registry names, separated by commas.  [default: pooled-peleg,peleg,rage,uniform]",
+    help=f"Registry names, separated by commas.  [default: {DEFAULT},peleg,rage,uniform]",
 )
 @click.option("--max-samples", default=None, type=int, help="Pulls at which a run gives up.")
 @click.option("--seed", default=0, show_default=True, help="Seed of the simulation.")
@@ -64,6 +65,7 @@ def command(
     the gap; beside them stand a plain A/B/n test of the same options and the lower bound.
     """
     from surepick.bench.forecast import ALGORITHMS, Planning
+    from surepick.files import without_nan
     from surepick.problem.tables import from_table
     from surepick.report.planning import write_report
     from surepick.text import split_list
@@ -82,8 +84,8 @@ def command(
     files, missing = write_report(found, out)
     notes = [*made.notes, *found.notes, *missing]
     if as_json:
-        rows = [{k: _plain(v) for k, v in row.items()} for row in found.summary.rows()]
-        click.echo(json.dumps({"forecast": rows, "notes": notes, "files": files}))
+        content = {"forecast": list(found.summary.rows()), "notes": notes, "files": files}
+        click.echo(json.dumps(without_nan(content)))
     else:
         _show(found, made.problem, notes, files)
     if any(row["failed"] for row in found.summary.rows()):
@@ -140,7 +142,3 @@ def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
     for note in notes:
         console.print(f"Note: {escape(note)}", soft_wrap=True)
     console.print(f"Written: {', '.join(escape(f) for f in files)}", soft_wrap=True)
-
-
-def _plain(value: Any) -> Any:
-    return None if isinstance(value, float) and not math.isfinite(value) else value

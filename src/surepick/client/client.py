@@ -9,6 +9,7 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
+from surepick.algorithms.registry import DEFAULT
 from surepick.client.study import RemoteStudy
 from surepick.client.transport import Transport
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -61,7 +62,7 @@ class Client:
         self,
         name: str,
         problem: Problem | None = None,
-        algorithm: str = "pooled-peleg",
+        algorithm: str = DEFAULT,
         *,
         table: str | os.PathLike[str] | None = None,
         features: Sequence[str] | str | None = None,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import math
 from collections.abc import Iterable
 
+from surepick.algorithms.registry import DEFAULT
 from surepick.bench.compare.standings import Place, Score, Standings
 from surepick.bench.compare.suites import Group, Suite
 from surepick.report.markdown import markdown_table
@@ -45,7 +46,7 @@ def cells(place: Place, rank: int, standings: Standings) -> list[str]:
     ]
 
 
-def verdict(standings: Standings, champion: str = "pooled-peleg") -> list[str]:
+def verdict(standings: Standings, champion: str = DEFAULT) -> list[str]:
     """Whether the champion took the fewest pulls everywhere, cell by cell where it did not."""
     rivals = [name for name in standings.members("proven") if name != champion]
     if champion not in standings.algorithms or not rivals:
@@ -93,7 +94,7 @@ def markdown(
             lines += [*markdown_table(columns(standings), rows), ""]
     found = verdict(standings)
     if found:
-        lines += ["## Where pooled-peleg is not first", "", found[0], ""]
+        lines += [f"## Where {DEFAULT} is not first", "", found[0], ""]
         lines += [*(f"- {line}" for line in found[1:])] + ([""] if found[1:] else [])
     lines += _instances(standings, suite) + _scores(standings)
     missing = [f"- {a} on `{i}`: {why}" for a, i, why in standings.missing()]

@@ -7,14 +7,12 @@ from collections.abc import Callable
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.registry import get
+from surepick.algorithms.registry import DEFAULT, get
 from surepick.arrays import limits
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.run.answer import Answer
 from surepick.run.run import Run
-
-DEFAULT = "pooled-peleg"
 
 _log = logging.getLogger(__name__)
 

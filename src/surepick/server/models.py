@@ -6,6 +6,8 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, ConfigDict, Field
 
+from surepick.algorithms.registry import DEFAULT
+
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
 Row = Annotated[list[Finite], Field(min_length=1)]
@@ -124,7 +126,7 @@ class NewStudy(BaseModel):
     delta: Probability = 0.05
     epsilon: Annotated[Finite, Field(ge=0)] = 0.0
     max_samples: Annotated[int, Field(ge=1, lt=2**62)] | None = None
-    algorithm: str = "pooled-peleg"
+    algorithm: str = DEFAULT
     settings: dict[str, Any] = Field({}, description="Further settings of the algorithm.")
     seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
     source: str = Field("", max_length=500, description="Where the table comes from.")

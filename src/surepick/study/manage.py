@@ -9,6 +9,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
+from surepick.algorithms.registry import DEFAULT
 from surepick.algorithms.wrappers.checked_fit import CheckedFit
 from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
 from surepick.arrays.validate import whole
@@ -29,13 +30,12 @@ from surepick.study.past import as_past, stored, tell_stored
 from surepick.study.study import Study, as_name
 
 STORAGE = "sqlite:///surepick.db"
-ALGORITHM = "pooled-peleg"
 
 
 def create_study(
     name: str,
     problem: Problem,
-    algorithm: Algorithm | str = ALGORITHM,
+    algorithm: Algorithm | str = DEFAULT,
     storage: str | Storage = STORAGE,
     *,
     delta: float = 0.05,

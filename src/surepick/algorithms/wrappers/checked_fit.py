@@ -48,7 +48,7 @@ class CheckedFit(Algorithm):
     'pooled-peleg'
     """
 
-    inner: str = field(default="pooled-peleg", kw_only=True)
+    inner: str = field(default=registry.DEFAULT, kw_only=True)
     options: dict[str, Any] = field(default_factory=dict, kw_only=True, hash=False)
     size: float = field(default=1.0, kw_only=True)
     share: float = field(default=0.5, kw_only=True)

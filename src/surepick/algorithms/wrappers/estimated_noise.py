@@ -53,7 +53,7 @@ class EstimatedNoise(Algorithm):
     'pooled-peleg'
     """
 
-    inner: str = field(default="pooled-peleg", kw_only=True)
+    inner: str = field(default=registry.DEFAULT, kw_only=True)
     replicates: int = field(default=30, kw_only=True)
 
     name: ClassVar[str] = "estimated-noise"
