@@ -16,7 +16,7 @@ from surepick.bench.forecast import (
     HALF_GAP,
     LARGEST,
     LOWER_BOUND,
-    Planning,
+    Question,
     draw,
     fixed_sample,
     forecast,
@@ -30,7 +30,7 @@ PROBLEM = Problem([[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 1], [1, 1, 1]], noise
 
 @pytest.fixture(scope="module")
 def found():
-    return forecast(Planning(PROBLEM, gap=0.5, delta=0.1, algorithms=["peleg", "rage"], trials=6))
+    return forecast(Question(PROBLEM, gap=0.5, delta=0.1, algorithms=["peleg", "rage"], trials=6))
 
 
 @given(st.integers(0, 10**6), st.floats(1e-3, 1e3))
@@ -58,11 +58,11 @@ def test_truths_do_not_depend_on_how_features_are_coded():
 
 
 def test_scenarios_share_their_truth():
-    planning = Planning(PROBLEM, gap=0.5)
-    asked, half = planning.instance(ASKED, 3), planning.instance(HALF_GAP, 3)
+    question = Question(PROBLEM, gap=0.5)
+    asked, half = question.instance(ASKED, 3), question.instance(HALF_GAP, 3)
     assert half.theta == pytest.approx(asked.theta / 2)
-    assert planning.scenarios[HALF_DELTA] == (0.5, 0.025)
-    other = planning.instance(ASKED, 4)
+    assert question.scenarios[HALF_DELTA] == (0.5, 0.025)
+    other = question.instance(ASKED, 4)
     assert not np.allclose(other.theta, asked.theta)
 
 
@@ -97,7 +97,7 @@ def test_fixed_samples_scale():
 
 def test_forecast(found):
     assert found.methods == ["peleg", "rage", AB_TEST, LARGEST, LOWER_BOUND]
-    assert len(found.runs) == found.planning.size == 2 * 3 * 6
+    assert len(found.runs) == found.question.size == 2 * 3 * 6
     for method in ("peleg", "rage"):
         cell = found.cell(method, ASKED)
         pulls = found.runs["pulls"][
@@ -114,39 +114,39 @@ def test_forecast(found):
 
 
 def test_the_lower_bound_is_the_mean_over_truths(found):
-    planning = found.planning
-    for scenario, (_, delta) in planning.scenarios.items():
+    question = found.question
+    for scenario, (_, delta) in question.scenarios.items():
         each = [
-            complexity(PROBLEM, planning.instance(scenario, i).theta).lower_bound(delta)
-            for i in range(planning.trials)
+            complexity(PROBLEM, question.instance(scenario, i).theta).lower_bound(delta)
+            for i in range(question.trials)
         ]
         shown = found.cell(LOWER_BOUND, scenario)["mean"]
         assert shown == pytest.approx(np.mean(each), rel=5e-3)
 
 
 def test_results_depend_on_nothing_else(found):
-    alone = forecast(Planning(PROBLEM, gap=0.5, delta=0.1, algorithms=["rage"], trials=6), jobs=2)
+    alone = forecast(Question(PROBLEM, gap=0.5, delta=0.1, algorithms=["rage"], trials=6), jobs=2)
     assert alone.cell("rage", HALF_DELTA) == found.cell("rage", HALF_DELTA)
-    shorter = forecast(Planning(PROBLEM, gap=0.5, delta=0.1, algorithms=["rage"], trials=3))
+    shorter = forecast(Question(PROBLEM, gap=0.5, delta=0.1, algorithms=["rage"], trials=3))
     rows = [r for r in found.runs.rows() if r["method"] == "rage" and r["trial"] < 3]
     assert list(shorter.runs.rows()) == rows
 
 
 def test_progress_counts_every_run():
     seen = []
-    forecast(Planning(PROBLEM, gap=2.0, algorithms=["peleg"], trials=2), progress=seen.append)
+    forecast(Question(PROBLEM, gap=2.0, algorithms=["peleg"], trials=2), progress=seen.append)
     assert seen == list(range(1, 7))
 
 
 def test_says_what_a_reader_should_know():
-    planning = Planning(
+    question = Question(
         PROBLEM,
         gap=2.0,
         algorithms=["lingape:norm_bound=0.001", "xy-oracle", "peleg"],
         trials=2,
         max_samples=20,
     )
-    notes = " ".join(forecast(planning).notes)
+    notes = " ".join(forecast(question).notes)
     assert "no longer than 0.001" in notes
     assert "xy-oracle is told the truth" in notes
     assert "peleg gave up" in notes
@@ -168,7 +168,7 @@ def test_says_what_a_reader_should_know():
 )
 def test_bad_settings(settings, error):
     with pytest.raises(error):
-        Planning(**({"problem": PROBLEM, "gap": 0.5} | settings))
+        Question(**({"problem": PROBLEM, "gap": 0.5} | settings))
 
 
 def test_chart_is_sorted_and_complete(found):

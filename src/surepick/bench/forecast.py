@@ -51,8 +51,8 @@ LOWER_BOUND, AB_TEST, LARGEST = "lower bound", "A/B/n test", "largest average"
 
 
 @dataclass(frozen=True, eq=False)
-class Planning:
-    """What is planned for.
+class Question:
+    """What is asked: how many measurements will it take to find a lead of this size?
 
     Parameters
     ----------
@@ -158,7 +158,7 @@ def fixed_sample(problem: Problem, gap: float, delta: float) -> dict[str, int]:
 
 @dataclass(frozen=True)
 class _Task:
-    planning: Planning
+    question: Question
     contender: int
     scenario: str
     trial: int
@@ -166,17 +166,17 @@ class _Task:
 
 def _simulate(task: _Task) -> dict[str, Any]:
     """One simulated run, as a row."""
-    planning = task.planning
-    contender = planning.contenders[task.contender]
-    instance = planning.instance(task.scenario, task.trial)
+    question = task.question
+    contender = question.contenders[task.contender]
+    instance = question.instance(task.scenario, task.trial)
     row = {"method": contender.text, "scenario": task.scenario, "trial": task.trial}
     # By what the run is, not by what else is compared; the same noise in all scenarios, so that
     # their ratios are less noisy than they are.
     key = zlib.crc32(contender.text.encode())
-    seeds = np.random.SeedSequence(planning.seed, spawn_key=(task.trial, key))
+    seeds = np.random.SeedSequence(question.seed, spawn_key=(task.trial, key))
     try:
         algorithm = contender.configure(
-            instance, planning.scenarios[task.scenario][1], max_samples=planning.max_samples
+            instance, question.scenarios[task.scenario][1], max_samples=question.max_samples
         )
         result = run_trial(algorithm, instance, seeds, Gaussian())
     except SurepickError as error:
@@ -191,9 +191,9 @@ def _simulate(task: _Task) -> dict[str, Any]:
 
 @dataclass(frozen=True, eq=False)
 class Forecast:
-    """What planning found."""
+    """What the simulations answer."""
 
-    planning: Planning
+    question: Question
     runs: Table  #: method, scenario, trial; pulls, correct, failed (why), gave_up
     summary: Table  #: a row per method and scenario
     notes: tuple[str, ...]
@@ -212,14 +212,14 @@ class Forecast:
 
 
 def forecast(
-    planning: Planning, jobs: int = 1, progress: Callable[[int], None] | None = None
+    question: Question, jobs: int = 1, progress: Callable[[int], None] | None = None
 ) -> Forecast:
     """Simulate everything; the result does not depend on ``jobs``.
 
     Parameters
     ----------
-    planning
-        What to plan for.
+    question
+        What is asked, and of which algorithms.
     jobs
         Processes.
     progress
@@ -233,10 +233,10 @@ def forecast(
         quantiles q10, q50, q90 over runs; trials, wrong (answers), failed (runs without one).
     """
     tasks = [
-        _Task(planning, contender, scenario, trial)
-        for trial in range(planning.trials)
-        for scenario in planning.scenarios
-        for contender in range(len(planning.contenders))
+        _Task(question, contender, scenario, trial)
+        for trial in range(question.trials)
+        for scenario in question.scenarios
+        for contender in range(len(question.contenders))
     ]
     rows = []
     for _, row in engine("processes", jobs=jobs).run(_simulate, tasks):
@@ -245,35 +245,35 @@ def forecast(
             progress(len(rows))
     rows.sort(key=lambda row: row["trial"])
     runs = Table.from_rows(rows)
-    bounds = _bounds(planning)
+    bounds = _bounds(question)
     summary = [
-        _simulated(planning, runs, contender.text, scenario)
-        for contender in planning.contenders
-        for scenario in planning.scenarios
+        _simulated(question, runs, contender.text, scenario)
+        for contender in question.contenders
+        for scenario in question.scenarios
     ]
     for method in (AB_TEST, LARGEST):
-        for scenario, (gap, delta) in planning.scenarios.items():
-            pulls = fixed_sample(planning.problem, gap, delta)[method]
-            summary.append(_exact(planning, method, scenario, "formula", float(pulls)))
-    for scenario in planning.scenarios:
-        summary.append(_exact(planning, LOWER_BOUND, scenario, "bound", bounds[scenario]))
-    return Forecast(planning, runs, Table.from_rows(summary), _notes(planning, runs))
+        for scenario, (gap, delta) in question.scenarios.items():
+            pulls = fixed_sample(question.problem, gap, delta)[method]
+            summary.append(_exact(question, method, scenario, "formula", float(pulls)))
+    for scenario in question.scenarios:
+        summary.append(_exact(question, LOWER_BOUND, scenario, "bound", bounds[scenario]))
+    return Forecast(question, runs, Table.from_rows(summary), _notes(question, runs))
 
 
-def _bounds(planning: Planning) -> dict[str, float]:
+def _bounds(question: Question) -> dict[str, float]:
     """Mean over the drawn truths of the pulls that no method can average fewer than."""
     found = [
-        complexity(planning.problem, planning.instance(ASKED, i).theta, tol=1e-3)
-        for i in range(planning.trials)
+        complexity(question.problem, question.instance(ASKED, i).theta, tol=1e-3)
+        for i in range(question.trials)
     ]
     # Effects half as large make everything four times as hard.
     return {
-        scenario: float(np.mean([c.lower_bound(delta) for c in found])) * (planning.gap / gap) ** 2
-        for scenario, (gap, delta) in planning.scenarios.items()
+        scenario: float(np.mean([c.lower_bound(delta) for c in found])) * (question.gap / gap) ** 2
+        for scenario, (gap, delta) in question.scenarios.items()
     }
 
 
-def _simulated(planning: Planning, runs: Table, method: str, scenario: str) -> dict[str, Any]:
+def _simulated(question: Question, runs: Table, method: str, scenario: str) -> dict[str, Any]:
     from scipy.special import stdtrit
 
     here = (runs["method"] == method) & (runs["scenario"] == scenario)
@@ -285,7 +285,7 @@ def _simulated(planning: Planning, runs: Table, method: str, scenario: str) -> d
     if n > 1:
         half = float(stdtrit(n - 1, 0.975)) * float(pulls.std(ddof=1)) / math.sqrt(n)
     q10, q50, q90 = np.quantile(pulls, (0.1, 0.5, 0.9)).tolist() if n else (math.nan,) * 3
-    return _row(planning, method, scenario, "simulated") | {
+    return _row(question, method, scenario, "simulated") | {
         "mean": mean,
         "low": max(mean - half, 0.0) if n > 1 else math.nan,
         "high": mean + half,
@@ -300,30 +300,30 @@ def _simulated(planning: Planning, runs: Table, method: str, scenario: str) -> d
 
 
 def _exact(
-    planning: Planning, method: str, scenario: str, kind: str, pulls: float
+    question: Question, method: str, scenario: str, kind: str, pulls: float
 ) -> dict[str, Any]:
     same = dict.fromkeys(("mean", "low", "high", "q10", "q50", "q90"), pulls)
     none = dict.fromkeys(("trials", "wrong", "gave_up", "failed"), 0)
-    return _row(planning, method, scenario, kind) | same | none
+    return _row(question, method, scenario, kind) | same | none
 
 
-def _row(planning: Planning, method: str, scenario: str, kind: str) -> dict[str, Any]:
-    gap, delta = planning.scenarios[scenario]
+def _row(question: Question, method: str, scenario: str, kind: str) -> dict[str, Any]:
+    gap, delta = question.scenarios[scenario]
     return {"method": method, "scenario": scenario, "gap": gap, "delta": delta, "kind": kind}
 
 
-def _notes(planning: Planning, runs: Table) -> tuple[str, ...]:
+def _notes(question: Question, runs: Table) -> tuple[str, ...]:
     notes = []
     failed = dict(zip(runs["method"][runs["failed"] != ""], runs["failed"][runs["failed"] != ""]))
     notes += [f"{method} could not be simulated: {why}" for method, why in failed.items()]
     for method in dict.fromkeys(runs["method"][runs["gave_up"]].tolist()):
         notes.append(f"{method} gave up in some runs: its true numbers are larger.")
-    examples = [planning.instance(ASKED, i) for i in range(min(planning.trials, 20))]
-    for contender in planning.contenders:
+    examples = [question.instance(ASKED, i) for i in range(min(question.trials, 20))]
+    for contender in question.contenders:
         if contender.needs_theta:
             notes.append(f"{contender.text} is told the truth: a yardstick, not a rival.")
-        bound = getattr(contender.configure(examples[0], planning.delta), "norm_bound", None)
-        longest = max(float(np.linalg.norm(e.theta)) for e in examples) / planning.problem.noise
+        bound = getattr(contender.configure(examples[0], question.delta), "norm_bound", None)
+        longest = max(float(np.linalg.norm(e.theta)) for e in examples) / question.problem.noise
         if bound is not None and bound < longest:
             notes.append(
                 f"{contender.text} assumes effects no longer than {bound:g} (in units of the "

@@ -64,14 +64,14 @@ def command(
     Every algorithm is simulated on truths drawn at random, scaled so that the best option leads by
     the gap; beside them stand a plain A/B/n test of the same options and the lower bound.
     """
-    from surepick.bench.forecast import ALGORITHMS, Planning
+    from surepick.bench.forecast import ALGORITHMS, Question
     from surepick.files import without_nan
     from surepick.problem.tables import from_table
     from surepick.report.planning import write_report
     from surepick.text import split_list
 
     made = from_table(options, features, formula, label, noise, unstructured=unstructured)
-    planning = Planning(
+    question = Question(
         made.problem,
         gap,
         delta,
@@ -80,7 +80,7 @@ def command(
         seed=seed,
         max_samples=max_samples,
     )
-    found = _simulate(planning, jobs)
+    found = _simulate(question, jobs)
     files, missing = write_report(found, out)
     notes = [*made.notes, *found.notes, *missing]
     if as_json:
@@ -92,7 +92,7 @@ def command(
         raise SystemExit(1)
 
 
-def _simulate(planning: Any, jobs: int) -> Any:
+def _simulate(question: Any, jobs: int) -> Any:
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
@@ -101,8 +101,8 @@ def _simulate(planning: Any, jobs: int) -> Any:
 
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("simulated runs"))
     with Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
-        task = bar.add_task("", total=planning.size)
-        return forecast(planning, jobs, lambda done: bar.update(task, completed=done))
+        task = bar.add_task("", total=question.size)
+        return forecast(question, jobs, lambda done: bar.update(task, completed=done))
 
 
 def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
@@ -114,14 +114,14 @@ def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
     from surepick.bench.forecast import AB_TEST, LARGEST
     from surepick.report.planning import table
 
-    planning = found.planning
+    question = found.question
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 120
     console.print(
         f"\n[bold]{len(problem.distinct)} different options, {problem.rank} coefficients[/bold]; "
-        f"the best leads by {planning.gap:g}, noise {planning.problem.noise:g}, "
-        f"delta {planning.delta:g}"
+        f"the best leads by {question.gap:g}, noise {question.problem.noise:g}, "
+        f"delta {question.delta:g}"
     )
     head, rows = table(found)
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -131,7 +131,7 @@ def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
         shown.add_row(*(escape(cell) for cell in row))
     console.print(shown)
     console.print(
-        f"Algorithms: mean of {planning.trials} simulated runs, on truths drawn at random and "
+        f"Algorithms: mean of {question.trials} simulated runs, on truths drawn at random and "
         f"scaled to the gap; differences within the intervals are chance (more --trials narrow "
         f"them).\n{AB_TEST}: each option 2·noise²·(2z)²/gap² times, z the normal "
         f"quantile of 1 − delta/(options − 1).\n{LARGEST}: a quarter of that; right only if the "

@@ -66,11 +66,11 @@ def chart(forecast: Forecast) -> Chart:
                 forecast.cell(method, HALF_DELTA)["mean"],
             )
         )
-    planning = forecast.planning
+    question = forecast.question
     title = (
-        f"Measurements to find the best of {len(planning.problem.distinct)} options\n"
-        f"best leads by {planning.gap:g}, noise {planning.problem.noise:g}, "
-        f"error probability {planning.delta:g}"
+        f"Measurements to find the best of {len(question.problem.distinct)} options\n"
+        f"best leads by {question.gap:g}, noise {question.problem.noise:g}, "
+        f"error probability {question.delta:g}"
     )
     bound = forecast.cell(LOWER_BOUND, ASKED)["mean"]
     return Chart(title, sorted(rows, key=lambda row: row.pulls), bound)

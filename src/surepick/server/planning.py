@@ -49,11 +49,11 @@ async def plan(body: models.PlanRequest, seconds: float) -> dict[str, Any]:
 
 def forecast_for(body: models.PlanRequest) -> dict[str, Any]:
     """The forecast for a table."""
-    from surepick.bench.forecast import Planning, forecast
+    from surepick.bench.forecast import Question, forecast
 
     with as_file(body) as path:
         made = problem_of(body, path, body.noise)
-    found = forecast(Planning(made.problem, body.gap, body.delta, trials=body.trials))
+    found = forecast(Question(made.problem, body.gap, body.delta, trials=body.trials))
     rows = [{key: _plain(value) for key, value in row.items()} for row in found.summary.rows()]
     return {"forecast": rows, "notes": [*made.notes, *found.notes], "files": []}
 
