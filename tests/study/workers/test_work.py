@@ -268,6 +268,27 @@ def test_a_function_that_hangs_is_given_up_and_what_it_says_later_is_dropped(mak
     assert study.events("late", "conflict", "duplicate") == []
 
 
+def test_a_function_that_hangs_is_given_up_however_busy_the_others_are(make):
+    study = make(each=400)  # a batch of 1200: longer than the time that a measurement has
+    free = threading.Event()
+
+    def measure(task, record):
+        if task.pull == 0 and task.attempt == 1:
+            free.wait(60)
+        free.wait(0.005)
+        return right(task)
+
+    def seen(work):
+        if work.failed:
+            crew.interrupt()
+
+    crew = Workers(study, By(measure, timeout=0.2), workers=2, on_change=seen)
+    work = crew.run()
+    free.set()
+    assert work.failed == 1
+    assert work.told < 1199  # not only when the others had nothing left to do
+
+
 def test_commands_past_their_time_are_failures(make, tmp_path):
     study = make()
     script = tmp_path / "hang.sh"

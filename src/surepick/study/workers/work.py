@@ -43,6 +43,7 @@ class _Running:
     slot: int
     task: Task
     deadline: float
+    measured: Measured | None = None  # set by its thread
 
 
 class Workers:
@@ -83,7 +84,7 @@ class Workers:
         self._keep, self._on_change = keep, on_change
         self._columns = study.meta.get("columns") or {}
         self._running: dict[int, _Running] = {}
-        self._done: queue.Queue[tuple[int, Measured]] = queue.Queue()
+        self._done: queue.Queue[int] = queue.Queue()
         self._started = 0
         self._failures: Counter[int] = Counter()  # of each pull
         self._in_a_row = 0
@@ -119,13 +120,12 @@ class Workers:
         if self._over():
             return
         try:
-            token, measured = self._done.get(timeout=_LOOK)
+            running = self._running.pop(self._done.get(timeout=_LOOK), None)
         except queue.Empty:
-            self._check_time()
-            return
-        running = self._running.pop(token, None)
-        if running is not None:  # otherwise it was given up before
-            self._take(running.slot, measured)
+            running = None
+        if running is not None and running.measured is not None:  # else it was given up before
+            self._take(running.slot, running.measured)
+        self._check_time()
 
     def _start_some(self) -> None:
         busy = {running.slot for running in self._running.values()}
@@ -144,20 +144,22 @@ class Workers:
             self._started += 1
             # Commands end themselves in time; this is for functions, which nobody can end.
             deadline = time.monotonic() + self.measure.timeout + 1.0
-            self._running[self._started] = _Running(slot, task, deadline)
-            threading.Thread(target=self._measure, args=(self._started, task), daemon=True).start()
+            running = self._running[self._started] = _Running(slot, task, deadline)
+            arguments = (self._started, running)
+            threading.Thread(target=self._measure, args=arguments, daemon=True).start()
 
-    def _measure(self, token: int, task: Task) -> None:
+    def _measure(self, token: int, running: _Running) -> None:
+        task = running.task
         try:
-            measured = self.measure(task)
+            running.measured = self.measure(task)
         except BaseException as error:  # a thread must not end silently
-            measured = Measured(task, None, f"{type(error).__name__}: {error}", {})
-        self._done.put((token, measured))
+            running.measured = Measured(task, None, f"{type(error).__name__}: {error}", {})
+        self._done.put(token)
 
     def _check_time(self) -> None:
         now = time.monotonic()
         for token, running in list(self._running.items()):
-            if running.deadline < now:
+            if running.measured is None and running.deadline < now:
                 del self._running[token]
                 text = f"no reward after {self.measure.timeout:g} s"
                 self._take(running.slot, Measured(running.task, None, text, {}))
