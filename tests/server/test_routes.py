@@ -224,6 +224,16 @@ def test_the_stream_tells_what_changes(http, study):
     assert found["samples"] == http.get(at(study)).json()["samples"]
 
 
+def test_the_stream_of_a_study_that_is_deleted_elsewhere_ends(http, service, study):
+    end = time.monotonic() + 30
+    with http.stream("GET", at(study, "/stream")) as stream:
+        for line in stream.iter_lines():  # without end, it would say now and then: still here
+            assert time.monotonic() < end
+            if line.startswith("data: "):
+                sp.delete_study(study, service.storage)
+    assert http.get(at(study)).status_code == 404
+
+
 @pytest.mark.parametrize(
     ("form", "begins"), [("csv", b"pull,"), ("json", b"["), ("parquet", b"PAR1")]
 )

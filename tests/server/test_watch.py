@@ -40,9 +40,12 @@ class Reader:
         self.id = self.storage.read(lambda tx: tx.find_study("s")).id
         self.reads = []
         self.now = self.most = 0
+        self.broken = False  # as if the database were out of reach
 
     async def __call__(self, most):
         def read(tx):
+            if self.broken:
+                raise sp.errors.StorageError("out of reach")
             at = tx.progress(self.id)
             return Position(at, at.size - at.asked + len(tx.waiting(self.id, at.now, most)))
 
@@ -307,14 +310,20 @@ def test_the_end_of_a_study_is_news_and_wakes_everybody(study, url):
 
 
 # -- when things go wrong ------------------------------------------------------------------------
-def test_workers_of_a_study_that_is_deleted_are_woken_to_hear_of_it(study, url):
+def test_when_the_study_is_deleted_elsewhere_everybody_is_sent_home(study, url):
     study.ask(6, "busy")
 
     async def scene(watch, reader):
         workers = start(watch.wait_for_work(LONG) for _ in range(3))
+        known = await watch.wait_for_news(None, LONG)
+        page = asyncio.create_task(watch.wait_for_news(known, LONG))
         await reader.again()
+        assert not page.done()
         await elsewhere(lambda: sp.delete_study("s", url))
         await asyncio.gather(*workers)
+        assert await page is None
+        assert watch.closed
+        assert not watch.busy
         with pytest.raises(sp.errors.UnknownStudyError):
             await reader(0)
 
@@ -325,12 +334,12 @@ def test_a_database_that_cannot_be_read_for_a_while_is_read_again(study, url):
     async def scene(watch, reader):
         known = await watch.wait_for_news(None, LONG)
         page = asyncio.create_task(watch.wait_for_news(known, LONG))
-        study_id, reader.id = reader.id, -1  # as if it had gone
+        reader.broken = True
         watch.hint()
         await reader.again()
         assert not page.done()
         assert watch.busy
-        reader.id = study_id
+        reader.broken = False
         await elsewhere(lambda: study.tell(study.ask()[0].id, 1.0))
         assert (await page).samples == 1
 

@@ -12,6 +12,7 @@ from collections import deque
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
+from surepick.errors import UnknownStudyError
 from surepick.storage.records import Progress
 
 _SOON = 0.05  # seconds between two reads at least
@@ -101,13 +102,16 @@ class Watch:
 
     async def close(self) -> None:
         """Send everybody home."""
+        await self._send_home()
+        if self._task is not None:
+            self._task.cancel()
+            await asyncio.wait([self._task])
+
+    async def _send_home(self) -> None:
         self.closed = True
         self._wake(len(self._workers))
         async with self._changed:
             self._changed.notify_all()
-        if self._task is not None:
-            self._task.cancel()
-            await asyncio.wait([self._task])
 
     def _start(self) -> None:
         if self._task is None or self._task.done():
@@ -119,6 +123,8 @@ class Watch:
             started = time.monotonic()
             try:
                 await self._look()
+            except UnknownStudyError:  # deleted: there will be no more news
+                return await self._send_home()
             except Exception:  # whatever it is, those who wait will meet it and report it
                 self._wake(len(self._workers))
                 self._last = None
