@@ -15,12 +15,14 @@ PYTEST_ARGS ?=
 # One BLAS thread per test process: two processes run side by side, and results stay comparable.
 test: export OPENBLAS_NUM_THREADS := 1
 test: export OMP_NUM_THREADS := 1
+# Hundreds of processes are started; each would compile the library's modules anew.
+test: export PYTHONDONTWRITEBYTECODE :=
 # pyright would otherwise go online to look for a newer pyright.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test docs dist lint format clean
+.PHONY: help run test pytest docs dist lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -30,8 +32,13 @@ run: $(SHOWN) ## a demonstration, then the paper's figures from a few trials; se
 	$(BIN)/surepick demo
 	$(BIN)/surepick reproduce --quick --fresh --out results/quick
 
-test: lint ## lint, then run all tests (PYTEST_ARGS="-k name" to choose)
-	$(BIN)/python -m pytest -n 2 $(PYTEST_ARGS)
+# Side by side: pyright fills the pauses of tests that wait. Tests stay in order in each of the two
+# processes, so a service, a database server or a browser is started once for those that share it.
+test: ## lint, and run all tests (PYTEST_ARGS="-k name" to choose)
+	@$(MAKE) --no-print-directory -j 2 lint pytest
+
+pytest: $(STAMP)
+	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 docs: $(DEV) ## build the site in docs/_build/html; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
