@@ -232,6 +232,28 @@ def test_those_who_left_are_woken_no_more(study, url):
     run(url, scene)
 
 
+def test_those_who_left_take_nobodys_place():
+    async def scene():
+        reads, arrived = [], asyncio.Event()
+
+        async def read(most):
+            reads.append(most)
+            await (arrived if len(reads) == 1 else asyncio.Event()).wait()  # only one comes back
+            return Position(Progress(0, 0, 9, asked=7, now=50.0), 2)
+
+        watch = Watch(read)
+        first, gone, last = start(watch.wait_for_work(LONG) for _ in range(3))
+        await asyncio.sleep(0)  # all three stand in line
+        gone.cancel()
+        await asyncio.wait([gone])
+        arrived.set()
+        async with asyncio.timeout(LONG / 2):
+            await asyncio.gather(first, last)
+        await watch.close()
+
+    asyncio.run(scene())
+
+
 def test_a_change_by_another_connection_wakes(study, url):
     pulls = study.ask(6, "busy")
     other = sp.load_study("s", url)
