@@ -6,6 +6,7 @@ import signal
 import subprocess
 import threading
 import time
+from functools import cache
 
 import httpx
 import numpy as np
@@ -24,6 +25,7 @@ def reward(pull):
     return float(PROBLEM.arms[pull.arm].sum()) + float(np.sin(1.0 + pull.id))
 
 
+@cache
 def alone():
     """What a single worker finds."""
     study = sp.create_study("alone", PROBLEM, "peleg", MemoryStorage())
