@@ -124,6 +124,21 @@ def test_as_many_measure_at_a_time_as_there_are_workers(make):
     assert most == 4
 
 
+def test_a_worker_that_is_done_goes_on_while_others_measure(make):
+    study = make()
+    done = []
+
+    def measure(task, record):
+        if task.pull == 0:
+            until(lambda: len(done) == 5, seconds=20)  # the rest of its batch
+        done.append(task.pull)
+        return right(task)
+
+    work = Workers(study, By(measure), workers=2).run()
+    assert (work.told, work.failed) == (10, 0)
+    assert done[5] == 0
+
+
 def test_crews_share_a_study(make, url):
     study = make(each=20)
     crews = [
