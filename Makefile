@@ -37,7 +37,7 @@ run: $(SHOWN) ## a demonstration, then the paper's figures from a few trials; se
 test: ## lint, and run all tests (PYTEST_ARGS="-k name" to choose)
 	@$(MAKE) --no-print-directory -j 2 lint pytest
 
-pytest: $(STAMP)
+pytest: $(DEV)
 	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
 
 docs: $(DEV) ## build the site in docs/_build/html; warnings are errors

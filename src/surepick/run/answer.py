@@ -48,7 +48,7 @@ class Answer:
         """
         from surepick.run.certificate import make_certificate
 
-        return make_certificate(self)
+        return make_certificate(self.to_dict(), self._record)
 
     def to_dict(self) -> dict[str, Any]:
         """The answer itself (without the evidence) as plain JSON-ready values."""

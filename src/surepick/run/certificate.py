@@ -9,36 +9,43 @@ from typing import Any
 import numpy as np
 
 from surepick.problem import Problem
-from surepick.run.answer import Answer
 from surepick.run.codec import encode
 
 FORMAT, VERSION = "surepick-certificate", 1
 _BY_REFERENCE = 2  # version of certificates that do not contain their arms
 
 
-def make_certificate(answer: Answer) -> dict[str, Any]:
-    """The certificate of an answer: problem, pulls and sums, rule, claims, digest."""
-    record = answer._record
+def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str, Any]:
+    """The certificate of an answer: problem, pulls and sums, rule, claims, digest.
+
+    Parameters
+    ----------
+    answer
+        The answer itself, as plain values.
+    record
+        What it rests on: problem, settings, batches, evidence, past measurements.
+    """
     problem = record["problem"]
     body = {
         "format": FORMAT,
         "version": _BY_REFERENCE if problem.by_reference else VERSION,
         "algorithm": {
-            "name": answer.algorithm,
-            "settings": record["settings"] | {"delta": answer.delta, "epsilon": answer.epsilon},
+            "name": answer["algorithm"],
+            "settings": record["settings"]
+            | {"delta": answer["delta"], "epsilon": answer["epsilon"]},
         },
         "problem": _refer(record) if problem.by_reference else _embed(problem),
-        "delta": answer.delta,
-        "epsilon": answer.epsilon,
+        "delta": answer["delta"],
+        "epsilon": answer["epsilon"],
         "batches": _batches(record["batches"]),
         "evidence": _plain(record["evidence"]),
         "claim": {
-            "candidate": answer.arm,
-            "label": answer.label,
-            "survivors": list(answer.survivors),
-            "samples": answer.samples,
-            "guarantee": answer.guarantee.kind,
-            "statement": str(answer.guarantee),
+            "candidate": answer["arm"],
+            "label": answer["label"],
+            "survivors": answer["survivors"],
+            "samples": answer["samples"],
+            "guarantee": answer["guarantee"]["kind"],
+            "statement": answer["guarantee"]["text"],
         },
     }
     if record["past"] is not None:

@@ -10,7 +10,6 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Guarantee, Pulls, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.arrays.validate import as_numbers
 from surepick.errors import (
     BatchError,
     FormatError,
@@ -23,8 +22,7 @@ from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.codec import dumps
 from surepick.run.past import PROVIDED, Past, check_past
-
-_LARGEST = 1e150  # sums of rewards, in units of the noise too: their squares are still finite
+from surepick.run.rewards import check_size, check_sums, spread_of, sum_rewards
 
 
 class Run:
@@ -112,7 +110,9 @@ class Run:
             raise RunStateError("past measurements can be told once, before the first ask")
         numbers, values = check_past(self.problem, arms, rewards, chosen_in_advance)
         with np.errstate(over="ignore"):
-            self._check_size(np.arange(self.problem.n_arms), _sums(self.problem, numbers, values))
+            check_size(
+                self.problem, np.arange(self.problem.n_arms), _sums(self.problem, numbers, values)
+            )
         split = self.state.split_past(numbers, values, chosen_in_advance)
         self._past = {
             "evidence": bool(chosen_in_advance),
@@ -150,12 +150,14 @@ class Run:
             raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
         with np.errstate(over="ignore"):
             totals = (
-                self._sum_rewards(batch, rewards) if sums is None else self._check_sums(batch, sums)
+                sum_rewards(self.problem, batch, rewards)
+                if sums is None
+                else check_sums(self.problem, batch, sums)
             )
-            self._check_size(batch.pulls.arms, totals)
+            check_size(self.problem, batch.pulls.arms, totals, self._sums)
         # Nothing above changed anything: a refused tell leaves the batch open as it was.
         pulls = batch.pulls
-        spread = _spread(pulls, rewards) if self.state.needs_spread and sums is None else None
+        spread = spread_of(pulls, rewards) if self.state.needs_spread and sums is None else None
         self._open = None
         self.batches += 1
         self.pulls[pulls.arms] += pulls.counts
@@ -182,55 +184,6 @@ class Run:
             raise BatchError(f"batch {batch.number} has been told already")
         if batch is not self._open and (self._open is None or batch != self._open):
             raise BatchError(f"batch {batch.number} is not open; run.ask() gives the open one")
-
-    def _sum_rewards(self, batch: Batch, rewards: Any) -> FloatArray:
-        values = as_numbers(rewards, "rewards")
-        if len(values) != batch.size:
-            raise InvalidInputError(
-                f"rewards must have one entry per pull: {batch.size} expected, {len(values)} given"
-            )
-        bad = np.flatnonzero(~np.isfinite(values))
-        if len(bad):
-            arm = int(batch.arms[bad[0]])
-            raise InvalidInputError(
-                f"rewards[{bad[0]}] (arm {arm}, {self.problem.labels[arm]!r}) is {values[bad[0]]}; "
-                f"nothing was recorded and the batch is still open: tell it again, corrected"
-            )
-        ends = np.cumsum(batch.pulls.counts)
-        return np.add.reduceat(values, ends - batch.pulls.counts)
-
-    def _check_sums(self, batch: Batch, sums: Any) -> FloatArray:
-        values = as_numbers(sums, "sums")
-        if len(values) != self.problem.n_arms:
-            raise InvalidInputError(
-                f"sums must have one entry per arm of the problem: {self.problem.n_arms} expected, "
-                f"{len(values)} given"
-            )
-        bad = np.flatnonzero(~np.isfinite(values))
-        if len(bad):
-            raise InvalidInputError(
-                f"sums[{bad[0]}] ({self.problem.labels[bad[0]]!r}) is {values[bad[0]]}; "
-                f"nothing was recorded and the batch is still open: tell it again, corrected"
-            )
-        stray = values.copy()
-        stray[batch.pulls.arms] = 0.0
-        if stray.any():
-            arm = int(np.flatnonzero(stray)[0])
-            raise InvalidInputError(
-                f"sums[{arm}] is {values[arm]}, but arm {arm} is not part of this batch: "
-                f"it must be 0"
-            )
-        return values[batch.pulls.arms]
-
-    def _check_size(self, arms: IntArray, totals: FloatArray) -> None:
-        """Finite rewards may still be too large to be added up and estimated from."""
-        large = (np.abs(totals) + np.abs(self._sums[arms])) / min(self.problem.noise, 1.0)
-        if not (large < _LARGEST).all():
-            arm = int(arms[np.argmin(large < _LARGEST)])
-            raise InvalidInputError(
-                f"rewards of arm {arm} ({self.problem.labels[arm]!r}) are too large: their sum "
-                f"must stay below {_LARGEST:g}, also in units of the noise; nothing was recorded"
-            )
 
     # -- the answer ------------------------------------------------------------------------
     @property
@@ -352,14 +305,6 @@ class Run:
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else f"{len(self.active)} candidates left"
         return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {state})"
-
-
-def _spread(pulls: Pulls, rewards: Any) -> FloatArray:
-    """Σ (reward − mean)² of each arm of a batch."""
-    values = as_numbers(rewards, "rewards")
-    starts = np.cumsum(pulls.counts) - pulls.counts
-    means = np.add.reduceat(values, starts) / pulls.counts
-    return np.add.reduceat((values - np.repeat(means, pulls.counts)) ** 2, starts)
 
 
 def _sums(problem: Problem, arms: IntArray, rewards: FloatArray) -> FloatArray:

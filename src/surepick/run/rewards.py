@@ -1,0 +1,79 @@
+"""Rewards handed in for a batch: checked, and summed up by arm.
+
+Nothing here changes a run: what is refused leaves the batch open as it was.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.base import Pulls
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import as_numbers
+from surepick.errors import InvalidInputError
+from surepick.problem import Problem
+from surepick.run.batch import Batch
+
+_LARGEST = 1e150  # sums of rewards, in units of the noise too: their squares are still finite
+_AGAIN = "nothing was recorded and the batch is still open: tell it again, corrected"
+
+
+def sum_rewards(problem: Problem, batch: Batch, rewards: Any) -> FloatArray:
+    """The sum for each arm of the batch, of one reward per pull."""
+    values = as_numbers(rewards, "rewards")
+    if len(values) != batch.size:
+        raise InvalidInputError(
+            f"rewards must have one entry per pull: {batch.size} expected, {len(values)} given"
+        )
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        arm = int(batch.arms[bad[0]])
+        raise InvalidInputError(
+            f"rewards[{bad[0]}] (arm {arm}, {problem.labels[arm]!r}) is {values[bad[0]]}; {_AGAIN}"
+        )
+    ends = np.cumsum(batch.pulls.counts)
+    return np.add.reduceat(values, ends - batch.pulls.counts)
+
+
+def check_sums(problem: Problem, batch: Batch, sums: Any) -> FloatArray:
+    """The sum for each arm of the batch, of one sum per arm of the problem."""
+    values = as_numbers(sums, "sums")
+    if len(values) != problem.n_arms:
+        raise InvalidInputError(
+            f"sums must have one entry per arm of the problem: {problem.n_arms} expected, "
+            f"{len(values)} given"
+        )
+    bad = np.flatnonzero(~np.isfinite(values))
+    if len(bad):
+        raise InvalidInputError(
+            f"sums[{bad[0]}] ({problem.labels[bad[0]]!r}) is {values[bad[0]]}; {_AGAIN}"
+        )
+    stray = values.copy()
+    stray[batch.pulls.arms] = 0.0
+    if stray.any():
+        arm = int(np.flatnonzero(stray)[0])
+        raise InvalidInputError(
+            f"sums[{arm}] is {values[arm]}, but arm {arm} is not part of this batch: it must be 0"
+        )
+    return values[batch.pulls.arms]
+
+
+def check_size(problem: Problem, arms: IntArray, totals: FloatArray, so_far: FloatArray) -> None:
+    """Finite rewards may still be too large to be added up and estimated from."""
+    large = (np.abs(totals) + np.abs(so_far[arms])) / min(problem.noise, 1.0)
+    if not (large < _LARGEST).all():
+        arm = int(arms[np.argmin(large < _LARGEST)])
+        raise InvalidInputError(
+            f"rewards of arm {arm} ({problem.labels[arm]!r}) are too large: their sum "
+            f"must stay below {_LARGEST:g}, also in units of the noise; nothing was recorded"
+        )
+
+
+def spread_of(pulls: Pulls, rewards: Any) -> FloatArray:
+    """Σ (reward − mean)² of each arm of a batch."""
+    values = as_numbers(rewards, "rewards")
+    starts = np.cumsum(pulls.counts) - pulls.counts
+    means = np.add.reduceat(values, starts) / pulls.counts
+    return np.add.reduceat((values - np.repeat(means, pulls.counts)) ** 2, starts)
