@@ -52,12 +52,26 @@ def content(rows: list[dict[str, Any]], form: str) -> str | bytes:
         buffer = io.BytesIO()
         need_pandas("a Parquet file").DataFrame(rows).to_parquet(buffer, index=False)
         return buffer.getvalue()
-    text = io.StringIO()
-    out = csv.writer(text, lineterminator="\n")
+    text = io.StringIO(newline="\n")
+    out = csv.writer(_Lines(text))
     if rows:
         out.writerow([safe(name) for name in rows[0]])
         out.writerows([safe(cell) for cell in row.values()] for row in rows)
     return text.getvalue()
+
+
+class _Lines:
+    """Ends lines with a line feed alone.
+
+    Only cells with a character that ends lines are quoted, so the writer must believe that a
+    carriage return does: what follows one in a label would begin a row, and may be a formula.
+    """
+
+    def __init__(self, text: io.StringIO) -> None:
+        self._text = text
+
+    def write(self, line: str) -> None:
+        self._text.write(line.removesuffix("\r\n") + "\n")
 
 
 def safe(cell: Any) -> Any:
