@@ -1,0 +1,74 @@
+"""A stream ends when the token that opened it does."""
+
+import sys
+import threading
+import time
+
+import pytest
+from tests.postgres import fast_folder
+from tests.server import served
+
+#: the service with a heart that beats fifty times as fast: streams look at their token with it
+HASTY = """#!{python}
+from surepick.server.routes import stream
+assert stream._HEARTBEAT > 1
+stream._HEARTBEAT = 0.3
+from surepick.cli import main
+main()
+"""
+
+
+@pytest.fixture(scope="module")
+def hasty():
+    folder = fast_folder("sp-stream-")
+    command = folder / "surepick"
+    command.write_text(HASTY.format(python=sys.executable))
+    command.chmod(0o755)
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(served, "COMMAND", command)
+        with served.Served(f"sqlite:///{folder}/studies.db", folder) as service:
+            yield service
+
+
+def made(http, name, **token):
+    """A new study, and a token for it."""
+    body = {"name": name, "problem": {"arms": [[1, 0], [0, 1]]}}
+    http.post("/api/v1/studies", json=body).raise_for_status()
+    return http.post("/api/v1/tokens", json={"role": "viewer", **token}).json()
+
+
+def follow(service, token, name):
+    """Read a stream in a thread: what came, and whether the service has ended it."""
+    lines, ended, opened = [], threading.Event(), threading.Event()
+
+    def read():
+        with service.http(token) as http, http.stream("GET", f"/api/v1/studies/{name}/stream") as s:
+            for line in s.iter_lines():
+                lines.append(line)
+                opened.set()
+        ended.set()
+
+    threading.Thread(target=read, daemon=True).start()
+    assert opened.wait(20)
+    return lines, ended
+
+
+def test_a_revoked_token_ends_its_streams(hasty):
+    with hasty.http() as http:
+        revoked, kept = made(http, "followed"), made(http, "followed too")
+        _, ended = follow(hasty, revoked["token"], "followed")
+        lines, other = follow(hasty, kept["token"], "followed")
+        assert not ended.wait(1.5)  # several beats
+        assert http.delete(f"/api/v1/tokens/{revoked['id']}").status_code == 204
+        assert ended.wait(20)
+        before = len(lines)
+        time.sleep(1.5)
+        assert not other.is_set()  # of somebody else's
+        assert len(lines) > before
+
+
+def test_a_token_that_runs_out_ends_its_streams(hasty):
+    with hasty.http() as http:
+        short = made(http, "followed for a while", expires_in=2.0)
+        _, ended = follow(hasty, short["token"], "followed for a while")
+        assert ended.wait(20)
