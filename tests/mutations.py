@@ -1,0 +1,671 @@
+"""Bugs put in on purpose: do the tests notice them?
+
+``python -m tests.mutations`` puts one bug after the other into a copy of the package, runs the
+tests that belong to it, and names the bugs that these tests did not notice. With names, only
+those bugs (``python -m tests.mutations early-drop rivals-of-choice``). ``--list`` lists them, and
+``--apply-only`` says at once which of them the code has outgrown.
+
+Each bug is a text that occurs exactly once in a file, and what stands there instead. Where the
+text is not there any more, the bug "does not apply": it has to be written anew, which is a
+failure of this list, not of the tests. No part of the test suite: it takes the better part of an
+hour.
+"""
+
+import argparse
+import os
+import shutil
+import subprocess
+import sys
+import tempfile
+from pathlib import Path
+from typing import NamedTuple
+
+ROOT = Path(__file__).resolve().parents[1]
+PACKAGE = ROOT / "src" / "surepick"
+_PATIENCE = 900  # seconds for the tests of one bug: some bugs never end
+_PASSED, _FAILED = 0, 1  # exit codes of pytest; others say that it could not even begin
+_FORGERIES = "verifier/test_forgeries.py"
+
+
+class Mutation(NamedTuple):
+    """A bug: in ``file`` of the package ``old`` becomes ``new``, and ``tests`` should notice."""
+
+    name: str
+    file: str
+    old: str
+    new: str
+    tests: str  #: arguments of pytest, below ``tests/``, separated by spaces
+
+    def changed(self) -> str | None:
+        """The content of the file with the bug; None where it does not apply."""
+        path = PACKAGE / self.file
+        text = path.read_text() if path.exists() else ""
+        return text.replace(self.old, self.new) if text.count(self.old) == 1 else None
+
+
+MUTATIONS = (
+    # -- bugs that once went unnoticed
+    Mutation(
+        "early-drop",
+        "verifier/rules/phases.py",
+        "gap > width * (1 - 1e-9), lambda",
+        "gap > -width, lambda",
+        _FORGERIES,
+    ),
+    Mutation(
+        "rivals-of-choice",
+        "verifier/rules/pooled.py",
+        "trail.max() <= others * (1 + 1e-6) + 1e-9,",
+        "trail.max() >= 0.0,",
+        _FORGERIES,
+    ),
+    Mutation(
+        "more-pulls-than-rounds",
+        "verifier/rules/intervals.py",
+        "(counts[arms] >= 1) & (counts[arms] <= t),",
+        "counts[arms] >= 1,",
+        _FORGERIES,
+    ),
+    Mutation(
+        "bound-of-arms-at-work",
+        "design/_workingset.py",
+        "total / float(self._scores.max())",
+        "total / float(self._scores[self.arms].max())",
+        "design/test_bounds.py",
+    ),
+    Mutation(
+        "complexity-from-above",
+        "design/complexity.py",
+        "D_star=1.0 / result.lower_bound",
+        "D_star=1.0 / result.value",
+        "design/test_bounds.py",
+    ),
+    Mutation(
+        "seeds-repeat",
+        "bench/reproduce/tasks.py",
+        "for number in range(task.first, task.first + task.count):\n        row =",
+        "for number in range(task.count):\n        row =",
+        "bench/reproduce/test_tasks.py",
+    ),
+    Mutation(
+        "plan-for-everyone",
+        "server/routes/tables.py",
+        '"/plan", **spec(ADMINS,',
+        '"/plan", **spec(("admin", "worker", "viewer"),',
+        "server/test_roles.py",
+    ),
+    Mutation(
+        "drift-keeps-promise",
+        "study/checks/checks.py",
+        'found + (["rewards changed over time"] if self.drift else [])',
+        "found",
+        "study/checks/test_drift.py",
+    ),
+    Mutation(
+        "stream-outlives-token",
+        "server/routes/stream.py",
+        "if not await _still_valid(service, caller):",
+        "if caller is None:",
+        "server/test_stream.py",
+    ),
+    Mutation(
+        "sums-not-saved",
+        "algorithms/phases/elimination.py",
+        '        "total_sums",\n',
+        "",
+        "algorithms/phases/test_saved_phases.py",
+    ),
+    Mutation(
+        "paper-level",
+        "algorithms/phases/peleg.py",
+        "self.config.delta / m**2 / compared**2",
+        "self.config.delta / m**2 / compared",
+        "algorithms/phases/test_saved_phases.py",
+    ),
+    Mutation(
+        "prior-of-measured-arms",
+        "run/diagnostics/fit.py",
+        "log_mean(alone[j]) + math.log(len(n) / total)",
+        "log_mean(alone[j])",
+        "run/test_misfit_prior.py",
+    ),
+    Mutation(
+        "one-sided-interval",
+        "bench/forecast.py",
+        "stdtrit(n - 1, 0.975)",
+        "stdtrit(n - 1, 0.95)",
+        "bench/test_forecast_interval.py",
+    ),
+    Mutation(
+        "formula-in-header",
+        "report/export.py",
+        "out.writerow([safe(name) for name in rows[0]])",
+        "out.writerow(list(rows[0]))",
+        "report/test_export.py",
+    ),
+    Mutation(
+        "option-called-reward",
+        "report/export.py",
+        "        while key in row:\n",
+        "        while key in row and key not in features:\n",
+        "report/test_export.py",
+    ),
+    Mutation(
+        "nobody-asked",
+        "study/desk/leases.py",
+        "Tell(pull, lease.arm, value, worker or lease.worker, at.now)",
+        "Tell(pull, lease.arm, value, worker, at.now)",
+        "study/test_who_told.py",
+    ),
+    Mutation(
+        "crowd-asks-twice",
+        "study/desk/crowd.py",
+        "again=tries > 1",
+        "again=False",
+        "study/test_crowd.py",
+    ),
+    Mutation(
+        "return-begins-a-row",
+        "report/export.py",
+        "csv.writer(_Lines(text))",
+        'csv.writer(text, lineterminator="\\n")',
+        "report/test_export.py",
+    ),
+    # -- verifier
+    Mutation(
+        "width-not-earned",
+        "verifier/rules/phases.py",
+        "width >= earned * (1 - 1e-9),",
+        "width >= -earned,",
+        _FORGERIES,
+    ),
+    Mutation(
+        "capital-below-the-goal",
+        "verifier/rules/pooled.py",
+        "            capital >= self.goal - 1e-6,",
+        "            capital >= -self.goal,",
+        _FORGERIES,
+    ),
+    Mutation(
+        "intervals-overlap",
+        "verifier/rules/intervals.py",
+        "apart > needed * (1 - 1e-9),",
+        "apart > 0.0,",
+        _FORGERIES,
+    ),
+    Mutation(
+        "ellipsoid-not-cleared",
+        "verifier/rules/ellipsoid.py",
+        "gaps[named] >= widths[named] * (1 - 1e-9),",
+        "gaps[named] >= 0.0,",
+        _FORGERIES,
+    ),
+    Mutation(
+        "glr-below-threshold",
+        "verifier/rules/glr.py",
+        ">= needed * (1 - _SLACK),",
+        ">= 0.0 * needed,",
+        _FORGERIES,
+    ),
+    Mutation(
+        "static-level-ignored",
+        "verifier/rules/static.py",
+        "(evidence >= math.log(1 / self.level) - 1e-6)",
+        "(evidence > -math.inf)",
+        _FORGERIES,
+    ),
+    Mutation(
+        "static-union-ignored",
+        "verifier/rules/static.py",
+        "return lead >= np.sqrt(8 * variance * log) * (1 - 1e-9)",
+        "return lead >= 0.0 * variance * log",
+        _FORGERIES,
+    ),
+    Mutation(
+        "static-half-cycles",
+        "verifier/rules/static.py",
+        "cycles >= 1 and (counts == cycles * self.cycle).all(),",
+        "cycles >= 1,",
+        _FORGERIES,
+    ),
+    Mutation(
+        "alba-unsettled",
+        "verifier/rules/alba.py",
+        "(surplus > 0) & (found >= math.log(1 / level) - 1e-6)",
+        "(surplus > 0) | (found > 0)",
+        _FORGERIES,
+    ),
+    Mutation(
+        "noise-of-choice",
+        "verifier/rules/estimated_noise.py",
+        'check.agree(float(entry["noise"]), noise,',
+        'check.agree(float(entry["noise"]), float(entry["noise"]),',
+        _FORGERIES,
+    ),
+    Mutation(
+        "checked-fit-keeps-all",
+        "verifier/rules/checked_fit.py",
+        "survivors = importlib",
+        'survivors = [check.claim["candidate"]] or importlib',
+        _FORGERIES,
+    ),
+    Mutation(
+        "survivors-not-compared",
+        "verifier/check.py",
+        'self.demand(left == list(self.claim["survivors"])',
+        'self.demand(set(left) & set(self.claim["survivors"])',
+        _FORGERIES,
+    ),
+    # -- arrays, statistics
+    Mutation(
+        "newest-plan-goes",
+        "arrays/cache.py",
+        "self._plans.popitem(last=False)",
+        "self._plans.popitem(last=True)",
+        "algorithms/phases/test_phased_large.py::test_plans_are_kept_by_number_and_by_size",
+    ),
+    Mutation(
+        "minus-zero",
+        "arrays/tables.py",
+        "backend.host(table[rows]) + 0.0",
+        "backend.host(table[rows])",
+        "verifier/test_reference.py::test_a_large_certificate_refers_to_its_arms",
+    ),
+    Mutation(
+        "narrow-widths",
+        "statistics/estimate.py",
+        "return np.sqrt(2.0 * variances * np.log(1.0 / level))",
+        "return np.sqrt(variances * np.log(1.0 / level))",
+        "statistics/test_estimate.py",
+    ),
+    Mutation(
+        "lower-leads",
+        "statistics/estimate.py",
+        "xp.matmul(y, theta) + widths)",
+        "xp.matmul(y, theta) - widths)",
+        "statistics/test_estimate.py",
+    ),
+    Mutation(
+        "clearer-by-the-gap",
+        "statistics/estimate.py",
+        "clearer = lead - own > gap[places] - width[places]",
+        "clearer = lead > gap[places]",
+        "statistics/test_leaders.py",
+    ),
+    Mutation(
+        "mixture-without-a-price",
+        "statistics/mixture.py",
+        "np.logaddexp.reduce(bets, axis=0) - math.log(len(SCALES))",
+        "np.logaddexp.reduce(bets, axis=0)",
+        "statistics/test_mixture.py",
+    ),
+    # -- problem, game, design
+    Mutation(
+        "outside-the-span",
+        "problem/span.py",
+        "across > _OUTSIDE * np.maximum(length",
+        "across > np.maximum(length",
+        "problem/test_problem.py",
+    ),
+    Mutation(
+        "rows-that-do-not-spread",
+        "problem/span.py",
+        "left -= np.outer(left @ unit, unit)",
+        "left[chosen[i]] = 0.0",
+        "problem/test_spanning.py",
+    ),
+    Mutation(
+        "a-column-too-many",
+        "problem/tables/encode.py",
+        "for level in levels[1:]]",
+        "for level in levels]",
+        "problem/test_table.py",
+    ),
+    Mutation(
+        "game-bounded-by-the-least",
+        "game/loop.py",
+        "lower = played / float(total.max())",
+        "lower = played / float(total.min())",
+        "game/test_loop.py",
+    ),
+    Mutation(
+        "targets-start-at-zero",
+        "game/loop.py",
+        "self.targets = np.ones(K)",
+        "self.targets = np.zeros(K)",
+        "game/test_loop.py",
+    ),
+    Mutation(
+        "rounding-takes-from-the-wrong",
+        "design/rounding.py",
+        "(pulls - 1) / share, -np.inf)",
+        "share / pulls, -np.inf)",
+        "design/test_rounding.py",
+    ),
+    Mutation(
+        "check-pulls-add",
+        "design/misfit.py",
+        "filled = np.maximum(n, least)",
+        "filled = n + least",
+        "design/test_misfit.py",
+    ),
+    Mutation(
+        "first-order-bound-at-work",
+        "design/large/firstorder.py",
+        "self._proof.bound(1.0 / scores)",
+        "self._proof.bound(max(lower, 1.0 / scores))",
+        "design/test_large.py",
+    ),
+    # -- algorithms
+    Mutation(
+        "peleg-level-for-one",
+        "algorithms/phases/peleg.py",
+        "self.config.delta / (m * (m + 1)) / (len(self.active) - 1)",
+        "self.config.delta / (m * (m + 1))",
+        _FORGERIES,
+    ),
+    Mutation(
+        "rage-level-for-one",
+        "algorithms/phases/rage.py",
+        "level = delta / (t * (t + 1)) / (len(self.active) - 1)",
+        "level = delta / (t * (t + 1))",
+        "algorithms/phases/test_rage.py",
+    ),
+    Mutation(
+        "doubt-halved",
+        "algorithms/pooled/bets.py",
+        "DOUBT * np.maximum(trailing[self.rivals], 0.0)",
+        "0.5 * DOUBT * np.maximum(trailing[self.rivals], 0.0)",
+        _FORGERIES,
+    ),
+    Mutation(
+        "stale-market",
+        "algorithms/pooled/state.py",
+        "self.pieces_of_past = 0, 0.0, 0, 0\n        self._market = None\n",
+        "self.pieces_of_past = 0, 0.0, 0, 0\n",
+        _FORGERIES,
+    ),
+    Mutation(
+        "ellipsoid-shift-in-wrong-units",
+        "algorithms/ellipsoid/state.py",
+        "math.sqrt(lam) * config.norm_bound / problem.noise",
+        "math.sqrt(lam) * config.norm_bound * problem.noise",
+        _FORGERIES,
+    ),
+    Mutation(
+        "glr-for-one-scale",
+        "algorithms/glr/thresholds.py",
+        "math.log(len(self.scales) / delta)",
+        "math.log(1 / delta)",
+        _FORGERIES,
+    ),
+    Mutation(
+        "glr-for-one-rival",
+        "algorithms/glr/thresholds.py",
+        "math.log(max(rivals, 1) / delta)",
+        "math.log(1 / delta)",
+        _FORGERIES,
+    ),
+    Mutation(
+        "lucb-keeps-the-beaten",
+        "algorithms/lucb.py",
+        "left = gap <= width",
+        "left = gap <= 2 * width",
+        "algorithms/test_lucb.py",
+    ),
+    Mutation(
+        "lucb-third-power",
+        "algorithms/lucb_kernels.py",
+        "4.0 * np.log(memory.whole[ROUND])",
+        "3.0 * np.log(memory.whole[ROUND])",
+        "algorithms/test_lucb.py",
+    ),
+    Mutation(
+        "alba-stale-lead",
+        "algorithms/alba.py",
+        "key = (self._best, len(self.active))",
+        "key = (self._best, 0)",
+        "algorithms/test_alba.py",
+    ),
+    Mutation(
+        "static-level-for-one",
+        "algorithms/static/state.py",
+        "bar = math.log((M - 1) / delta)",
+        "bar = math.log(1 / delta)",
+        "algorithms/static/test_xy_static.py",
+    ),
+    Mutation(
+        "extra-pulls-of-own-arms",
+        "algorithms/wrappers/checked_fit.py",
+        "        lacking[own.arms] = False  # its sum of rewards must be its own\n",
+        "",
+        "algorithms/wrappers/test_checked_fit.py",
+    ),
+    Mutation(
+        "lower-end-of-the-noise",
+        "algorithms/wrappers/estimated_noise.py",
+        "chdtri(self.freedom, 1 - _LEVEL)",
+        "chdtri(self.freedom, _LEVEL)",
+        "algorithms/wrappers/test_estimated_noise.py",
+    ),
+    # -- run, storage, study
+    Mutation(
+        "sums-of-the-last-batch",
+        "run/run.py",
+        "self._sums[pulls.arms] += totals",
+        "self._sums[pulls.arms] = totals",
+        "run/test_run.py",
+    ),
+    Mutation(
+        "overflow-in-two-steps",
+        "run/run.py",
+        "(np.abs(totals) + np.abs(self._sums[arms]))",
+        "np.abs(totals)",
+        "run/test_run.py",
+    ),
+    Mutation("arms-below-zero", "run/past.py", " & (numbers >= 0) & ", " & ", "run/test_past.py"),
+    Mutation(
+        "waiting-in-wrong-order",
+        "storage/sql/rows.py",
+        ".order_by(leases.c.until, leases.c.pull)",
+        ".order_by(leases.c.pull)",
+        "conformance/test_storages.py::test_leases_are_found_by_pull_by_worker_and_by_time",
+    ),
+    Mutation(
+        "past-left-behind",
+        "storage/sql/rows.py",
+        "(events, tells, leases, tables.past, snapshots,",
+        "(events, tells, leases, snapshots,",
+        "conformance/test_storages.py",
+    ),
+    Mutation(
+        "told-once-more",
+        "storage/records.py",
+        "self.told == self.size",
+        "self.told >= self.size - 1",
+        "study/test_study.py",
+    ),
+    Mutation(
+        "anyone-may-fail",
+        "study/desk/leases.py",
+        "if lease.worker is None or (worker is not None and worker != lease.worker):",
+        "if lease.worker is None:",
+        "study/test_study.py",
+    ),
+    Mutation(
+        "attempts-not-counted",
+        "study/desk/leases.py",
+        "until=until, attempts=x.attempts + 1)",
+        "until=until)",
+        "study/test_study.py",
+    ),
+    Mutation(
+        "failures-off-by-one",
+        "study/checks/failures.py",
+        "failed[suspects] - 1,",
+        "failed[suspects],",
+        "study/checks/test_failures.py",
+    ),
+    # -- client, server
+    Mutation(
+        "client-forgets-who-asked",
+        "client/study.py",
+        "holder = worker or self._held.get(pull)",
+        "holder = worker",
+        "client/test_client.py",
+    ),
+    Mutation(
+        "gone-at-the-first-try",
+        "client/transport.py",
+        "if gone_is_done and tries > 1 and",
+        "if gone_is_done and",
+        "client/test_client.py",
+    ),
+    Mutation(
+        "expired-but-there",
+        "server/tokens.py",
+        "there is not None and not token.expired(time.time())",
+        "there is not None",
+        "server/test_stream.py",
+    ),
+    Mutation(
+        "any-study",
+        "server/routing.py",
+        "if name is not None and not token.covers(name):",
+        "if name is not None and not token.covers(name) and not roles:",
+        "server/test_access.py",
+    ),
+    Mutation(
+        "nested-deeper",
+        "server/limits.py",
+        "for _ in range(most):",
+        "for _ in range(2 * most):",
+        "server/test_security.py",
+    ),
+    # -- simulate, bench, report, cli
+    Mutation(
+        "student-upside-down",
+        "simulate/noise.py",
+        "np.sqrt((self.freedom - 2) / self.freedom)",
+        "np.sqrt(self.freedom / (self.freedom - 2))",
+        "simulate/test_noise.py",
+    ),
+    Mutation(
+        "sums-without-scale",
+        "simulate/trials.py",
+        "run.record_pulls(pulls, sums * scale)",
+        "run.record_pulls(pulls, sums)",
+        "simulate/test_trials.py",
+    ),
+    Mutation(
+        "arms-of-another-seed",
+        "bench/compare/run.py",
+        "key = (named.key, seed, trial if named.each_trial else -1)",
+        "key = (named.key, trial if named.each_trial else -1)",
+        "bench/compare/test_run.py",
+    ),
+    Mutation(
+        "clopper-pearson-off-by-one",
+        "bench/summary.py",
+        "beta.ppf(1 - tail, errors + 1, n - errors)",
+        "beta.ppf(1 - tail, errors, n - errors + 1)",
+        "bench/test_summary.py",
+    ),
+    Mutation(
+        "sigmas-of-one",
+        "bench/compare/standings.py",
+        "math.hypot(self.score.error, self.rival.error)",
+        "self.score.error",
+        "bench/compare/test_suites.py",
+    ),
+    Mutation(
+        "capped-not-said",
+        "report/leaderboard.py",
+        'at_least = "> " if place.capped else ""',
+        'at_least = ""',
+        "bench/compare/test_suites.py",
+    ),
+    Mutation(
+        "refused-but-zero",
+        "cli/verify.py",
+        "raise SystemExit(1) from None",
+        "raise SystemExit(0) from None",
+        "cli/test_cli.py",
+    ),
+    Mutation(
+        "half-a-pull",
+        "cli/tell.py",
+        "if number != int(number):",
+        "if number != number:",
+        "cli/test_study_inputs.py",
+    ),
+)
+
+
+def outcome(mutation: Mutation) -> str:
+    """What became of one bug."""
+    content = mutation.changed()
+    if content is None:
+        return "DOES NOT APPLY"
+    # Compiled code contains what it calls in other files, and Numba does not see those change.
+    stale = shutil.ignore_patterns(*(["*.nbi", "*.nbc"] if "kernels" in mutation.file else []))
+    with tempfile.TemporaryDirectory(prefix="surepick-mutation-") as folder:
+        package = shutil.copytree(PACKAGE, Path(folder) / "surepick", ignore=stale)
+        (package / mutation.file).write_text(content)
+        code = run_tests(mutation.tests.split(), Path(folder))
+    kinds = {_PASSED: "SURVIVED", _FAILED: "caught", None: "caught (the tests never ended)"}
+    return kinds.get(code, f"BROKEN (pytest ended with {code})")
+
+
+def run_tests(tests: list[str], source: Path) -> int | None:
+    """The exit code of pytest for the package in ``source``; None where it did not end."""
+    command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
+    command += [f"tests/{one}" for one in tests]
+    environment = os.environ | {"PYTHONPATH": str(source)}
+    try:
+        done = subprocess.run(
+            command, cwd=ROOT, env=environment, capture_output=True, timeout=_PATIENCE
+        )
+    except subprocess.TimeoutExpired:
+        return None
+    return done.returncode
+
+
+def main() -> int:
+    """Put in some bugs, or all; 0 if every one of them was noticed."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="bugs to put in; all without")
+    parser.add_argument("--list", action="store_true", help="list the bugs and their tests")
+    parser.add_argument("--apply-only", action="store_true", help="only see whether they apply")
+    given = parser.parse_args()
+    known = {mutation.name: mutation for mutation in MUTATIONS}
+    assert len(known) == len(MUTATIONS), "two bugs have the same name"
+    if unknown := set(given.names) - known.keys():
+        parser.error(f"unknown: {', '.join(sorted(unknown))}")
+    chosen = [known[name] for name in given.names] or list(MUTATIONS)
+    if given.list:
+        print(*(f"{one.name:32} {one.file}: {one.tests}" for one in chosen), sep="\n")
+        return 0
+    found = {one.name: "DOES NOT APPLY" for one in chosen if one.changed() is None}
+    if not given.apply_only:
+        found |= tried([one for one in chosen if one.name not in found])
+    bad = {name: what for name, what in found.items() if not what.startswith("caught")}
+    said = [f"{what}: {name}" for name, what in bad.items()]
+    print(f"{len(chosen) - len(bad)} of {len(chosen)} are well", *said, sep="\n  ")
+    return bool(bad)
+
+
+def tried(chosen: list[Mutation]) -> dict[str, str]:
+    """What became of each bug; first the tests must pass without any."""
+    tests = list(dict.fromkeys(one for mutation in chosen for one in mutation.tests.split()))
+    if run_tests(tests, PACKAGE.parent) != _PASSED:
+        return dict.fromkeys((one.name for one in chosen), "TESTS FAIL ANYWAY")
+    found = {}
+    for mutation in chosen:
+        found[mutation.name] = outcome(mutation)
+        print(f"{mutation.name:32} {found[mutation.name]}", flush=True)
+    return found
+
+
+if __name__ == "__main__":
+    sys.exit(main())
