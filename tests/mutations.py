@@ -454,7 +454,7 @@ MUTATIONS = (
         "run/run.py",
         "self._sums[pulls.arms] += totals",
         "self._sums[pulls.arms] = totals",
-        "run/test_run.py",
+        "run/test_totals.py",
     ),
     Mutation(
         "overflow-in-two-steps",
@@ -463,7 +463,7 @@ MUTATIONS = (
         "np.abs(totals)",
         "run/test_run.py",
     ),
-    Mutation("arms-below-zero", "run/past.py", " & (numbers >= 0) & ", " & ", "run/test_past.py"),
+    Mutation("arms-below-zero", "run/past.py", " & (numbers >= 0) & ", " & ", "run/test_totals.py"),
     Mutation(
         "waiting-in-wrong-order",
         "storage/sql/rows.py",
@@ -476,7 +476,7 @@ MUTATIONS = (
         "storage/sql/rows.py",
         "(events, tells, leases, tables.past, snapshots,",
         "(events, tells, leases, snapshots,",
-        "conformance/test_storages.py",
+        "storage/test_removal.py",
     ),
     Mutation(
         "told-once-more",
@@ -504,7 +504,7 @@ MUTATIONS = (
         "study/checks/failures.py",
         "failed[suspects] - 1,",
         "failed[suspects],",
-        "study/checks/test_failures.py",
+        "study/checks/test_uneven.py",
     ),
     # -- client, server
     Mutation(
@@ -512,7 +512,7 @@ MUTATIONS = (
         "client/study.py",
         "holder = worker or self._held.get(pull)",
         "holder = worker",
-        "client/test_client.py",
+        "client/test_who_told.py",
     ),
     Mutation(
         "gone-at-the-first-try",
@@ -562,7 +562,7 @@ MUTATIONS = (
         "bench/compare/run.py",
         "key = (named.key, seed, trial if named.each_trial else -1)",
         "key = (named.key, trial if named.each_trial else -1)",
-        "bench/compare/test_run.py",
+        "bench/compare/test_instances.py",
     ),
     Mutation(
         "clopper-pearson-off-by-one",
