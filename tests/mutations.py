@@ -555,7 +555,7 @@ MUTATIONS = (
         "simulate/trials.py",
         "run.record_pulls(pulls, sums * scale)",
         "run.record_pulls(pulls, sums)",
-        "simulate/test_trials.py",
+        "simulate/test_units.py",
     ),
     Mutation(
         "arms-of-another-seed",
@@ -583,7 +583,7 @@ MUTATIONS = (
         "report/leaderboard.py",
         'at_least = "> " if place.capped else ""',
         'at_least = ""',
-        "bench/compare/test_suites.py",
+        "report/test_leaderboard.py",
     ),
     Mutation(
         "refused-but-zero",

@@ -1,0 +1,21 @@
+"""Simulated rewards are in units of the reward, however an algorithm is driven."""
+
+import numpy as np
+import pytest
+
+import surepick as sp
+from surepick.simulate.noise import Gaussian
+from surepick.simulate.trials import drive
+
+
+@pytest.mark.parametrize("noise", [0.5, 4.0])
+@pytest.mark.parametrize("algorithm", ["lucb", "lingame", "uniform", "peleg", "pooled-peleg"])
+def test_the_sums_of_a_run_are_those_of_its_rewards(algorithm, noise):
+    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]], noise=noise)
+    instance = sp.simulate.Instance(problem, [2.0 * noise, noise])
+    run = sp.algorithms.get(algorithm, delta=0.1).start(problem)
+    drive(run, instance, np.random.default_rng(0), Gaussian())
+    pulled = run.pulls > 0
+    apart = run.sums - run.pulls * instance.means
+    assert (np.abs(apart[pulled]) < 5 * noise * np.sqrt(run.pulls[pulled])).all()
+    assert sp.verify(run.answer.certificate()).candidate == run.answer.arm
