@@ -612,19 +612,19 @@ def outcome(mutation: Mutation) -> str:
     with tempfile.TemporaryDirectory(prefix="surepick-mutation-") as folder:
         package = shutil.copytree(PACKAGE, Path(folder) / "surepick", ignore=stale)
         (package / mutation.file).write_text(content)
-        code = run_tests(mutation.tests.split(), Path(folder))
+        code = run_tests(mutation.tests.split(), Path(folder), _PATIENCE)
     kinds = {_PASSED: "SURVIVED", _FAILED: "caught", None: "caught (the tests never ended)"}
     return kinds.get(code, f"BROKEN (pytest ended with {code})")
 
 
-def run_tests(tests: list[str], source: Path) -> int | None:
-    """The exit code of pytest for the package in ``source``; None where it did not end."""
+def run_tests(tests: list[str], source: Path, patience: float | None = None) -> int | None:
+    """The exit code of pytest for the package in ``source``; None where it did not end in time."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
     command += [f"tests/{one}" for one in tests]
     environment = os.environ | {"PYTHONPATH": str(source)}
     try:
         done = subprocess.run(
-            command, cwd=ROOT, env=environment, capture_output=True, timeout=_PATIENCE
+            command, cwd=ROOT, env=environment, capture_output=True, timeout=patience
         )
     except subprocess.TimeoutExpired:
         return None

@@ -1,9 +1,12 @@
 """A stream ends when the token that opened it does."""
 
+import contextlib
+import shutil
 import sys
 import threading
 import time
 
+import httpx
 import pytest
 from tests.postgres import fast_folder
 from tests.server import served
@@ -28,6 +31,7 @@ def hasty():
         patch.setattr(served, "COMMAND", command)
         with served.Served(f"sqlite:///{folder}/studies.db", folder) as service:
             yield service
+    shutil.rmtree(folder)
 
 
 def made(http, name, **token):
@@ -42,11 +46,16 @@ def follow(service, token, name):
     lines, ended, opened = [], threading.Event(), threading.Event()
 
     def read():
-        with service.http(token) as http, http.stream("GET", f"/api/v1/studies/{name}/stream") as s:
-            for line in s.iter_lines():
+        place = f"/api/v1/studies/{name}/stream"
+        with (
+            contextlib.suppress(httpx.HTTPError),  # the end of the service is not that of the token
+            service.http(token) as http,
+            http.stream("GET", place) as stream,
+        ):
+            for line in stream.iter_lines():
                 lines.append(line)
                 opened.set()
-        ended.set()
+            ended.set()
 
     threading.Thread(target=read, daemon=True).start()
     assert opened.wait(20)
