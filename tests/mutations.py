@@ -373,7 +373,7 @@ MUTATIONS = (
     ),
     Mutation(
         "doubt-halved",
-        "algorithms/pooled/bets.py",
+        "algorithms/pooled/compiled/market.py",
         "DOUBT * np.maximum(trailing[self.rivals], 0.0)",
         "0.5 * DOUBT * np.maximum(trailing[self.rivals], 0.0)",
         _FORGERIES,
@@ -458,8 +458,8 @@ MUTATIONS = (
     ),
     Mutation(
         "overflow-in-two-steps",
-        "run/run.py",
-        "(np.abs(totals) + np.abs(self._sums[arms]))",
+        "run/rewards.py",
+        "(np.abs(totals) + np.abs(so_far[arms]))",
         "np.abs(totals)",
         "run/test_run.py",
     ),

@@ -110,9 +110,8 @@ class Run:
             raise RunStateError("past measurements can be told once, before the first ask")
         numbers, values = check_past(self.problem, arms, rewards, chosen_in_advance)
         with np.errstate(over="ignore"):
-            check_size(
-                self.problem, np.arange(self.problem.n_arms), _sums(self.problem, numbers, values)
-            )
+            every = np.arange(self.problem.n_arms)
+            check_size(self.problem, every, _sums(self.problem, numbers, values), self._sums)
         split = self.state.split_past(numbers, values, chosen_in_advance)
         self._past = {
             "evidence": bool(chosen_in_advance),
