@@ -71,6 +71,19 @@ EXACT_ARMS = 2000
 NEWTON_ARMS = 4096
 # Pulls per dimension beyond which a cycle is not tried: it would be too long to be repeated.
 CYCLE_PULLS = 64
+# Arms or directions of a block of PooledPeleg beyond which the certified solver designs it:
+# compiled steps on all of them take longer.
+COMPILED_DESIGN = 512
+# Gap at which the design of such a block is good enough, and looks at everything after which it has
+# to do: bounds lag behind the design.
+BLOCK_GAP = 0.1
+BLOCK_LOOKS = 6
+# Directions by which ways to round a design for very many arms are compared.
+ROUNDING_DIRECTIONS = 512
+# Pulls per dimension up to which choosing them one after the other pays, and arms per dimension,
+# the heaviest, to choose among.
+GREEDY_PULLS = 16
+GREEDY_ARMS = 16
 # Entries of a matrix game for which nobody asks whether there is memory: 32 megabytes.
 GAME_ENTRIES = 1 << 22
 # Weights that LinGame-C keeps at most, one for every candidate and arm: each pull changes them all.

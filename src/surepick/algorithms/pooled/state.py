@@ -188,7 +188,8 @@ class PooledState(State):
         leader, goal = int(market.rivals[0]), -math.log(self.config.delta)
         gone = self.dropped_at > 0
         lacking = xp.clip(goal - self._evidence(), _ENOUGH, None)
-        lacking = xp.where(gone, goal - self._assurance(market), lacking)
+        if bool(xp.any(gone)):
+            lacking = xp.where(gone, goal - self._assurance(market), lacking)
         noise = xp.clip(_CAUTION * market.variances, 1e-300, None)
         pulls = lacking / (market.gaps**2 + noise)
         if self.config.epsilon > 0 and not bool(gone[leader]):
@@ -298,7 +299,7 @@ class PooledState(State):
 
     # -- where it stands -------------------------------------------------------------------
     def _alive(self) -> IntArray:
-        return self._b.host(self._b.nonzero(self.dropped_at == 0)).astype(np.int64, copy=False)
+        return self._b.host(self._b.nonzero(self.dropped_at == 0))
 
     def _top(self, means: Any) -> int:
         """The highest of those still in."""

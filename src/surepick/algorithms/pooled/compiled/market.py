@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import numpy as np
 
+from surepick.algorithms.pooled.compiled.kernels import add_payoffs, pairs
 from surepick.algorithms.pooled.market import DOUBT, RIVALS, BlockFit, Market
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.arrays.types import FloatArray, IntArray
@@ -47,9 +48,7 @@ class CompiledMarket(Market):
         rivals: int,
         shift: float,
     ) -> None:
-        from surepick.algorithms.pooled.compiled.kernels import add_payoffs, pairs
-
-        places, points = np.flatnonzero(against), self._points
+        places, points = np.nonzero(against)[0], self._points
         found = pairs(
             places,
             self.rivals[:rivals],

@@ -6,12 +6,13 @@ from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.pooled.compiled.kernels import round_block, solve_design, spread
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
+from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
-_CERTIFIED = 512  # arms or directions beyond which the solver of surepick.design is faster
 _CUTS = np.array([0.3, 0.05])  # ways to round: arms due fewer pulls get none
 _FIRST_DESIGNS = PlanCache(256)
 
@@ -19,17 +20,23 @@ _FIRST_DESIGNS = PlanCache(256)
 class CompiledPlanner(Planner):
     """As :class:`Planner`."""
 
+    def __init__(self, problem: Problem, points: FloatArray) -> None:
+        super().__init__(problem, points)
+        self._first: BlockDesign | None = None
+
     def first_shares(self) -> FloatArray:
         return np.full(len(self._points), 1.0 / len(self._points))
 
     def first(self) -> BlockDesign:
-        weights = _FIRST_DESIGNS.get(self.problem.digest, lambda: _first_design(self.problem))
-        around = self._points - self._points.mean(axis=0)
-        return BlockDesign(weights, 0.0, around, self.first_shares())
+        if self._first is None:
+            weights = _FIRST_DESIGNS.get(self.problem.digest, lambda: _first_design(self.problem))
+            around = self._points - self._points.mean(axis=0)
+            self._first = BlockDesign(weights, 0.0, around, self.first_shares())
+        return self._first
 
     def next(self, leader: int, pulls: Any, weights: FloatArray, shares: FloatArray) -> BlockDesign:
         first = self.first().weights
-        others = np.flatnonzero(pulls > 0)
+        others = np.nonzero(pulls > 0)[0]
         directions = self._points[leader] - self._points[others]
         directions *= np.sqrt(2.0 * pulls[others])[:, None]
         start = 0.98 * (weights if weights.any() else first) + 0.02 * first
@@ -42,19 +49,22 @@ class CompiledPlanner(Planner):
     def whole_pulls(
         self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
     ) -> IntArray:
-        from surepick.algorithms.pooled.compiled.kernels import round_block
-
-        problem, spanning = self.problem, self.problem.spanning_arms
+        arms, spanning = self.problem.features, self.problem.spanning_arms
+        directions, shares = judges.directions, judges.shares
+        if len(directions) > limits.COMPILED_DESIGN:
+            length = (directions**2).sum(axis=1)
+            longest = np.sort(np.argsort(-length, kind="stable")[: limits.COMPILED_DESIGN])
+            directions, shares = directions[longest], shares[longest]
+        if weights.all():
+            return round_block(arms, weights, n, directions, shares, spanning, _CUTS, must_span)
         at_work = np.union1d(np.flatnonzero(weights), spanning)
-        length = (judges.directions**2).sum(axis=1)
-        longest = np.sort(np.argsort(-length, kind="stable")[:_CERTIFIED])
-        counts = np.zeros(problem.n_arms, dtype=np.int64)
+        counts = np.zeros(self.problem.n_arms, dtype=np.int64)
         counts[at_work] = round_block(
-            problem.features[at_work],
+            arms[at_work],
             weights[at_work],
             n,
-            judges.directions[longest],
-            judges.shares[longest],
+            directions,
+            shares,
             np.searchsorted(at_work, spanning),
             _CUTS,
             must_span,
@@ -65,13 +75,11 @@ class CompiledPlanner(Planner):
 def _first_design(problem: Problem) -> FloatArray:
     """Weights with a small worst variance of the candidates around their centre."""
     arms, points = problem.features, problem.targets[problem.distinct]
-    if max(len(arms), len(points)) > _CERTIFIED:
+    if max(len(arms), len(points)) > limits.COMPILED_DESIGN:
         from surepick.design import g_optimal
 
         base = g_optimal(arms, tol=0.1).weights
     else:
-        from surepick.algorithms.pooled.compiled.kernels import spread
-
         base = spread(arms, 30)
     shares = np.full(len(points), 1.0 / len(points))
     weights, _ = block_design(arms, points - points.mean(axis=0), base, shares)
@@ -83,13 +91,11 @@ def block_design(
     arms: FloatArray, directions: FloatArray, start: FloatArray, shares: FloatArray
 ) -> tuple[FloatArray, float]:
     """Design for these directions, to a few percent, and its value; updates ``shares``."""
-    if max(len(arms), len(directions)) > _CERTIFIED:
+    if max(len(arms), len(directions)) > limits.COMPILED_DESIGN:
         from surepick.design import minimax
 
         result = minimax(arms, directions, tol=0.1, start=start)
         shares[:] = 0.0
         shares[result.directions] = result.direction_weights
         return result.weights, result.value
-    from surepick.algorithms.pooled.compiled.kernels import solve_design
-
     return solve_design(arms, np.ascontiguousarray(directions), start, shares, 30, 0.03)

@@ -8,14 +8,12 @@ import numpy as np
 
 from surepick.algorithms.pooled.large.rounding import round_many
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
+from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.design import Leads, minimax
 from surepick.problem import Problem
 
-_TOL = 0.1  # certified gap at which the design of a block is good enough
-_LOOKS = 6  # and looks at everything after which it has to do: bounds lag behind the design
-_JUDGES = 512  # directions by which ways to round a design are compared
 _FIRST_DESIGNS = PlanCache(4)
 
 
@@ -58,16 +56,16 @@ class LargePlanner(Planner):
         result = minimax(
             self.problem.features,
             leads,
-            tol=_TOL,
+            tol=limits.BLOCK_GAP,
             start=start,
             seed=(old, shares[old]) if len(old) else None,
-            max_rounds=_LOOKS,
+            max_rounds=limits.BLOCK_LOOKS,
         )
         self.gaps.append(result.gap)
         if len(shares):
             shares[:] = 0.0
             shares[result.directions] = result.direction_weights
-        heavy = np.argsort(-result.direction_weights, kind="stable")[:_JUDGES]
+        heavy = np.argsort(-result.direction_weights, kind="stable")[: limits.ROUNDING_DIRECTIONS]
         vectors = leads.vectors(result.directions[heavy])
         return BlockDesign(result.weights, result.value, vectors, result.direction_weights[heavy])
 

@@ -8,11 +8,10 @@ from __future__ import annotations
 
 import numpy as np
 
+from surepick.arrays import limits
 from surepick.arrays.types import FloatArray, IntArray
 
 _CUTS = (1.0, 0.3, 0.05)  # arms due fewer pulls get none
-_SOME = 16  # arms per dimension, the heaviest, to choose among one after the other
-_GREEDY = 16  # pulls per dimension up to which choosing one after the other pays
 
 
 def round_many(
@@ -41,7 +40,7 @@ def round_many(
     due = n - len(spanning) if must_span else n
     ways = [_even(weights, due)]
     ways += [apportion(weights, due, cut) for cut in _CUTS]
-    if n <= _GREEDY * arms.shape[1]:
+    if n <= limits.GREEDY_PULLS * arms.shape[1]:
         ways.append(_greedy(arms, weights, due, directions, shares))
     extra = np.zeros(len(arms), dtype=np.int64)
     if must_span:
@@ -79,7 +78,7 @@ def _greedy(
     With P = V⁻¹ and B = Σ shares y yᵀ a pull of x lowers it by xᵀPBPx / (1 + xᵀPx).
     """
     dim = arms.shape[1]
-    used = np.sort(np.argsort(-weights, kind="stable")[: _SOME * dim])
+    used = np.sort(np.argsort(-weights, kind="stable")[: limits.GREEDY_ARMS * dim])
     x = arms[used]
     scaled = directions * np.sqrt(shares / shares.sum())[:, None]
     moments = scaled.T @ scaled
