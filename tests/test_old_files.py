@@ -1,16 +1,20 @@
 """What version 0.1.0 saved loads, holds, and goes on exactly as it did there.
 
-The samples and the script that wrote them are in tests/data/v0_1_0.
+The samples and the script that wrote them are in tests/data/v0_1_0. Rounding differs between
+processors, and now and then decides which of two equally good pulls comes first: on a processor
+unlike the one that wrote the samples, runs may part ways, and are followed up to there.
 """
 
 import csv
 import gzip
 import io
 import json
+import platform
 from pathlib import Path
 
 import numpy as np
 import pytest
+import threadpoolctl
 from tests.data.v0_1_0.write import SCHEMA, many_arms
 
 import surepick as sp
@@ -20,6 +24,17 @@ from surepick.storage import open_storage
 
 DATA = Path(__file__).parent / "data" / "v0_1_0"
 LARGE = "many arms"
+WRITTEN_ON = "aarch64", "neoversen1"  # and OpenBLAS's name for it
+
+
+def parts_ways(now, then):
+    """Whether two runs part ways here, which they may on another processor only."""
+    if now == then:
+        return False
+    libraries = threadpoolctl.threadpool_info()
+    kernels = {library["architecture"] for library in libraries if "architecture" in library}
+    assert (platform.machine(), *kernels) != WRITTEN_ON, (now, then)
+    return True
 
 
 def read(name):
@@ -79,7 +94,8 @@ def test_saved_run_goes_on_as_it_did(name):
         assert not run.stopped
         batch = run.ask()
         arms, counts = batch.pulls
-        assert (arms.tolist(), counts.tolist()) == (told["arms"], told["counts"])
+        if parts_ways([arms.tolist(), counts.tolist()], [told["arms"], told["counts"]]):
+            return
         run.tell(batch, told["rewards"])
     assert run.stopped
     same_answer(run.answer, sample["answer"])
@@ -90,8 +106,7 @@ def test_saved_run_goes_on_as_it_did(name):
 def test_saved_run_is_saved_again_without_loss(name):
     run = sp.Run.from_json(RUNS[name]["saved"], problem_of(name))
     again = sp.Run.from_json(run.to_json(), problem_of(name))
-    first = RUNS[name]["next"][0]
-    assert again.ask().pulls.arms.tolist() == first["arms"]
+    assert again.ask().pulls.arms.tolist() == run.ask().pulls.arms.tolist()
     assert np.array_equal(again.pulls, run.pulls)
     assert np.array_equal(again.sums, run.sums)
 
@@ -139,16 +154,23 @@ def test_workers_go_on_as_they_did(old):
         study = sp.load_study(name, url)
         ahead = iter(before["next"])
         rewards = {pull: reward for _, pull, _, reward in before["next"]}
-        while not study.finished:
-            for worker in ("ann", "away"):
-                asked = study.ask(8, worker=worker, lease=600.0)
-                for pull in asked:
-                    assert [worker, pull.id, pull.arm] == next(ahead)[:3], name
-                study.tell_many([(pull.id, rewards[pull.id]) for pull in asked], worker=worker)
-        assert next(ahead, None) is None
-        same_answer(study.answer, before["answer"])
-        sp.verify(study.answer.certificate())
+        if go_on(study, ahead, rewards):
+            assert next(ahead, None) is None
+            same_answer(study.answer, before["answer"])
+            sp.verify(study.answer.certificate())
         study.close()
+
+
+def go_on(study, ahead, rewards):
+    """Ask and tell as it was done then; whether that led to the end."""
+    while not study.finished:
+        for worker in ("ann", "away"):
+            asked = study.ask(8, worker=worker, lease=600.0)
+            for pull in asked:
+                if parts_ways([worker, pull.id, pull.arm], next(ahead, [])[:3]):
+                    return False
+            study.tell_many([(pull.id, rewards[pull.id]) for pull in asked], worker=worker)
+    return True
 
 
 def test_leases_are_still_out(old):
