@@ -111,7 +111,7 @@ def test_noise_that_is_estimated(http):
         ({"problem": {"arms": [[1, 2], [3]]}}, "arms"),
         ({"problem": {"arms": [[1, 0], [0, 1]]}, "algorithm": "pelge"}, "did you mean 'peleg'"),
         ({"problem": {"arms": [[1, 0], [0, 1]]}, "settings": {"x": 1}}, "'x'"),
-        ({"problem": {"arms": [[1, 0], [0, 1]]}, "delta": 2}, "less than 1"),
+        ({"problem": {"arms": [[1, 0], [0, 1]]}, "delta": 2}, "strictly between 0 and 1"),
         ({"problem": {"arms": [[1, 0], [0, 1]]}, "surprise": 1}, "surprise"),
         ({"table": {"csv": OPTIONS, "formula": "price.__class__"}}, "formula"),
     ],

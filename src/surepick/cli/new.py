@@ -18,13 +18,13 @@ NOISE_HELP = (
 
 
 class _Noise(click.ParamType):
-    """A number, or the word estimate (None)."""
+    """A number, or the word estimate."""
 
     name = "number|estimate"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> float | None:
+    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
         if isinstance(value, float) or value == "estimate":
-            return value if isinstance(value, float) else None
+            return value
         try:
             return float(value)
         except ValueError:
@@ -80,14 +80,8 @@ def command(
     unstructured: bool,
     label: str | None,
     algorithm: str,
-    delta: float,
-    epsilon: float,
-    max_samples: int | None,
-    noise: float | None,
-    check_fit: float | None,
-    past: Path | None,
-    past_chosen: str | None,
-    seed: int,
+    noise: float | str,
+    **fields: Any,
 ) -> None:
     """Start the study NAME: which of the OPTIONS in a table (CSV or Parquet) is best?
 
@@ -99,35 +93,29 @@ def command(
     looked good, averages are biased; with by-results they only guide what is measured first,
     which is safe however wrong they are.
     """
-    from surepick.study.table import configure, create_from_table
+    from surepick.study import OptionTable, StudySpec, store
     from surepick.text import parse
 
     method, settings = parse(algorithm, "algorithm")
-    study, made = create_from_table(
-        name,
-        options,
-        configure(
-            method, settings, noise=noise, delta=delta, epsilon=epsilon, max_samples=max_samples
+    spec = StudySpec(
+        name=name,
+        table=OptionTable.of(
+            options, features=features, formula=formula, label=label, unstructured=unstructured
         ),
-        storage,
+        algorithm=method,
+        settings=settings,
         noise=noise,
-        features=features,
-        formula=formula,
-        label=label,
-        unstructured=unstructured,
-        seed=seed,
-        called=options.name,
-        check_fit=check_fit,
-        past=past,
-        past_chosen=None if past_chosen is None else past_chosen.replace("-", " "),
+        **fields,
     )
+    study = store(spec, storage)
+    made, estimated = spec.prepared, noise == "estimate"
     problem = made.problem
     batch = study.status()["batch"]["size"]
     content = {
         "study": name,
         "storage": study.storage.url,
         "algorithm": method,
-        "noise": noise,
+        "noise": None if estimated else noise,
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,
@@ -136,7 +124,7 @@ def command(
     lines = [
         f"Study {name!r}: {len(problem.distinct)} different options, {problem.rank} "
         f"coefficients; {method}, delta {study.algorithm.delta:g}, "
-        f"noise {'to be estimated' if noise is None else f'{noise:g}'}.",
+        f"noise {'to be estimated' if estimated else f'{noise:g}'}.",
         *(f"Note: {shown(note)}" for note in made.notes),
         f"The past measurements are enough. Next: surepick answer {name}"
         if study.finished

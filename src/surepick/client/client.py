@@ -2,18 +2,17 @@
 
 from __future__ import annotations
 
-import os
 import uuid
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+from collections.abc import Sequence
 from typing import Any
 from urllib.parse import quote
 
-from surepick.algorithms.registry import DEFAULT
+from surepick.algorithms.base import Algorithm
 from surepick.client.study import RemoteStudy
 from surepick.client.transport import Transport
-from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
+from surepick.run.identify import DEFAULT
+from surepick.study import OptionTable, StudySpec
 
 
 class Client:
@@ -62,73 +61,38 @@ class Client:
         self,
         name: str,
         problem: Problem | None = None,
-        algorithm: str = DEFAULT,
+        algorithm: Algorithm | str = DEFAULT,
         *,
-        table: str | os.PathLike[str] | None = None,
+        table: Any = None,
         features: Sequence[str] | str | None = None,
         formula: str | None = None,
         label: str | None = None,
         unstructured: bool = False,
-        noise: float | str | None = None,
-        delta: float = 0.05,
-        epsilon: float = 0.0,
-        max_samples: int | None = None,
-        settings: Mapping[str, Any] | None = None,
-        seed: int = 0,
-        meta: Mapping[str, Any] | None = None,
+        **fields: Any,
     ) -> RemoteStudy:
         """Create a study, from a problem or from a table of options.
 
         Parameters
         ----------
-        name
-            What the study is called; it must not be taken.
-        problem
-            What can be measured and chosen.
-        algorithm, settings
-            Registry name, and settings beyond the common ones.
+        name, problem, algorithm
+            See :func:`surepick.create_study`.
         table
-            Instead of a problem: path of a CSV file with a row for each option.
+            Instead of a problem: a CSV or Parquet file, or a DataFrame, with a row for each option.
         features, formula, label, unstructured
             What in the table describes an option; see :func:`surepick.problem.tables.from_table`.
-        noise
-            Scale of one measurement's noise, or ``"estimate"``; by default the problem's, or 1.
-        delta, epsilon, max_samples, seed, meta
-            See :func:`surepick.create_study`.
+        **fields
+            The other fields of :class:`surepick.study.StudySpec`.
         """
-        if (problem is None) == (table is None):
-            raise InvalidInputError("give either a problem or a table")
-        body: dict[str, Any] = {
-            "name": name,
-            "algorithm": algorithm,
-            "delta": delta,
-            "epsilon": epsilon,
-            "max_samples": max_samples,
-            "settings": dict(settings or {}),
-            "seed": seed,
-            "meta": dict(meta or {}),
-            "key": uuid.uuid4().hex,  # by which this request is recognised if it comes twice
-        }
-        if problem is not None:
-            if not isinstance(problem, Problem):
-                raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
-            body["problem"] = _as_body(problem)
-            body["noise"] = problem.noise if noise is None else noise
-        else:
-            assert table is not None
-            if isinstance(features, str):
-                features = [part.strip() for part in features.split(",") if part.strip()]
-            body["source"] = Path(table).name
-            body["noise"] = 1.0 if noise is None else noise
-            body["table"] = {
-                "csv": Path(table).read_text(encoding="utf-8-sig"),
-                "features": None if features is None else list(features),
-                "formula": formula,
-                "label": label,
-                "unstructured": unstructured,
-            }
-        self._transport.post("/api/v1/studies", body)
-        return RemoteStudy(self._transport, name)
+        if table is not None:
+            how = {"features": features, "formula": formula, "label": label}
+            fields["table"] = OptionTable.of(table, unstructured=unstructured, **how)
+        return self.store(StudySpec(name=name, problem=problem, algorithm=algorithm, **fields))
+
+    def store(self, spec: StudySpec) -> RemoteStudy:
+        """Create the study that a spec describes."""
+        key = uuid.uuid4().hex  # by which this request is recognised if it comes twice
+        self._transport.post("/api/v1/studies", {**spec.to_dict(), "key": key})
+        return RemoteStudy(self._transport, spec.name)
 
     def load_study(self, name: str) -> RemoteStudy:
         """Open a study that is there."""
@@ -170,14 +134,3 @@ class Client:
 
     def __repr__(self) -> str:
         return f"Client({self.url!r})"
-
-
-def _as_body(problem: Problem) -> dict[str, Any]:
-    """A problem as the service takes it: plain lists."""
-    other = problem.transductive
-    return {
-        "arms": problem.arms.tolist(),
-        "labels": list(problem.labels),
-        "candidates": problem.candidates.tolist() if other else None,
-        "candidate_labels": list(problem.candidate_labels) if other else None,
-    }

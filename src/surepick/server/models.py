@@ -10,8 +10,8 @@ from surepick.algorithms.registry import DEFAULT
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
-Row = Annotated[list[Finite], Field(min_length=1)]
-Matrix = Annotated[list[Row], Field(min_length=1)]
+Matrix = list[list[Finite]]
+Cell = str | bool | int | Finite | None
 Probability = Annotated[float, Field(gt=0, lt=1)]
 _TABLE = "label,price,colour\na,1,red\nb,2,blue\nc,3,red\nd,4,blue\n"
 
@@ -41,13 +41,27 @@ class Refusal(BaseModel):
 
 
 # -- tables ---------------------------------------------------------------------------------
-class Table(BaseModel):
-    """A table of options as CSV, and what in it describes them."""
+class Sheet(BaseModel):
+    """A table: the text of a CSV file, or columns of cells."""
+
+    model_config = example(csv=_TABLE)
+
+    csv: str | None = Field(
+        None, description="A line of column names, then a line for each option."
+    )
+    columns: dict[str, list[Cell]] | None = Field(None, description="Instead: the cells.")
+    index: list[str] | None = Field(None, description="Labels of the rows, beside columns.")
+    source: str = Field("", max_length=500, description="What the file is called.")
+
+
+class Table(Sheet):
+    """A table of options, and what in it describes them."""
 
     model_config = example(csv=_TABLE, features=["price", "colour"])
 
-    csv: str = Field(description="A line of column names, then a line for each option.")
-    features: list[str] | None = Field(None, description="Columns; all but the label by default.")
+    features: list[str] | str | None = Field(
+        None, description="Columns; all but the label by default."
+    )
     formula: str | None = Field(None, description="Instead: 'price + C(colour)*C(layout)'.")
     unstructured: bool = Field(False, description="Use no features at all.")
     label: str | None = Field(None, description="Column with the names of the options.")
@@ -110,25 +124,41 @@ class ProblemBody(BaseModel):
     candidates: Matrix | None = None
     labels: list[str] | None = None
     candidate_labels: list[str] | None = None
+    noise: Finite = 1.0
+
+
+def checked(**limits: Any) -> Any:
+    """Limits that are described here and checked by ``StudySpec``, which says what is wrong."""
+    return Field(json_schema_extra=limits)
 
 
 class NewStudy(BaseModel):
-    """A study to be created, from a table or from features."""
+    """A study to be created: the fields of ``surepick.study.StudySpec``, which checks them."""
 
     model_config = example(
         name="layouts", table={"csv": _TABLE, "features": ["price"]}, noise=0.5, delta=0.05
     )
 
-    name: Name
+    name: Annotated[str, checked(minLength=1, maxLength=200)]
     table: Table | None = None
     problem: ProblemBody | None = None
-    noise: Annotated[Finite, Field(gt=0)] | Literal["estimate"] = 1.0
-    delta: Probability = 0.05
-    epsilon: Annotated[Finite, Field(ge=0)] = 0.0
-    max_samples: Annotated[int, Field(ge=1, lt=2**62)] | None = None
+    noise: Finite | Literal["estimate"] | None = Field(
+        None, description="Scale of one measurement's noise, 1 by default; or to be estimated."
+    )
+    delta: Annotated[Finite, checked(exclusiveMinimum=0, exclusiveMaximum=1)] = 0.05
+    epsilon: Annotated[Finite, checked(minimum=0)] = 0.0
+    max_samples: int | None = Field(None, description="Stop after so many pulls; at least 1.")
+    check_fit: Finite | None = Field(
+        None,
+        description="Measure more, so that a misfit of this size (in units of the noise) shows.",
+    )
+    past: Sheet | None = Field(
+        None, description="Measurements made before: columns label (or arm) and reward."
+    )
+    past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
     algorithm: str = DEFAULT
     settings: dict[str, Any] = Field({}, description="Further settings of the algorithm.")
-    seed: Annotated[int, Field(ge=0, lt=2**63)] = 0
+    seed: Annotated[int, checked(minimum=0, exclusiveMaximum=2**63)] = 0
     source: str = Field("", max_length=500, description="Where the table comes from.")
     meta: dict[str, Any] = Field({}, description="Anything to be kept with the study.")
     key: str | None = Field(

@@ -15,7 +15,8 @@ from typing import Any
 
 from surepick.errors import InvalidInputError, ServiceError, SurepickError
 from surepick.server import models
-from surepick.server.creation import as_file, problem_of, within_reach
+from surepick.server.creation import problem_of
+from surepick.study.reach import within_reach
 
 _log = logging.getLogger(__name__)
 
@@ -51,8 +52,7 @@ def forecast_for(body: models.PlanRequest) -> dict[str, Any]:
     """The forecast for a table."""
     from surepick.bench.forecast import Question, forecast
 
-    with as_file(body) as path:
-        made = problem_of(body, path, body.noise)
+    made = problem_of(body, body.noise)
     found = forecast(Question(made.problem, body.gap, body.delta, trials=body.trials))
     rows = [{key: _plain(value) for key, value in row.items()} for row in found.summary.rows()]
     return {"forecast": rows, "notes": [*made.notes, *found.notes], "files": []}

@@ -2,51 +2,36 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import uuid
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.registry import DEFAULT
-from surepick.algorithms.wrappers.checked_fit import CheckedFit
-from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
-from surepick.arrays.validate import whole
-from surepick.errors import (
-    InvalidInputError,
-    InvalidTypeError,
-    StudyExistsError,
-    UnknownStudyError,
-)
+from surepick.errors import StudyExistsError, UnknownStudyError
 from surepick.problem import Problem
-from surepick.problem.tables.past import Past
 from surepick.run.codec import dumps
-from surepick.run.identify import configure
+from surepick.run.identify import DEFAULT
 from surepick.storage import Storage, Transaction, open_storage
 from surepick.storage.records import Progress, StudyRecord
 from surepick.study.desk.rebuild import record_of
-from surepick.study.past import as_past, stored, tell_stored
-from surepick.study.study import Study, as_name
+from surepick.study.past import stored, tell_stored
+from surepick.study.pulls import as_name
+from surepick.study.reach import within_reach
+from surepick.study.spec import Prepared, StudySpec
+from surepick.study.study import Study
 
 STORAGE = "sqlite:///surepick.db"
 
 
 def create_study(
     name: str,
-    problem: Problem,
+    problem: Problem | None,
     algorithm: Algorithm | str = DEFAULT,
     storage: str | Storage = STORAGE,
-    *,
-    delta: float = 0.05,
-    epsilon: float = 0.0,
-    max_samples: int | None = None,
-    seed: int = 0,
-    meta: Mapping[str, Any] | None = None,
-    noise: str | None = None,
-    check_fit: float | None = None,
-    past: Any = None,
-    past_chosen: str | None = None,
+    **fields: Any,
 ) -> Study:
     """Start an identification that lives in a database.
 
@@ -61,24 +46,10 @@ def create_study(
         epsilon and max_samples).
     storage
         ``memory://``, ``sqlite:///file.db`` or ``postgresql+psycopg://user@host/database``.
-    delta, epsilon, max_samples
-        Error probability, acceptable distance to the best, and budget.
-    seed
-        For algorithms that draw.
-    meta
-        Anything (as JSON) to be kept with the study and found again as ``study.meta``.
-    noise
-        ``"estimate"`` where the noise scale is not known: some options are measured repeatedly
-        first, and the problem's noise is only a unit. The guarantee is then approximate.
-    check_fit
-        Make extra measurements, so that a misfit of the linear model of this size (in units of
-        the noise) would probably be noticed.
-    past
-        Measurements made before: a CSV or Parquet file or a DataFrame with the columns label and
-        reward, or what ``surepick.problem.tables.past_measurements`` returned.
-    past_chosen
-        ``"in advance"`` if what was measured did not depend on rewards: then they count as
-        evidence. ``"by results"`` otherwise: they only guide what is measured first.
+    **fields
+        The other fields of :class:`surepick.study.StudySpec`: ``delta``, ``epsilon``,
+        ``max_samples``, ``seed``, ``meta``, ``noise="estimate"``, ``check_fit``, ``past`` and
+        ``past_chosen``.
 
     Examples
     --------
@@ -91,88 +62,68 @@ def create_study(
     >>> study.answer.label
     'two'
     """
-    as_name(name, "name")
-    if not isinstance(problem, Problem):
-        raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
-    if not problem.backend.plain:  # any machine may go on with a study
-        problem = Problem.from_dict(problem.to_dict())
-    algorithm = configure(algorithm, delta, epsilon, max_samples)
-    if noise is not None:
-        algorithm = with_pilot(algorithm, noise)
-    if check_fit is not None:
-        algorithm = with_checks(algorithm, check_fit)
-    known = as_past(problem, past, past_chosen)
-    seed = whole(seed, "seed")
-    if seed >= 2**63:
-        raise InvalidInputError(f"seed must be below 2**63; got {seed}")
+    return store(StudySpec(name=name, problem=problem, algorithm=algorithm, **fields), storage)
+
+
+def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None = None) -> Study:
+    """Start the study that a spec describes.
+
+    Parameters
+    ----------
+    spec
+        What the study is to be.
+    storage
+        See :func:`surepick.create_study`.
+    key
+        A text of the caller's own: asked for again with the same one, this is the study that was
+        made the first time, and no error.
+
+    Examples
+    --------
+    >>> from surepick.study import OptionTable, Sheet, StudySpec, store
+    >>> table = OptionTable(Sheet(csv="label,size\\na,1\\nb,2\\n"))
+    >>> store(StudySpec(name="sizes", table=table), "memory://").problem.labels
+    ('a', 'b')
+    """
+    with within_reach():
+        made = spec.prepared
     record = StudyRecord(
         id=0,
-        name=name,
-        key=uuid.uuid4().hex,
-        algorithm=algorithm.registered_name(),
-        settings=dumps(algorithm.settings()),
-        problem=dumps(problem.to_dict()),
-        seed=seed,
-        meta=_as_json(meta or {}),
+        name=spec.name,
+        key=uuid.uuid4().hex if key is None else _digest(key),
+        algorithm=made.algorithm.registered_name(),
+        settings=dumps(made.algorithm.settings()),
+        problem=dumps(made.problem.to_dict()),
+        seed=spec.seed,
+        meta=json.dumps(made.meta),
     )
     with _opened(storage, create=True, keep=True) as opened:
-        return Study(
-            opened, _create(opened, record, algorithm, problem, known), owner=opened is not storage
-        )
+        return Study(opened, _store(opened, record, made), owner=opened is not storage)
 
 
-def with_pilot(algorithm: Algorithm, noise: Any = "estimate") -> Algorithm:
-    """The algorithm after a pilot that estimates the noise scale."""
-    if noise != "estimate":
-        raise InvalidInputError(
-            f"noise must be 'estimate' or left out (a number belongs to the problem); got {noise!r}"
-        )
-    if isinstance(algorithm, EstimatedNoise):
-        return algorithm
-    shared, given = _shared(algorithm)
-    if given:
-        raise InvalidInputError(
-            f"noise: with 'estimate', the algorithm cannot have settings of its own; it has "
-            f"{', '.join(given)}"
-        )
-    return EstimatedNoise(inner=algorithm.registered_name(), **shared)
+def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord:
+    def known(there: StudyRecord | None) -> StudyRecord | None:
+        """The study that is there, if this very call (or one with its key) has made it."""
+        if there is not None and there.key != record.key:
+            raise StudyExistsError(
+                f"a study called {record.name!r} exists already in {storage.url}"
+            )
+        return there
 
-
-def with_checks(algorithm: Algorithm, size: float) -> Algorithm:
-    """The algorithm with extra pulls that check the linear model."""
-    shared, given = _shared(algorithm)
-    return CheckedFit(inner=algorithm.registered_name(), options=given, size=size, **shared)
-
-
-def _shared(algorithm: Algorithm) -> tuple[dict[str, Any], dict[str, Any]]:
-    """Settings of an algorithm: those that all have, and its own."""
-    given = algorithm.settings()
-    shared = {key: given.pop(key) for key in ("delta", "epsilon", "max_samples") if key in given}
-    return shared, given
-
-
-def _create(
-    storage: Storage,
-    record: StudyRecord,
-    algorithm: Algorithm,
-    problem: Problem,
-    past: Past | None,
-) -> StudyRecord:
-    taken = StudyExistsError(f"a study called {record.name!r} exists already in {storage.url}")
-    if storage.read(lambda tx: tx.find_study(record.name)) is not None:
-        raise taken  # before any work is done
-    run = algorithm.start(problem, record.seed)
-    before = None if past is None else stored(past)
-    tell_stored(run, before)
-    batch = None if run.stopped else run.ask()
+    found = known(storage.read(lambda tx: tx.find_study(record.name)))
+    if found is not None:
+        return found  # before any work is done
+    before = None if made.past is None else stored(made.past)
+    with within_reach():
+        run = made.algorithm.start(made.problem, record.seed)
+        tell_stored(run, before)
+        batch = None if run.stopped else run.ask()
     text = run.to_json()
 
     def write(tx: Transaction) -> StudyRecord:
-        there = tx.find_study(record.name)
-        if there is not None:
-            if there.key == record.key:  # made already; only the confirmation was lost
-                return there
-            raise taken
+        there = known(tx.find_study(record.name))
+        if there is not None:  # only the confirmation was lost
+            return there
         size = 0 if batch is None else batch.size
         added = tx.add_study(record, Progress(0, 0, size, finished=batch is None))
         if batch is not None:
@@ -183,6 +134,11 @@ def _create(
         return added
 
     return storage.write(write)
+
+
+def _digest(key: str) -> str:
+    """Any text in the 32 letters that a storage has room for."""
+    return hashlib.sha256(key.encode("utf-8", "backslashreplace")).hexdigest()[:32]
 
 
 def load_study(name: str, storage: str | Storage = STORAGE) -> Study:
@@ -263,12 +219,3 @@ def _find(storage: Storage, name: str) -> StudyRecord:
     known = [study.name for study in storage.read(lambda tx: tx.studies())]
     there = f"there are: {', '.join(known[:20])}" if known else "there are none"
     raise UnknownStudyError(f"no study is called {name!r} in {storage.url}; {there}")
-
-
-def _as_json(meta: Any) -> str:
-    if not isinstance(meta, Mapping):
-        raise InvalidTypeError(f"meta must be a dict; got {meta!r:.80}")
-    try:
-        return json.dumps(dict(meta), allow_nan=False)
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"meta must be what JSON can hold: {error}") from None

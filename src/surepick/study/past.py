@@ -6,9 +6,12 @@ from typing import Any
 
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.problem.tables.cells import as_floats
 from surepick.problem.tables.past import Past, past_measurements
 from surepick.run import Run
 from surepick.run.codec import dumps, loads
+from surepick.run.past import check_past
+from surepick.study.sheet import Sheet
 
 #: how the measurements were chosen -> whether they count as evidence
 CHOSEN = {"in advance": True, "by results": False}
@@ -23,21 +26,34 @@ DIFFERENCE = (
 )
 
 
-def as_past(problem: Problem, past: Any, chosen: str | None) -> Past | None:
-    """What ``create_study`` was given, as past measurements; None where there are none."""
+def as_past(past: Any, chosen: Any) -> tuple[Sheet | None, str | None]:
+    """The table of past measurements and how they were chosen; nothing where there are none."""
     if past is None:
         if chosen is not None:
             raise InvalidInputError("past_chosen says how past measurements were chosen: give past")
-        return None
+        return None, None
     if isinstance(past, Past):
         if chosen is not None:
             raise InvalidInputError("past_chosen: these past measurements say so themselves")
-        return past
+        columns = {"arm": past.arms.tolist(), "reward": past.rewards.tolist()}
+        return Sheet(columns=columns), "in advance" if past.evidence else "by results"
+    if isinstance(chosen, str):
+        chosen = chosen.replace("-", " ")  # as it is written where blanks are a nuisance
     if chosen not in CHOSEN:
         raise InvalidInputError(
             f"past_chosen must say how past measurements were chosen. {DIFFERENCE}"
         )
-    return past_measurements(problem, past, chosen_in_advance=CHOSEN[chosen])
+    return Sheet.of(past), chosen
+
+
+def measurements(problem: Problem, sheet: Sheet, chosen: str) -> Past:
+    """Past measurements of the arms of a problem, named by their label or their number."""
+    table, evidence = sheet.read("past"), CHOSEN[chosen]
+    if "arm" not in table.cells or "label" in table.cells:
+        return past_measurements(problem, table, chosen_in_advance=evidence)
+    numbers, values = as_floats(table, "arm"), as_floats(table, "reward")
+    arms, rewards = check_past(problem, numbers, values, evidence)
+    return Past.of(problem, arms, rewards, evidence=evidence)
 
 
 def stored(past: Past) -> str:

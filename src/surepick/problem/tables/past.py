@@ -49,6 +49,13 @@ class Past:
     evidence: bool  #: whether they may count; otherwise they only guide
     notes: tuple[str, ...]  #: what this means, as sentences
 
+    @classmethod
+    def of(cls, problem: Problem, arms: Any, rewards: Any, *, evidence: bool) -> Past:
+        """From one arm and one reward per measurement."""
+        counts = np.bincount(arms, minlength=problem.n_arms)
+        sums = np.bincount(arms, weights=rewards, minlength=problem.n_arms).astype(np.float64)
+        return cls(arms, rewards, counts, sums, evidence, _notes(counts, evidence))
+
     @property
     def total(self) -> int:
         """How many measurements there are."""
@@ -104,10 +111,7 @@ def past_measurements(
                 f"option at {table.rows[i]} of {table.where}:", text, number
             )
         arms[i] = number[text]
-    rewards = as_floats(table, reward)
-    counts = np.bincount(arms, minlength=problem.n_arms)
-    sums = np.bincount(arms, weights=rewards, minlength=problem.n_arms).astype(np.float64)
-    return Past(arms, rewards, counts, sums, chosen_in_advance, _notes(counts, chosen_in_advance))
+    return Past.of(problem, arms, as_floats(table, reward), evidence=chosen_in_advance)
 
 
 def _notes(counts: NDArray[np.int64], chosen_in_advance: bool) -> tuple[str, ...]:

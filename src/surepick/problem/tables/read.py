@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -46,44 +47,86 @@ class Columns:
 
 
 def read(source: Any) -> Columns:
-    """The columns of a CSV or Parquet file, or of a DataFrame."""
+    """The columns of a CSV or Parquet file, or of a DataFrame; columns stay as they are."""
+    if isinstance(source, Columns):
+        return source
     if is_dataframe(source):
-        table = _from_frame(source, "table")
-    elif isinstance(source, str | os.PathLike):
-        table = _from_file(Path(source))
-    else:
+        return _with_rows(_from_frame(source, "table"))
+    if not isinstance(source, str | os.PathLike):
         raise InvalidTypeError(
             f"a table must be the path of a CSV or Parquet file, or a DataFrame; got {source!r:.80}"
         )
+    path = Path(source)
+    content = file_content(path)
+    if is_parquet(content):
+        return _with_rows(_from_parquet(content, path.name))
+    return read_csv(csv_text(content, path.name), path.name)
+
+
+def read_csv(text: str, where: str) -> Columns:
+    """The columns of a CSV file whose text is known; ``where`` is what to call it."""
+    if "\0" in text or not _is_unicode(text):
+        raise InvalidInputError(f"{where} is not a text file: save the table as CSV in UTF-8")
+    return _with_rows(_from_csv(text.removeprefix("\ufeff"), where))
+
+
+def read_columns(columns: Mapping[str, Sequence[Any]], index: Any, where: str) -> Columns:
+    """Columns that are known as lists of cells, and the labels of their rows, if any."""
+    lengths = {name: len(cells) for name, cells in columns.items()}
+    count = next(iter(lengths.values()), 0) if index is None else len(index)
+    for name, length in lengths.items():
+        if length != count:
+            raise InvalidInputError(
+                f"{where}: column {name!r} has {length} cells, but there are {count} rows"
+            )
+    names = [name.strip() for name in columns]
+    return _with_rows(_as_columns(names, list(columns.values()), index, where))
+
+
+def file_content(path: Path) -> bytes:
+    """What is in a file, or an error that says why it cannot be a table."""
+    try:
+        return path.read_bytes()
+    except FileNotFoundError:
+        raise InvalidInputError(f"there is no file {str(path)!r}") from None
+    except IsADirectoryError:
+        raise InvalidInputError(f"{str(path)!r} is a folder, not a table") from None
+
+
+def is_parquet(content: bytes) -> bool:
+    """Whether this is the content of a Parquet file."""
+    return content[:4] == b"PAR1"
+
+
+def csv_text(content: bytes, where: str) -> str:
+    """The text of a CSV file."""
+    if content[:2] == b"PK":
+        raise InvalidInputError(
+            f"{where} is a spreadsheet or an archive: save the sheet as CSV first"
+        )
+    try:
+        return content.decode("utf-8-sig")
+    except UnicodeDecodeError as error:
+        line = content[: error.start].count(b"\n") + 1
+        raise InvalidInputError(
+            f"{where} is not a table in UTF-8: line {line} has a byte that is no text; "
+            f"save it as CSV in UTF-8"
+        ) from None
+
+
+def _with_rows(table: Columns) -> Columns:
     if not len(table):
         raise InvalidInputError(f"{table.where} has no rows: there is nothing to choose from")
     return table
 
 
-def _from_file(path: Path) -> Columns:
+def _is_unicode(text: str) -> bool:
+    """Whether a text can be written down; halves of surrogate pairs cannot."""
     try:
-        content = path.read_bytes()
-    except FileNotFoundError:
-        raise InvalidInputError(f"there is no file {str(path)!r}") from None
-    except IsADirectoryError:
-        raise InvalidInputError(f"{str(path)!r} is a folder, not a table") from None
-    if content[:4] == b"PAR1":
-        return _from_parquet(content, path.name)
-    if content[:2] == b"PK":
-        raise InvalidInputError(
-            f"{path.name} is a spreadsheet or an archive: save the sheet as CSV first"
-        )
-    try:
-        text = content.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        line = content[: error.start].count(b"\n") + 1
-        raise InvalidInputError(
-            f"{path.name} is not a table in UTF-8: line {line} has a byte that is no text; "
-            f"save it as CSV in UTF-8"
-        ) from None
-    if "\0" in text:
-        raise InvalidInputError(f"{path.name} is not a text file: save the table as CSV in UTF-8")
-    return _from_csv(text, path.name)
+        text.encode()
+    except UnicodeEncodeError:
+        return False
+    return True
 
 
 def _from_parquet(content: bytes, where: str) -> Columns:
@@ -131,16 +174,25 @@ def _from_csv(text: str, where: str) -> Columns:
 
 def _from_frame(frame: Any, where: str) -> Columns:
     names = [str(name).strip() for name in frame.columns]
-    notes = _check_names(names, where)
     index = [str(label) for label in frame.index]
     plain = index == [str(i) for i in range(len(index))]
-    cells = {
-        name: [_clean(cell) for cell in frame.iloc[:, j].tolist()]
-        for j, name in enumerate(names)
-        if name
-    }
-    rows = [f"row {i}" if plain else f"row {label!r}" for i, label in enumerate(index)]
-    return Columns(where, cells, rows, None if plain else index, notes)
+    columns = [frame.iloc[:, j].tolist() for j in range(len(names))]
+    return _as_columns(names, columns, None if plain else index, where, len(index))
+
+
+def _as_columns(
+    names: list[str],
+    columns: Sequence[Sequence[Any]],
+    index: list[str] | None,
+    where: str,
+    count: int | None = None,
+) -> Columns:
+    notes = _check_names(names, where)
+    cells = {name: [_clean(cell) for cell in cells] for name, cells in zip(names, columns) if name}
+    if index is not None:
+        return Columns(where, cells, [f"row {label!r}" for label in index], list(index), notes)
+    count = len(columns[0]) if count is None else count
+    return Columns(where, cells, [f"row {i}" for i in range(count)], None, notes)
 
 
 def _check_names(names: list[str], where: str) -> list[str]:

@@ -1,0 +1,82 @@
+"""The options of a study as a table, and what in it describes them."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from surepick.errors import InvalidTypeError
+from surepick.problem.tables import from_table
+from surepick.problem.tables.build import TableProblem
+from surepick.study.sheet import Sheet
+
+_HOW = ("features", "formula", "label", "unstructured")
+
+
+@dataclass(frozen=True)
+class OptionTable:
+    """A table of options, and how features are made of it.
+
+    Parameters
+    ----------
+    sheet
+        The table.
+    features, formula, label, unstructured
+        See :func:`surepick.problem.tables.from_table`.
+
+    Examples
+    --------
+    >>> OptionTable(Sheet(csv="label,size\\na,1\\nb,2\\n")).problem().problem.n_arms
+    2
+    """
+
+    sheet: Sheet
+    features: Sequence[str] | str | None = None
+    formula: str | None = None
+    label: str | None = None
+    unstructured: bool = False
+
+    @classmethod
+    def of(cls, source: Any, **how: Any) -> OptionTable:
+        """From a CSV or Parquet file or a DataFrame."""
+        return cls(Sheet.of(source), **how)
+
+    def problem(self, noise: float = 1.0) -> TableProblem:
+        """The problem that it describes, and what became of its columns."""
+        return from_table(
+            self.sheet.read(),
+            self.features,
+            self.formula,
+            self.label,
+            noise,
+            unstructured=self.unstructured,
+        )
+
+    def cells(self, labels: Sequence[str]) -> dict[str, list[Any]]:
+        """The table as it is, less the labels: whoever measures is given the cells of its row."""
+        read = self.sheet.read().cells
+        columns = {name: [_cell(c) for c in column] for name, column in read.items()}
+        return {name: c for name, c in columns.items() if [str(cell) for cell in c] != list(labels)}
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        how = {key: getattr(self, key) for key in _HOW if getattr(self, key)}
+        if "features" in how and not isinstance(self.features, str):
+            how["features"] = list(how["features"])
+        return self.sheet.to_dict() | how
+
+    @classmethod
+    def from_dict(cls, saved: Any) -> OptionTable:
+        """What :meth:`to_dict` made."""
+        if not isinstance(saved, Mapping):
+            raise InvalidTypeError(f"table must be a table; got {saved!r:.80}")
+        how = {key: saved[key] for key in _HOW if key in saved}
+        rest = {key: value for key, value in saved.items() if key not in _HOW}
+        return cls(Sheet.from_dict(rest, "table"), **how)
+
+
+def _cell(cell: Any) -> Any:
+    if cell is None or isinstance(cell, str | bool | int):
+        return cell
+    return str(cell)  # numbers of a Parquet file keep all their digits this way

@@ -1,0 +1,25 @@
+"""Numbers that nothing can be computed with."""
+
+from __future__ import annotations
+
+import logging
+from collections.abc import Iterator
+from contextlib import contextmanager
+
+from surepick.errors import InvalidInputError, SurepickError
+
+_log = logging.getLogger(__name__)
+
+
+@contextmanager
+def within_reach() -> Iterator[None]:
+    """Refuse numbers that are so extreme that arithmetic with them fails somewhere."""
+    try:
+        yield
+    except SurepickError:
+        raise
+    except (ArithmeticError, ValueError) as error:
+        _log.warning("refused, as this came of it: %r", error, exc_info=True)
+        raise InvalidInputError(
+            "some number is too large, too small or too close to another to compute with"
+        ) from error

@@ -1,0 +1,91 @@
+"""Tables as they travel between programs: the text of a CSV file, or columns of cells."""
+
+from __future__ import annotations
+
+import math
+import os
+from collections.abc import Mapping, Sequence
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.problem.tables.read import (
+    Columns,
+    csv_text,
+    file_content,
+    is_parquet,
+    read,
+    read_columns,
+    read_csv,
+)
+
+
+@dataclass(frozen=True)
+class Sheet:
+    """A table that can be written as JSON and read anywhere with the same outcome.
+
+    Examples
+    --------
+    >>> Sheet(csv="label,size\\na,1\\nb,2\\n").read().cells["size"]
+    ['1', '2']
+    """
+
+    csv: str | None = None  #: the text of a CSV file
+    columns: Mapping[str, Sequence[Any]] | None = None  #: instead: the cells of each column
+    index: Sequence[str] | None = None  #: labels of the rows, beside columns
+    source: str = ""  #: what the file is called
+
+    def __post_init__(self) -> None:
+        if (self.csv is None) == (self.columns is None):
+            raise InvalidInputError("a table is given either as csv or as columns")
+        if self.index is not None and self.columns is None:
+            raise InvalidInputError("index: a CSV file has its labels in a column")
+
+    @classmethod
+    def of(cls, source: Any) -> Sheet:
+        """The content of a CSV or Parquet file, or of a DataFrame."""
+        if isinstance(source, Sheet):
+            return source
+        name = ""
+        if isinstance(source, str | os.PathLike):
+            path = Path(source)
+            name, content = path.name, file_content(path)
+            if not is_parquet(content):
+                return cls(csv=csv_text(content, name), source=name)
+        table = read(source)
+        columns = {key: [_plain(cell) for cell in cells] for key, cells in table.cells.items()}
+        if table.notes:  # so that whoever reads it says again that one was left out
+            columns[""] = [None] * len(table)
+        return cls(columns=columns, index=table.index, source=name)
+
+    def read(self, where: str = "table") -> Columns:
+        """The table; messages call it by its source, or by ``where`` and the kind it would have."""
+        if self.columns is not None:
+            return read_columns(self.columns, self.index, self.source or where)
+        return read_csv(str(self.csv), self.source or f"{where}.csv")
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        given = {"csv": self.csv, "columns": self.columns, "index": self.index}
+        given["source"] = self.source or None
+        return {key: value for key, value in given.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, saved: Any, what: str) -> Sheet:
+        """What :meth:`to_dict` made; ``what`` is the name of the field."""
+        if not isinstance(saved, Mapping):
+            raise InvalidTypeError(f"{what} must be a table; got {saved!r:.80}")
+        try:
+            return cls(**saved)
+        except InvalidInputError as error:
+            raise InvalidInputError(f"{what}: {error}") from None
+
+
+def _plain(cell: Any) -> Any:
+    """A cell as JSON has it; what JSON does not know is read from its text."""
+    if cell is None or isinstance(cell, str | bool | int):
+        return cell
+    if isinstance(cell, float) and math.isfinite(cell):
+        return cell
+    return str(cell)

@@ -1,0 +1,301 @@
+"""Everything that defines a study before it is stored: said once, checked once, here.
+
+The library, the command line, the client and the service all make a :class:`StudySpec` and hand
+it to :func:`surepick.study.manage.store`. One more thing that defines studies is one more field
+here (with its check), one more option of ``surepick new`` and one more line in the service's
+``NewStudy``.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping
+from dataclasses import dataclass, field, fields
+from functools import cached_property
+from typing import Any
+
+from surepick.algorithms.base import Algorithm
+from surepick.algorithms.registry import get
+from surepick.algorithms.wrappers.checked_fit import CheckedFit
+from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
+from surepick.arrays.validate import positive, whole
+from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
+from surepick.problem import Problem
+from surepick.problem.tables.past import Past
+from surepick.run.codec import encode, loads
+from surepick.run.identify import DEFAULT, configure
+from surepick.study.options import OptionTable
+from surepick.study.past import as_past, measurements
+from surepick.study.pulls import as_name
+from surepick.study.sheet import Sheet
+
+_COMMON = ("delta", "epsilon", "max_samples")  # settings that all algorithms have
+_RESERVED = (".", "..")  # addresses that browsers and proxies rewrite
+
+
+@dataclass(frozen=True)
+class Prepared:
+    """What a spec comes to: all that is stored, and what to say about it."""
+
+    problem: Problem
+    algorithm: Algorithm
+    past: Past | None
+    meta: dict[str, Any]
+    columns: tuple[str, ...] = ()  #: names of the features that were made of a table
+    notes: tuple[str, ...] = ()  #: what was dropped, merged or decided, as sentences
+
+
+@dataclass(frozen=True, kw_only=True, eq=False)
+class StudySpec:
+    """What a study is to be.
+
+    Parameters
+    ----------
+    name
+        What the study is called in its database; it must not be taken.
+    problem
+        What can be measured and chosen.
+    table
+        Instead of a problem: an :class:`OptionTable`, whose rows are the options.
+    algorithm
+        A registry name, or a configured algorithm (which then brings its own settings).
+    settings
+        Further settings of an algorithm that is given by name.
+    delta, epsilon, max_samples
+        Error probability, acceptable distance to the best, and budget.
+    noise
+        ``"estimate"`` where the noise scale is not known: some options are measured repeatedly
+        first, and the problem's noise is only a unit. The guarantee is then approximate. With a
+        table also the scale itself (1 by default); a problem brings its own.
+    check_fit
+        Make extra measurements, so that a misfit of the linear model of this size (in units of
+        the noise) would probably be noticed.
+    past
+        Measurements made before: a CSV or Parquet file or a DataFrame with the columns label (or
+        arm, its number) and reward, or what ``surepick.problem.tables.past_measurements`` returned.
+    past_chosen
+        ``"in advance"`` if what was measured did not depend on rewards: then they count as
+        evidence. ``"by results"`` otherwise: they only guide what is measured first.
+    seed
+        For algorithms that draw.
+    meta
+        Anything (as JSON) to be kept with the study and found again as ``study.meta``.
+
+    Examples
+    --------
+    >>> spec = StudySpec(name="layouts", problem=Problem([[1.0], [2.0]]), delta=0.1)
+    >>> StudySpec.from_json(spec.to_json()).delta
+    0.1
+    """
+
+    name: str
+    problem: Problem | None = None
+    table: OptionTable | None = None
+    algorithm: Algorithm | str = DEFAULT
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    delta: float = 0.05
+    epsilon: float = 0.0
+    max_samples: int | None = None
+    noise: float | str | None = None
+    check_fit: float | None = None
+    past: Any = None
+    past_chosen: str | None = None
+    seed: int = 0
+    meta: Mapping[str, Any] | None = None
+
+    def __post_init__(self) -> None:
+        as_name(self.name, "name")
+        if self.name in _RESERVED:
+            raise InvalidInputError(f"name: {self.name!r} cannot be part of an address")
+        self._check_options()
+        self._check_algorithm()
+        past, chosen = as_past(self.past, self.past_chosen)
+        self._set(past=past, past_chosen=chosen, seed=_below(self.seed, "seed", 2**63))
+        self._set(meta=_as_meta(self.meta))
+
+    def _set(self, **values: Any) -> None:
+        for name, value in values.items():
+            object.__setattr__(self, name, value)
+
+    def _check_options(self) -> None:
+        if self.problem is not None and not isinstance(self.problem, Problem):
+            raise InvalidTypeError(f"problem must be a surepick.Problem; got {self.problem!r:.80}")
+        if self.table is not None and not isinstance(self.table, OptionTable):
+            raise InvalidTypeError(f"table must be an OptionTable; got {self.table!r:.80}")
+        if (self.problem is None) == (self.table is None):
+            raise InvalidInputError("give either a table or a problem")
+        if self.problem is not None and not self.problem.backend.plain:
+            # Any machine may go on with a study.
+            self._set(problem=Problem.from_dict(self.problem.to_dict()))
+
+    def _check_algorithm(self) -> None:
+        """Whatever way it was given, the algorithm is a name and settings from here on."""
+        given, settings = self.algorithm, dict(self.settings or {})
+        common = {name: getattr(self, name) for name in _COMMON}
+        if isinstance(given, str):
+            given = get(given, **(common | settings))
+        elif settings:
+            raise InvalidInputError("settings: a configured algorithm brings its own")
+        proper = configure(given, **common)
+        own = proper.settings()
+        self._set(**{name: getattr(proper, name) for name in _COMMON})
+        self._set(
+            algorithm=proper.registered_name(),
+            settings={name: value for name, value in own.items() if name not in _COMMON},
+        )
+        if self.max_samples is not None:
+            _below(self.max_samples, "max_samples", 2**62)
+        _ = self.configured
+
+    @cached_property
+    def configured(self) -> Algorithm:
+        """The algorithm, with a pilot and with pulls that check the model where they are wanted."""
+        common = {name: getattr(self, name) for name in _COMMON}
+        algorithm = get(str(self.algorithm), **common, **self.settings)
+        if self._estimates():
+            algorithm = _with_pilot(algorithm)
+        if self.check_fit is None:
+            return algorithm
+        positive(self.check_fit, "check_fit")
+        given = {k: v for k, v in algorithm.settings().items() if k not in _COMMON}
+        inner = algorithm.registered_name()
+        return CheckedFit(inner=inner, options=given, size=self.check_fit, **common)
+
+    def _estimates(self) -> bool:
+        """Whether the noise is to be estimated."""
+        if self.noise is None or self.noise == "estimate":
+            return self.noise is not None
+        if self.problem is not None:
+            raise InvalidInputError(
+                f"noise must be 'estimate' or left out (a number belongs to the problem); "
+                f"got {self.noise!r}"
+            )
+        if isinstance(self.noise, str):
+            raise InvalidInputError(f"noise must be a number or 'estimate'; got {self.noise!r}")
+        positive(self.noise, "noise")
+        return False
+
+    # -- what becomes of it ----------------------------------------------------------------
+    @cached_property
+    def prepared(self) -> Prepared:
+        """The problem, the algorithm, the past: tables are read and features made here."""
+        if self.table is None:
+            assert self.problem is not None
+            past = self._past_of(self.problem)
+            notes = () if past is None else past.notes
+            return Prepared(self.problem, self.configured, past, dict(self.meta or {}), (), notes)
+        scale = 1.0 if self.noise is None or isinstance(self.noise, str) else self.noise
+        made = self.table.problem(scale)
+        past = self._past_of(made.problem)
+        notes = made.notes if past is None else (*made.notes, *past.notes)
+        meta = {
+            **(self.meta or {}),
+            "source": self.table.sheet.source,
+            "notes": list(notes),
+            "columns": self.table.cells(made.problem.labels),
+        }
+        return Prepared(made.problem, self.configured, past, meta, made.columns, notes)
+
+    def _past_of(self, problem: Problem) -> Past | None:
+        if self.past is None:
+            return None
+        return measurements(problem, self.past, str(self.past_chosen))
+
+    # -- as JSON -----------------------------------------------------------------------------
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values: the body of a request to the service."""
+        written: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
+        written["settings"] = encode(dict(self.settings))
+        if self.problem is not None:
+            written["problem"] = _problem_body(self.problem)
+        if self.table is not None:
+            written["table"] = self.table.to_dict()
+        if isinstance(self.past, Sheet):
+            written["past"] = self.past.to_dict()
+        return {key: value for key, value in written.items() if value is not None}
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> StudySpec:
+        """What :meth:`to_dict` made."""
+        if not isinstance(saved, Mapping):
+            raise FormatError(f"a study must be described by an object; got {saved!r:.80}")
+        given = dict(saved)
+        unknown = given.keys() - {f.name for f in fields(cls)}
+        if unknown:
+            raise FormatError(f"a study has no {sorted(unknown)[0]!r}")
+        if "name" not in given:
+            raise FormatError("name: every study has one")
+        if given.get("table") is not None:
+            given["table"] = OptionTable.from_dict(given["table"])
+        if given.get("problem") is not None:
+            body = dict(given["problem"])
+            if "noise" not in body and isinstance(given.get("noise"), int | float):
+                body["noise"] = given.pop("noise")
+            given["problem"] = _problem_of(body)
+        if given.get("past") is not None:
+            given["past"] = Sheet.from_dict(given["past"], "past")
+        given["settings"] = loads(json.dumps(given.get("settings") or {}), "settings")
+        return cls(**given)
+
+    def to_json(self) -> str:
+        """As JSON text."""
+        return json.dumps(self.to_dict(), allow_nan=False)
+
+    @classmethod
+    def from_json(cls, text: str) -> StudySpec:
+        """What :meth:`to_json` wrote."""
+        try:
+            saved = json.loads(text)
+        except ValueError as error:
+            raise FormatError(f"a study cannot be read: {error}") from None
+        return cls.from_dict(saved)
+
+
+def _with_pilot(algorithm: Algorithm) -> Algorithm:
+    """The algorithm after a pilot that estimates the noise scale."""
+    if isinstance(algorithm, EstimatedNoise):
+        return algorithm
+    settings = algorithm.settings()
+    common = {name: settings.pop(name) for name in _COMMON if name in settings}
+    if settings:
+        raise InvalidInputError(
+            f"noise: with 'estimate', the algorithm cannot have settings of its own; it has "
+            f"{', '.join(settings)}"
+        )
+    return EstimatedNoise(inner=algorithm.registered_name(), **common)
+
+
+def _problem_body(problem: Problem) -> dict[str, Any]:
+    """A problem in plain lists."""
+    body = {"arms": problem.arms.tolist(), "labels": list(problem.labels), "noise": problem.noise}
+    if problem.transductive:
+        body["candidates"] = problem.candidates.tolist()
+        body["candidate_labels"] = list(problem.candidate_labels)
+    return body
+
+
+def _problem_of(body: dict[str, Any]) -> Problem:
+    """What :func:`_problem_body` wrote."""
+    return Problem(
+        body.get("arms"),
+        body.get("candidates"),
+        body.get("noise", 1.0),
+        body.get("labels"),
+        candidate_labels=body.get("candidate_labels"),
+    )
+
+
+def _below(value: Any, name: str, limit: int) -> int:
+    number = whole(value, name)
+    if number >= limit:
+        raise InvalidInputError(f"{name} must be below 2**{limit.bit_length() - 1}; got {number}")
+    return number
+
+
+def _as_meta(meta: Any) -> dict[str, Any]:
+    if not isinstance(meta, Mapping | None):
+        raise InvalidTypeError(f"meta must be a dict; got {meta!r:.80}")
+    try:
+        return json.loads(json.dumps(dict(meta or {}), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"meta must be what JSON can hold: {error}") from None

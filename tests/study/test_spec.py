@@ -1,0 +1,123 @@
+"""What defines a study: checked where it is made, the same after a journey as JSON."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import surepick as sp
+from surepick import errors
+from surepick.problem.tables import past_measurements
+from surepick.study import OptionTable, Sheet, StudySpec
+
+PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], noise=0.5, labels=["a", " b", "mix"])
+TABLE = OptionTable(Sheet(csv="label,price\na,1\nb,2\nc,4\n", source="o.csv"), features="price")
+PAST = Sheet(csv="label,reward\na,1\nb,2\nc,3\n")
+
+
+@pytest.mark.parametrize(
+    "fields",
+    [
+        {"problem": PROBLEM},
+        {"problem": sp.Problem(np.eye(2) / 3, candidates=[[1.0, 1 / 7]], candidate_labels=["z"])},
+        {"problem": PROBLEM, "noise": "estimate", "check_fit": 2.0, "max_samples": 100},
+        {"problem": PROBLEM, "algorithm": sp.algorithms.PooledPeleg(0.2, max_batch=8)},
+        {"problem": PROBLEM, "algorithm": sp.algorithms.XYOracle(0.1, theta=np.array([1.0, 0.2]))},
+        {"problem": PROBLEM, "algorithm": "peleg-paper", "delta": 0.2, "epsilon": 0.1, "seed": 9},
+        {"table": TABLE, "noise": 0.5, "meta": {"owner": "me"}},
+        {"table": TABLE, "past": PAST, "past_chosen": "by-results"},
+    ],
+)
+def test_it_survives_a_journey_as_json(fields):
+    spec = StudySpec(name="s", **fields)
+    again = StudySpec.from_json(spec.to_json())
+    assert again.to_json() == spec.to_json()
+    there, here = again.prepared, spec.prepared
+    assert json.dumps(there.meta) == json.dumps(here.meta)
+    assert there.algorithm == here.algorithm
+    assert there.notes == here.notes
+    assert there.problem.labels == here.problem.labels
+    assert np.array_equal(there.problem.arms, here.problem.arms)
+    assert there.problem.noise == here.problem.noise
+    assert (there.past is None) == (here.past is None)
+
+
+def test_past_measurements_that_are_known_by_arm_travel_with_odd_labels():
+    old = pd.DataFrame({"label": ["a", "mix", "a"], "reward": [1.0, 2.0, 1 / 3]})
+    past = past_measurements(PROBLEM, old, chosen_in_advance=True)
+    spec = StudySpec(name="s", problem=PROBLEM, past=past)
+    found = StudySpec.from_json(spec.to_json()).prepared.past
+    assert (found.evidence, found.notes) == (True, past.notes)
+    assert found.arms.tolist() == past.arms.tolist()
+    assert found.rewards.tolist() == past.rewards.tolist()
+
+
+@pytest.mark.parametrize("number", [9, 0.5, -1])
+def test_arms_that_are_not_there_have_no_past(number):
+    past = Sheet(columns={"arm": [0, number], "reward": [1.0, 2.0]})
+    spec = StudySpec(name="s", problem=PROBLEM, past=past, past_chosen="in advance")
+    with pytest.raises(errors.InvalidInputError, match="arms are numbered from 0 to 2"):
+        _ = spec.prepared
+
+
+@pytest.mark.parametrize("kind", ["frame", "parquet"])
+def test_tables_other_than_csv_keep_their_cells(kind, tmp_path):
+    frame = pd.DataFrame({"size": [1, 2, 4], "share": [0.1, 1 / 3, 2.0]}, index=["x", "y", "z"])
+    source = frame
+    if kind == "parquet":
+        source = tmp_path / "o.parquet"
+        frame.to_parquet(source)
+    spec = StudySpec(name="s", table=OptionTable.of(source))
+    again = StudySpec.from_json(spec.to_json())
+    assert again.prepared.problem.labels == ("x", "y", "z")
+    assert np.array_equal(again.prepared.problem.arms, spec.prepared.problem.arms)
+    assert again.prepared.meta["columns"] == spec.prepared.meta["columns"]
+
+
+def test_a_column_without_a_name_is_still_said_to_be_left_out():
+    frame = pd.DataFrame({"size": [1, 2], "": [0, 0]})
+    spec = StudySpec(name="s", table=OptionTable.of(frame))
+    notes = StudySpec.from_json(spec.to_json()).prepared.notes
+    assert "A column without a name was left out." in notes
+
+
+@pytest.mark.parametrize(
+    ("saved", "said"),
+    [
+        ("[", "cannot be read"),
+        ("[]", "an object"),
+        ("{}", "name"),
+        ('{"name": "s", "colour": "red"}', "no 'colour'"),
+        ('{"name": "s"}', "either a table or a problem"),
+        ('{"name": "s", "table": 3}', "table must be"),
+        ('{"name": "s", "table": {}}', "table: .* either as csv or as columns"),
+        ('{"name": "s", "table": {"csv": "", "index": []}}', "table: index"),
+        ('{"name": "s", "problem": {"arms": [[1], [2]]}, "past": []}', "past must be a table"),
+    ],
+)
+def test_json_that_describes_no_study(saved, said):
+    with pytest.raises(errors.SurepickError, match=said):
+        StudySpec.from_json(saved)
+
+
+@pytest.mark.parametrize(
+    ("columns", "said"),
+    [
+        ({"a": [1, 2], "b": [1]}, "column 'b' has 1 cells, but there are 2 rows"),
+        ({}, "no column names"),
+        ({"a": []}, "no rows"),
+        ({"a": [1], " a": [2]}, "two columns are called 'a'"),
+    ],
+)
+def test_columns_that_are_no_table(columns, said):
+    with pytest.raises(errors.InvalidInputError, match=said):
+        Sheet(columns=columns).read()
+
+
+def test_it_cannot_be_changed_and_one_typed_wrongly_is_named():
+    spec = StudySpec(name="s", problem=PROBLEM)
+    with pytest.raises(AttributeError):
+        spec.delta = 0.1
+    with pytest.raises(TypeError, match="dleta"):
+        sp.create_study("s", PROBLEM, storage="memory://", dleta=0.1)
