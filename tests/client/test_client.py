@@ -18,9 +18,10 @@ import surepick as sp
 from surepick import errors
 from surepick.client import Client, RemoteStudy
 from surepick.client.transport import error_of
+from surepick.study import StudyCore
 
 PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], labels=["a", "b", "mix"])
-NOT_REMOTE = {"run", "rebuild", "checks"}  # these stay with the service; status has the checks
+ONLY_HERE = {"run", "rebuild"}  # the run itself stays with the service
 
 
 @pytest.fixture(scope="module")
@@ -46,18 +47,20 @@ def reward(pull):
     return float(PROBLEM.arms[pull.arm] @ (0.5, 2.0)) + float(np.sin(pull.id))
 
 
-def test_it_has_the_methods_of_a_study():
-    def public(cls):
-        return {name: value for name, value in vars(cls).items() if not name.startswith("_")}
+def public(cls):
+    """Public names, with what they are and how they are called."""
+    return {
+        name: "property" if isinstance(value, property) else inspect.signature(value)
+        for name, value in inspect.getmembers(cls)
+        if not name.startswith("_")
+    }
 
-    there, here = public(RemoteStudy), public(sp.Study)
-    assert set(here) - NOT_REMOTE <= set(there)
-    for name in ("ask", "tell", "tell_many", "fail", "events"):
-        expected = list(inspect.signature(here[name]).parameters.values())
-        found = list(inspect.signature(there[name]).parameters.values())
-        assert [(p.name, p.default, p.kind) for p in found] == [
-            (p.name, p.default, p.kind) for p in expected
-        ]
+
+def test_it_has_the_public_core_of_a_study():
+    core, there, here = public(StudyCore), public(RemoteStudy), public(sp.Study)
+    assert there == core
+    assert {name: here[name] for name in core} == core
+    assert here.keys() - core.keys() == ONLY_HERE
 
 
 def test_a_study_to_its_answer_is_the_same_as_here(service, client, study):
@@ -74,7 +77,11 @@ def test_a_study_to_its_answer_is_the_same_as_here(service, client, study):
     assert study.problem.labels == PROBLEM.labels
     assert np.array_equal(study.problem.arms, PROBLEM.arms)
     assert study.algorithm == here.algorithm
-    assert study.status()["samples"] == here.answer.samples
+    assert {**study.status(), "name": "here"} == json.loads(json.dumps(here.status()))
+    assert study.checks() == here.checks()
+    assert study.history() == here.history()
+    for name, value in here.definition().items():
+        assert name in ("name", "created") or study.definition()[name] == value
     with sp.load_study(study.name, service.storage) as stored:
         assert stored.answer == here.answer
 
@@ -143,11 +150,19 @@ def test_studies_by_name(client, tmp_path):
         client.delete_study("from/a table")
 
 
-def test_exports(study, tmp_path):
+def test_exports(service, study, tmp_path):
     study.tell(study.ask()[0].id, 1.5)
     assert study.export(tmp_path / "a.csv").read_text().startswith("pull,arm,label,reward")
     assert json.loads(study.export(tmp_path / "b.json").read_text())[0]["reward"] == 1.5
     assert len(json.loads(study.export(tmp_path / "c", "json", "options").read_text())) == 3
+    with sp.load_study(study.name, service.storage) as here:
+        for form, what in (("csv", "measurements"), ("json", "options"), ("csv", "events")):
+            exported = [
+                one.export(tmp_path / "e", form, what).read_bytes() for one in (here, study)
+            ]
+            assert exported[0] == exported[1]
+        with pytest.raises(errors.UnknownNameError, match="format"):
+            here.export(tmp_path / "e")
 
 
 def test_access_is_refused_with_its_own_error(service, client, study):

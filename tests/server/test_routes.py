@@ -10,7 +10,6 @@ import pytest
 from tests.server.served import OPTIONS
 
 import surepick as sp
-from surepick.study.look import look
 
 
 def at(study, what=""):
@@ -55,7 +54,7 @@ def test_the_status_is_that_of_the_study(http, service, study):
     http.post(at(study, "/tell"), json={"rewards": [{"pull": 0, "reward": 1.5}]})
     http.post(at(study, "/fail"), json={"pull": 1, "reason": "broken"})
     with sp.load_study(study, service.storage) as here:
-        assert http.get(at(study)).json() == json.loads(json.dumps(look(here)))
+        assert http.get(at(study)).json() == json.loads(json.dumps(here.status()))
 
 
 def test_progress_definition_rewards_events_and_history(http, service, study):

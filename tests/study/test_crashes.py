@@ -91,7 +91,7 @@ def test_wrong_clocks_of_clients_lose_no_lease(shared_url, off, monkeypatch):
     monkeypatch.undo()
     toy.register()
     assert study.ask(6, "third") == []  # neither ended early nor is held too long
-    leases = study.storage.read(lambda tx: tx.leases(study._id, range(6)))
+    leases = study.storage.read(lambda tx: tx.leases(study.desk.record.id, range(6)))
     untils = [lease.until for lease in leases.values()]
     assert max(untils) - min(untils) < 60
     assert {pull.id for pull in study.ask(6, "right")} == {pull.id for pull in mine}

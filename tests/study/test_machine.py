@@ -137,15 +137,19 @@ class Machine(RuleBasedStateMachine):
             return
 
         def expire(tx):
-            (lease,) = tx.leases(self.objects[0]._id, [pull]).values()
-            at = tx.progress(self.objects[0]._id, lock=True)
-            tx.change_leases(self.objects[0]._id, [replace(lease, until=at.now)])
+            (lease,) = tx.leases(self.id, [pull]).values()
+            at = tx.progress(self.id, lock=True)
+            tx.change_leases(self.id, [replace(lease, until=at.now)])
 
         self.storage.write(expire)
         self.back_in_line(pull)
 
+    @property
+    def id(self):
+        return self.objects[0].desk.record.id
+
     def back_in_line(self, pull):
-        lease = self.storage.read(lambda tx: tx.leases(self.objects[0]._id, [pull]))[pull]
+        lease = self.storage.read(lambda tx: tx.leases(self.id, [pull]))[pull]
         self.model.line[pull] = lease.until
 
     # -- tells -------------------------------------------------------------------------------
@@ -162,13 +166,13 @@ class Machine(RuleBasedStateMachine):
         teller = self.teller(i, pull, worker)
         study = self.objects[i]
         if end:
-            study._advance_quietly = lambda: None
+            study.desk.advance_quietly = lambda: None
         value = toy.reward(sp.Pull(pull, self.arms[pull], ""))
         status = study.tell(pull, value, worker).status
         assert status == self.model.tell(pull, value, teller) == "accepted"
         self.held[i].pop(pull, None)
         if end:
-            del study._advance_quietly
+            del study.desk.advance_quietly
         if self.model.complete:
             if end == "dies":
                 named = teller if teller in ("w0", "w1") else NOBODY
@@ -177,9 +181,9 @@ class Machine(RuleBasedStateMachine):
                 return
             if end == "both":
                 for one in self.objects:
-                    one._load()
+                    one.desk.load()
                 for one in self.objects:
-                    one._advance()
+                    one.desk.advance()
             self.model.advance()
 
     @precondition(lambda self: self.model.told)
@@ -242,8 +246,8 @@ class Machine(RuleBasedStateMachine):
     @rule()
     def claim_runs_out(self):
         def expire(tx):
-            at = tx.progress(self.objects[0]._id, lock=True)
-            tx.set_progress(self.objects[0]._id, replace(at, claimed_until=at.now - 1.0))
+            at = tx.progress(self.id, lock=True)
+            tx.set_progress(self.id, replace(at, claimed_until=at.now - 1.0))
 
         self.storage.write(expire)
         self.model.claim = None
@@ -254,10 +258,10 @@ class Machine(RuleBasedStateMachine):
         study = self.objects[0]
         at, out, told, events = self.storage.read(
             lambda tx: (
-                tx.progress(study._id),
-                tx.leases(study._id, range(10)),
-                tx.tells(study._id, range(10)),
-                len(tx.events(study._id)),
+                tx.progress(study.desk.record.id),
+                tx.leases(study.desk.record.id, range(10)),
+                tx.tells(study.desk.record.id, range(10)),
+                len(tx.events(study.desk.record.id)),
             )
         )
         model = self.model

@@ -371,7 +371,7 @@ def test_the_answer_is_that_of_a_single_worker(make, storage_url):
 
 def test_whoever_finds_a_complete_batch_goes_on(make, storage_url, monkeypatch):
     study = make()
-    monkeypatch.setattr(study, "_advance_quietly", lambda: None)  # as if it had died there
+    monkeypatch.setattr(study.desk, "advance_quietly", lambda: None)  # as if it had died there
     for pull in study.ask(6, "dead"):
         study.tell(pull.id, reward(pull))
     other = sp.load_study("toy study", storage_url)
@@ -384,7 +384,7 @@ def test_whoever_finds_a_complete_batch_goes_on(make, storage_url, monkeypatch):
 def test_claims_run_out(make, storage_url, monkeypatch):
     monkeypatch.setattr(leases, "CLAIM", 0.05)
     study = make()
-    monkeypatch.setattr(study, "_advance_quietly", lambda: None)
+    monkeypatch.setattr(study.desk, "advance_quietly", lambda: None)
     for pull in study.ask(6):
         study.tell(pull.id, reward(pull))
     other = sp.load_study("toy study", storage_url)
@@ -413,14 +413,14 @@ def test_a_batch_that_cannot_be_worked_out_loses_no_reward(make, monkeypatch, ca
 def test_two_who_go_on_at_once_do_so_once(make, storage_url, monkeypatch):
     study, other = make(), sp.load_study("toy study", storage_url)
     for one in (study, other):
-        monkeypatch.setattr(one, "_advance_quietly", lambda: None)
+        monkeypatch.setattr(one.desk, "advance_quietly", lambda: None)
     for pull in study.ask(6):
         study.tell(pull.id, reward(pull))
-    study._load(), other._load()
-    study._advance()
-    other._advance()
-    assert study._progress().batch == other._progress().batch == 1
-    run, at = other._load()
+    study.desk.load(), other.desk.load()
+    study.desk.advance()
+    other.desk.advance()
+    assert study.progress().batch == other.progress().batch == 1
+    run, at = other.desk.load()
     assert run.batches == 1
     assert at.first == 6
     work(other)
@@ -444,11 +444,11 @@ def test_a_snapshot_that_cannot_be_read_is_rebuilt_from_the_log(make, storage_ur
     study = make()
     for pull in study.ask(6):
         study.tell(pull.id, reward(pull))
-    study.storage.write(lambda tx: tx.set_snapshot(study._id, 1, "{"))
+    study.storage.write(lambda tx: tx.set_snapshot(study.desk.record.id, 1, "{"))
     again = sp.load_study("toy study", storage_url)
     work(again)
     assert again.answer == toy.alone().answer
-    study.storage.write(lambda tx: tx.set_snapshot(study._id, 0, "{}"))  # an old one
+    study.storage.write(lambda tx: tx.set_snapshot(study.desk.record.id, 0, "{}"))  # an old one
     assert sp.load_study("toy study", storage_url).answer == again.answer
 
 
@@ -457,9 +457,9 @@ def test_a_log_that_contradicts_the_study_is_noticed(make, storage_url):
     work(study)
 
     def tamper(tx):
-        tx.add_tells(study._id, [leases.Tell(99, 0, 1.0, None, 0.0)])
-        at = tx.progress(study._id, lock=True)
-        tx.set_progress(study._id, at.after(1, True))
+        tx.add_tells(study.desk.record.id, [leases.Tell(99, 0, 1.0, None, 0.0)])
+        at = tx.progress(study.desk.record.id, lock=True)
+        tx.set_progress(study.desk.record.id, at.after(1, True))
 
     study.storage.write(tamper)
     with pytest.raises(errors.StudyDamagedError):

@@ -88,8 +88,8 @@ def check_whole(study):
     assert replayed.pulls.tolist() == run.pulls.tolist()
     assert replayed.sums.tolist() == run.sums.tolist()
     assert (replayed.batches, replayed.active) == (run.batches, run.active)
-    at = study.storage.read(lambda tx: tx.progress(study._id))
+    at = study.storage.read(lambda tx: tx.progress(study.desk.record.id))
     assert at.first + at.told == len(rewards.pulls)
     assert at.first == run.samples
-    out = study.storage.read(lambda tx: tx.count_leases(study._id, at.now))
+    out = study.storage.read(lambda tx: tx.count_leases(study.desk.record.id, at.now))
     assert sum(out) == at.asked - at.told

@@ -36,15 +36,13 @@ def command(
     The exit code is 4 when there is nothing to do until other workers have told their pulls,
     and 6 when the study is finished.
     """
-    from surepick.study.table import features_of
-
     study = open_study(name, storage)
     pulls = study.ask(count, worker, lease)
     finished = not pulls and study.finished
     content = {
         "finished": finished,
         "pulls": [
-            dataclasses.asdict(pull) | {"features": features_of(study, pull.arm)} for pull in pulls
+            dataclasses.asdict(pull) | {"features": study.features_of(pull.arm)} for pull in pulls
         ],
     }
     if pulls:

@@ -40,7 +40,7 @@ def command(name: str, storage: str, as_json: bool, what: str, form: str | None,
         raise InvalidInputError(f"format: {form!r} is not known; choose {', '.join(_FORMATS)}")
     if to_screen and form == "parquet":
         raise InvalidInputError("out: a Parquet file cannot be printed; name a file")
-    from surepick.report import export
+    from surepick.study import export
 
     rows = export.rows(open_study(name, storage), what)
     content = export.content(rows, form)

@@ -23,8 +23,7 @@ from surepick.cli.studies import (
 from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from surepick.storage.records import Progress
-    from surepick.study import Study
+    from surepick.study import StudyCore
     from surepick.study.workers.work import Work
 
 
@@ -91,7 +90,7 @@ def command(
         raise InvalidInputError("give either --exec 'command {label}' or --call module:function")
     positive(timeout, "timeout")
     if server is None:
-        study: Any = open_study(name, storage)
+        study: StudyCore = open_study(name, storage)
     else:
         study = open_remote_study(name, server, token_file)
     measure = Command(line, timeout) if line is not None else Call(str(function), timeout)
@@ -131,7 +130,7 @@ def _signals_to(handler: Callable[..., None]) -> Iterator[None]:
 class _Progress:
     """A line on stderr that shows what is going on."""
 
-    def __init__(self, study: Study) -> None:
+    def __init__(self, study: StudyCore) -> None:
         from rich.console import Console
         from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
@@ -150,7 +149,7 @@ class _Progress:
         self._bar.stop()
 
     def show(self, work: Work) -> None:
-        at = _where(self._study)
+        at = self._study.progress()
         note = f"{at.first + at.told:,} measurements"
         if work.failed:
             note += f", {work.failed:,} failures"
@@ -163,14 +162,7 @@ class _Progress:
         )
 
 
-def _where(study: Any) -> Progress:
-    """Where a study stands, be it here or with a service."""
-    if hasattr(study, "storage"):
-        return study.storage.read(lambda tx: tx.progress(study._id))
-    return study.progress()
-
-
-def _conclude(study: Study, work: Work, log: Path, as_json: bool) -> None:
+def _conclude(study: StudyCore, work: Work, log: Path, as_json: bool) -> None:
     content = {
         "study": study.name,
         "finished": work.finished,

@@ -25,8 +25,6 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
     The evidence against an option is what decides: at 100 % it is ruled out. With --watch and
     --json, one object is printed per line.
     """
-    from surepick.study.look import look
-
     study = open_study(name, storage)
     if as_json:
         _stream(study, watch, every)
@@ -37,7 +35,7 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 110
-    content = look(study)
+    content = study.status()
     if not watch:
         console.print(_picture(study, content, top))
         return
@@ -45,20 +43,18 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
         with Live(_picture(study, content, top), console=console, auto_refresh=False) as live:
             while not content["finished"]:
                 time.sleep(every)
-                content = look(study)
+                content = study.status()
                 live.update(_picture(study, content, top), refresh=True)
     except KeyboardInterrupt:
         return
 
 
 def _stream(study: Study, watch: bool, every: float) -> None:
-    from surepick.study.look import look
-
-    content = look(study)
+    content = study.status()
     click.echo(json.dumps(content))
     while watch and not content["finished"]:
         time.sleep(every)
-        content = look(study)
+        content = study.status()
         click.echo(json.dumps(content))
 
 
@@ -112,7 +108,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     problem = study.problem
     survivors = set(content["survivors"])
     estimates, behind, evidence = content["estimates"], content["behind"], content["evidence"]
-    leader = int(study.run.state.leader())
+    leader = content["leader_index"]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("option", no_wrap=True, max_width=40)
     for head in ("estimate", "behind the best", "evidence against", "pulls", "failures"):

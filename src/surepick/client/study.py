@@ -16,13 +16,13 @@ from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Guarantee
 from surepick.arrays.validate import positive, real, whole
 from surepick.client.transport import Transport
-from surepick.errors import InvalidTypeError, UnknownPullError
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
 from surepick.storage.records import Event, Progress, Rewards
-from surepick.study import Pull, Told
-from surepick.study.study import as_name
+from surepick.study.checks.checks import Checks
+from surepick.study.core import StudyCore
+from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
 
 _LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
 _MOST = 10_000  # pulls of one request, letters of a reason
@@ -39,10 +39,10 @@ class RemoteAnswer(Answer):
         return self._certificate
 
 
-class RemoteStudy:
+class RemoteStudy(StudyCore):
     """A study of a service; :meth:`surepick.Client.load_study` opens it.
 
-    It has the methods of :class:`surepick.Study`. Lost connections and a service that restarts
+    It has the public core of :class:`surepick.Study`. Lost connections and a service that restarts
     are waited for; nothing is counted twice. May be used from several threads.
     """
 
@@ -59,20 +59,29 @@ class RemoteStudy:
         return self._transport.get(f"{self._path}/definition")
 
     @cached_property
+    def _made(self) -> tuple[Problem, Algorithm]:
+        made = self._definition
+        algorithm = registry.get(made["algorithm"], **decode(made["settings"]))
+        return Problem.from_dict(decode(made["problem"])), algorithm
+
+    @property
     def problem(self) -> Problem:
         """The problem; do not change it."""
-        return Problem.from_dict(decode(self._definition["problem"]))
+        return self._made[0]
 
-    @cached_property
+    @property
     def algorithm(self) -> Algorithm:
         """The algorithm and its settings."""
-        settings = decode(self._definition["settings"])
-        return registry.get(self._definition["algorithm"], **settings)
+        return self._made[1]
 
     @property
     def meta(self) -> dict[str, Any]:
         """What the study was created with to keep."""
         return self._definition["meta"]
+
+    def definition(self) -> dict[str, Any]:
+        """See :meth:`surepick.Study.definition`."""
+        return self._definition
 
     # -- ask, tell, fail -------------------------------------------------------------------
     def ask(
@@ -97,10 +106,6 @@ class RemoteStudy:
         self._held.update((pull.id, holder) for pull in pulls)
         return pulls
 
-    def tell(self, pull_id: int, reward: float, worker: str | None = None) -> Told:
-        """See :meth:`surepick.Study.tell`."""
-        return self.tell_many([(pull_id, reward)], worker)[0].or_refuse(reward)
-
     def tell_many(
         self,
         rewards: Mapping[int, float] | Iterable[tuple[int, float]],
@@ -110,38 +115,33 @@ class RemoteStudy:
         if worker is not None:
             as_name(worker, "worker")
         pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
-        told = [_check_tell(pair) for pair in pairs]
-        done: list[Told] = []
-        for holder, part in self._by_holder(told, worker):
-            body: dict[str, Any] = {"rewards": [{"pull": p, "reward": r} for p, r in part]}
+        checked = [Reward.of(pair, worker) for pair in pairs]
+        told: list[Told] = []
+        for holder, part in self._by_holder(checked):
+            body: dict[str, Any] = {"rewards": [{"pull": r.pull, "reward": r.value} for r in part]}
             if holder is not None:
                 body["worker"] = holder
             found = self._transport.post(f"{self._path}/tell", body)["told"]
-            done += [Told(one["pull"], one["status"], one["value"]) for one in found]
-        for pull, _ in told:
-            self._held.pop(pull, None)
-        return done
+            told += [Told(one["pull"], one["status"], one["value"]) for one in found]
+        for reward in checked:
+            self._held.pop(reward.pull, None)
+        return told
 
-    def _by_holder(
-        self, told: list[tuple[int, float]], worker: str | None
-    ) -> list[tuple[str | None, list[tuple[int, float]]]]:
+    def _by_holder(self, rewards: list[Reward]) -> list[tuple[str | None, list[Reward]]]:
         """The rewards in the order given, cut where another asked for the pull."""
-        parts: list[tuple[str | None, list[tuple[int, float]]]] = []
-        for pull, reward in told:
-            holder = worker or self._held.get(pull)
+        parts: list[tuple[str | None, list[Reward]]] = []
+        for reward in rewards:
+            holder = reward.worker or self._held.get(reward.pull)
             if not parts or parts[-1][0] != holder:
                 parts.append((holder, []))
-            parts[-1][1].append((pull, reward))
+            parts[-1][1].append(reward)
         return parts
 
     def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> bool:
         """See :meth:`surepick.Study.fail`."""
-        pull = _check_pull(pull_id)
+        pull, reason = as_pull(pull_id), as_reason(reason)
         if worker is not None:
             as_name(worker, "worker")
-        if not isinstance(reason, str):
-            raise InvalidTypeError(f"reason must be a text; got {reason!r:.80}")
-        reason = reason.encode("utf-8", "replace").decode("utf-8")
         body: dict[str, Any] = {"pull": pull, "reason": reason[:_MOST]}
         holder = worker or self._held.pop(pull, None)
         if holder is not None:
@@ -165,6 +165,10 @@ class RemoteStudy:
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
         return self._transport.get(self._path)
+
+    def checks(self) -> Checks:
+        """See :meth:`surepick.Study.checks`."""
+        return Checks.from_dict(self.status()["checks"])
 
     @property
     def answer(self) -> Answer:
@@ -219,27 +223,5 @@ class RemoteStudy:
         """Let go of connections."""
         self._transport.close()
 
-    def __enter__(self) -> RemoteStudy:
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self.close()
-
     def __repr__(self) -> str:
         return f"RemoteStudy({self.name!r}, {self._transport.url!r})"
-
-
-def _check_tell(pair: Any) -> tuple[int, float]:
-    try:
-        pull, reward = pair
-    except (TypeError, ValueError):
-        raise InvalidTypeError(f"rewards must be (pull, reward) pairs; got {pair!r:.80}") from None
-    pull = _check_pull(pull)
-    return pull, real(reward, f"reward of pull {pull}")
-
-
-def _check_pull(pull: Any) -> int:
-    pull = whole(pull, "pull_id")
-    if pull >= 2**62:
-        raise UnknownPullError(f"this study has handed out no pull {pull}")
-    return pull

@@ -7,6 +7,7 @@ from typing import Annotated, Any, Literal
 from pydantic import BaseModel, Field
 
 from surepick.server.models import Answered, Finite, Name, example
+from surepick.study.pulls import Told
 
 Pull = Annotated[int, Field(ge=0, lt=2**62)]
 
@@ -64,18 +65,10 @@ class Tell(BaseModel):
     worker: Name | None = None
 
 
-class ToldRow(Answered):
-    """What became of a reward."""
-
-    pull: int
-    status: Literal["accepted", "duplicate", "late", "conflict"]
-    value: float = Field(description="The reward that counts.")
-
-
 class ToldAll(Answered):
     """What became of the rewards."""
 
-    told: list[ToldRow]
+    told: list[Told]
 
 
 class Fail(BaseModel):

@@ -11,13 +11,12 @@ from typing import Any
 from surepick.algorithms.base import Algorithm
 from surepick.errors import UnknownStudyError
 from surepick.server import metrics
-from surepick.server.history import History
 from surepick.server.pool import ThreadedStorage, Threads
 from surepick.server.watch import Position, Watch
 from surepick.study import Study, Told, load_study
-from surepick.study.desk.crowd import Ask, Crowd, Given, Tell
+from surepick.study.desk.crowd import Ask, Crowd, Given
 from surepick.study.desk.rehearsal import rehearse
-from surepick.study.look import look
+from surepick.study.pulls import Reward
 
 Line = list[tuple[Any, "asyncio.Future[Any]"]]  # what is asked or told, and where the answer goes
 _FRESH = 2.0  # seconds after which failures told to other processes show
@@ -29,9 +28,8 @@ class Opened:
     def __init__(self, study: Study, threads: Threads) -> None:
         self.study = study
         self.watch = Watch(self._position)
-        self.history = History(study)
         self._threads = threads
-        self._crowd = Crowd(study)
+        self._crowd = Crowd(study.desk)
         self._tells: Line = []
         self._asks: Line = []
         self._serving: asyncio.Task[None] | None = None
@@ -50,9 +48,9 @@ class Opened:
         """Pulls, and whether the study is finished."""
         return await self._take_turn(self._asks, ask)
 
-    async def tell(self, tell: Tell) -> list[Told]:
-        """Take in rewards."""
-        told = await self._take_turn(self._tells, tell)
+    async def tell(self, rewards: list[Reward]) -> list[Told]:
+        """Take in the rewards of one worker."""
+        told = await self._take_turn(self._tells, rewards)
         self.watch.hint()
         return told
 
@@ -63,7 +61,7 @@ class Opened:
         self.watch.hint()
         return returned
 
-    async def _take_turn(self, line: Line, what: Ask | Tell) -> Any:
+    async def _take_turn(self, line: Line, what: Ask | list[Reward]) -> Any:
         """Stand in line; whoever stands there when it is their turn is served together."""
         answer = asyncio.get_running_loop().create_future()
         line.append((what, answer))
@@ -100,7 +98,7 @@ class Opened:
                 known, when, content = self._looked
                 if known == state and time.monotonic() - when < _FRESH:
                     return content
-            content = await self._threads.slow(lambda: look(self.study))
+            content = await self._threads.slow(self.study.status)
             self._looked = (state, time.monotonic(), content)
             return content
 
@@ -109,16 +107,7 @@ class Opened:
         return await self._position(0)
 
     async def _position(self, most: int) -> Position:
-        study = self.study
-
-        def read(tx: Any) -> Position:
-            at = tx.progress(study._id)
-            fresh = at.size - at.asked
-            if fresh < most and not at.complete and not at.finished:
-                return Position(at, fresh + len(tx.waiting(study._id, at.now, most - fresh)))
-            return Position(at, fresh)
-
-        return await self._threads.quick(lambda: study.storage.read(read))
+        return Position(*await self._threads.quick(lambda: self.study.desk.free(most)))
 
 
 def _all_or_error(serve: Callable[[list[Any]], list[Any]], line: Line) -> list[Any]:

@@ -1,17 +1,19 @@
 """Studies: runs that live in a database and are shared by workers."""
 
-from surepick.study.checks.checks import check_study
+from surepick.study.core import StudyCore, check_study
 from surepick.study.manage import create_study, delete_study, list_studies, load_study, store
 from surepick.study.options import OptionTable
+from surepick.study.pulls import Pull, Told
 from surepick.study.sheet import Sheet
 from surepick.study.spec import StudySpec
-from surepick.study.study import Pull, Study, Told
+from surepick.study.study import Study
 
 __all__ = [
     "OptionTable",
     "Pull",
     "Sheet",
     "Study",
+    "StudyCore",
     "StudySpec",
     "Told",
     "check_study",

@@ -3,9 +3,15 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Literal, NamedTuple
 
-from surepick.errors import InvalidInputError, InvalidTypeError, TellConflictError
+from surepick.arrays.validate import real, whole
+from surepick.errors import (
+    InvalidInputError,
+    InvalidTypeError,
+    TellConflictError,
+    UnknownPullError,
+)
 
 ANONYMOUS = "~"  #: begins the names that are made up for workers without one
 
@@ -30,6 +36,32 @@ class Pull:
     attempt: int = 1  #: above 1: handed out before, and failed or not told in time
 
 
+class Reward(NamedTuple):
+    """The reward of one pull, as it is handed in.
+
+    Examples
+    --------
+    >>> Reward.of((3, 0.5), "lab-1")
+    Reward(pull=3, value=0.5, worker='lab-1')
+    """
+
+    pull: int
+    value: float
+    worker: str | None = None  #: who measured it, if that was said
+
+    @classmethod
+    def of(cls, pair: Any, worker: str | None = None) -> Reward:
+        """A (pull, reward) pair, or an error that names what is wrong with it."""
+        try:
+            pull, value = pair
+        except (TypeError, ValueError):
+            raise InvalidTypeError(
+                f"rewards must be (pull, reward) pairs; got {pair!r:.80}"
+            ) from None
+        pull = as_pull(pull)
+        return cls(pull, real(value, f"reward of pull {pull}"), worker)
+
+
 @dataclass(frozen=True)
 class Told:
     """What became of a reward.
@@ -48,7 +80,7 @@ class Told:
     """
 
     pull: int
-    status: str
+    status: Literal["accepted", "duplicate", "late", "conflict"]
     value: float  #: the reward that counts
 
     @property
@@ -64,6 +96,21 @@ class Told:
                 f"(and recorded); the first reward counts"
             )
         return self
+
+
+def as_pull(number: Any) -> int:
+    """The number of a pull that may exist, or an error."""
+    pull = whole(number, "pull_id")
+    if pull >= 2**62:
+        raise UnknownPullError(f"this study has handed out no pull {pull}")
+    return pull
+
+
+def as_reason(reason: Any) -> str:
+    """A text that every database can keep, or an error."""
+    if not isinstance(reason, str):
+        raise InvalidTypeError(f"reason must be a text; got {reason!r:.80}")
+    return reason.replace("\x00", "").encode("utf-8", "replace").decode("utf-8")
 
 
 def as_name(name: Any, what: str) -> str:

@@ -1,4 +1,4 @@
-"""Where a study stands, in plain values."""
+"""Where a study stands, what the checks say and what lies ahead, in plain values."""
 
 from __future__ import annotations
 
@@ -14,6 +14,7 @@ from surepick.storage.records import Progress, StudyRecord
 from surepick.study.checks.checks import Checks
 from surepick.study.checks.failures import warnings
 from surepick.study.desk.leases import FAILURES
+from surepick.study.outlook import outlook
 
 
 def failures_per_arm(storage: Storage, study: int, n_arms: int) -> NDArray[np.int64]:
@@ -84,4 +85,23 @@ def status_of(
         },
         "checks": checks.to_dict(),
         "warnings": warnings(failed, told, problem.labels) + checks.warnings,
+        **_ahead(run),
+    }
+
+
+def _ahead(run: Run) -> dict[str, Any]:
+    """The options, and what the complete batches say about them."""
+    problem, ahead = run.problem, outlook(run)
+    distinct = len(problem.distinct)
+    return {
+        "labels": list(problem.labels),
+        # None where it says nothing: candidates that are the arms, options that all differ
+        "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
+        "same_as": problem.same_as.tolist() if distinct < len(problem.same_as) else None,
+        "options": distinct,
+        "leader_index": int(run.state.leader()) if run.batches or run.past else None,
+        "behind": None if ahead is None else ahead.behind.tolist(),
+        "standard_error": None if ahead is None else ahead.error.tolist(),
+        "evidence": None if ahead is None or ahead.evidence is None else ahead.evidence.tolist(),
+        "pulls_left": None if ahead is None else ahead.pulls_left,
     }

@@ -6,7 +6,6 @@ import pytest
 import surepick as sp
 from surepick.errors import InvalidInputError
 from surepick.storage.memory import MemoryStorage
-from surepick.study.look import look
 
 ARMS = np.column_stack([np.ones(12), np.linspace(-1, 1, 12)])
 
@@ -69,7 +68,7 @@ def test_status_and_answer_say_what_does_not_hold():
     assert "the linear model does not fit" in study.answer.guarantee
     assert study.checks().broken == ["the linear model does not fit"]
     assert sp.study.check_study(study) is study.checks()  # worked out once
-    seen = look(study)
+    seen = study.status()
     assert seen["warnings"] == status["warnings"]
     assert {key: seen[key] for key in status} == status
 

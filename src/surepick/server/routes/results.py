@@ -9,13 +9,12 @@ from typing import Annotated, Any, Literal
 from fastapi import Query, Request, Response
 
 from surepick.errors import CertificateError, FormatError
-from surepick.report import export
 from surepick.run import verify
 from surepick.server import models
 from surepick.server.replies import Json
 from surepick.server.routes.studies import read
 from surepick.server.routing import READERS, router, spec
-from surepick.study import Study
+from surepick.study import Study, export
 
 routes = router("results")
 _TYPES = {

@@ -2,13 +2,11 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Callable
 from typing import Annotated, Any
 
 from fastapi import Query, Request, Response
 
-from surepick.run.codec import encode
 from surepick.server import creation, models
 from surepick.server.replies import Json
 from surepick.server.routing import ADMINS, EVERYONE, READERS, caller_of, router, spec
@@ -77,30 +75,13 @@ async def progress(request: Request, name: str) -> Json:
 async def definition(request: Request, name: str) -> Json:
     """Show what a study was created with."""
 
-    def work(study: Study) -> dict[str, Any]:
-        record = study._record
-        return {
-            "name": study.name,
-            "algorithm": record.algorithm,
-            "settings": json.loads(record.settings),
-            "problem": encode(study.problem.to_dict()),
-            "meta": study.meta,
-            "seed": record.seed,
-            "created": record.created,
-        }
-
-    return Json(await read(request, name, work))
+    return Json(await read(request, name, Study.definition))
 
 
 @routes.get("/studies/{name}/history", **spec(READERS, models.HistoryOf))
 async def history(request: Request, name: str) -> Json:
     """Show how the survivors shrank from batch to batch."""
-    studies = service_of(request).studies
-
-    async def work(opened: Opened) -> Json:
-        return Json({"batches": await studies.threads.slow(opened.history.rows)})
-
-    return await studies.use(name, work)
+    return Json({"batches": await read(request, name, Study.history)})
 
 
 @routes.get("/studies/{name}/rewards", **spec(READERS, models.RewardColumns))

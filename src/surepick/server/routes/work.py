@@ -12,8 +12,8 @@ from surepick.server.replies import Json
 from surepick.server.routing import WORKERS, router, spec
 from surepick.server.service import Service, service_of
 from surepick.server.studies import Opened
-from surepick.study.desk.crowd import Ask, Tell
-from surepick.study.table import features_of
+from surepick.study.desk.crowd import Ask
+from surepick.study.pulls import Reward
 
 routes = router("work")
 
@@ -49,7 +49,7 @@ async def _ask(service: Service, opened: Opened, request: Request, body: message
             break
     metrics.asked.inc(len(given.pulls))
     study = opened.study
-    rows = [vars(pull) | {"features": features_of(study, pull.arm)} for pull in given.pulls]
+    rows = [vars(pull) | {"features": study.features_of(pull.arm)} for pull in given.pulls]
     return Json({"pulls": rows, "finished": given.finished})
 
 
@@ -60,10 +60,10 @@ async def tell(request: Request, name: str, body: messages.Tell) -> Json:
     The first reward of a pull counts. The same one again is a duplicate and counts once, so a
     tell may be repeated when its answer was lost.
     """
-    rewards = [(one.pull, one.reward) for one in body.rewards]
+    rewards = [Reward(one.pull, one.reward, body.worker) for one in body.rewards]
 
     async def work(opened: Opened) -> Json:
-        told = await opened.tell(Tell(rewards, body.worker))
+        told = await opened.tell(rewards)
         for one in told:
             metrics.told.labels(one.status).inc()
         rows: list[dict[str, Any]] = [vars(one) for one in told]

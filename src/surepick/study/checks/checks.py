@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 import numpy as np
 
@@ -27,9 +27,6 @@ from surepick.run.diagnostics import (
     estimate_noise,
     lack_of_fit,
 )
-
-if TYPE_CHECKING:
-    from surepick.study.study import Study
 
 _LEVEL = 0.001  # of the check of the noise scale
 _REPLICATES = 10  # fewer say too little about the noise
@@ -72,22 +69,26 @@ class Checks:
                 "high": self.noise.high,
                 "replicates": self.noise.freedom,
             },
+            "noise_alarm": self.noise_alarm,
             "warnings": self.warnings,
             "remarks": list(self.remarks),
         }
 
-
-def check_study(study: Study) -> Checks:
-    """Look at everything that was measured so far; the same as ``study.checks()``.
-
-    Examples
-    --------
-    >>> import surepick as sp
-    >>> study = sp.create_study("checked", sp.Problem([[1.0], [2.0]]), storage="memory://")
-    >>> check_study(study).warnings
-    []
-    """
-    return study.checks()
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Checks:
+        """What :meth:`to_dict` made."""
+        fit, noise = saved["fit"], saved["noise"]
+        estimate = None
+        if noise is not None:
+            ends = (noise["low"], noise["high"])
+            estimate = NoiseEstimate(noise["estimate"], noise["replicates"], *ends)
+        return cls(
+            None if fit is None else _as_finding(fit),
+            _as_finding(saved["drift"]),
+            estimate,
+            saved["noise_alarm"],
+            tuple(saved["remarks"]),
+        )
 
 
 def check_rewards(
@@ -188,9 +189,24 @@ def _how_to_check(problem: Problem, fit: Finding, counts: Any, size: float) -> l
 def _finding(finding: Finding) -> dict[str, Any]:
     return {
         "alarm": finding.alarm,
+        "log_evidence": finding.log_evidence if math.isfinite(finding.log_evidence) else None,
         "level": finding.level,
         "arms": list(finding.arms),
         "blind": finding.blind,
         "noticeable": finding.noticeable if math.isfinite(finding.noticeable) else None,
         "message": finding.message,
     }
+
+
+def _as_finding(saved: dict[str, Any]) -> Finding:
+    """What :func:`_finding` made."""
+    endless = math.inf if saved["alarm"] else -math.inf
+    return Finding(
+        saved["alarm"],
+        endless if saved["log_evidence"] is None else saved["log_evidence"],
+        saved["level"],
+        saved["message"],
+        tuple(saved["arms"]),
+        saved["blind"],
+        math.inf if saved["noticeable"] is None else saved["noticeable"],
+    )

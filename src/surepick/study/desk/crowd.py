@@ -14,7 +14,8 @@ from surepick.arrays.validate import positive, whole
 from surepick.errors import SurepickError, UnknownPullError
 from surepick.storage import Transaction
 from surepick.study.desk import leases
-from surepick.study.study import ANONYMOUS, Pull, Study, Told, as_name
+from surepick.study.desk.desk import Desk
+from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name
 
 
 @dataclass(frozen=True)
@@ -24,14 +25,6 @@ class Ask:
     n: int = 1
     worker: str | None = None
     lease: float = 300.0
-
-
-@dataclass(frozen=True)
-class Tell:
-    """What one worker tells; see :meth:`Study.tell_many`."""
-
-    rewards: Sequence[tuple[int, float]]
-    worker: str | None = None
 
 
 @dataclass(frozen=True)
@@ -47,20 +40,20 @@ class Crowd:
 
     Parameters
     ----------
-    study
-        The study; nothing is remembered here about who holds which pull.
+    desk
+        The desk of the study; nothing is remembered here about who holds which pull.
     """
 
-    def __init__(self, study: Study) -> None:
-        self.study = study
+    def __init__(self, desk: Desk) -> None:
+        self._desk = desk
 
     # -- tell -------------------------------------------------------------------------------
-    def tell(self, tells: Sequence[Tell]) -> list[list[Told] | SurepickError]:
-        """For each tell what became of its rewards, or the error that concerns it alone."""
-        checked: list[list[tuple[int, float, str | None]] | SurepickError] = []
-        for one in tells:
+    def tell(self, tells: Sequence[Sequence[Reward]]) -> list[list[Told] | SurepickError]:
+        """For the rewards of each worker what became of them, or the error that is theirs alone."""
+        checked: list[list[Reward] | SurepickError] = []
+        for rewards in tells:
             try:
-                checked.append(self._check(one))
+                checked.append([self._check(reward) for reward in rewards])
             except SurepickError as error:
                 checked.append(error)
         good = [one for one in checked if not isinstance(one, SurepickError)]
@@ -70,29 +63,21 @@ class Crowd:
             told = iter([self._tell_alone(one) for one in good])
         return [one if isinstance(one, SurepickError) else next(told) for one in checked]
 
-    def _check(self, tell: Tell) -> list[tuple[int, float, str | None]]:
-        if tell.worker is not None:
-            as_name(tell.worker, "worker")
-        pairs = [self.study._check_tell(pair) for pair in tell.rewards]
-        return [(pull, reward, tell.worker) for pull, reward in pairs]
+    def _check(self, reward: Reward) -> Reward:
+        if reward.worker is not None:
+            as_name(reward.worker, "worker")
+        return self._desk.check_reward(reward[:2], reward.worker)
 
-    def _tell_alone(self, one: list[tuple[int, float, str | None]]) -> list[Told] | SurepickError:
+    def _tell_alone(self, rewards: list[Reward]) -> list[Told] | SurepickError:
         try:
-            return self._tell_together([one])[0]
+            return self._tell_together([rewards])[0]
         except UnknownPullError as error:
             return error
 
-    def _tell_together(self, parts: list[list[tuple[int, float, str | None]]]) -> list[list[Told]]:
-        study = self.study
-        told = [row for part in parts for row in part]
-        if not told:
-            return [[] for _ in parts]
-        who = told[0][2] or study._who
-        outcomes, complete = study.storage.write(lambda tx: leases.tell(tx, study._id, told, who))
-        if complete:
-            study._advance_quietly()
-        rows = iter([Told(one.pull, one.status, one.value) for one in outcomes])
-        return [[next(rows) for _ in part] for part in parts]
+    def _tell_together(self, parts: list[list[Reward]]) -> list[list[Told]]:
+        together = [reward for part in parts for reward in part]
+        told = iter(self._desk.tell(together) if together else ())
+        return [[next(told) for _ in part] for part in parts]
 
     # -- ask --------------------------------------------------------------------------------
     def ask(self, asks: Sequence[Ask]) -> list[Given | SurepickError]:
@@ -113,25 +98,19 @@ class Crowd:
         return [one for one in found if one is not None]
 
     def _ask_together(self, asks: dict[int, tuple[int, str, float]]) -> dict[int, Given]:
-        study, labels = self.study, self.study.problem.labels
-        tries = 0
+        desk, tries = self._desk, 0
 
         def work(tx: Transaction) -> dict[int, leases.Asked]:
             nonlocal tries
             tries += 1
             return {
-                i: study._take(tx, n, holder, lease, again=tries > 1)
+                i: desk.lease(tx, n, holder, lease, again=tries > 1)
                 for i, (n, holder, lease) in asks.items()
             }
 
         while True:
-            asked = study.storage.write(work)
+            asked = desk.storage.write(work)
             if not any(one.advance for one in asked.values()):
                 break
-            study._advance()
-        return {
-            i: Given(
-                [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in one.leases], one.finished
-            )
-            for i, one in asked.items()
-        }
+            desk.advance()
+        return {i: Given(desk.pulls(one.leases), one.finished) for i, one in asked.items()}

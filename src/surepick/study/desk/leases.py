@@ -8,11 +8,13 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from dataclasses import dataclass, replace
+from typing import Literal
 
 from surepick.errors import UnknownPullError
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Event, Lease, Progress, Tell
 from surepick.study.desk.order import Order
+from surepick.study.pulls import Reward, Told
 
 #: seconds for which nobody else starts to work out the next batch
 CLAIM = 30.0
@@ -28,15 +30,6 @@ class Asked:
     advance: bool  #: the batch is complete, and it falls to the asker to go on to the next
     batch: int = -1  #: number of the open batch
     place: int = 0  #: how many of its pulls have been handed out
-
-
-@dataclass(frozen=True)
-class Outcome:
-    """What became of one tell."""
-
-    pull: int
-    status: str  #: accepted, duplicate, late or conflict
-    value: float  #: the reward that counts
 
 
 def ask(
@@ -91,33 +84,33 @@ def ask(
 
 
 def tell(
-    tx: Transaction, study: int, told: Sequence[tuple[int, float, str | None]], who: str
-) -> tuple[list[Outcome], bool]:
-    """Take in rewards: (pull, reward, who tells it). Also says whether the batch is complete.
+    tx: Transaction, study: int, rewards: Sequence[Reward], who: str
+) -> tuple[list[Told], bool]:
+    """Take in rewards: what became of each, and whether the batch is complete.
 
     Whoever completes the batch gets the claim to work out the next one (as ``who``).
     """
     at = tx.progress(study, lock=True)
-    pulls = list(dict.fromkeys(pull for pull, _, _ in told))
+    pulls = list(dict.fromkeys(reward.pull for reward in rewards))
     out = tx.leases(study, pulls)
     known = tx.tells(study, [pull for pull in pulls if pull not in out])
     missing = next((pull for pull in pulls if pull not in out and pull not in known), None)
     if missing is not None:
         raise UnknownPullError(f"this study has handed out no pull {missing}; nothing was recorded")
-    outcomes: list[Outcome] = []
+    told: list[Told] = []
     tells: list[Tell] = []
     events: list[Event] = []
-    for pull, value, worker in told:
+    for pull, value, worker in rewards:
         lease = out.pop(pull, None)
         if lease is not None:
             known[pull] = Tell(pull, lease.arm, value, worker or lease.worker, at.now)
             tells.append(known[pull])
-            outcomes.append(Outcome(pull, "accepted", value))
+            told.append(Told(pull, "accepted", value))
             continue
         first = known[pull]
         status = _status(first, value, worker)
         events.append(Event(pull, first.arm, status, worker, value, "", at.now))
-        outcomes.append(Outcome(pull, status, first.value))
+        told.append(Told(pull, status, first.value))
     tx.drop_leases(study, [one.pull for one in tells])
     tx.add_tells(study, tells)
     tx.add_events(study, events)
@@ -126,10 +119,12 @@ def tell(
         if at.complete:
             at = at.claimed(who, at.now + CLAIM)
         tx.set_progress(study, at)
-    return outcomes, bool(tells) and at.complete
+    return told, bool(tells) and at.complete
 
 
-def _status(first: Tell, value: float, worker: str | None) -> str:
+def _status(
+    first: Tell, value: float, worker: str | None
+) -> Literal["duplicate", "late", "conflict"]:
     """What a tell is for a pull that has been told before."""
     if worker is not None and first.worker is not None and worker != first.worker:
         return "late"

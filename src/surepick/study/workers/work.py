@@ -20,7 +20,7 @@ from typing import Any
 
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, SurepickError
-from surepick.study.study import Study
+from surepick.study.core import StudyCore
 from surepick.study.workers.measure import Measure, Measured, Task
 
 _log = logging.getLogger(__name__)
@@ -67,7 +67,7 @@ class Workers:
 
     def __init__(
         self,
-        study: Study,
+        study: StudyCore,
         measure: Measure,
         *,
         workers: int = 1,
@@ -82,7 +82,6 @@ class Workers:
         self.name = name or f"{socket.gethostname()}-{os.getpid()}"
         self.work = Work()
         self._keep, self._on_change = keep, on_change
-        self._columns = study.meta.get("columns") or {}
         self._running: dict[int, _Running] = {}
         self._done: queue.Queue[int] = queue.Queue()
         self._started = 0
@@ -139,7 +138,7 @@ class Workers:
                 self.work.finished = self.study.finished
                 return
             pull = pulls[0]
-            features = {name: cells[pull.arm] for name, cells in self._columns.items()}
+            features = self.study.features_of(pull.arm)
             task = Task(pull.id, pull.arm, pull.label, pull.attempt, features)
             self._started += 1
             # Commands end themselves in time; this is for functions, which nobody can end.

@@ -7,20 +7,17 @@ import io
 import json
 from collections.abc import Iterator
 from datetime import UTC, datetime
-from typing import TYPE_CHECKING, Any
+from typing import Any
 
 from surepick.errors import UnknownNameError
-from surepick.study.table import features_of
-
-if TYPE_CHECKING:
-    from surepick.study import Study
+from surepick.study.core import StudyCore
 
 FORMATS = ("csv", "json", "parquet")
 KINDS = ("measurements", "options", "events")
 _OBEYED = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes what begins so for a formula
 
 
-def rows(study: Study, what: str = "measurements") -> list[dict[str, Any]]:
+def rows(study: StudyCore, what: str = "measurements") -> list[dict[str, Any]]:
     """The rows of an export.
 
     Parameters
@@ -85,7 +82,7 @@ def safe(cell: Any) -> Any:
     return cell
 
 
-def _measurements(study: Study) -> Iterator[dict[str, Any]]:
+def _measurements(study: StudyCore) -> Iterator[dict[str, Any]]:
     rewards, labels = study.rewards(), study.problem.labels
     columns = zip(
         rewards.pulls.tolist(),
@@ -95,10 +92,10 @@ def _measurements(study: Study) -> Iterator[dict[str, Any]]:
     )
     for pull, arm, value, time in columns:
         row = {"pull": pull, "arm": arm, "label": labels[arm], "reward": value, "time": _when(time)}
-        yield _beside(row, features_of(study, arm))
+        yield _beside(row, study.features_of(arm))
 
 
-def _options(study: Study) -> Iterator[dict[str, Any]]:
+def _options(study: StudyCore) -> Iterator[dict[str, Any]]:
     status, problem = study.status(), study.problem
     survivors = set(status["survivors"])
     for arm, label in enumerate(problem.labels):
@@ -113,10 +110,10 @@ def _options(study: Study) -> Iterator[dict[str, Any]]:
             estimates = status["estimates"]
             row["estimate"] = None if estimates is None else estimates[arm]
             row["still_in"] = int(problem.same_as[arm]) in survivors
-        yield _beside(row, features_of(study, arm))
+        yield _beside(row, study.features_of(arm))
 
 
-def _events(study: Study) -> Iterator[dict[str, Any]]:
+def _events(study: StudyCore) -> Iterator[dict[str, Any]]:
     for event in study.events():
         yield {
             "time": _when(event.at),

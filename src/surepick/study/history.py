@@ -3,10 +3,10 @@
 from __future__ import annotations
 
 import threading
-from typing import Any
 
 from surepick.run import Run
-from surepick.study import Study
+from surepick.storage import Storage
+from surepick.storage.records import StudyRecord
 from surepick.study.desk.rebuild import start, tell_batch
 
 
@@ -17,18 +17,17 @@ class History:
     batch; it is kept, so that each batch is worked out once.
     """
 
-    def __init__(self, study: Study) -> None:
-        self._study = study
+    def __init__(self, storage: Storage, study: StudyRecord) -> None:
+        self._storage, self._study = storage, study
         self._run: Run | None = None
         self._lock = threading.Lock()
         self._rows: list[dict[str, int]] = []
 
     def rows(self) -> list[dict[str, int]]:
         """A row for each complete batch: its number, all samples so far, survivors after it."""
-        study = self._study
         with self._lock:
-            at = study.storage.read(lambda tx: tx.progress(study._id))
-            run = self._run or study.storage.read(lambda tx: start(tx, study._record))
+            at = self._storage.read(lambda tx: tx.progress(self._study.id))
+            run = self._run or self._storage.read(lambda tx: start(tx, self._study))
             self._run = run
             while len(self._rows) < at.batch:
                 self._rows.append(self._follow(run))
@@ -36,11 +35,8 @@ class History:
 
     def _follow(self, run: Run) -> dict[str, int]:
         """Tell the run its next batch."""
-        study, batch, first = self._study, run.ask(), run.samples
+        batch, first = run.ask(), run.samples
         last = first + batch.size
-
-        def read(tx: Any) -> Any:
-            return tx.rewards(study._id, first, last)
-
-        tell_batch(run, batch, study.storage.read(read), study.name)
+        rewards = self._storage.read(lambda tx: tx.rewards(self._study.id, first, last))
+        tell_batch(run, batch, rewards, self._study.name)
         return {"batch": batch.number, "samples": run.samples, "survivors": len(run.active)}

@@ -1,0 +1,144 @@
+"""What every study offers, be it in a database here or with a service."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any, Self
+
+from surepick.algorithms.base import Algorithm
+from surepick.problem import Problem
+from surepick.run import Answer
+from surepick.storage.records import Event, Progress, Rewards
+from surepick.study.checks.checks import Checks
+from surepick.study.pulls import Pull, Told
+
+
+class StudyCore(ABC):
+    """The public core of :class:`surepick.Study` and :class:`surepick.client.RemoteStudy`."""
+
+    name: str
+
+    # -- what it was created with ----------------------------------------------------------
+    @property
+    @abstractmethod
+    def problem(self) -> Problem:
+        """The problem; do not change it."""
+
+    @property
+    @abstractmethod
+    def algorithm(self) -> Algorithm:
+        """The algorithm and its settings."""
+
+    @property
+    @abstractmethod
+    def meta(self) -> dict[str, Any]:
+        """What it was given to keep when it was created."""
+
+    @abstractmethod
+    def definition(self) -> dict[str, Any]:
+        """What it was created with, as JSON-ready values."""
+
+    def features_of(self, arm: int) -> dict[str, Any]:
+        """The cells of an option's row in the table that the study was made from."""
+        return {name: cells[arm] for name, cells in (self.meta.get("columns") or {}).items()}
+
+    # -- ask, tell, fail -------------------------------------------------------------------
+    @abstractmethod
+    def ask(
+        self, n: int = 1, worker: str | None = None, lease: float = 300.0, *, wait: float = 0.0
+    ) -> list[Pull]:
+        """Up to ``n`` pulls to measure, leased for ``lease`` seconds."""
+
+    def tell(self, pull_id: int, reward: float, worker: str | None = None) -> Told:
+        """Hand in the reward of a pull; once this returns, it is kept.
+
+        The first reward told for a pull counts. The same again is fine. Another one is
+        refused with ``TellConflictError``, unless it comes from a worker who was too late:
+        see :class:`Told`. A pull may be told after its lease has run out.
+
+        Parameters
+        ----------
+        pull_id
+            The ``id`` of what :meth:`ask` returned.
+        reward
+            A finite number.
+        worker
+            Who measured it; not needed in the process that asked.
+        """
+        return self.tell_many([(pull_id, reward)], worker)[0].or_refuse(reward)
+
+    @abstractmethod
+    def tell_many(
+        self,
+        rewards: Mapping[int, float] | Iterable[tuple[int, float]],
+        worker: str | None = None,
+    ) -> list[Told]:
+        """Hand in many rewards at once: all are recorded, or (on an error) none."""
+
+    @abstractmethod
+    def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> bool:
+        """Say that a pull could not be measured: it goes back in line."""
+
+    # -- where it stands -------------------------------------------------------------------
+    @property
+    @abstractmethod
+    def finished(self) -> bool:
+        """Whether there is an answer."""
+
+    @property
+    @abstractmethod
+    def answer(self) -> Answer:
+        """The answer, once finished."""
+
+    @abstractmethod
+    def progress(self) -> Progress:
+        """Where the study stands, in a few numbers."""
+
+    @abstractmethod
+    def status(self) -> dict[str, Any]:
+        """Where the study stands, with the checks and the outlook, as JSON-ready values."""
+
+    @abstractmethod
+    def checks(self) -> Checks:
+        """Whether what the study rests on holds: the model, the noise scale, rewards that stay."""
+
+    @abstractmethod
+    def rewards(self) -> Rewards:
+        """Every reward that counts, with pull, arm and time, in the order of the pulls."""
+
+    @abstractmethod
+    def events(self, *kinds: str) -> list[Event]:
+        """Everything else that was said: duplicates, conflicts, late tells, failures."""
+
+    @abstractmethod
+    def history(self) -> list[dict[str, int]]:
+        """A row for each complete batch: its number, samples so far, survivors after it."""
+
+    @abstractmethod
+    def export(self, path: str | Path, form: str | None = None, what: str = "measurements") -> Path:
+        """Write what was measured to a file: CSV, JSON or Parquet, by its ending or ``form``."""
+
+    @abstractmethod
+    def close(self) -> None:
+        """Let go of connections."""
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(self, *_: object) -> None:
+        self.close()
+
+
+def check_study(study: StudyCore) -> Checks:
+    """Look at everything that was measured so far; the same as ``study.checks()``.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> study = sp.create_study("checked", sp.Problem([[1.0], [2.0]]), storage="memory://")
+    >>> check_study(study).warnings
+    []
+    """
+    return study.checks()

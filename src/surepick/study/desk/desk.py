@@ -1,0 +1,178 @@
+"""The desk of one study: hands out pulls, takes in rewards, goes on to the next batch.
+
+``Study`` serves one caller at it, ``Crowd`` many at once. What is remembered here only saves work;
+the database decides.
+"""
+
+from __future__ import annotations
+
+import logging
+import threading
+import uuid
+from collections.abc import Sequence
+from functools import cached_property
+from typing import Any
+
+from surepick.errors import InvalidInputError, SurepickError
+from surepick.problem import Problem
+from surepick.run import Run
+from surepick.storage import Storage, Transaction
+from surepick.storage.records import Lease, Progress, StudyRecord
+from surepick.study.desk import leases, rebuild
+from surepick.study.desk.order import Order
+from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
+
+_log = logging.getLogger(__name__)
+
+_LARGEST = 1e130  # a reward, in units of the noise too: sums of any number of them stay finite
+_AHEAD = 64  # pulls that others may have been handed since one last asked
+
+
+class Desk:
+    """Where the pulls of a study are handed out; safe to use from several threads.
+
+    Parameters
+    ----------
+    storage, record
+        Where the study lives, and what it was created with.
+    """
+
+    def __init__(self, storage: Storage, record: StudyRecord) -> None:
+        self.storage, self.record = storage, record
+        self._who = ANONYMOUS + uuid.uuid4().hex
+        self._lock = threading.RLock()
+        self._run: Run | None = None
+        self._order: tuple[int, Order] | None = None
+        self._place: tuple[int, int] | None = None  # batch, and its pulls handed out at least
+
+    @cached_property
+    def problem(self) -> Problem:
+        """The problem of the study."""
+        return rebuild.problem_of(self.record)
+
+    # -- handing out -----------------------------------------------------------------------
+    def lease(
+        self, tx: Transaction, n: int, holder: str, lease: float, again: bool
+    ) -> leases.Asked:
+        """Lease pulls to a holder; ``again`` after an attempt whose end is not known."""
+        named = not holder.startswith(ANONYMOUS)
+        return leases.ask(
+            tx,
+            self.record.id,
+            n,
+            holder=holder,
+            who=holder if named else self._who,
+            lease=lease,
+            back=named or again,
+            order_of=self._order_of,
+        )
+
+    def pulls(self, given: Sequence[Lease]) -> list[Pull]:
+        """Leased pulls as workers see them."""
+        labels = self.problem.labels
+        return [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in given]
+
+    def _order_of(self, tx: Transaction, number: int) -> Order:
+        if self._order is None or self._order[0] != number:
+            batch = tx.batch(self.record.id, number)
+            assert batch is not None
+            self._order = (number, Order(number, rebuild.pulls_of(batch)))
+        return self._order[1]
+
+    @property
+    def in_line(self) -> bool:
+        """Whether the next pull is about known, so that :meth:`lease_next` may be tried."""
+        return self._place is not None
+
+    def lease_next(self, holder: str, lease: float) -> Lease | None:
+        """The next pull of the batch in one step, where the storage can do that."""
+        order, place = self._order, self._place
+        if order is None or place is None or order[0] != place[0]:
+            return None
+        arms = order[1].arms(place[1], min(place[1] + _AHEAD, order[1].size)).tolist()
+        if not arms:
+            return None
+        given = self.storage.ask_one(self.record.id, *place, arms, holder, lease)
+        if given is None:
+            return None
+        self._place = (place[0], given[0] + 1)
+        return given[1]
+
+    def note_place(self, asked: leases.Asked) -> None:
+        """Remember how far the batch has been handed out."""
+        known = self._order is not None and self._order[0] == asked.batch
+        self._place = (asked.batch, asked.place) if known else None
+
+    # -- taking in -------------------------------------------------------------------------
+    def check_reward(self, pair: Any, worker: str | None) -> Reward:
+        """A (pull, reward) pair that can be recorded, or an error."""
+        reward = Reward.of(pair, worker)
+        if abs(reward.value) / min(self.problem.noise, 1.0) >= _LARGEST:
+            raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
+        return reward
+
+    def tell(self, rewards: Sequence[Reward]) -> list[Told]:
+        """Record rewards: all or, on an error, none. Goes on where they complete the batch."""
+        first = rewards[0]
+        if len(rewards) == 1 and self.storage.tell_one(self.record.id, *first):
+            return [Told(first.pull, "accepted", first.value)]
+        named = first.worker is not None and not first.worker.startswith(ANONYMOUS)
+        who = first.worker if named and first.worker else self._who
+        told, complete = self.storage.write(
+            lambda tx: leases.tell(tx, self.record.id, rewards, who)
+        )
+        if complete:
+            self.advance_quietly()
+        return told
+
+    def fail(self, pull: int, reason: str, worker: str | None) -> bool:
+        """Put a pull back in line; False when it was no longer this worker's to give back."""
+        return self.storage.write(lambda tx: leases.fail(tx, self.record.id, pull, reason, worker))
+
+    # -- going on --------------------------------------------------------------------------
+    def advance(self) -> None:
+        """Go on from a complete batch to the next, unless somebody else has by now."""
+        with self._lock:
+            run, at = self.load()
+            if not at.complete:
+                return
+            self._run = None  # until it is written, nothing of this counts
+            if rebuild.advance(self.storage, self.record, run, at):
+                self._run = run
+
+    def advance_quietly(self) -> None:
+        """The same, after a tell that is recorded whatever becomes of this."""
+        try:
+            self.advance()
+        except (SurepickError, ArithmeticError, ValueError) as error:
+            _log.warning(
+                "study %r: the reward is recorded, but the next batch could not be worked out "
+                "(%s); the next ask tries again",
+                self.record.name,
+                error,
+            )
+
+    # -- where it stands -------------------------------------------------------------------
+    def load(self) -> tuple[Run, Progress]:
+        """The run at the open batch; from memory where that is what it stands at."""
+        with self._lock:
+            at = self.progress()
+            if self._run is None or self._run.batches != at.batch:
+                self._run, at = rebuild.load_run(self.storage, self.record)
+            return self._run, at
+
+    def progress(self) -> Progress:
+        """Where the study stands."""
+        return self.storage.read(lambda tx: tx.progress(self.record.id))
+
+    def free(self, most: int) -> tuple[Progress, int]:
+        """Where the study stands, and about how many pulls (``most`` matter) could be had now."""
+
+        def read(tx: Transaction) -> tuple[Progress, int]:
+            at = tx.progress(self.record.id)
+            fresh = at.size - at.asked
+            if fresh < most and not at.complete and not at.finished:
+                fresh += len(tx.waiting(self.record.id, at.now, most - fresh))
+            return at, fresh
+
+        return self.storage.read(read)
