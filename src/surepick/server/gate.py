@@ -22,8 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from surepick.errors import StorageError
 from surepick.server import logs, metrics, replies
 from surepick.server.limits import Rate, too_deep
-from surepick.server.pool import Threads
 from surepick.server.settings import Settings
+from surepick.server.threads import Threads
 from surepick.server.tokens import Token, Tokens, csrf_of
 
 _log = logging.getLogger(__name__)
@@ -120,6 +120,12 @@ class Gate:
         return await self._body(headers, receive)
 
     def _check_host(self, headers: dict[bytes, bytes]) -> None:
+        """Refuse requests for other hosts.
+
+        Starlette's TrustedHostMiddleware would do so in plain text, without the headers, the log
+        and the count that all answers have here, for /health as well; its older versions that
+        are still allowed do not know the addresses of IPv6.
+        """
         host = headers.get(b"host", b"").decode("latin-1").lower()
         if _without_port(host) not in self._hosts:
             raise Refused(

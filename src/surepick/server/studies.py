@@ -11,8 +11,9 @@ from typing import Any
 from surepick.algorithms.base import Algorithm
 from surepick.errors import UnknownStudyError
 from surepick.server import metrics
-from surepick.server.pool import ThreadedStorage, Threads
+from surepick.server.threads import Threads
 from surepick.server.watch import Position, Watch
+from surepick.storage import open_storage
 from surepick.study import Study, Told, load_study
 from surepick.study.desk.crowd import Ask, Crowd, Given
 from surepick.study.desk.rehearsal import rehearse
@@ -132,7 +133,7 @@ class Studies:
     """
 
     def __init__(self, url: str, threads: int, most: int) -> None:
-        self.storage = ThreadedStorage(url)
+        self.storage = open_storage(url)
         self.threads = Threads(threads)
         self._most = most
         self._opened: OrderedDict[str, Opened] = OrderedDict()

@@ -23,7 +23,7 @@ from surepick.errors import (
     UnknownStudyError,
 )
 from surepick.storage.sql.rows import SqlTransaction
-from surepick.storage.sql.storage import PATIENCE, SqlStorage
+from surepick.storage.sql.storage import PATIENCE, POOL, SqlStorage
 
 
 def wal_is_safe(version: tuple[int, ...]) -> bool:
@@ -75,9 +75,7 @@ class SqliteStorage(SqlStorage):
                 "for studies in memory use memory://"
             )
         self._path = None if path.startswith("file:") else path
-        engine = create_engine(
-            self._address, connect_args={"timeout": PATIENCE}, pool_size=1, max_overflow=-1
-        )
+        engine = create_engine(self._address, connect_args={"timeout": PATIENCE}, **POOL)
 
         @event.listens_for(engine, "connect")
         def connect(connection: Any, _record: object) -> None:

@@ -14,7 +14,12 @@ from sqlalchemy import Connection, Engine
 from sqlalchemy.engine import make_url
 from sqlalchemy.exc import ArgumentError, DBAPIError
 
-from surepick.errors import InvalidInputError, StorageError, UnknownStudyError
+from surepick.errors import (
+    InvalidInputError,
+    StorageConnectionError,
+    StorageError,
+    UnknownStudyError,
+)
 from surepick.storage.contract import Storage, T, Transaction
 from surepick.storage.sql import migrate
 from surepick.storage.sql.rows import SqlTransaction
@@ -22,6 +27,9 @@ from surepick.storage.sql.rows import SqlTransaction
 _log = logging.getLogger(__name__)
 
 PATIENCE = 60.0  # seconds to wait for a lock before giving up
+# Keep as many connections as were ever needed at once: opening one takes longer than most
+# transactions. No thread waits for another; `close` lets go of all of them.
+POOL = {"pool_size": 0, "max_overflow": -1}
 _TRIES = 6  # of a transaction whose connection was lost or which lost a race
 
 
@@ -86,6 +94,8 @@ class SqlStorage(Storage):
                     return result
             except self.errors as error:
                 explained, passing = self._explain(error)
+                if isinstance(explained, StorageConnectionError):
+                    self._engine.dispose()  # those that wait in the pool are likely cut as well
                 if not passing or attempt == _TRIES:
                     raise explained from error
                 _log.info("%s: trying again (%s)", self.url, explained)
