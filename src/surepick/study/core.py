@@ -16,7 +16,18 @@ from surepick.study.pulls import Pull, Told
 
 
 class StudyCore(ABC):
-    """The public core of :class:`surepick.Study` and :class:`surepick.client.RemoteStudy`."""
+    """The public core of :class:`surepick.Study` and :class:`surepick.client.RemoteStudy`.
+
+    Examples
+    --------
+    Code that takes this works with both:
+
+    >>> def left(study: StudyCore) -> int:
+    ...     return study.progress().size - study.progress().told
+    >>> import surepick as sp
+    >>> left(sp.create_study("core", sp.Problem([[1.0], [2.0]]), storage="memory://")) > 0
+    True
+    """
 
     name: str
 
