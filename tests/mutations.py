@@ -138,17 +138,17 @@ MUTATIONS = (
     ),
     Mutation(
         "formula-in-header",
-        "report/export.py",
+        "study/export.py",
         "out.writerow([safe(name) for name in rows[0]])",
         "out.writerow(list(rows[0]))",
-        "report/test_export.py",
+        "study/test_export.py",
     ),
     Mutation(
         "option-called-reward",
-        "report/export.py",
+        "study/export.py",
         "        while key in row:\n",
         "        while key in row and key not in features:\n",
-        "report/test_export.py",
+        "study/test_export.py",
     ),
     Mutation(
         "nobody-asked",
@@ -166,10 +166,10 @@ MUTATIONS = (
     ),
     Mutation(
         "return-begins-a-row",
-        "report/export.py",
+        "study/export.py",
         "csv.writer(_Lines(text))",
         'csv.writer(text, lineterminator="\\n")',
-        "report/test_export.py",
+        "study/test_export.py",
     ),
     # -- verifier
     Mutation(
@@ -510,8 +510,8 @@ MUTATIONS = (
     Mutation(
         "client-forgets-who-asked",
         "client/study.py",
-        "holder = worker or self._held.get(pull)",
-        "holder = worker",
+        "holder = reward.worker or self._held.get(reward.pull)",
+        "holder = reward.worker",
         "client/test_who_told.py",
     ),
     Mutation(

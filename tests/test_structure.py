@@ -13,19 +13,6 @@ ROOT = Path(__file__).resolve().parents[1] / "src"
 LONGEST = 350  # lines; a longer file says in its docstring why it is one file
 WHY_LONG = "one file because"
 
-# Still to be broken, and to be made shorter: both are to become empty.
-KNOWN_CIRCLES = [
-    {
-        "surepick.study.checks.checks",
-        "surepick.study.checks.findings",
-        "surepick.study.status",
-        "surepick.study.study",
-    },
-]
-KNOWN_LONG = {
-    "surepick.study.study",
-}
-
 
 def modules() -> dict[str, Path]:
     """Every module by its dotted name."""
@@ -88,9 +75,7 @@ def read() -> dict[str, str]:
 
 
 def test_modules_import_in_one_direction():
-    found = circles(arrows(read()))
-    new = [c for c in found if not any(c <= known for known in KNOWN_CIRCLES)]
-    assert new == []
+    assert circles(arrows(read())) == []
 
 
 @pytest.mark.parametrize(
@@ -116,7 +101,7 @@ def test_files_are_short_or_say_why_not():
         for name, text in read().items()
         if text.count("\n") > LONGEST and WHY_LONG not in (ast.get_docstring(ast.parse(text)) or "")
     }
-    assert long - KNOWN_LONG == set()
+    assert long == set()
 
 
 def test_the_limits_are_plain_numbers_each_of_which_is_used():

@@ -5,7 +5,7 @@ import pytest
 from scipy import stats
 
 from surepick import Problem
-from surepick.bench.forecast import ASKED, HALF_GAP, Planning, forecast
+from surepick.bench.forecast import ASKED, HALF_GAP, Question, forecast
 
 PROBLEM = Problem([[1, 0], [1, 1], [1, 2], [1, 4]], noise=2.0)
 
@@ -13,7 +13,7 @@ PROBLEM = Problem([[1, 0], [1, 1], [1, 2], [1, 4]], noise=2.0)
 @pytest.mark.parametrize("trials", [3, 12])
 def test_the_interval_is_students(trials):
     found = forecast(
-        Planning(PROBLEM, gap=0.5, delta=0.1, algorithms=["pooled-peleg"], trials=trials)
+        Question(PROBLEM, gap=0.5, delta=0.1, algorithms=["pooled-peleg"], trials=trials)
     )
     for scenario in (ASKED, HALF_GAP):
         pulls = found.runs["pulls"][found.runs["scenario"] == scenario].astype(float)

@@ -11,8 +11,8 @@ from tests.study import toy
 
 import surepick as sp
 from surepick.algorithms import registry
-from surepick.server.pool import ThreadedStorage
 from surepick.server.watch import Position, Watch
+from surepick.storage import open_storage
 from surepick.storage.records import Progress
 
 ROOT = Path(__file__).resolve().parents[2]
@@ -36,7 +36,7 @@ class Reader:
     """Reads where a study stands, over connections of its own; ``reads`` says when."""
 
     def __init__(self, url):
-        self.storage = ThreadedStorage(url)
+        self.storage = open_storage(url)
         self.id = self.storage.read(lambda tx: tx.find_study("s")).id
         self.reads = []
         self.now = self.most = 0

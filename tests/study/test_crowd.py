@@ -5,7 +5,8 @@ from tests.study import toy
 
 import surepick as sp
 from surepick.storage.memory import MemoryStorage
-from surepick.study.desk.crowd import Ask, Crowd, Tell
+from surepick.study.desk.crowd import Ask, Crowd
+from surepick.study.pulls import Reward
 
 
 class Forgetful(MemoryStorage):
@@ -27,7 +28,7 @@ def storage():
 
 @pytest.fixture
 def crowd(storage):
-    return Crowd(sp.create_study("s", toy.problem(3), toy.Toy(0.1, each=2), storage))
+    return Crowd(sp.create_study("s", toy.problem(3), toy.Toy(0.1, each=2), storage).desk)
 
 
 def progress(crowd):
@@ -52,8 +53,8 @@ def test_rewards_count_once(crowd, storage, times):
     storage.lost = times
     told = crowd.tell(
         [
-            Tell([(pull.id, toy.reward(pull)) for pull in pulls[:2]], "a"),
-            Tell([(pull.id, toy.reward(pull)) for pull in pulls[2:]], "b"),
+            [Reward(pull.id, toy.reward(pull), "a") for pull in pulls[:2]],
+            [Reward(pull.id, toy.reward(pull), "b") for pull in pulls[2:]],
         ]
     )
     assert [[one.value for one in part] for part in told] == [
@@ -71,7 +72,7 @@ def test_a_study_goes_on_after_every_loss(crowd, storage, worker):
         storage.lost = 1
         pulls = crowd.ask([Ask(3, worker)])[0].pulls
         storage.lost = 1
-        crowd.tell([Tell([(pull.id, toy.reward(pull)) for pull in pulls], worker)])
+        crowd.tell([[Reward(pull.id, toy.reward(pull), worker) for pull in pulls]])
         if crowd.study.finished:
             break
     assert crowd.study.answer == toy.alone().answer

@@ -7,7 +7,8 @@ from tests.study import toy
 
 import surepick as sp
 from surepick.errors import TellConflictError
-from surepick.study.desk.crowd import Ask, Crowd, Tell
+from surepick.study.desk.crowd import Ask, Crowd
+from surepick.study.pulls import Reward
 
 
 def tell_of(study, pull):
@@ -46,9 +47,9 @@ def test_the_first_of_two_who_asked_is_the_one_who_tells(make, storage_url):
 
 
 def test_a_crowd_knows_who_asked(make):
-    crowd = Crowd(make())
+    crowd = Crowd(make().desk)
     pulls = crowd.ask([Ask(2, "a")])[0].pulls
-    crowd.tell([Tell([(pull.id, toy.reward(pull)) for pull in pulls])])
+    crowd.tell([[Reward(pull.id, toy.reward(pull)) for pull in pulls]])
     assert [tell_of(crowd.study, pull).worker for pull in pulls] == ["a", "a"]
-    told = crowd.tell([Tell([(pulls[0].id, 9.0)], "b"), Tell([(pulls[1].id, 9.0)], "a")])
+    told = crowd.tell([[Reward(pulls[0].id, 9.0, "b")], [Reward(pulls[1].id, 9.0, "a")]])
     assert [part[0].status for part in told] == ["late", "conflict"]

@@ -8,10 +8,10 @@ from typing import Any
 from urllib.parse import quote
 
 from surepick.algorithms.base import Algorithm
+from surepick.algorithms.registry import DEFAULT
 from surepick.client.study import RemoteStudy
 from surepick.client.transport import Transport
 from surepick.problem import Problem
-from surepick.run.identify import DEFAULT
 from surepick.study import OptionTable, StudySpec
 
 

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
+from surepick.algorithms.registry import DEFAULT
 from surepick.errors import StudyExistsError, UnknownStudyError
 from surepick.problem import Problem
 from surepick.run.codec import dumps
-from surepick.run.identify import DEFAULT
 from surepick.storage import Storage, Transaction, open_storage
 from surepick.storage.records import Progress, StudyRecord
 from surepick.study.desk.rebuild import record_of

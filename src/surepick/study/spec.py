@@ -15,7 +15,7 @@ from functools import cached_property
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.registry import get
+from surepick.algorithms.registry import DEFAULT, get
 from surepick.algorithms.wrappers.checked_fit import CheckedFit
 from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
 from surepick.arrays.validate import positive, whole
@@ -23,7 +23,7 @@ from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.tables.past import Past
 from surepick.run.codec import encode, loads
-from surepick.run.identify import DEFAULT, configure
+from surepick.run.identify import configure
 from surepick.study.options import OptionTable
 from surepick.study.past import as_past, measurements
 from surepick.study.pulls import as_name

@@ -4,6 +4,7 @@
 itself is ``make lint``.
 """
 
+import dataclasses
 import inspect
 import types
 import typing
@@ -13,6 +14,7 @@ from pathlib import Path
 from pydantic import BaseModel
 
 from surepick.server import messages, models
+from surepick.study.pulls import Told
 
 FILE = Path(str(files("surepick.server") / "page")) / "js" / "models.d.ts"
 HEAD = (
@@ -37,12 +39,25 @@ def written(kind) -> str:
         return f"({entry})[]" if " " in entry else f"{entry}[]"
     if origin is dict:
         return "Record<string, any>"
-    assert issubclass(kind, BaseModel), f"no word for {kind}"
+    assert dataclasses.is_dataclass(kind) or issubclass(kind, BaseModel), f"no word for {kind}"
     return kind.__name__
 
 
+def fields(model, answer: bool) -> list[str]:
+    """The lines of its fields; what has a default may be left out of a body."""
+    hints = typing.get_type_hints(model, include_extras=True)
+    if dataclasses.is_dataclass(model):
+        known = dict.fromkeys((field.name for field in dataclasses.fields(model)), True)
+    else:
+        known = {name: about.is_required() for name, about in model.model_fields.items()}
+    return [
+        f"    {name}{'' if answer or needed else '?'}: {written(hints[name])};"
+        for name, needed in known.items()
+    ]
+
+
 def declarations() -> str:
-    """An interface for each model; what has a default may be left out of a body."""
+    """An interface for each model, and for each class of studies that is sent as it is."""
     lines = [HEAD, "", "declare namespace Api {"]
     for module in (models, messages):
         for name, model in inspect.getmembers(module, inspect.isclass):
@@ -50,12 +65,9 @@ def declarations() -> str:
             if not mine or model is models.Answered:
                 continue
             answer = issubclass(model, models.Answered)
-            lines.append(f"  interface {name} {{")
-            hints = typing.get_type_hints(model, include_extras=True)
-            for field, about in model.model_fields.items():
-                optional = "" if answer or about.is_required() else "?"
-                lines.append(f"    {field}{optional}: {written(hints[field])};")
-            lines.append("  }")
+            lines += [f"  interface {name} {{", *fields(model, answer), "  }"]
+    for sent in (Told,):
+        lines += [f"  interface {sent.__name__} {{", *fields(sent, answer=True), "  }"]
     return "\n".join([*lines, "}", ""])
 
 

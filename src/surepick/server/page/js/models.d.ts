@@ -75,10 +75,13 @@ declare namespace Api {
     name: string;
     table?: Table | null;
     problem?: ProblemBody | null;
-    noise?: number | "estimate";
+    noise?: number | "estimate" | null;
     delta?: number;
     epsilon?: number;
     max_samples?: number | null;
+    check_fit?: number | null;
+    past?: Sheet | null;
+    past_chosen?: string | null;
     algorithm?: string;
     settings?: Record<string, any>;
     seed?: number;
@@ -92,8 +95,11 @@ declare namespace Api {
     files: string[];
   }
   interface PlanRequest {
-    csv: string;
-    features?: string[] | null;
+    csv?: string | null;
+    columns?: Record<string, any> | null;
+    index?: string[] | null;
+    source?: string;
+    features?: string[] | string | null;
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
@@ -111,6 +117,7 @@ declare namespace Api {
     candidates?: number[][] | null;
     labels?: string[] | null;
     candidate_labels?: string[] | null;
+    noise?: number;
   }
   interface ProgressOf {
     batch: number;
@@ -129,6 +136,12 @@ declare namespace Api {
     arms: number[];
     values: number[];
     times: number[];
+  }
+  interface Sheet {
+    csv?: string | null;
+    columns?: Record<string, any> | null;
+    index?: string[] | null;
+    source?: string;
   }
   interface Status {
     name: string;
@@ -159,8 +172,11 @@ declare namespace Api {
     studies: Listed[];
   }
   interface Table {
-    csv: string;
-    features?: string[] | null;
+    csv?: string | null;
+    columns?: Record<string, any> | null;
+    index?: string[] | null;
+    source?: string;
+    features?: string[] | string | null;
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
@@ -259,9 +275,9 @@ declare namespace Api {
     note: string;
   }
   interface ToldAll {
-    told: ToldRow[];
+    told: Told[];
   }
-  interface ToldRow {
+  interface Told {
     pull: number;
     status: "accepted" | "duplicate" | "late" | "conflict";
     value: number;

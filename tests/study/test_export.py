@@ -9,9 +9,9 @@ import pandas as pd
 import pytest
 
 import surepick as sp
-from surepick.report.export import content, rows
 from surepick.storage.memory import MemoryStorage
-from surepick.study.table import create_from_table
+from surepick.study.export import content, rows
+from surepick.study.options import OptionTable
 
 _OBEYED = ("=", "+", "-", "@", "\t", "\r")
 OWN = ("pull", "arm", "label", "reward", "time")
@@ -20,7 +20,8 @@ OWN = ("pull", "arm", "label", "reward", "time")
 def worked_on(table, **settings):
     """A study of the options in a table, a few of which were measured."""
     algorithm = sp.algorithms.get("pooled-peleg", delta=0.1)
-    study, _ = create_from_table("s", pd.DataFrame(table), algorithm, MemoryStorage(), **settings)
+    options = OptionTable.of(pd.DataFrame(table), **settings)
+    study = sp.create_study("s", None, algorithm, MemoryStorage(), table=options)
     for pull in study.ask(6):
         study.tell(pull.id, 100.0 + pull.id)
     return study
