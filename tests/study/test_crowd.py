@@ -27,28 +27,29 @@ def storage():
 
 
 @pytest.fixture
-def crowd(storage):
-    return Crowd(sp.create_study("s", toy.problem(3), toy.Toy(0.1, each=2), storage).desk)
+def study(storage):
+    return sp.create_study("s", toy.problem(3), toy.Toy(0.1, each=2), storage)
 
 
-def progress(crowd):
-    return crowd.study.storage.read(lambda tx: tx.progress(crowd.study._id))
+@pytest.fixture
+def crowd(study):
+    return Crowd(study.desk)
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_pulls_are_handed_out_once(crowd, storage, times):
+def test_pulls_are_handed_out_once(study, crowd, storage, times):
     storage.lost = times
     given = crowd.ask([Ask(2), Ask(1, "w"), Ask(1)])
     pulls = [pull.id for one in given for pull in one.pulls]
     assert [len(one.pulls) for one in given] == [2, 1, 1]
     assert len(set(pulls)) == 4
-    assert progress(crowd).asked == 4  # none is lost with somebody who never heard of it
+    assert study.progress().asked == 4  # none is lost with somebody who never heard of it
     rest = crowd.ask([Ask(10)])[0]
     assert sorted(pulls + [pull.id for pull in rest.pulls]) == list(range(6))
 
 
 @pytest.mark.parametrize("times", [1, 2])
-def test_rewards_count_once(crowd, storage, times):
+def test_rewards_count_once(study, crowd, storage, times):
     pulls = [pull for one in crowd.ask([Ask(2, "a"), Ask(2, "b")]) for pull in one.pulls]
     storage.lost = times
     told = crowd.tell(
@@ -61,19 +62,19 @@ def test_rewards_count_once(crowd, storage, times):
         [toy.reward(pull) for pull in part] for part in (pulls[:2], pulls[2:])
     ]
     assert {one.status for part in told for one in part} <= {"accepted", "duplicate"}
-    assert progress(crowd).told == 4
-    assert crowd.study.rewards().values.tolist() == [toy.reward(pull) for pull in pulls]
+    assert study.progress().told == 4
+    assert study.rewards().values.tolist() == [toy.reward(pull) for pull in pulls]
 
 
 @pytest.mark.parametrize("worker", [None, "w"])
-def test_a_study_goes_on_after_every_loss(crowd, storage, worker):
+def test_a_study_goes_on_after_every_loss(study, crowd, storage, worker):
     """Also where the last reward of a batch was told and nobody heard that it was the last."""
     for _ in range(20):
         storage.lost = 1
         pulls = crowd.ask([Ask(3, worker)])[0].pulls
         storage.lost = 1
         crowd.tell([[Reward(pull.id, toy.reward(pull), worker) for pull in pulls]])
-        if crowd.study.finished:
+        if study.finished:
             break
-    assert crowd.study.answer == toy.alone().answer
-    toy.check_whole(crowd.study)
+    assert study.answer == toy.alone().answer
+    toy.check_whole(study)

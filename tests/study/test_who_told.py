@@ -12,7 +12,8 @@ from surepick.study.pulls import Reward
 
 
 def tell_of(study, pull):
-    return study.storage.read(lambda tx: tx.tells(study._id, [pull.id]))[pull.id]
+    desk = study.desk
+    return desk.storage.read(lambda tx: tx.tells(desk.record.id, [pull.id]))[pull.id]
 
 
 @pytest.mark.parametrize("many", [False, True])
@@ -47,9 +48,10 @@ def test_the_first_of_two_who_asked_is_the_one_who_tells(make, storage_url):
 
 
 def test_a_crowd_knows_who_asked(make):
-    crowd = Crowd(make().desk)
+    study = make()
+    crowd = Crowd(study.desk)
     pulls = crowd.ask([Ask(2, "a")])[0].pulls
     crowd.tell([[Reward(pull.id, toy.reward(pull)) for pull in pulls]])
-    assert [tell_of(crowd.study, pull).worker for pull in pulls] == ["a", "a"]
+    assert [tell_of(study, pull).worker for pull in pulls] == ["a", "a"]
     told = crowd.tell([[Reward(pulls[0].id, 9.0, "b")], [Reward(pulls[1].id, 9.0, "a")]])
     assert [part[0].status for part in told] == ["late", "conflict"]
