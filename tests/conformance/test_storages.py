@@ -8,9 +8,9 @@ import pytest
 
 from surepick.errors import StudyExistsError, UnknownStudyError
 from surepick.storage import open_storage
-from surepick.storage.records import BatchRecord, Event, Lease, Progress, StudyRecord, Tell
+from surepick.storage.records import BatchRecord, Event, Lease, StudyProgress, StudyRecord, Tell
 
-START = Progress(0, 0, 10)
+START = StudyProgress(0, 0, 10)
 
 
 def record(name="a"):
@@ -121,7 +121,7 @@ def test_the_clock_runs(storage, study):
 
 # -- rows ----------------------------------------------------------------------------------
 def test_progress_comes_back(storage, study):
-    new = Progress(3, 2**40, 2**41, 5, 4, True, "somebody", 1.5e9)
+    new = StudyProgress(3, 2**40, 2**41, 5, 4, True, "somebody", 1.5e9)
     storage.write(lambda tx: tx.set_progress(study, new))
     assert replace(storage.read(lambda tx: tx.progress(study)), now=0.0) == new
 

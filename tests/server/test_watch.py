@@ -13,7 +13,7 @@ import surepick as sp
 from surepick.algorithms import registry
 from surepick.server.watch import Position, Watch
 from surepick.storage import open_storage
-from surepick.storage.records import Progress
+from surepick.storage.records import StudyProgress
 
 ROOT = Path(__file__).resolve().parents[2]
 LONG = 60.0  # seconds: a wait that ends by itself only where a test fails
@@ -172,14 +172,14 @@ def test_nothing_is_read_when_nobody_waits(study, url):
 @pytest.mark.parametrize(
     ("at", "free", "woken"),
     [
-        (Progress(0, 0, 9, asked=9, told=3, now=50.0), 0, 0),
-        (Progress(0, 0, 9, asked=7, told=3, now=50.0), 2, 2),
-        (Progress(0, 0, 9, asked=0, told=0, now=50.0), 9, 3),
+        (StudyProgress(0, 0, 9, asked=9, told=3, now=50.0), 0, 0),
+        (StudyProgress(0, 0, 9, asked=7, told=3, now=50.0), 2, 2),
+        (StudyProgress(0, 0, 9, asked=0, told=0, now=50.0), 9, 3),
         # a complete batch: one may work out the next, unless somebody does
-        (Progress(0, 0, 9, asked=9, told=9, now=50.0), 0, 1),
-        (Progress(0, 0, 9, 9, 9, claimed_by="w", claimed_until=60.0, now=50.0), 0, 0),
-        (Progress(0, 0, 9, 9, 9, claimed_by="w", claimed_until=50.0, now=50.0), 0, 1),
-        (Progress(1, 9, 0, finished=True, now=50.0), 0, 3),
+        (StudyProgress(0, 0, 9, asked=9, told=9, now=50.0), 0, 1),
+        (StudyProgress(0, 0, 9, 9, 9, claimed_by="w", claimed_until=60.0, now=50.0), 0, 0),
+        (StudyProgress(0, 0, 9, 9, 9, claimed_by="w", claimed_until=50.0, now=50.0), 0, 1),
+        (StudyProgress(1, 9, 0, finished=True, now=50.0), 0, 3),
     ],
 )
 def test_as_many_workers_are_woken_as_there_is_work_for(at, free, woken):
@@ -239,7 +239,7 @@ def test_those_who_left_take_nobodys_place():
         async def read(most):
             reads.append(most)
             await (arrived if len(reads) == 1 else asyncio.Event()).wait()  # only one comes back
-            return Position(Progress(0, 0, 9, asked=7, now=50.0), 2)
+            return Position(StudyProgress(0, 0, 9, asked=7, now=50.0), 2)
 
         watch = Watch(read)
         first, gone, last = start(watch.wait_for_work(LONG) for _ in range(3))

@@ -1,7 +1,7 @@
 """A study that was removed: nothing is left under its number, in any table."""
 
 from surepick.storage import open_storage
-from surepick.storage.records import BatchRecord, Event, Lease, Progress, StudyRecord, Tell
+from surepick.storage.records import BatchRecord, Event, Lease, StudyProgress, StudyRecord, Tell
 
 RECORD = StudyRecord(0, "a", "key", "toy", '{"delta": 0.1}', "{}", 7, "{}")
 
@@ -23,7 +23,7 @@ def test_nothing_is_left_of_a_removed_study(storage_url):
     kept, gone = (
         storage.write(
             lambda tx, name=name: tx.add_study(
-                StudyRecord(**vars(RECORD) | {"name": name, "key": name}), Progress(0, 0, 10)
+                StudyRecord(**vars(RECORD) | {"name": name, "key": name}), StudyProgress(0, 0, 10)
             )
         ).id
         for name in ("kept", "gone")

@@ -102,7 +102,7 @@ def candidate_design(problem: Problem, active: IntArray) -> Solved:
     def compute() -> Solved:
         points = problem.target_rows(active)
         design = solve(problem, ("values", name), lambda: points)
-        return _without_crumbs(problem, design, points)
+        return _on_few_arms(problem, design, points)
 
     return _DESIGNS.get((problem.key, "few", name), compute, problem.n_arms)
 
@@ -131,7 +131,7 @@ def root_of_inverse(points: FloatArray, weights: FloatArray) -> FloatArray:
     return vt[keep].T / s[keep]
 
 
-def _without_crumbs(problem: Problem, design: Solved, points: FloatArray) -> Solved:
+def _on_few_arms(problem: Problem, design: Solved, points: FloatArray) -> Solved:
     """The design on as few arms as estimate the points one per cent worse at most."""
     for cut in (1e-1, 1e-2, 1e-3, 1e-4):
         weights = np.where(design.weights < cut * design.weights.max(), 0.0, design.weights)

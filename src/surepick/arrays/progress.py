@@ -18,7 +18,7 @@ from surepick.errors import CancelledError, InvalidTypeError
 _log = logging.getLogger("surepick.progress")
 
 
-class Progress(NamedTuple):
+class SolverStep(NamedTuple):
     """What is going on."""
 
     task: str  #: such as "design"
@@ -26,17 +26,17 @@ class Progress(NamedTuple):
     details: dict[str, Any]  #: numbers that say how far it got
 
 
-_watcher: ContextVar[Callable[[Progress], Any] | None] = ContextVar("watcher", default=None)
+_watcher: ContextVar[Callable[[SolverStep], Any] | None] = ContextVar("watcher", default=None)
 
 
 @contextmanager
-def watching(watcher: Callable[[Progress], Any]) -> Iterator[None]:
+def watching(watcher: Callable[[SolverStep], Any]) -> Iterator[None]:
     """Have a function told of the progress of long computations inside a ``with`` block.
 
     Parameters
     ----------
     watcher
-        Called with a :class:`Progress`. If it returns True, what is going on ends with a
+        Called with a :class:`SolverStep`. If it returns True, what is going on ends with a
         ``CancelledError``; an error that it raises comes through.
 
     Examples
@@ -64,5 +64,5 @@ def report(task: str, step: int, **details: Any) -> None:
     """Say how far a long computation got; ends it when the watcher wants that."""
     _log.debug("%s, round %d: %s", task, step, details)
     watcher = _watcher.get()
-    if watcher is not None and watcher(Progress(task, step, details)):
+    if watcher is not None and watcher(SolverStep(task, step, details)):
         raise CancelledError(f"the watcher ended the {task} after round {step}")

@@ -19,7 +19,7 @@ from surepick.client.transport import Transport
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
-from surepick.storage.records import Event, Progress, Rewards
+from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
@@ -156,11 +156,11 @@ class RemoteStudy(StudyCore):
             self._finished = self.progress().finished
         return self._finished
 
-    def progress(self) -> Progress:
+    def progress(self) -> StudyProgress:
         """Where the study stands, in a few numbers."""
         found = self._transport.get(f"{self._path}/progress")
         keys = ("batch", "first", "size", "asked", "told", "finished")
-        return Progress(**{key: found[key] for key in keys})
+        return StudyProgress(**{key: found[key] for key in keys})
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""

@@ -11,7 +11,7 @@ from surepick.problem.tables.read import Columns
 from surepick.server import models
 from surepick.storage import Storage
 from surepick.study import OptionTable, StudySpec, store
-from surepick.study.reach import within_reach
+from surepick.study.extremes import refusing_extremes
 
 _OPTIONS = 20_000  # in a study
 _UNRELATED = 2_000  # without features, where every option is a feature of its own
@@ -20,7 +20,7 @@ _EXAMPLES = 5
 
 def create(body: models.NewStudy, storage: Storage) -> list[str]:
     """Create the study; what was dropped or merged."""
-    with within_reach():
+    with refusing_extremes():
         spec = spec_of(body)
         if spec.table is not None:
             _check_size(spec.table)
@@ -40,7 +40,7 @@ def spec_of(body: models.NewStudy) -> StudySpec:
     return StudySpec.from_dict(given)
 
 
-def content_of(body: models.Table) -> dict[str, Any]:
+def content_of(body: models.TableBody) -> dict[str, Any]:
     """What is in a table, and what would become of it."""
     try:
         table = options_of(body).sheet.read()
@@ -53,7 +53,7 @@ def content_of(body: models.Table) -> dict[str, Any]:
         "error": None,
     }
     try:
-        with within_reach():
+        with refusing_extremes():
             made = problem_of(body)
     except SurepickError as error:
         return content | {"error": str(error)}
@@ -67,12 +67,14 @@ def content_of(body: models.Table) -> dict[str, Any]:
     }
 
 
-def options_of(body: models.Table) -> OptionTable:
+def options_of(body: models.TableBody) -> OptionTable:
     """A table of options, less what else the request is about."""
-    return OptionTable.from_dict({name: getattr(body, name) for name in models.Table.model_fields})
+    return OptionTable.from_dict(
+        {name: getattr(body, name) for name in models.TableBody.model_fields}
+    )
 
 
-def problem_of(body: models.Table, noise: float = 1.0) -> TableProblem:
+def problem_of(body: models.TableBody, noise: float = 1.0) -> TableProblem:
     """The problem that a table describes."""
     options = options_of(body)
     _check_size(options)

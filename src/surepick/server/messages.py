@@ -13,7 +13,7 @@ Pull = Annotated[int, Field(ge=0, lt=2**62)]
 
 
 # -- work -----------------------------------------------------------------------------------
-class Ask(BaseModel):
+class AskBody(BaseModel):
     """A worker asks for pulls."""
 
     model_config = example(n=1, worker="lab-1", lease=300, wait=20)
@@ -40,14 +40,14 @@ class PullOut(Answered):
     features: dict[str, Any] = Field({}, description="The option's row of the table.")
 
 
-class Asked(Answered):
+class AskReply(Answered):
     """What to measure."""
 
     pulls: list[PullOut]
     finished: bool
 
 
-class Reward(BaseModel):
+class RewardBody(BaseModel):
     """The reward of a pull."""
 
     model_config = example(pull=0, reward=0.25)
@@ -56,12 +56,12 @@ class Reward(BaseModel):
     reward: Finite
 
 
-class Tell(BaseModel):
+class TellBody(BaseModel):
     """A worker tells rewards: all are recorded, or none."""
 
     model_config = example(rewards=[{"pull": 0, "reward": 0.25}], worker="lab-1")
 
-    rewards: Annotated[list[Reward], Field(max_length=100_000)]
+    rewards: Annotated[list[RewardBody], Field(max_length=100_000)]
     worker: Name | None = None
 
 

@@ -27,7 +27,7 @@ class Answered(BaseModel):
     model_config = ConfigDict(extra="allow")
 
 
-class Problem(BaseModel):
+class ErrorBody(BaseModel):
     """Why a request was refused."""
 
     kind: str = Field(description="Name of the error, as in surepick.errors.")
@@ -37,11 +37,11 @@ class Problem(BaseModel):
 class Refusal(BaseModel):
     """The answer to a request that was refused."""
 
-    error: Problem
+    error: ErrorBody
 
 
 # -- tables ---------------------------------------------------------------------------------
-class Sheet(BaseModel):
+class SheetBody(BaseModel):
     """A table: the text of a CSV file, or columns of cells."""
 
     model_config = example(csv=_TABLE)
@@ -54,7 +54,7 @@ class Sheet(BaseModel):
     source: str = Field("", max_length=500, description="What the file is called.")
 
 
-class Table(Sheet):
+class TableBody(SheetBody):
     """A table of options, and what in it describes them."""
 
     model_config = example(csv=_TABLE, features=["price", "colour"])
@@ -67,7 +67,7 @@ class Table(Sheet):
     label: str | None = Field(None, description="Column with the names of the options.")
 
 
-class PlanRequest(Table):
+class PlanRequest(TableBody):
     """What to forecast."""
 
     model_config = example(csv=_TABLE, features=["price"], gap=0.5, noise=0.5, trials=2)
@@ -88,7 +88,7 @@ class TableColumn(Answered):
     missing: int
 
 
-class TableProblem(Answered):
+class TableSummary(Answered):
     """What would become of the table."""
 
     options: int
@@ -102,11 +102,11 @@ class TableContent(Answered):
 
     columns: list[TableColumn]
     rows: int
-    problem: TableProblem | None
+    problem: TableSummary | None
     error: str | None
 
 
-class Plan(Answered):
+class PlanOf(Answered):
     """A forecast, as ``surepick plan --json`` prints it."""
 
     forecast: list[dict[str, Any]]
@@ -140,7 +140,7 @@ class NewStudy(BaseModel):
     )
 
     name: Annotated[str, checked(minLength=1, maxLength=200)]
-    table: Table | None = None
+    table: TableBody | None = None
     problem: ProblemBody | None = None
     noise: Finite | Literal["estimate"] | None = Field(
         None, description="Scale of one measurement's noise, 1 by default; or to be estimated."
@@ -152,7 +152,7 @@ class NewStudy(BaseModel):
         None,
         description="Measure more, so that a misfit of this size (in units of the noise) shows.",
     )
-    past: Sheet | None = Field(
+    past: SheetBody | None = Field(
         None, description="Measurements made before: columns label (or arm) and reward."
     )
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
@@ -168,7 +168,7 @@ class NewStudy(BaseModel):
     )
 
 
-class Batch(Answered):
+class BatchOf(Answered):
     """The open batch of a study."""
 
     number: int
@@ -198,7 +198,7 @@ class Status(Answered):
     evidence: list[float] | None
     pulls: list[int]
     failures: list[int]
-    batch: Batch
+    batch: BatchOf
     pulls_left: int | None
     noise: float | None
     noise_estimated: bool
@@ -214,7 +214,7 @@ class Created(Answered):
     study: Status
 
 
-class Listed(Answered):
+class StudyRow(Answered):
     """A study in the list of studies."""
 
     name: str
@@ -231,7 +231,7 @@ class Listed(Answered):
 class StudyList(Answered):
     """All studies that the caller may see."""
 
-    studies: list[Listed]
+    studies: list[StudyRow]
 
 
 class Definition(Answered):

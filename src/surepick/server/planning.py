@@ -16,7 +16,7 @@ from typing import Any
 from surepick.errors import InvalidInputError, ServiceError, SurepickError
 from surepick.server import models
 from surepick.server.creation import problem_of
-from surepick.study.reach import within_reach
+from surepick.study.extremes import refusing_extremes
 
 _log = logging.getLogger(__name__)
 
@@ -66,7 +66,7 @@ def main() -> None:
     """The process: a request on stdin, its answer on stdout."""
     body = models.PlanRequest.model_validate_json(sys.stdin.buffer.read())
     try:
-        with within_reach():
+        with refusing_extremes():
             answer = forecast_for(body)
     except SurepickError as error:
         answer = {"refused": str(error)}

@@ -15,7 +15,7 @@ from surepick.server.threads import Threads
 from surepick.server.watch import Position, Watch
 from surepick.storage import open_storage
 from surepick.study import Study, Told, load_study
-from surepick.study.desk.crowd import Ask, Crowd, Given
+from surepick.study.desk.crowd import Ask, Crowd, Handed
 from surepick.study.desk.rehearsal import rehearse
 from surepick.study.pulls import Reward
 
@@ -45,7 +45,7 @@ class Opened:
         return serving or self._looking.locked() or self.watch.busy
 
     # -- work -------------------------------------------------------------------------------
-    async def ask(self, ask: Ask) -> Given:
+    async def ask(self, ask: Ask) -> Handed:
         """Pulls, and whether the study is finished."""
         return await self._take_turn(self._asks, ask)
 

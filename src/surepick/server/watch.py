@@ -13,9 +13,9 @@ from collections.abc import Awaitable, Callable
 from dataclasses import dataclass
 
 from surepick.errors import UnknownStudyError
-from surepick.storage.records import Progress
+from surepick.storage.records import StudyProgress
 
-_SOON = 0.05  # seconds between two reads at least
+_PAUSE = 0.05  # seconds between two reads at least
 _WORKERS, _PAGES = 0.25, 1.0  # seconds between two reads without a hint, for whom
 
 
@@ -23,7 +23,7 @@ _WORKERS, _PAGES = 0.25, 1.0  # seconds between two reads without a hint, for wh
 class Position:
     """Where a study stands, and how many pulls somebody could have right now."""
 
-    at: Progress
+    at: StudyProgress
     free: int
 
     @property
@@ -101,13 +101,13 @@ class Watch:
             self._pages -= 1
 
     async def close(self) -> None:
-        """Send everybody home."""
-        await self._send_home()
+        """Let everybody who waits go on: the service stops."""
+        await self._let_all_go()
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def _send_home(self) -> None:
+    async def _let_all_go(self) -> None:
         self.closed = True
         self._wake(len(self._workers))
         async with self._changed:
@@ -124,7 +124,7 @@ class Watch:
             try:
                 await self._look()
             except UnknownStudyError:  # deleted: there will be no more news
-                return await self._send_home()
+                return await self._let_all_go()
             except Exception:  # whatever it is, those who wait will meet it and report it
                 self._wake(len(self._workers))
                 self._last = None
@@ -136,7 +136,7 @@ class Watch:
                     await self._hint.wait()
             except TimeoutError:
                 continue
-            await asyncio.sleep(max(0.0, started + _SOON - time.monotonic()))
+            await asyncio.sleep(max(0.0, started + _PAUSE - time.monotonic()))
 
     async def _look(self) -> None:
         while self._workers and self._workers[0].done():

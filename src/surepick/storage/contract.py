@@ -16,8 +16,8 @@ from surepick.storage.records import (
     BatchRecord,
     Event,
     Lease,
-    Progress,
     Rewards,
+    StudyProgress,
     StudyRecord,
     Tell,
 )
@@ -38,7 +38,7 @@ class Transaction(ABC):
 
     # -- studies ---------------------------------------------------------------------------
     @abstractmethod
-    def add_study(self, study: StudyRecord, start: Progress) -> StudyRecord:
+    def add_study(self, study: StudyRecord, start: StudyProgress) -> StudyRecord:
         """Add a study (its ``id`` and ``created`` are chosen here); the name must be free."""
 
     @abstractmethod
@@ -54,14 +54,14 @@ class Transaction(ABC):
         """Remove a study with everything it has."""
 
     @abstractmethod
-    def find_progress(self, study: int, lock: bool) -> Progress | None:
+    def find_progress(self, study: int, lock: bool) -> StudyProgress | None:
         """Where a study stands, and the time; ``lock`` makes other writers of it wait."""
 
     @abstractmethod
-    def set_progress(self, study: int, at: Progress) -> None:
+    def set_progress(self, study: int, at: StudyProgress) -> None:
         """Write where the (locked) study stands."""
 
-    def progress(self, study: int, *, lock: bool = False) -> Progress:
+    def progress(self, study: int, *, lock: bool = False) -> StudyProgress:
         """Where a study stands, or an error when it is gone."""
         found = self.find_progress(study, lock)
         if found is None:

@@ -16,8 +16,8 @@ from surepick.storage.records import (
     BatchRecord,
     Event,
     Lease,
-    Progress,
     Rewards,
+    StudyProgress,
     StudyRecord,
     Tell,
 )
@@ -30,7 +30,7 @@ class _Kept:
     """Everything of one study."""
 
     record: StudyRecord
-    progress: Progress
+    progress: StudyProgress
     snapshot: tuple[int, str] | None = None
     past: str | None = None
     batches: dict[int, BatchRecord] = field(default_factory=dict)
@@ -76,7 +76,7 @@ class _MemoryTransaction(Transaction):
         self.undo: list[Callable[[], object]] = []
 
     # -- studies ---------------------------------------------------------------------------
-    def add_study(self, study: StudyRecord, start: Progress) -> StudyRecord:
+    def add_study(self, study: StudyRecord, start: StudyProgress) -> StudyRecord:
         if self.find_study(study.name) is not None:
             raise StudyExistsError(f"a study called {study.name!r} exists already")
         self._storage._last += 1
@@ -95,12 +95,12 @@ class _MemoryTransaction(Transaction):
         kept = self._studies.pop(study)
         self.undo.append(lambda: self._studies.update({study: kept}))
 
-    def find_progress(self, study: int, lock: bool) -> Progress | None:
+    def find_progress(self, study: int, lock: bool) -> StudyProgress | None:
         kept = self._studies.get(study)
         # No other machine is involved, so the clock can be one that never jumps.
         return None if kept is None else replace(kept.progress, now=time.monotonic())
 
-    def set_progress(self, study: int, at: Progress) -> None:
+    def set_progress(self, study: int, at: StudyProgress) -> None:
         kept = self._studies[study]
         old, kept.progress = kept.progress, at
         self.undo.append(lambda: setattr(kept, "progress", old))

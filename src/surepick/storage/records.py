@@ -2,7 +2,7 @@
 
 ``Tell`` is the truth of a study: every reward that counts, once. ``Event`` is everything else
 that was said (repeats, contradictions, failures). ``Lease`` lists the pulls that are out or
-waiting; a pull leaves it when it is told. ``Progress`` and the snapshot only save work.
+waiting; a pull leaves it when it is told. ``StudyProgress`` and the snapshot only save work.
 """
 
 from __future__ import annotations
@@ -29,7 +29,7 @@ class StudyRecord:
 
 
 @dataclass(frozen=True)
-class Progress:
+class StudyProgress:
     """Where a study stands; its row is what transactions lock."""
 
     batch: int  #: number of the open batch
@@ -47,11 +47,11 @@ class Progress:
         """Whether the open batch has all its rewards, so that the study can go on."""
         return not self.finished and self.told == self.size
 
-    def after(self, size: int, finished: bool) -> Progress:
+    def after(self, size: int, finished: bool) -> StudyProgress:
         """Where the study stands once it has gone on to a batch of ``size`` pulls."""
-        return Progress(self.batch + 1, self.first + self.size, size, finished=finished)
+        return StudyProgress(self.batch + 1, self.first + self.size, size, finished=finished)
 
-    def claimed(self, by: str, until: float) -> Progress:
+    def claimed(self, by: str, until: float) -> StudyProgress:
         """The same, with the right to work out the next batch given to ``by``."""
         return replace(self, claimed_by=by, claimed_until=until)
 

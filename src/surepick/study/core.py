@@ -10,7 +10,7 @@ from typing import Any, Self
 from surepick.algorithms.base import Algorithm
 from surepick.problem import Problem
 from surepick.run import Answer
-from surepick.storage.records import Event, Progress, Rewards
+from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.checks.checks import Checks
 from surepick.study.pulls import Pull, Told
 
@@ -104,7 +104,7 @@ class StudyCore(ABC):
         """The answer, once finished."""
 
     @abstractmethod
-    def progress(self) -> Progress:
+    def progress(self) -> StudyProgress:
         """Where the study stands, in a few numbers."""
 
     @abstractmethod

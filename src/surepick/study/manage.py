@@ -15,11 +15,11 @@ from surepick.errors import StudyExistsError, UnknownStudyError
 from surepick.problem import Problem
 from surepick.run.codec import dumps
 from surepick.storage import Storage, Transaction, open_storage
-from surepick.storage.records import Progress, StudyRecord
+from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.study.desk.rebuild import record_of
+from surepick.study.extremes import refusing_extremes
 from surepick.study.past import stored, tell_stored
 from surepick.study.pulls import as_name
-from surepick.study.reach import within_reach
 from surepick.study.spec import Prepared, StudySpec
 from surepick.study.study import Study
 
@@ -85,7 +85,7 @@ def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None 
     >>> store(StudySpec(name="sizes", table=table), "memory://").problem.labels
     ('a', 'b')
     """
-    with within_reach():
+    with refusing_extremes():
         made = spec.prepared
     record = StudyRecord(
         id=0,
@@ -114,7 +114,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
     if found is not None:
         return found  # before any work is done
     before = None if made.past is None else stored(made.past)
-    with within_reach():
+    with refusing_extremes():
         run = made.algorithm.start(made.problem, record.seed)
         tell_stored(run, before)
         batch = None if run.stopped else run.ask()
@@ -125,7 +125,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
         if there is not None:  # only the confirmation was lost
             return there
         size = 0 if batch is None else batch.size
-        added = tx.add_study(record, Progress(0, 0, size, finished=batch is None))
+        added = tx.add_study(record, StudyProgress(0, 0, size, finished=batch is None))
         if batch is not None:
             tx.add_batch(added.id, record_of(batch, 0))
         if before is not None:

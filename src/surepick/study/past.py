@@ -7,7 +7,7 @@ from typing import Any
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.problem.tables.cells import as_floats
-from surepick.problem.tables.past import Past, past_measurements
+from surepick.problem.tables.past import PastTable, past_measurements
 from surepick.run import Run
 from surepick.run.codec import dumps, loads
 from surepick.run.past import check_past
@@ -32,7 +32,7 @@ def as_past(past: Any, chosen: Any) -> tuple[Sheet | None, str | None]:
         if chosen is not None:
             raise InvalidInputError("past_chosen says how past measurements were chosen: give past")
         return None, None
-    if isinstance(past, Past):
+    if isinstance(past, PastTable):
         if chosen is not None:
             raise InvalidInputError("past_chosen: these past measurements say so themselves")
         columns = {"arm": past.arms.tolist(), "reward": past.rewards.tolist()}
@@ -46,17 +46,17 @@ def as_past(past: Any, chosen: Any) -> tuple[Sheet | None, str | None]:
     return Sheet.of(past), chosen
 
 
-def measurements(problem: Problem, sheet: Sheet, chosen: str) -> Past:
+def measurements(problem: Problem, sheet: Sheet, chosen: str) -> PastTable:
     """Past measurements of the arms of a problem, named by their label or their number."""
     table, evidence = sheet.read("past"), CHOSEN[chosen]
     if "arm" not in table.cells or "label" in table.cells:
         return past_measurements(problem, table, chosen_in_advance=evidence)
     numbers, values = as_floats(table, "arm"), as_floats(table, "reward")
     arms, rewards = check_past(problem, numbers, values, evidence)
-    return Past.of(problem, arms, rewards, evidence=evidence)
+    return PastTable.of(problem, arms, rewards, evidence=evidence)
 
 
-def stored(past: Past) -> str:
+def stored(past: PastTable) -> str:
     """Past measurements as text."""
     return dumps({"arms": past.arms, "rewards": past.rewards, "evidence": past.evidence})
 

@@ -21,7 +21,7 @@ from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
 from surepick.arrays.validate import positive, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.tables.past import Past
+from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import configure
 from surepick.study.options import OptionTable
@@ -39,7 +39,7 @@ class Prepared:
 
     problem: Problem
     algorithm: Algorithm
-    past: Past | None
+    past: PastTable | None
     meta: dict[str, Any]
     columns: tuple[str, ...] = ()  #: names of the features that were made of a table
     notes: tuple[str, ...] = ()  #: what was dropped, merged or decided, as sentences
@@ -196,7 +196,7 @@ class StudySpec:
         }
         return Prepared(made.problem, self.configured, past, meta, made.columns, notes)
 
-    def _past_of(self, problem: Problem) -> Past | None:
+    def _past_of(self, problem: Problem) -> PastTable | None:
         if self.past is None:
             return None
         return measurements(problem, self.past, str(self.past_chosen))

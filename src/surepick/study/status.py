@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from surepick.run import Run
 from surepick.statistics.estimate import LeastSquares
 from surepick.storage.contract import Storage
-from surepick.storage.records import Progress, StudyRecord
+from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.study.checks.checks import Checks
 from surepick.study.checks.failures import warnings
 from surepick.study.desk.leases import FAILURES
@@ -33,7 +33,7 @@ def failure_warnings(storage: Storage, study: int, run: Run) -> list[str]:
 
 
 def status_of(
-    storage: Storage, study: StudyRecord, run: Run, at: Progress, checks: Checks
+    storage: Storage, study: StudyRecord, run: Run, at: StudyProgress, checks: Checks
 ) -> dict[str, Any]:
     """The status of a study whose run stands at ``at``."""
     problem = run.problem

@@ -19,7 +19,7 @@ from surepick.problem import Problem
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
 from surepick.storage import Storage, Transaction
-from surepick.storage.records import Event, Progress, Rewards, StudyRecord
+from surepick.storage.records import Event, Rewards, StudyProgress, StudyRecord
 from surepick.study import export
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
@@ -125,7 +125,8 @@ class Study(StudyCore):
         named = worker is not None
         holder = as_name(worker, "worker") if named else ANONYMOUS + uuid.uuid4().hex
         desk = self.desk
-        tries = 1 if desk.in_line else 0  # an attempt of unknown end is one, too
+        # Nobody knows what came of an attempt that was cut off: it counts as made.
+        tries = 1 if desk.in_line else 0
         quick = desk.lease_next(holder, lease) if n == 1 else None
         if quick is not None:
             self._held[quick.pull] = holder
@@ -192,7 +193,7 @@ class Study(StudyCore):
         """Whether there is an answer."""
         return self._finished or self.progress().finished
 
-    def progress(self) -> Progress:
+    def progress(self) -> StudyProgress:
         """Where the study stands, in a few numbers."""
         at = self.desk.progress()
         self._finished = at.finished

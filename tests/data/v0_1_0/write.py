@@ -136,9 +136,10 @@ TABLE = "label,size,colour\n" + "".join(
 
 def write_studies(url: str, folder: Path) -> dict[str, str]:
     """Fill a storage; returns the secrets of its tokens."""
+    from surepick.study.table import create_from_table
+
     from surepick.server.tokens import Tokens
     from surepick.storage import open_storage
-    from surepick.study.table import create_from_table
 
     problem = sp.Problem(ARMS, noise=NOISE, labels=LABELS)
     storage = open_storage(url, create=True)

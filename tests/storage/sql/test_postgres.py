@@ -10,12 +10,12 @@ from sqlalchemy import create_engine, event, text
 import surepick as sp
 from surepick import errors
 from surepick.storage import open_storage
-from surepick.storage.records import Progress, StudyRecord
+from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.storage.sql import migrate
 from surepick.storage.sql import postgres as module
 
 RECORD = StudyRecord(0, "a", "key", "toy", "{}", "{}", 0, "{}")
-START = Progress(0, 0, 10)
+START = StudyProgress(0, 0, 10)
 
 
 @pytest.fixture
@@ -89,13 +89,13 @@ def test_a_connection_cut_in_a_transaction_is_made_again(storage, url, when):
         at = tx.progress(study, lock=True)
         number = tx._run(text("SELECT pg_backend_pid()")).scalar()
         if when == "after":
-            tx.set_progress(study, Progress(0, 0, 10, asked=at.asked + 1))
+            tx.set_progress(study, StudyProgress(0, 0, 10, asked=at.asked + 1))
         tries.append(number)
         if len(tries) < 3:
             kill = text("SELECT pg_terminate_backend(:n)")
             other._try(lambda tx: tx.connection.execute(kill, {"n": number}), write=True)
         if when == "before":
-            tx.set_progress(study, Progress(0, 0, 10, asked=at.asked + 1))
+            tx.set_progress(study, StudyProgress(0, 0, 10, asked=at.asked + 1))
         return at.asked
 
     assert storage.write(work) == 0

@@ -11,12 +11,12 @@ from sqlalchemy import create_engine
 
 from surepick import errors
 from surepick.storage import open_storage
-from surepick.storage.records import Progress, StudyRecord
+from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.storage.sql import migrate, sqlite
 from surepick.storage.sql.sqlite import wal_is_safe
 
 RECORD = StudyRecord(0, "a", "key", "toy", "{}", "{}", 0, "{}")
-START = Progress(0, 0, 10)
+START = StudyProgress(0, 0, 10)
 
 
 @pytest.fixture

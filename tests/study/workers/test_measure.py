@@ -10,9 +10,9 @@ import pytest
 from tests.study.workers.processes import gone, number_in, until
 
 from surepick.errors import InvalidInputError, MeasurementError
-from surepick.study.workers.measure import Call, Command, Task, environment, one_number
+from surepick.study.workers.measure import Call, Command, Measurement, environment, one_number
 
-TASK = Task(pull=7, arm=2, label="c", attempt=3, features={"price": "4", "unit price": None})
+TASK = Measurement(pull=7, arm=2, label="c", attempt=3, features={"price": "4", "unit price": None})
 
 
 @pytest.fixture
@@ -93,14 +93,14 @@ def test_what_is_known_about_the_option_reaches_the_command(command):
 
 
 def test_places_are_filled_once_and_never_become_another_word(folder):
-    odd = Task(pull=7, arm=2, label="{pull} $(touch made); '")
+    odd = Measurement(pull=7, arm=2, label="{pull} $(touch made); '")
     line = "printf '<%s>' {label} x{arm}-{pull}"
     assert Command(line)(odd).record["stdout"] == "<{pull} $(touch made); '><x2-7>"
     assert not (folder / "made").exists()
 
 
 def test_columns_of_one_name_leave_the_first():
-    env = environment(Task(0, 0, "a", features={"unit price": "1", "unit_price": "2"}))
+    env = environment(Measurement(0, 0, "a", features={"unit price": "1", "unit_price": "2"}))
     assert env["SUREPICK_FEATURE_unit_price"] == "1"
 
 
@@ -181,7 +181,7 @@ def test_commands_of_several_threads_run_at_the_same_time(command, folder):
     found = {}
 
     def work(arm):
-        found[arm] = measure(Task(arm, arm, "x")).reward
+        found[arm] = measure(Measurement(arm, arm, "x")).reward
 
     threads = [threading.Thread(target=work, args=(arm,)) for arm in range(4)]
     for thread in threads:
@@ -195,7 +195,7 @@ def test_stopping_kills_what_runs_and_starts_nothing_more(command, folder):
     measure = command("echo $$ > parent-$SUREPICK_PULL\n" + FAMILY)
     found = []
     threads = [
-        threading.Thread(target=lambda pull=pull: found.append(measure(Task(pull, 0, "x"))))
+        threading.Thread(target=lambda pull=pull: found.append(measure(Measurement(pull, 0, "x"))))
         for pull in range(2)
     ]
     for thread in threads:
@@ -207,7 +207,7 @@ def test_stopping_kills_what_runs_and_starts_nothing_more(command, folder):
     assert [one.error for one in found] == ["the command ended by signal 9"] * 2
     for pid in pids:
         until(lambda pid=pid: gone(pid))
-    measured = measure(Task(2, 0, "x"))
+    measured = measure(Measurement(2, 0, "x"))
     assert (measured.reward, measured.error) == (None, "interrupted")
     assert not (folder / "parent-2").exists()
     measure.stop()  # again: nothing to do

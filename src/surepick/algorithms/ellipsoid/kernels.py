@@ -28,14 +28,14 @@ from surepick.arrays.types import FloatArray
 REFRESH = 2048  # pulls between computations from scratch
 
 # Few arrays with several rows each: handing an array to a compiled function has its price.
-VALUE, SQUARE, SPREAD, ALONG = 0, 1, 2, 3  # rows of Memory.board, one column per candidate
-COUNT, SUM, REACH, TOWARDS = 0, 1, 2, 3  # rows of Memory.tally, one column per arm
-LOG_DET, LOG_RISK, SHIFT, EPSILON, LAMBDA = 0, 1, 2, 3, 4  # entries of Memory.real
-PULLS, LEADER, CHALLENGER, WANTED = 0, 1, 2, 3  # entries of Memory.whole
-PAIR, ROW = 0, 1  # entries of Memory.last and rows of Memory.pairs
+VALUE, SQUARE, SPREAD, ALONG = 0, 1, 2, 3  # rows of EllipsoidMemory.board, one column per candidate
+COUNT, SUM, REACH, TOWARDS = 0, 1, 2, 3  # rows of EllipsoidMemory.tally, one column per arm
+LOG_DET, LOG_RISK, SHIFT, EPSILON, LAMBDA = 0, 1, 2, 3, 4  # entries of EllipsoidMemory.real
+PULLS, LEADER, CHALLENGER, WANTED = 0, 1, 2, 3  # entries of EllipsoidMemory.whole
+PAIR, ROW = 0, 1  # entries of EllipsoidMemory.last and rows of EllipsoidMemory.pairs
 
 
-class Memory(NamedTuple):
+class EllipsoidMemory(NamedTuple):
     """All there is to remember. K arms, M distinct candidates, dimension d."""
 
     arms: FloatArray  #: (K, d)

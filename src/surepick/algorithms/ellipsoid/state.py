@@ -78,7 +78,7 @@ class EllipsoidState(SequentialState):
         tally[kernels.REACH] = (arms**2).sum(axis=1) / lam
         shift = math.sqrt(lam) * config.norm_bound / problem.noise
         risk = math.log(1 / config.level(problem))
-        self.memory = kernels.Memory(
+        self.memory = kernels.EllipsoidMemory(
             arms=arms,
             points=points,
             columns=columns,

@@ -28,7 +28,7 @@ from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
 
 
-class Plan(NamedTuple):
+class PhasePlan(NamedTuple):
     """The pulls of one phase and how its evidence will be judged."""
 
     pulls: Pulls
@@ -64,7 +64,7 @@ class PhasedState(State):
         self._plan: list[Any] | None = None
 
     @abstractmethod
-    def plan(self, budget: int) -> Plan:
+    def plan(self, budget: int) -> PhasePlan:
         """The plan of the phase that starts now (``self.phase``, ``self.active``)."""
 
     def propose(self, budget: int) -> Pulls:

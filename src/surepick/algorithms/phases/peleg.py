@@ -31,7 +31,7 @@ import numpy as np
 
 from surepick.algorithms.base import TIED, Algorithm, Pulls
 from surepick.algorithms.designs import Solved, pair_design
-from surepick.algorithms.phases.elimination import PhasedState, Plan
+from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError
@@ -110,7 +110,7 @@ class _PaperState(PhasedState):
 
     config: Peleg
 
-    def plan(self, budget: int) -> Plan:
+    def plan(self, budget: int) -> PhasePlan:
         key = (self.problem.key, self.config.ball, self.config.delta, self.phase)
         key += (fingerprint(self.active),)
         plan = _PLANS.get(key, lambda: self._play(budget))
@@ -118,7 +118,7 @@ class _PaperState(PhasedState):
             _PLANS.forget(key)  # another budget may allow more
         return plan
 
-    def _play(self, budget: int) -> Plan:
+    def _play(self, budget: int) -> PhasePlan:
         from surepick.game.loop import play_phase
 
         arms, candidates = (self.problem.backend.host(part) for part in self.problem.isometric)
@@ -130,7 +130,7 @@ class _PaperState(PhasedState):
         )
         pulls, complete = play_phase(arms, candidates[self.active], constants, budget)
         assert len(pulls) == K
-        return Plan(Pulls.from_counts(pulls), level, 2.0 ** -(m + 2), complete)
+        return PhasePlan(Pulls.from_counts(pulls), level, 2.0 ** -(m + 2), complete)
 
 
 class _State(PhasedState):
@@ -138,12 +138,12 @@ class _State(PhasedState):
 
     config: Peleg
 
-    def plan(self, budget: int) -> Plan:
+    def plan(self, budget: int) -> PhasePlan:
         m = self.phase
         level = self.config.delta / (m * (m + 1)) / (len(self.active) - 1)
         key = (self.problem.key, self.config.delta, self.config.growth, m)
         key += (fingerprint(self.active),)
-        return Plan(_PLANS.get(key, lambda: self._pulls(level)), level, None)
+        return PhasePlan(_PLANS.get(key, lambda: self._pulls(level)), level, None)
 
     def _pulls(self, level: float) -> Pulls:
         from surepick.design.rounding import round_design

@@ -37,7 +37,7 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm, Pulls
 from surepick.algorithms.designs import Solved, all_pairs, pair_design, pulls_reaching
-from surepick.algorithms.phases.elimination import PhasedState, Plan
+from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -84,7 +84,7 @@ class Rage(Algorithm):
 class _State(PhasedState):
     config: Rage
 
-    def plan(self, budget: int) -> Plan:
+    def plan(self, budget: int) -> PhasePlan:
         t, delta = self.phase, self.config.delta
         paper = self.config.constants == "paper"
         if paper:
@@ -93,7 +93,7 @@ class _State(PhasedState):
             level = delta / (t * (t + 1)) / (len(self.active) - 1)
         make = self._paper_pulls if paper else self._pulls
         key = (self.problem.key, paper, delta, t, fingerprint(self.active))
-        return Plan(_PLANS.get(key, lambda: make(level)), level, 2.0**-t if paper else None)
+        return PhasePlan(_PLANS.get(key, lambda: make(level)), level, 2.0**-t if paper else None)
 
     def _pulls(self, level: float) -> Pulls:
         design = self._design()

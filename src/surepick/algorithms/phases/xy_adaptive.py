@@ -38,7 +38,7 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm, Pulls
 from surepick.algorithms.designs import pair_design, whole_pulls
-from surepick.algorithms.phases.elimination import PhasedState, Plan
+from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.arrays.validate import probability
 from surepick.errors import InvalidInputError
@@ -94,7 +94,7 @@ class _State(PhasedState):
         super().__init__(config, problem)
         self.last: list[float] | None = None  # rho and n of the phase before this one
 
-    def plan(self, budget: int) -> Plan:
+    def plan(self, budget: int) -> PhasePlan:
         design = pair_design(self.problem, self.active)
         self.design_gaps.append(design.gap)
         n = self._length(design.rho)
@@ -108,7 +108,7 @@ class _State(PhasedState):
             level = (math.pi**2 * self.config.delta / (6 * pulls.total**2 * K**2)) ** 4
         else:
             level = self.config.delta / (self.phase * (self.phase + 1)) / (len(self.active) - 1)
-        return Plan(pulls, level, None)
+        return PhasePlan(pulls, level, None)
 
     def _length(self, rho: float) -> int:
         """The smallest n with rho/n² <= alpha·(rho/n² of the last phase)."""

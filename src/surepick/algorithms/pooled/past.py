@@ -40,7 +40,7 @@ def past_blocks(
     order = _spanning_first(problem, arms, order)
     size = max(1, int(_FIRST * problem.rank))
     cuts, end = [], size
-    while len(arms) - end >= size:  # no crumbs at the end
+    while len(arms) - end >= size:  # the last block is no smaller than the first
         cuts.append(end)
         end += max(size, int(_GROWTH * end))
     return [_block(problem, arms[part], rewards[part]) for part in np.split(order, cuts)]

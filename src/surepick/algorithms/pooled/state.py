@@ -43,7 +43,7 @@ _ENOUGH = 0.5  # evidence (log capital) that a design never counts on needing le
 _MOVED = ("capital", "dropped_at")  # arrays that live where the features are
 
 
-class Settings(Protocol):
+class BlockSettings(Protocol):
     """What the state reads of the configuration."""
 
     @property
@@ -83,7 +83,9 @@ class PooledState(State):
         "_best",
     )
 
-    def __init__(self, config: Settings, problem: Problem, payoff: Payoff | None = None) -> None:
+    def __init__(
+        self, config: BlockSettings, problem: Problem, payoff: Payoff | None = None
+    ) -> None:
         self.config, self.problem = config, problem
         self._payoff = GaussianPayoff(PRECISIONS) if payoff is None else payoff
         self._b: Backend = problem.backend

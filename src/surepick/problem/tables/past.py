@@ -31,7 +31,7 @@ from surepick.problem.tables.read import read
 
 
 @dataclass(frozen=True, eq=False)
-class Past:
+class PastTable:
     """Old measurements, arm by arm.
 
     Examples
@@ -50,7 +50,7 @@ class Past:
     notes: tuple[str, ...]  #: what this means, as sentences
 
     @classmethod
-    def of(cls, problem: Problem, arms: Any, rewards: Any, *, evidence: bool) -> Past:
+    def of(cls, problem: Problem, arms: Any, rewards: Any, *, evidence: bool) -> PastTable:
         """From one arm and one reward per measurement."""
         counts = np.bincount(arms, minlength=problem.n_arms)
         sums = np.bincount(arms, weights=rewards, minlength=problem.n_arms).astype(np.float64)
@@ -69,7 +69,7 @@ def past_measurements(
     chosen_in_advance: bool,
     label: str = "label",
     reward: str = "reward",
-) -> Past:
+) -> PastTable:
     """Old measurements from a table with one row each.
 
     Parameters
@@ -111,7 +111,7 @@ def past_measurements(
                 f"option at {table.rows[i]} of {table.where}:", text, number
             )
         arms[i] = number[text]
-    return Past.of(problem, arms, as_floats(table, reward), evidence=chosen_in_advance)
+    return PastTable.of(problem, arms, as_floats(table, reward), evidence=chosen_in_advance)
 
 
 def _notes(counts: NDArray[np.int64], chosen_in_advance: bool) -> tuple[str, ...]:

@@ -13,13 +13,13 @@ routes = router("tables")
 
 
 @routes.post("/tables", **spec(ADMINS, models.TableContent))
-async def look_at(request: Request, body: models.Table) -> Json:
+async def look_at(request: Request, body: models.TableBody) -> Json:
     """See what is in a table, and what would become of it."""
     threads = service_of(request).studies.threads
     return Json(await threads.slow(lambda: creation.content_of(body)))
 
 
-@routes.post("/plan", **spec(ADMINS, models.Plan))
+@routes.post("/plan", **spec(ADMINS, models.PlanOf))
 async def plan(request: Request, body: models.PlanRequest) -> Json:
     """Forecast how many measurements it takes to find the best option of a table."""
     service = service_of(request)

@@ -18,8 +18,8 @@ from surepick.study.pulls import Reward
 routes = router("work")
 
 
-@routes.post("/studies/{name}/ask", **spec(WORKERS, messages.Asked))
-async def ask(request: Request, name: str, body: messages.Ask) -> Json:
+@routes.post("/studies/{name}/ask", **spec(WORKERS, messages.AskReply))
+async def ask(request: Request, name: str, body: messages.AskBody) -> Json:
     """Get pulls to measure.
 
     Empty, and not finished: the rest of the batch is with other workers; ask again, or wait. A
@@ -34,7 +34,7 @@ async def ask(request: Request, name: str, body: messages.Ask) -> Json:
     return await service.studies.use(name, work)
 
 
-async def _ask(service: Service, opened: Opened, request: Request, body: messages.Ask) -> Json:
+async def _ask(service: Service, opened: Opened, request: Request, body: messages.AskBody) -> Json:
     end = time.monotonic() + body.wait
     wanted = Ask(body.n, body.worker, body.lease)
     while True:
@@ -54,7 +54,7 @@ async def _ask(service: Service, opened: Opened, request: Request, body: message
 
 
 @routes.post("/studies/{name}/tell", **spec(WORKERS, messages.ToldAll))
-async def tell(request: Request, name: str, body: messages.Tell) -> Json:
+async def tell(request: Request, name: str, body: messages.TellBody) -> Json:
     """Hand in rewards; once this is answered, they are kept.
 
     The first reward of a pull counts. The same one again is a duplicate and counts once, so a

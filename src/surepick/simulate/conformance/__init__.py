@@ -45,9 +45,9 @@ from surepick.simulate.conformance.shapes import (
     check_separate_candidates,
     check_two_arms,
 )
-from surepick.simulate.conformance.tools import Check, Make
+from surepick.simulate.conformance.tools import ConformanceCheck, Make
 
-_CHECKS: tuple[Check, ...] = (
+_CHECKS: tuple[ConformanceCheck, ...] = (
     check_same_rewards_same_asks,
     check_save_and_load,
     check_settings_rebuild_it,
@@ -73,7 +73,7 @@ _CHECKS: tuple[Check, ...] = (
 )
 
 
-def checks() -> tuple[Check, ...]:
+def checks() -> tuple[ConformanceCheck, ...]:
     """All checks.
 
     Examples
@@ -87,7 +87,7 @@ def checks() -> tuple[Check, ...]:
 
 
 __all__ = [
-    "Check",
+    "ConformanceCheck",
     "Make",
     "check_all_nearly_tied",
     "check_answers_a_candidate",

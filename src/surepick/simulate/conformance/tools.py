@@ -27,7 +27,7 @@ MOST_PULLS = 20_000_000
 KINDS = ("pac", "eps-pac", "heuristic", "none")
 
 
-class Check(Protocol):
+class ConformanceCheck(Protocol):
     """A check: called with ``make``, returns what it measured."""
 
     __name__: str

@@ -27,8 +27,8 @@ from surepick.storage.records import (
     BatchRecord,
     Event,
     Lease,
-    Progress,
     Rewards,
+    StudyProgress,
     StudyRecord,
     Tell,
 )
@@ -94,7 +94,7 @@ _TABLES = (events, tells, leases, tables.past, snapshots, batches, progress)
 
 @cache
 def _progress_query(clock: str, lock: bool) -> Any:
-    columns = [*_fields(progress, Progress), literal_column(clock).label("now")]
+    columns = [*_fields(progress, StudyProgress), literal_column(clock).label("now")]
     query = select(*columns).where(progress.c.study == _s)
     return query.with_for_update() if lock else query
 
@@ -136,7 +136,7 @@ class SqlTransaction(Transaction):
             self.connection.execute(statement, rows)
 
     # -- studies ---------------------------------------------------------------------------
-    def add_study(self, study: StudyRecord, start: Progress) -> StudyRecord:
+    def add_study(self, study: StudyRecord, start: StudyProgress) -> StudyRecord:
         values = asdict(study)
         del values["id"], values["created"]
         try:
@@ -165,11 +165,11 @@ class SqlTransaction(Transaction):
             self._write(delete(table).where(table.c.study == _s), {"_s": study})
         self._write(delete(studies).where(studies.c.id == _s), {"_s": study})
 
-    def find_progress(self, study: int, lock: bool) -> Progress | None:
+    def find_progress(self, study: int, lock: bool) -> StudyProgress | None:
         row = self._run(_progress_query(self._clock, lock), {"_s": study}).one_or_none()
-        return None if row is None else Progress(*row)
+        return None if row is None else StudyProgress(*row)
 
-    def set_progress(self, study: int, at: Progress) -> None:
+    def set_progress(self, study: int, at: StudyProgress) -> None:
         self._write(_SET_PROGRESS, {"_s": study, **_stored(at)})
 
     # -- batches and snapshots -------------------------------------------------------------
@@ -284,7 +284,7 @@ class SqlTransaction(Transaction):
             yield from self._run(some, {"_s": study, "_pulls": part})
 
 
-def _stored(at: Progress) -> dict[str, Any]:
+def _stored(at: StudyProgress) -> dict[str, Any]:
     """A progress without the time of reading."""
     values = dict(vars(at))
     del values["now"]

@@ -7,7 +7,7 @@ from typing import Any
 
 from surepick.problem import Problem
 from surepick.storage.contract import Storage, Transaction
-from surepick.storage.records import Progress
+from surepick.storage.records import StudyProgress
 from surepick.study.checks.checks import Checks, check_rewards
 from surepick.study.checks.tally import Tally
 
@@ -37,7 +37,7 @@ class Findings:
                 self._known = (state, found)
             return self._known[1]
 
-    def _count(self, tx: Transaction) -> Progress:
+    def _count(self, tx: Transaction) -> StudyProgress:
         at = tx.progress(self._study)
         self.tally.update(tx, self._study, at)
         return at

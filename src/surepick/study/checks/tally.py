@@ -12,7 +12,7 @@ import numpy as np
 from surepick.run.codec import loads
 from surepick.run.diagnostics import ArmSummary, Timeline
 from surepick.storage.contract import Transaction
-from surepick.storage.records import Progress, Rewards
+from surepick.storage.records import Rewards, StudyProgress
 
 _SLACK = 5.0  # seconds by which the clock of a database may have been set back unnoticed
 
@@ -28,7 +28,7 @@ class Tally:
         self._windows = Timeline(n_arms)
         self._open = _nothing()
 
-    def update(self, tx: Transaction, study: int, at: Progress) -> None:
+    def update(self, tx: Transaction, study: int, at: StudyProgress) -> None:
         """Take in what was told since the last time."""
         if self._past < 0:
             self._take_past(tx.past(study))

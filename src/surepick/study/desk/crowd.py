@@ -28,7 +28,7 @@ class Ask:
 
 
 @dataclass(frozen=True)
-class Given:
+class Handed:
     """What an ask came to."""
 
     pulls: list[Pull]
@@ -80,9 +80,9 @@ class Crowd:
         return [[next(told) for _ in part] for part in parts]
 
     # -- ask --------------------------------------------------------------------------------
-    def ask(self, asks: Sequence[Ask]) -> list[Given | SurepickError]:
+    def ask(self, asks: Sequence[Ask]) -> list[Handed | SurepickError]:
         """For each ask its pulls, or the error that concerns it alone."""
-        found: list[Given | SurepickError | None] = [None] * len(asks)
+        found: list[Handed | SurepickError | None] = [None] * len(asks)
         checked: dict[int, tuple[int, str, float]] = {}
         for i, one in enumerate(asks):
             try:
@@ -97,7 +97,7 @@ class Crowd:
                 found[i] = given
         return [one for one in found if one is not None]
 
-    def _ask_together(self, asks: dict[int, tuple[int, str, float]]) -> dict[int, Given]:
+    def _ask_together(self, asks: dict[int, tuple[int, str, float]]) -> dict[int, Handed]:
         desk, tries = self._desk, 0
 
         def work(tx: Transaction) -> dict[int, leases.Asked]:
@@ -113,4 +113,4 @@ class Crowd:
             if not any(one.advance for one in asked.values()):
                 break
             desk.advance()
-        return {i: Given(desk.pulls(one.leases), one.finished) for i, one in asked.items()}
+        return {i: Handed(desk.pulls(one.leases), one.finished) for i, one in asked.items()}

@@ -17,7 +17,7 @@ from surepick.errors import InvalidInputError, SurepickError
 from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
-from surepick.storage.records import Lease, Progress, StudyRecord
+from surepick.storage.records import Lease, StudyProgress, StudyRecord
 from surepick.study.desk import leases, rebuild
 from surepick.study.desk.order import Order
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
@@ -153,7 +153,7 @@ class Desk:
             )
 
     # -- where it stands -------------------------------------------------------------------
-    def load(self) -> tuple[Run, Progress]:
+    def load(self) -> tuple[Run, StudyProgress]:
         """The run at the open batch; from memory where that is what it stands at."""
         with self._lock:
             at = self.progress()
@@ -161,14 +161,14 @@ class Desk:
                 self._run, at = rebuild.load_run(self.storage, self.record)
             return self._run, at
 
-    def progress(self) -> Progress:
+    def progress(self) -> StudyProgress:
         """Where the study stands."""
         return self.storage.read(lambda tx: tx.progress(self.record.id))
 
-    def free(self, most: int) -> tuple[Progress, int]:
+    def free(self, most: int) -> tuple[StudyProgress, int]:
         """Where the study stands, and about how many pulls (``most`` matter) could be had now."""
 
-        def read(tx: Transaction) -> tuple[Progress, int]:
+        def read(tx: Transaction) -> tuple[StudyProgress, int]:
             at = tx.progress(self.record.id)
             fresh = at.size - at.asked
             if fresh < most and not at.complete and not at.finished:

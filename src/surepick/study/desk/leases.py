@@ -12,7 +12,7 @@ from typing import Literal
 
 from surepick.errors import UnknownPullError
 from surepick.storage.contract import Transaction
-from surepick.storage.records import Event, Lease, Progress, Tell
+from surepick.storage.records import Event, Lease, StudyProgress, Tell
 from surepick.study.desk.order import Order
 from surepick.study.pulls import Reward, Told
 
@@ -149,7 +149,7 @@ def fail(tx: Transaction, study: int, pull: int, reason: str, worker: str | None
     return True
 
 
-def claim(tx: Transaction, study: int, at: Progress, who: str) -> bool:
+def claim(tx: Transaction, study: int, at: StudyProgress, who: str) -> bool:
     """Whether ``who`` may work out the next batch now; others wait meanwhile."""
     if at.claimed_by not in (None, who) and at.claimed_until > at.now:
         return False

@@ -13,7 +13,7 @@ from surepick.problem import Problem
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.storage.contract import Storage, Transaction
-from surepick.storage.records import BatchRecord, Progress, Rewards, StudyRecord
+from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord
 from surepick.study.past import tell_stored
 
 _log = logging.getLogger(__name__)
@@ -47,7 +47,7 @@ def start(tx: Transaction, study: StudyRecord) -> Run:
     return run
 
 
-def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, Progress]:
+def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, StudyProgress]:
     """The run as of the open batch, and the progress it belongs to."""
     at, kept = storage.read(lambda tx: (tx.progress(study.id), tx.snapshot(study.id)))
     if kept is not None and kept[0] == at.batch:
@@ -59,7 +59,7 @@ def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, Progress]:
     return storage.read(lambda tx: replay(tx, study))
 
 
-def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, Progress]:
+def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
     """The run worked out again from the log of tells alone, without any snapshot."""
     at = tx.progress(study.id)
     run = start(tx, study)
@@ -96,7 +96,7 @@ def tell_batch(run: Run, batch: Batch, rewards: Rewards, name: str) -> None:
     run.tell(batch, rewards.values[np.argsort(rewards.arms, kind="stable")])
 
 
-def advance(storage: Storage, study: StudyRecord, run: Run, at: Progress) -> bool:
+def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -> bool:
     """Go on from the complete batch that ``run`` has open; False if somebody else just did.
 
     The work is done outside any transaction, so that nobody waits for it with a lock; what

@@ -39,7 +39,7 @@ _PLACES = ("{label}", "{arm}", "{pull}")
 
 
 @dataclass(frozen=True)
-class Task:
+class Measurement:
     """One measurement to make, with everything known about the option."""
 
     pull: int
@@ -53,7 +53,7 @@ class Task:
 class Measured:
     """What came of it: a reward, or the reason why there is none."""
 
-    task: Task
+    task: Measurement
     reward: float | None
     error: str
     record: Mapping[str, Any]  #: what to keep about it
@@ -65,10 +65,10 @@ class Measure(ABC):
     timeout: float  #: seconds that a measurement may take
 
     @abstractmethod
-    def reward_of(self, task: Task, record: dict[str, Any]) -> float:
+    def reward_of(self, task: Measurement, record: dict[str, Any]) -> float:
         """Measure, or raise ``MeasurementError``; what is worth keeping goes to ``record``."""
 
-    def __call__(self, task: Task) -> Measured:
+    def __call__(self, task: Measurement) -> Measured:
         """Measure; whatever goes wrong is in what comes back."""
         record: dict[str, Any] = {}
         start = time.monotonic()
@@ -107,7 +107,7 @@ class Command(Measure):
         self._lock = threading.Lock()
         self._stopped = False
 
-    def reward_of(self, task: Task, record: dict[str, Any]) -> float:
+    def reward_of(self, task: Measurement, record: dict[str, Any]) -> float:
         with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
             try:
                 code = self._run(task, out, err)
@@ -123,7 +123,7 @@ class Command(Measure):
             raise MeasurementError("the command printed more than a number: over 64 kB")
         return one_number(printed)
 
-    def _run(self, task: Task, out: IO[bytes], err: IO[bytes]) -> int:
+    def _run(self, task: Measurement, out: IO[bytes], err: IO[bytes]) -> int:
         try:
             with self._lock:
                 if self._stopped:
@@ -149,7 +149,7 @@ class Command(Measure):
             with self._lock:
                 self._running.discard(process)
 
-    def _fill(self, task: Task) -> list[str]:
+    def _fill(self, task: Measurement) -> list[str]:
         values: dict[str, str] = dict(zip(_PLACES, (task.label, str(task.arm), str(task.pull))))
         # One pass: a label that contains "{pull}" stays as it is.
         pattern = re.compile("|".join(map(re.escape, _PLACES)))
@@ -164,7 +164,7 @@ class Command(Measure):
 
 
 class Call(Measure):
-    """A Python function ``module:function``, called with a :class:`Task`.
+    """A Python function ``module:function``, called with a :class:`Measurement`.
 
     It may be called from several threads at once. One that takes too long cannot be stopped; its
     result is no longer waited for.
@@ -174,7 +174,7 @@ class Call(Measure):
         self.timeout = timeout
         self.function = _find(name)
 
-    def reward_of(self, task: Task, record: dict[str, Any]) -> float:
+    def reward_of(self, task: Measurement, record: dict[str, Any]) -> float:
         try:
             value = self.function(task)
         except Exception as error:
@@ -186,7 +186,7 @@ class Call(Measure):
         return _finite(float(value), repr(value))
 
 
-def environment(task: Task) -> dict[str, str]:
+def environment(task: Measurement) -> dict[str, str]:
     """What a command finds in its environment."""
     env = dict(os.environ)
     env["SUREPICK_LABEL"] = task.label
@@ -258,7 +258,7 @@ def _words(line: str) -> tuple[str, ...]:
     return tuple(words)
 
 
-def _find(name: str) -> Callable[[Task], Any]:
+def _find(name: str) -> Callable[[Measurement], Any]:
     module, colon, function = name.partition(":")
     if not (colon and module and function):
         raise InvalidInputError(f"call must be module:function; got {name!r}")

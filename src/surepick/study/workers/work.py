@@ -21,7 +21,7 @@ from typing import Any
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.study.core import StudyCore
-from surepick.study.workers.measure import Measure, Measured, Task
+from surepick.study.workers.measure import Measure, Measured, Measurement
 
 _log = logging.getLogger(__name__)
 _GRACE = 30.0  # seconds: a lease is this much longer than a measurement may take
@@ -41,7 +41,7 @@ class Work:
 @dataclass
 class _Running:
     slot: int
-    task: Task
+    task: Measurement
     deadline: float
     measured: Measured | None = None  # set by its thread
 
@@ -139,7 +139,7 @@ class Workers:
                 return
             pull = pulls[0]
             features = self.study.features_of(pull.arm)
-            task = Task(pull.id, pull.arm, pull.label, pull.attempt, features)
+            task = Measurement(pull.id, pull.arm, pull.label, pull.attempt, features)
             self._started += 1
             # Commands end themselves in time; this is for functions, which nobody can end.
             deadline = time.monotonic() + self.measure.timeout + 1.0
@@ -186,7 +186,7 @@ class Workers:
         if self._on_change is not None:
             self._on_change(self.work)
 
-    def _give_up(self, task: Task, error: str) -> None:
+    def _give_up(self, task: Measurement, error: str) -> None:
         if self.work.stopped:
             return
         if self._failures[task.pull] > self.retries:

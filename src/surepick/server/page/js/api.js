@@ -76,7 +76,7 @@ export async function call(method, path, body, { signal } = {}) {
  * @returns {Promise<ApiError>}
  */
 async function refusal(response) {
-  /** @type {Partial<Api.Problem>} */
+  /** @type {Partial<Api.ErrorBody>} */
   let said = {};
   try {
     said = (await response.json()).error ?? {};

@@ -13,7 +13,7 @@ declare namespace Api {
     equivalent: number[];
     checks: Record<string, any>;
   }
-  interface Batch {
+  interface BatchOf {
     number: number;
     size: number;
     told: number;
@@ -39,6 +39,10 @@ declare namespace Api {
     seed: number;
     created: number;
   }
+  interface ErrorBody {
+    kind: string;
+    message: string;
+  }
   interface EventLog {
     events: EventRow[];
     next: number;
@@ -60,27 +64,16 @@ declare namespace Api {
     samples: number;
     survivors: number;
   }
-  interface Listed {
-    name: string;
-    algorithm: string;
-    delta: number;
-    options: number;
-    samples: number;
-    survivors: number;
-    finished: boolean;
-    answer: string | null;
-    created: number;
-  }
   interface NewStudy {
     name: string;
-    table?: Table | null;
+    table?: TableBody | null;
     problem?: ProblemBody | null;
     noise?: number | "estimate" | null;
     delta?: number;
     epsilon?: number;
     max_samples?: number | null;
     check_fit?: number | null;
-    past?: Sheet | null;
+    past?: SheetBody | null;
     past_chosen?: string | null;
     algorithm?: string;
     settings?: Record<string, any>;
@@ -89,7 +82,7 @@ declare namespace Api {
     meta?: Record<string, any>;
     key?: string | null;
   }
-  interface Plan {
+  interface PlanOf {
     forecast: (Record<string, any>)[];
     notes: string[];
     files: string[];
@@ -108,10 +101,6 @@ declare namespace Api {
     delta?: number;
     trials?: number;
   }
-  interface Problem {
-    kind: string;
-    message: string;
-  }
   interface ProblemBody {
     arms: number[][];
     candidates?: number[][] | null;
@@ -129,7 +118,7 @@ declare namespace Api {
     finished: boolean;
   }
   interface Refusal {
-    error: Problem;
+    error: ErrorBody;
   }
   interface RewardColumns {
     pulls: number[];
@@ -137,7 +126,7 @@ declare namespace Api {
     values: number[];
     times: number[];
   }
-  interface Sheet {
+  interface SheetBody {
     csv?: string | null;
     columns?: Record<string, any> | null;
     index?: string[] | null;
@@ -161,7 +150,7 @@ declare namespace Api {
     evidence: number[] | null;
     pulls: number[];
     failures: number[];
-    batch: Batch;
+    batch: BatchOf;
     pulls_left: number | null;
     noise: number | null;
     noise_estimated: boolean;
@@ -169,9 +158,20 @@ declare namespace Api {
     warnings: string[];
   }
   interface StudyList {
-    studies: Listed[];
+    studies: StudyRow[];
   }
-  interface Table {
+  interface StudyRow {
+    name: string;
+    algorithm: string;
+    delta: number;
+    options: number;
+    samples: number;
+    survivors: number;
+    finished: boolean;
+    answer: string | null;
+    created: number;
+  }
+  interface TableBody {
     csv?: string | null;
     columns?: Record<string, any> | null;
     index?: string[] | null;
@@ -191,10 +191,10 @@ declare namespace Api {
   interface TableContent {
     columns: TableColumn[];
     rows: number;
-    problem: TableProblem | null;
+    problem: TableSummary | null;
     error: string | null;
   }
-  interface TableProblem {
+  interface TableSummary {
     options: number;
     features: string[];
     rank: number;
@@ -204,13 +204,13 @@ declare namespace Api {
     valid: boolean;
     message: string;
   }
-  interface Ask {
+  interface AskBody {
     n?: number;
     worker?: string | null;
     lease?: number;
     wait?: number;
   }
-  interface Asked {
+  interface AskReply {
     pulls: PullOut[];
     finished: boolean;
   }
@@ -241,7 +241,7 @@ declare namespace Api {
     attempt: number;
     features: Record<string, any>;
   }
-  interface Reward {
+  interface RewardBody {
     pull: number;
     reward: number;
   }
@@ -250,8 +250,8 @@ declare namespace Api {
     studies: string[] | null;
     csrf: string | null;
   }
-  interface Tell {
-    rewards: Reward[];
+  interface TellBody {
+    rewards: RewardBody[];
     worker?: string | null;
   }
   interface TokenList {

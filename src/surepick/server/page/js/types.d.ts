@@ -47,7 +47,7 @@ declare namespace Api {
 }
 
 /** What a table of options has become: tells a form whether there is a problem to solve. */
-type Chosen = { ready: false } | { ready: true; spec: Api.Table; fileName: string };
+type Chosen = { ready: false } | { ready: true; spec: Api.TableBody; fileName: string };
 
 /** A view makes an element; what it starts it hands to its scope. */
 type View = (scope: import("./router.js").Scope) => HTMLElement;

@@ -178,7 +178,7 @@ export function tableSource(scope, onChange) {
     later();
   }
 
-  /** @returns {Api.Table} */
+  /** @returns {Api.TableBody} */
   function spec() {
     const made = { csv, label: label.value || null };
     if (mode === "formula") return { ...made, formula: formula.value };
@@ -207,7 +207,7 @@ export function tableSource(scope, onChange) {
   /**
    * What the service says about it; nothing if something newer was asked in the meantime.
    *
-   * @param {Api.Table} body
+   * @param {Api.TableBody} body
    * @returns {Promise<Api.TableContent | null>}
    */
   async function ask(body) {

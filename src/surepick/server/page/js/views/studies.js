@@ -26,7 +26,7 @@ export const studiesView = (scope) => {
     { class: "grid-tools", hidden: true },
     h("div", { class: "search" }, search),
   );
-  /** @type {Api.Listed[] | null} */
+  /** @type {Api.StudyRow[] | null} */
   let studies = null;
   let drawn = "";
   let timer = 0;
@@ -116,7 +116,7 @@ function nothingYet() {
 
 const HEADS = ["Study", "State", "Measurements", "Options left", "Answer", "Started"];
 
-/** @param {Api.Listed[]} studies */
+/** @param {Api.StudyRow[]} studies */
 function table(studies) {
   const rows = studies.slice(0, MOST).map(row);
   const more = studies.length - rows.length;
@@ -144,7 +144,7 @@ function table(studies) {
   );
 }
 
-/** @param {Api.Listed} study */
+/** @param {Api.StudyRow} study */
 function row(study) {
   const bar = h("span");
   bar.style.width = `${(100 * study.survivors) / study.options}%`;
@@ -189,7 +189,7 @@ function row(study) {
   );
 }
 
-/** @param {Api.Listed} study */
+/** @param {Api.StudyRow} study */
 function state(study) {
   if (study.finished) return h("span", { class: "badge good" }, "Finished");
   if (!study.samples) return h("span", { class: "badge" }, "Waiting for workers");

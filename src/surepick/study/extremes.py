@@ -12,7 +12,7 @@ _log = logging.getLogger(__name__)
 
 
 @contextmanager
-def within_reach() -> Iterator[None]:
+def refusing_extremes() -> Iterator[None]:
     """Refuse numbers that are so extreme that arithmetic with them fails somewhere."""
     try:
         yield
