@@ -326,7 +326,7 @@ class _PaperState(_State):
 
     def _passes(self, against: _Comparison, epsilon: float) -> np.ndarray:
         stage, n = self.stages[-1], self.counts.sum()
-        # A sample cut short by the budget earns what it earns.
+        # Where the budget cut the sample short, the width that it reached is larger than planned.
         earned = np.sqrt(2 * against.variances * math.log(1 / stage["level"]))
         needed = np.maximum(earned + against.bias - epsilon * against.slopes, 0.0)
         fixed = n * max(stage["threshold"] - epsilon, 0.0)

@@ -7,7 +7,7 @@ from pathlib import Path
 
 from surepick.errors import OutOfMemoryError
 
-_SPARE = 0.95  # of the free memory that may be asked for at once
+_USABLE = 0.95  # share of the free memory that may be asked for at once
 
 
 Reader = Callable[[str], list[str]]
@@ -35,9 +35,9 @@ def free_memory(lines: Reader = lines_of) -> int | None:
 def demand_memory(bytes_per_row: float, rows: int, free: int | None, what: str) -> None:
     """Refuse what would not fit, and say how much of it would."""
     need = bytes_per_row * rows
-    if free is None or need <= _SPARE * free:
+    if free is None or need <= _USABLE * free:
         return
-    fit = int(_SPARE * free / bytes_per_row)
+    fit = int(_USABLE * free / bytes_per_row)
     raise OutOfMemoryError(
         f"{what} would need {_amount(need)}, but only {_amount(free)} are free; "
         f"about {fit:,} rows would fit (here are {rows:,})"

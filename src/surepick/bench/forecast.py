@@ -136,7 +136,7 @@ def draw(problem: Problem, gap: float, rng: np.random.Generator) -> Instance:
         theta = np.linalg.lstsq(problem.arms, means, rcond=None)[0]
         values = np.sort(problem.candidates[problem.distinct] @ theta)
         lead = float(values[-1] - values[-2])
-        if lead > 1e-9 * float(np.ptp(values)):  # as good as always
+        if lead > 1e-9 * float(np.ptp(values)):  # nearly always; ties are drawn again
             return Instance(problem, theta * (gap / lead), name=f"gap {gap:g}")
 
 
@@ -170,8 +170,8 @@ def _simulate(task: _Task) -> dict[str, Any]:
     contender = question.contenders[task.contender]
     instance = question.instance(task.scenario, task.trial)
     row = {"method": contender.text, "scenario": task.scenario, "trial": task.trial}
-    # By what the run is, not by what else is compared; the same noise in all scenarios, so that
-    # their ratios are less noisy than they are.
+    # The seed depends on the run alone, not on what else is compared. Scenarios share the noise, so
+    # that their ratios vary less than the pulls themselves.
     key = zlib.crc32(contender.text.encode())
     seeds = np.random.SeedSequence(question.seed, spawn_key=(task.trial, key))
     try:

@@ -54,7 +54,7 @@ class Progress:
         self._clock = clock
         self._done = dict.fromkeys(self._trials, 0)
         self._seconds = dict.fromkeys(self._trials, 0.0)
-        self._earlier = 0.0  # busy seconds of earlier runs: none of them passed here
+        self._earlier = 0.0  # busy seconds of earlier runs, which took no time in this one
         self._known_since: tuple[float, float] | None = None  # wall clock, busy seconds by then
         self.total, self.done = sum(self._trials.values()), 0
 

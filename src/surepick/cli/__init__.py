@@ -35,7 +35,7 @@ _VERBS = (
     "serve",
 )
 _STUDY_VERBS = frozenset(_VERBS[:7]) | {"export"}  # those that programs talk to
-_ASKED_WRONGLY = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)
+_CALLERS_MISTAKES = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)
 _CODES = """\b
 Exit codes:
   0    done
@@ -82,7 +82,7 @@ def main() -> None:
         sys.exit(error.exit_code)
     except SurepickError as error:
         trouble = isinstance(error, StorageError | ServiceError)
-        trouble &= not isinstance(error, _ASKED_WRONGLY)
+        trouble &= not isinstance(error, _CALLERS_MISTAKES)
         sys.exit(_report(error, 3 if trouble else 2))
     except OSError as error:
         sys.exit(_report(error, 3))

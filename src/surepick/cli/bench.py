@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 _PULLS = ("mean", "sd", "10 %", "median", "90 %", "× bound")
 _TRUST = ("wrong", "95 % interval", "s/trial", "guarantee")
-_WIDE = 200  # columns where there is no terminal
+_WIDE = 200  # characters in a line where there is no terminal
 
 
 @click.command("bench", short_help="Compare algorithms on simulated instances.")

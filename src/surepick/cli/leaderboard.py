@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from surepick.bench.compare.suites import Suite
     from surepick.simulate import Table
 
-_WIDE = 200  # columns where there is no terminal
+_WIDE = 200  # characters in a line where there is no terminal
 
 
 def show(

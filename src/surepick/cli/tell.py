@@ -15,7 +15,7 @@ from surepick.errors import InvalidInputError
 if TYPE_CHECKING:
     from surepick.study import Study
 
-_SAID = {
+_CONFIRMATIONS = {
     "accepted": "Pull {pull}: {value:g} is recorded.",
     "duplicate": "Pull {pull}: {value:g} had been told before; it counts once.",
     "late": "Pull {pull} had been told as {value:g} by another worker, which counts; "
@@ -64,7 +64,7 @@ def command(
     assert reward is not None
     told = study.tell(pull, reward, worker)
     finished = study.finished
-    text = _SAID[told.status].format(pull=told.pull, value=told.value)
+    text = _CONFIRMATIONS[told.status].format(pull=told.pull, value=told.value)
     if finished:
         text += f"\nThe study is finished: surepick answer {name}"
     say(as_json, dataclasses.asdict(told) | {"used": told.used, "finished": finished}, text)
@@ -89,7 +89,7 @@ def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool) ->
     )
     counts = Counter(one.status for one in told)
     refused = [one.pull for one in told if one.status == "conflict"]
-    content: dict[str, Any] = {status: counts[status] for status in (*_SAID, "conflict")}
+    content: dict[str, Any] = {status: counts[status] for status in (*_CONFIRMATIONS, "conflict")}
     content |= {"refused": refused, "finished": study.finished}
     lines = [f"{counts['accepted']:,} rewards are recorded."]
     if counts["duplicate"]:

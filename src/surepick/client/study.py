@@ -25,7 +25,7 @@ from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
 
 _LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
-_MOST = 10_000  # pulls of one request, letters of a reason
+_MOST = 10_000  # pulls in one request, or letters of a reason, that the service takes
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +59,7 @@ class RemoteStudy(StudyCore):
         return self._transport.get(f"{self._path}/definition")
 
     @cached_property
-    def _made(self) -> tuple[Problem, Algorithm]:
+    def _problem_and_algorithm(self) -> tuple[Problem, Algorithm]:
         made = self._definition
         algorithm = registry.get(made["algorithm"], **decode(made["settings"]))
         return Problem.from_dict(decode(made["problem"])), algorithm
@@ -67,12 +67,12 @@ class RemoteStudy(StudyCore):
     @property
     def problem(self) -> Problem:
         """The problem; do not change it."""
-        return self._made[0]
+        return self._problem_and_algorithm[0]
 
     @property
     def algorithm(self) -> Algorithm:
         """The algorithm and its settings."""
-        return self._made[1]
+        return self._problem_and_algorithm[1]
 
     @property
     def meta(self) -> dict[str, Any]:

@@ -25,7 +25,7 @@ from surepick.errors import (
 )
 
 _log = logging.getLogger(__name__)
-_PAUSES = (0.05, 5.0)  # seconds before the second try, and at most
+_PAUSES = (0.05, 5.0)  # seconds before the second try, and before any later one at most
 _BY_STATUS = {401: AccessError, 403: AccessError, 429: TooManyRequestsError}
 
 
@@ -117,7 +117,7 @@ class Transport:
             return ServiceUnreachableError(text), 0.0
         if response.is_success:
             return response, None
-        return error_of(response), _after(response)
+        return error_of(response), _retry_after(response)
 
     def _connected(self) -> Any:
         with self._lock:
@@ -127,7 +127,7 @@ class Transport:
                 self._client = self._httpx.Client(
                     base_url=self.url, headers=self._headers, limits=limits, verify=self._verify
                 )
-                weakref.finalize(self, self._client.close)  # for those who forget
+                weakref.finalize(self, self._client.close)  # where close is never called
             return self._client
 
     def close(self) -> None:
@@ -151,8 +151,8 @@ def error_of(response: Any) -> SurepickError:
     return found(message)
 
 
-def _after(response: Any) -> float | None:
-    """When the service wants the request again; gateways are asked again too."""
+def _retry_after(response: Any) -> float | None:
+    """Seconds after which to try again, as the service or a gateway needs it; None: do not."""
     if response.status_code in (502, 504):
         return 0.0
     if response.status_code not in (429, 503):

@@ -103,7 +103,7 @@ class InteriorPoint:
         self.w = np.append(self.w, mu / v)
 
     def step(self, tol: float) -> bool:
-        """One predictor-corrector step; False when rounding leaves no direction to go.
+        """One predictor-corrector step; False when rounding errors allow no further step.
 
         The aim is a relative gap of ``tol``: complementarity far below it would only make
         the equations harder to solve.
@@ -151,7 +151,7 @@ class InteriorPoint:
             return None
         scale = 1.0 / np.sqrt(diagonal)
         matrix *= scale[:, None] * scale
-        # Optimal designs need not be unique; a little ridge then keeps the factor alive.
+        # Where the optimal design is not unique the matrix is singular; a small ridge mends that.
         for ridge in (0.0, 1e-14, 1e-12, 1e-10):
             diagonal += ridge
             chol = cholesky(matrix)

@@ -1,4 +1,4 @@
-"""The few LAPACK routines the solvers live on, without SciPy's checks around them.
+"""The few LAPACK routines that the solvers need, without SciPy's checks around them.
 
 Small problems are solved in a millisecond or two; argument checks would double that.
 """

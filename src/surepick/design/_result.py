@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 Status = Literal["optimal", "inaccurate"]
 
-_PATIENCE = 12  # rounds without progress after which rounding is to blame
+_PATIENCE = 12  # rounds without progress after which rounding errors must be the reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -98,7 +98,8 @@ def narrow(
     ``better`` are bounds that are known already.
     """
     upper, lower = work.upper(), work.lower()
-    lowest, highest = upper.value, lower.value  # of these steps alone: they catch up with better
+    # The best bounds of these steps alone: they may have to catch up with ``better`` first.
+    lowest, highest = upper.value, lower.value
     if better is not None:
         upper = min(upper, better[0], key=lambda bound: bound.value)
         lower = max(lower, better[1], key=lambda bound: bound.value)

@@ -29,7 +29,7 @@ from surepick.errors import InvalidInputError
 from surepick.problem.duplicates import column_scale
 
 _SAME = 1e-12  # relative difference below which two numbers are the same
-_FINE, _ROUGH = 1e-6, 0.05  # accuracies that take no time and little time
+_FINE, _ROUGH = 1e-6, 0.05  # accuracies for usual problems and for very large ones
 
 
 class _Problem(Protocol):

@@ -99,7 +99,7 @@ def _exchange(
         if g[far] - dim >= dim - g[near]:
             k, move = far, (g[far] / dim - 1.0) / (g[far] - 1.0)
         else:
-            # at most all the weight there is; beyond g = 1 the objective grows all the way
+            # at most the whole weight of the arm; where g <= 1 the objective grows until then
             most = w[near] / (1.0 - w[near])
             best = (1.0 - g[near] / dim) / (g[near] - 1.0) if g[near] > 1.0 else np.inf
             k, move = near, -min(most, best)

@@ -154,7 +154,7 @@ class Contents:
             "labels": list(self.labels),
             "candidate_labels": list(self.candidate_labels) if separate else None,
         }
-        if self.large and not self.by_reference:  # as was asked for: nothing else says so
+        if self.large and not self.by_reference:  # chosen by the caller; the size does not show it
             content["large"] = True
         return content
 

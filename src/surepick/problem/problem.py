@@ -82,7 +82,7 @@ class Problem(Contents):
         if self.backend.plain:
             for table in (self.arms, self.candidates, self.features, self.targets):
                 table.setflags(write=False)
-        if self.large:  # these are nobody else's: designs need not look through them again
+        if self.large:  # nobody else can change these: designs need not check them again
             mark_checked(self.features)
             mark_checked(self.targets)
 

@@ -84,7 +84,7 @@ def _encode_array(array: np.ndarray[Any, Any]) -> dict[str, Any]:
         return head | {"values": array.ravel().tolist()}
     flat = np.ascontiguousarray(array).astype(_DTYPES[code], copy=False).ravel()
     if flat.size > _SPARSE:
-        # Bytes decide: -0.0 is no zero.
+        # By their bytes, since -0.0 equals zero but has to come back as -0.0.
         at = np.flatnonzero(flat.view(f"u{flat.itemsize}"))
         if 2 * len(at) < flat.size:
             return head | {"at": _bytes(at.astype("<i8")), "base64": _bytes(flat[at])}

@@ -32,7 +32,7 @@ def make_app(settings: Settings) -> FastAPI:
         title="surepick",
         version=surepick.__version__,
         description=_ABOUT,
-        openapi_url=None,  # behind the door, like everything else
+        openapi_url=None,  # a route of our own serves it, to those who may see it
         docs_url=None,
         redoc_url=None,
         lifespan=service.lifespan,

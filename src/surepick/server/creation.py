@@ -13,8 +13,8 @@ from surepick.storage import Storage
 from surepick.study import OptionTable, StudySpec, store
 from surepick.study.extremes import refusing_extremes
 
-_OPTIONS = 20_000  # in a study
-_UNRELATED = 2_000  # without features, where every option is a feature of its own
+_MOST_OPTIONS = 20_000  # in a study
+_MOST_WITHOUT_FEATURES = 2_000  # every option is then a feature of its own
 _EXAMPLES = 5
 
 
@@ -33,8 +33,8 @@ def spec_of(body: models.NewStudy) -> StudySpec:
     given = body.model_dump(exclude_unset=True, exclude={"key", "source"})
     if given.get("problem") is not None:
         counts = [len(given["problem"].get(name) or ()) for name in ("arms", "candidates")]
-        if max(counts) > _OPTIONS:
-            raise InvalidInputError(f"arms: at most {_OPTIONS:,} options")
+        if max(counts) > _MOST_OPTIONS:
+            raise InvalidInputError(f"arms: at most {_MOST_OPTIONS:,} options")
     if given.get("table") is not None:
         given["table"].setdefault("source", body.source)
     return StudySpec.from_dict(given)
@@ -82,7 +82,7 @@ def problem_of(body: models.TableBody, noise: float = 1.0) -> TableProblem:
 
 
 def _check_size(options: OptionTable) -> None:
-    most = _UNRELATED if options.unstructured else _OPTIONS
+    most = _MOST_WITHOUT_FEATURES if options.unstructured else _MOST_OPTIONS
     count = len(options.sheet.read())
     if count > most:
         without = " without features" if options.unstructured else ""

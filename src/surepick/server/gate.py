@@ -2,8 +2,8 @@
 
 In this order: whom it is for (Host), how often its sender has come, who sends it (token or
 cookie), whether a page of another site made the browser send it (Origin, CSRF token), and how
-large and how deep it is. Every answer gets the headers that keep browsers from doing anything
-clever with it.
+large and how deep it is. Every answer gets headers that forbid browsers to guess its type, to show
+it inside other pages, or to load anything from other sites for it.
 """
 
 from __future__ import annotations

@@ -8,8 +8,8 @@ from collections import OrderedDict
 
 _KEPT = 10_000  # callers remembered
 _STRINGS = re.compile(rb'"[^"\\]*(?:\\.[^"\\]*)*"?', re.DOTALL)
-_BRACKETS = bytes.maketrans(b"{}", b"[]")
-_OTHERS = bytes(set(range(256)) - set(b"[]{}"))
+_BRACES_TO_BRACKETS = bytes.maketrans(b"{}", b"[]")
+_NOT_BRACKETS = bytes(set(range(256)) - set(b"[]{}"))
 
 
 class Rate:
@@ -37,7 +37,7 @@ def too_deep(body: bytes, most: int) -> bool:
     """Whether JSON is nested more deeply than ``most`` (or has brackets without a partner)."""
     if body.count(b"[") + body.count(b"{") <= most:
         return False
-    left = _STRINGS.sub(b"", body).translate(_BRACKETS, _OTHERS)
+    left = _STRINGS.sub(b"", body).translate(_BRACES_TO_BRACKETS, _NOT_BRACKETS)
     for _ in range(most):  # each round takes away the innermost level
         if not left:
             return False

@@ -17,7 +17,7 @@ _TABLE = "label,price,colour\na,1,red\nb,2,blue\nc,3,red\nd,4,blue\n"
 
 
 def example(**example: Any) -> ConfigDict:
-    """A body that is taken at its word (no guessing, nothing unknown), with an example."""
+    """Settings of a request's body: exact types, no unknown fields, and an example."""
     return ConfigDict(strict=True, extra="forbid", json_schema_extra={"examples": [example]})
 
 

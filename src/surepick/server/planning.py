@@ -1,6 +1,6 @@
 """Forecasts, as ``surepick plan`` makes them, in a process of their own.
 
-A forecast is as much work as its caller makes it, and nobody can tell in advance. In a process
+How long a forecast takes depends on what the caller asks, and is not known in advance. In a process
 of its own it holds up nobody else, and can be ended when its time is over.
 """
 

@@ -34,7 +34,7 @@ _STATUS: tuple[tuple[type[SurepickError], int], ...] = (
     (MissingExtraError, 503),
     (SurepickError, 422),
 )
-_AGAIN = (StorageLockedError, StorageConnectionError)
+_WORTH_RETRYING = (StorageLockedError, StorageConnectionError)
 
 
 class Json(Response):
@@ -66,5 +66,5 @@ def explain(problem: SurepickError, study: str | None) -> Json:
         message = "a study of this name exists already"
     elif status == 503 and isinstance(problem, StorageError):
         message = "the database cannot be used at the moment; the log of the service says why"
-    headers = {"Retry-After": "1"} if isinstance(problem, _AGAIN) else None
+    headers = {"Retry-After": "1"} if isinstance(problem, _WORTH_RETRYING) else None
     return refusal(status, type(problem).__name__, message, headers)

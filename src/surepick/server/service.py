@@ -31,16 +31,16 @@ class Service:
         self.planning = asyncio.Lock()
         self.streams = 0
         self.stopping = False
-        self._farewell: asyncio.Task[None] | None = None
+        self._ending_waits: asyncio.Task[None] | None = None
 
     @asynccontextmanager
     async def lifespan(self, _app: Any) -> AsyncIterator[None]:
-        """From start to stop: whoever waits is sent home before the server waits for them."""
+        """From start to stop, which first ends the requests that wait for pulls or news."""
         loop = asyncio.get_running_loop()
 
         def stop() -> None:
             self.stopping = True
-            self._farewell = loop.create_task(self.studies.stop_waiting())
+            self._ending_waits = loop.create_task(self.studies.stop_waiting())
 
         before = {one: signal.getsignal(one) for one in (signal.SIGINT, signal.SIGTERM)}
 

@@ -20,7 +20,7 @@ from surepick.study.desk.rehearsal import rehearse
 from surepick.study.pulls import Reward
 
 Line = list[tuple[Any, "asyncio.Future[Any]"]]  # what is asked or told, and where the answer goes
-_FRESH = 2.0  # seconds after which failures told to other processes show
+_FRESH = 2.0  # seconds that a status may be old: failures told to other processes do not renew it
 
 
 class Opened:
@@ -193,7 +193,7 @@ class Studies:
             await known.watch.close()
 
     async def stop_waiting(self) -> None:
-        """Send home everybody who waits for news."""
+        """End all waiting for pulls and for news: the service stops."""
         for opened in list(self._opened.values()):
             await opened.watch.close()
 

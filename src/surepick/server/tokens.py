@@ -163,7 +163,7 @@ class Tokens:
         return True, _valid(kept[1])
 
     def still_valid(self, token: Token) -> bool:
-        """Whether a token (or session) has been neither revoked nor outlived."""
+        """Whether a token (or session) has neither been revoked nor expired."""
         query = select(tokens.c.id).where(tokens.c.id == token.id)
         there = self._storage.read(lambda tx: _connection(tx).execute(query).first())
         return there is not None and not token.expired(time.time())
@@ -223,7 +223,7 @@ def _insert(tx: Transaction, token: Token, secret: str) -> None:
         "studies": None if token.studies is None else json.dumps(token.studies),
     }
     there = select(tokens.c.id).where(tokens.c.id == token.id)
-    if _connection(tx).execute(there).first() is None:  # else only the confirmation was lost
+    if _connection(tx).execute(there).first() is None:  # else an earlier try wrote it
         _connection(tx).execute(insert(tokens), values)
 
 

@@ -16,7 +16,8 @@ from surepick.errors import UnknownStudyError
 from surepick.storage.records import StudyProgress
 
 _PAUSE = 0.05  # seconds between two reads at least
-_WORKERS, _PAGES = 0.25, 1.0  # seconds between two reads without a hint, for whom
+# Seconds between two reads without a hint: while workers wait, and while only pages do.
+_PAUSE_FOR_WORKERS, _PAUSE_FOR_PAGES = 0.25, 1.0
 
 
 @dataclass(frozen=True)
@@ -58,7 +59,7 @@ class Watch:
         self._hint = asyncio.Event()
         self._changed = asyncio.Condition()
         self._last: Position | None = None
-        self.closed = False  #: everybody has been sent home
+        self.closed = False  #: the study is deleted or the service stops: nobody waits any more
 
     @property
     def busy(self) -> bool:
@@ -101,13 +102,13 @@ class Watch:
             self._pages -= 1
 
     async def close(self) -> None:
-        """Let everybody who waits go on: the service stops."""
-        await self._let_all_go()
+        """End all waiting: the study is deleted, or the service stops."""
+        await self._end_waiting()
         if self._task is not None:
             self._task.cancel()
             await asyncio.wait([self._task])
 
-    async def _let_all_go(self) -> None:
+    async def _end_waiting(self) -> None:
         self.closed = True
         self._wake(len(self._workers))
         async with self._changed:
@@ -124,13 +125,13 @@ class Watch:
             try:
                 await self._look()
             except UnknownStudyError:  # deleted: there will be no more news
-                return await self._let_all_go()
-            except Exception:  # whatever it is, those who wait will meet it and report it
+                return await self._end_waiting()
+            except Exception:  # workers that are woken now meet the same error, and report it
                 self._wake(len(self._workers))
                 self._last = None
-                await asyncio.sleep(_PAGES)
+                await asyncio.sleep(_PAUSE_FOR_PAGES)
                 continue
-            pause = _WORKERS if self._workers else _PAGES
+            pause = _PAUSE_FOR_WORKERS if self._workers else _PAUSE_FOR_PAGES
             try:
                 async with asyncio.timeout(pause):
                     await self._hint.wait()

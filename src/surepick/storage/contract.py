@@ -142,7 +142,7 @@ class Transaction(ABC):
     def totals(self, study: int, first: int, last: int) -> dict[int, tuple[int, float]]:
         """For each arm among those pulls: how many, and about what their rewards add up to.
 
-        Only to look at: in which order a database adds is its own affair.
+        For display only: databases add in different orders, so the last digits may differ.
         """
 
     @abstractmethod

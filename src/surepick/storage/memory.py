@@ -121,7 +121,8 @@ class _MemoryTransaction(Transaction):
         return self._studies[study].snapshot
 
     def add_past(self, study: int, past: str) -> None:
-        self._studies[study].past = past  # undone with the study
+        # Needs no undo: it comes with a new study, and undoing that removes all of it.
+        self._studies[study].past = past
 
     def past(self, study: int) -> str | None:
         return self._studies[study].past

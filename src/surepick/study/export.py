@@ -14,7 +14,7 @@ from surepick.study.core import StudyCore
 
 FORMATS = ("csv", "json", "parquet")
 KINDS = ("measurements", "options", "events")
-_OBEYED = ("=", "+", "-", "@", "\t", "\r")  # a spreadsheet takes what begins so for a formula
+_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets see formulas here
 
 
 def rows(study: StudyCore, what: str = "measurements") -> list[dict[str, Any]]:
@@ -73,7 +73,7 @@ class _Lines:
 
 def safe(cell: Any) -> Any:
     """A cell that no spreadsheet takes for a formula; numbers stay numbers."""
-    if not isinstance(cell, str) or not cell.startswith(_OBEYED):
+    if not isinstance(cell, str) or not cell.startswith(_FORMULA_STARTS):
         return "" if cell is None else cell
     try:
         float(cell)
@@ -91,8 +91,8 @@ def _measurements(study: StudyCore) -> Iterator[dict[str, Any]]:
         rewards.times.tolist(),
     )
     for pull, arm, value, time in columns:
-        row = {"pull": pull, "arm": arm, "label": labels[arm], "reward": value, "time": _when(time)}
-        yield _beside(row, study.features_of(arm))
+        row = {"pull": pull, "arm": arm, "label": labels[arm], "reward": value, "time": _iso(time)}
+        yield _with_features(row, study.features_of(arm))
 
 
 def _options(study: StudyCore) -> Iterator[dict[str, Any]]:
@@ -110,13 +110,13 @@ def _options(study: StudyCore) -> Iterator[dict[str, Any]]:
             estimates = status["estimates"]
             row["estimate"] = None if estimates is None else estimates[arm]
             row["still_in"] = int(problem.same_as[arm]) in survivors
-        yield _beside(row, study.features_of(arm))
+        yield _with_features(row, study.features_of(arm))
 
 
 def _events(study: StudyCore) -> Iterator[dict[str, Any]]:
     for event in study.events():
         yield {
-            "time": _when(event.at),
+            "time": _iso(event.at),
             "kind": event.kind,
             "pull": event.pull,
             "arm": event.arm,
@@ -127,7 +127,7 @@ def _events(study: StudyCore) -> Iterator[dict[str, Any]]:
         }
 
 
-def _beside(row: dict[str, Any], features: dict[str, Any]) -> dict[str, Any]:
+def _with_features(row: dict[str, Any], features: dict[str, Any]) -> dict[str, Any]:
     """A row with the columns of the option's table; those that are called alike are kept apart."""
     for name, value in features.items():
         key = name
@@ -137,5 +137,5 @@ def _beside(row: dict[str, Any], features: dict[str, Any]) -> dict[str, Any]:
     return row
 
 
-def _when(time: float) -> str:
+def _iso(time: float) -> str:
     return datetime.fromtimestamp(time, UTC).isoformat(timespec="milliseconds")

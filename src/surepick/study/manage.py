@@ -112,7 +112,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
 
     found = known(storage.read(lambda tx: tx.find_study(record.name)))
     if found is not None:
-        return found  # before any work is done
+        return found  # an earlier call made it: nothing has to be worked out
     before = None if made.past is None else stored(made.past)
     with refusing_extremes():
         run = made.algorithm.start(made.problem, record.seed)
@@ -122,7 +122,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
 
     def write(tx: Transaction) -> StudyRecord:
         there = known(tx.find_study(record.name))
-        if there is not None:  # only the confirmation was lost
+        if there is not None:  # an earlier try wrote it, and only its confirmation was lost
             return there
         size = 0 if batch is None else batch.size
         added = tx.add_study(record, StudyProgress(0, 0, size, finished=batch is None))

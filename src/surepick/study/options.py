@@ -11,7 +11,7 @@ from surepick.problem.tables import from_table
 from surepick.problem.tables.build import TableProblem
 from surepick.study.sheet import Sheet
 
-_HOW = ("features", "formula", "label", "unstructured")
+_FEATURE_SETTINGS = ("features", "formula", "label", "unstructured")
 
 
 @dataclass(frozen=True)
@@ -61,7 +61,7 @@ class OptionTable:
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values."""
-        how = {key: getattr(self, key) for key in _HOW if getattr(self, key)}
+        how = {key: getattr(self, key) for key in _FEATURE_SETTINGS if getattr(self, key)}
         if "features" in how and not isinstance(self.features, str):
             how["features"] = list(how["features"])
         return self.sheet.to_dict() | how
@@ -71,8 +71,8 @@ class OptionTable:
         """What :meth:`to_dict` made."""
         if not isinstance(saved, Mapping):
             raise InvalidTypeError(f"table must be a table; got {saved!r:.80}")
-        how = {key: saved[key] for key in _HOW if key in saved}
-        rest = {key: value for key, value in saved.items() if key not in _HOW}
+        how = {key: saved[key] for key in _FEATURE_SETTINGS if key in saved}
+        rest = {key: value for key, value in saved.items() if key not in _FEATURE_SETTINGS}
         return cls(Sheet.from_dict(rest, "table"), **how)
 
 

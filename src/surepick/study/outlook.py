@@ -11,7 +11,7 @@ from surepick.arrays.types import FloatArray
 from surepick.run import Run
 from surepick.statistics.estimate import LeastSquares
 
-_CAUTION = 1.5  # squared standard errors that a squared gap counts for at least
+_CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
 
 
 @dataclass(frozen=True, eq=False)

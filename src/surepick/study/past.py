@@ -38,7 +38,7 @@ def as_past(past: Any, chosen: Any) -> tuple[Sheet | None, str | None]:
         columns = {"arm": past.arms.tolist(), "reward": past.rewards.tolist()}
         return Sheet(columns=columns), "in advance" if past.evidence else "by results"
     if isinstance(chosen, str):
-        chosen = chosen.replace("-", " ")  # as it is written where blanks are a nuisance
+        chosen = chosen.replace("-", " ")  # the command line says "in-advance"
     if chosen not in CHOSEN:
         raise InvalidInputError(
             f"past_chosen must say how past measurements were chosen. {DIFFERENCE}"

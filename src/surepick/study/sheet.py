@@ -55,7 +55,7 @@ class Sheet:
                 return cls(csv=csv_text(content, name), source=name)
         table = read(source)
         columns = {key: [_plain(cell) for cell in cells] for key, cells in table.cells.items()}
-        if table.notes:  # so that whoever reads it says again that one was left out
+        if table.notes:  # a column without a name was left out: reading this sheet notes it again
             columns[""] = [None] * len(table)
         return cls(columns=columns, index=table.index, source=name)
 

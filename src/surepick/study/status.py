@@ -85,17 +85,17 @@ def status_of(
         },
         "checks": checks.to_dict(),
         "warnings": warnings(failed, told, problem.labels) + checks.warnings,
-        **_ahead(run),
+        **_options_and_outlook(run),
     }
 
 
-def _ahead(run: Run) -> dict[str, Any]:
+def _options_and_outlook(run: Run) -> dict[str, Any]:
     """The options, and what the complete batches say about them."""
     problem, ahead = run.problem, outlook(run)
     distinct = len(problem.distinct)
     return {
         "labels": list(problem.labels),
-        # None where it says nothing: candidates that are the arms, options that all differ
+        # None where it would say nothing new: candidates are the arms, or all options differ
         "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
         "same_as": problem.same_as.tolist() if distinct < len(problem.same_as) else None,
         "options": distinct,

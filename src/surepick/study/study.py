@@ -55,7 +55,7 @@ class Study(StudyCore):
         self._record = record
         self._held: dict[int, str] = {}  # pull -> whom this object handed it to
         self._finished = False
-        if owner:  # nobody else can close it
+        if owner:  # the storage was opened for this object, so it is closed with it
             weakref.finalize(self, storage.close)
 
     # -- what it was created with ----------------------------------------------------------
@@ -67,15 +67,15 @@ class Study(StudyCore):
     @property
     def algorithm(self) -> Algorithm:
         """The algorithm and its settings."""
-        return self._made[0]
+        return self._algorithm_and_meta[0]
 
     @property
     def meta(self) -> dict[str, Any]:
         """What ``create_study`` was given to keep."""
-        return self._made[1]
+        return self._algorithm_and_meta[1]
 
     @cached_property
-    def _made(self) -> tuple[Algorithm, dict[str, Any]]:
+    def _algorithm_and_meta(self) -> tuple[Algorithm, dict[str, Any]]:
         return rebuild.algorithm_of(self._record), json.loads(self._record.meta)
 
     def definition(self) -> dict[str, Any]:
@@ -125,7 +125,7 @@ class Study(StudyCore):
         named = worker is not None
         holder = as_name(worker, "worker") if named else ANONYMOUS + uuid.uuid4().hex
         desk = self.desk
-        # Nobody knows what came of an attempt that was cut off: it counts as made.
+        # An attempt that was cut off may have handed out a pull, so it counts as one.
         tries = 1 if desk.in_line else 0
         quick = desk.lease_next(holder, lease) if n == 1 else None
         if quick is not None:

@@ -1,7 +1,7 @@
 """The linear program of LinGapE, compiled: min ‖c‖₁ subject to sum of c_k x_k = y.
 
 A simplex method made for this one program: d basic arms, each with a sign, are exchanged for
-arms that make the combination cheaper. A few ten microseconds where a general solver needs
+arms that make the combination cheaper. It takes some tens of microseconds, a general solver
 milliseconds. It proves its result by the dual program, max μᵀy subject to |μᵀx_k| <= 1, and the
 caller asks a general solver where the proof fails.
 """
@@ -14,7 +14,7 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-_NUDGE = 1e-9  # apart from ties: without them the method cannot run in circles
+_TIE_BREAK = 1e-9  # moves ties apart: only ties could make the method run in circles
 _PIVOT = 1e-10
 
 
@@ -40,7 +40,7 @@ def cheapest(columns, basis, inverse, y, limit):
     c = np.dot(inverse, y)
     for i in range(d):
         sign[i] = 1.0 if c[i] >= 0.0 else -1.0
-        amount[i] = abs(c[i]) + _NUDGE * (1.0 + (i * 0.6180339887) % 1.0)
+        amount[i] = abs(c[i]) + _TIE_BREAK * (1.0 + (i * 0.6180339887) % 1.0)
     bound = 0.0
     for _ in range(limit):
         dual[:] = 0.0  # μᵀx = sign for the basic arms

@@ -30,7 +30,7 @@ from surepick.game.kernels import learner_update, learner_weights
 from surepick.game.learners import ADAHEDGE
 
 _ROUNDING = 1e-9
-_SPECK = 1e-9  # share of the identity that keeps the metric of a lopsided w invertible
+_IDENTITY_SHARE = 1e-9  # share of the identity that keeps A(w) invertible where w has dropped arms
 
 
 class GameMemory(NamedTuple):
@@ -80,7 +80,7 @@ def respond(memory, weights):
     for c in range(d):
         trace += metric[c, c]
     for c in range(d):
-        metric[c, c] += _SPECK * trace / d + 1e-200
+        metric[c, c] += _IDENTITY_SHARE * trace / d + 1e-200
     cholesky(metric, factor)
     rival_variances(core, factor)
     rival, _ = closest_rival(core)

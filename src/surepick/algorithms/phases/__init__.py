@@ -1,1 +1,1 @@
-"""Elimination in phases that forget: PELEG, RAGE, XY-adaptive."""
+"""Elimination in phases that each use their own measurements only: PELEG, RAGE, XY-adaptive."""

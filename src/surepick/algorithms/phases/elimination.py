@@ -88,7 +88,7 @@ class PhasedState(State):
         self.phase += 1
         self._plan = None
         fit = self._fit(pulls.arms, pulls.counts, sums)
-        # A phase cut short by the budget has not earned a fixed width, and may not even span.
+        # A fixed width holds for complete phases only; one cut short may not even span.
         if fit.spans and (complete or threshold is None):
             self._eliminate(fit, record)
         else:

@@ -33,13 +33,13 @@ from surepick.arrays.tables import mark_checked
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
-_SMALLEST = 2.0  # pulls per dimension in a block: fewer cannot be spread well
-_SHARE = 0.3  # of the pulls that seem to be missing, a block makes at most this share
-_LEAST = 0.03  # of the pulls so far, a block makes at least this share
+_FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread well
+_MOST = 0.3  # a block makes at most this share of the pulls that seem to be missing
+_LEAST = 0.03  # a block makes at least this share of the pulls so far
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
-_CAUTION = 1.5  # gap² counts for at least this many squared standard errors
+_CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
 _RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
-_ENOUGH = 0.5  # evidence (log capital) that a design never counts on needing less than
+_LEAST_LACKING = 0.5  # log capital that each lead is taken to lack at least
 _MOVED = ("capital", "dropped_at")  # arrays that live where the features are
 
 
@@ -170,8 +170,8 @@ class PooledState(State):
             self.weights = design.weights
             explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
             weights = (1 - explore) * design.weights + explore * first.weights
-            size = max(_LEAST * n, min(self.config.batch_growth * n, _SHARE * design.value))
-        size = self._whole_batches(max(size, _SMALLEST * self.problem.rank))
+            size = max(_LEAST * n, min(self.config.batch_growth * n, _MOST * design.value))
+        size = self._whole_batches(max(size, _FEWEST_PULLS * self.problem.rank))
         return self._planner.whole_pulls(weights, min(size, budget), design, must_span=n == 0)
 
     def _whole_batches(self, size: float) -> int:
@@ -189,7 +189,7 @@ class PooledState(State):
         xp, market = self._b.xp, self._open_market()
         leader, goal = int(market.rivals[0]), -math.log(self.config.delta)
         gone = self.dropped_at > 0
-        lacking = xp.clip(goal - self._evidence(), _ENOUGH, None)
+        lacking = xp.clip(goal - self._evidence(), _LEAST_LACKING, None)
         if bool(xp.any(gone)):
             lacking = xp.where(gone, goal - self._assurance(market), lacking)
         noise = xp.clip(_CAUTION * market.variances, 1e-300, None)
@@ -197,7 +197,7 @@ class PooledState(State):
         if self.config.epsilon > 0 and not bool(gone[leader]):
             # showing that x is not more than epsilon better will do as well
             wide = market.gaps + self.config.epsilon / self.problem.noise
-            spare = xp.clip(goal - self.closeness.evidence(leader), _ENOUGH, None)
+            spare = xp.clip(goal - self.closeness.evidence(leader), _LEAST_LACKING, None)
             spare = xp.where(self.closeness.shown(leader), xp.zeros_like(spare), spare)
             pulls = xp.where(gone, pulls, xp.minimum(pulls, spare / (wide**2 + noise)))
         pulls[leader] = 0.0

@@ -181,7 +181,8 @@ def _scores(trials: Table) -> list[Score]:
     found = []
     for cell in summarise(trials).rows():
         key = (cell["algorithm"], cell["instance"], cell["delta"])
-        # The trials that did finish are the short ones: their mean would flatter.
+        # No score where trials are missing: those that finished are the short ones, so that their
+        # mean would be too low.
         missing = reasons.get(key, "")
         n = cell["trials"]
         found.append(

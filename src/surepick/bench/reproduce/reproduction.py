@@ -185,7 +185,7 @@ def _summary(
         limit = [bounds[key, float(p)]["lower bound"] for p in of["point"]]
         filled = {**of, "lower_bound": limit, "seconds": np.zeros(int(members.sum()))}
         # A trial that lost the best arm and is left with equal losers ends at MAX_SAMPLES: it
-        # counts as wrong, but its pulls would drown all others.
+        # counts as wrong, but its pulls are left out of the mean, which they would dominate.
         for row in summarise(Table(filled), own_stops_only=True).rows():
             del row["seconds"]
             out.append({"figure": key, "point": points[row["instance"]], **row})

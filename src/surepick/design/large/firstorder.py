@@ -33,10 +33,10 @@ from surepick.errors import SolverError
 Sparse = tuple[IntArray, FloatArray]  # indices, and a weight for each
 
 _STEPS = 15  # between two looks
-_WARM = 4  # looks that a good start saves
-_LEAST_WEIGHT, _LEAST_SHARE = 1e-12, 1e-9  # below, a weight could never come back
+_LOOKS_SAVED = 4  # by a good start
+_LEAST_WEIGHT, _LEAST_SHARE = 1e-12, 1e-9  # smaller ones could never grow again
 _RIDGE = 1e-14  # of the trace: M may be singular
-_CRUMB = 1e-7  # directions with a smaller share of the proof are left out of it
+_NEGLIGIBLE_SHARE = 1e-7  # directions with a smaller share of the proof are left out of it
 
 
 class FirstOrder:
@@ -71,7 +71,7 @@ class FirstOrder:
         self.dim: int = dim
         self._size = max(1024, 32 * dim)
         self.looks = 0
-        self._warm = 0 if seed is None else _WARM
+        self._looks_saved = 0 if seed is None else _LOOKS_SAVED
         self._proof = Proof(dim)
         self._mean: Sparse | None = None
         self._counted = 0.0
@@ -82,7 +82,7 @@ class FirstOrder:
         found, _ = _distinct(found, values)
         even = found, np.full(len(found), 1.0 / len(found))
         self._take_directions(even if seed is None or not len(seed[0]) else _mix(even, seed, 0.9))
-        self.seen = float(values[0])  # worst variance found; below the upper bound if that is one
+        self.seen = float(values[0])  # worst variance found; the upper bound may be larger
         self.upper = Upper(worst, self.arms, _host(backend, self._w))
         self.lower = Lower(0.0, found[:0], np.empty(0), np.empty((0, dim)))
 
@@ -126,7 +126,8 @@ class FirstOrder:
         """Multiplicative steps; the best weights seen, their value and a lower bound on it."""
         b, xp, x, y = self.backend, self.backend.xp, self._x, self._y
         w, q = self._w, self._q
-        speed = 2.0 / (1.0 + 0.5 * (self.looks + self._warm))  # of the mix: slower steps settle
+        # The mix of directions moves more slowly after each look, so that it settles.
+        speed = 2.0 / (1.0 + 0.5 * (self.looks + self._looks_saved))
         chosen, upper, lower = w, np.inf, 0.0
         total = xp.zeros_like(w)
         told, normals = xp.zeros_like(q), xp.zeros_like(y)
@@ -261,7 +262,7 @@ class Proof:
         summed = np.zeros((len(everyone), normals.shape[1]))
         summed[old] = self._normals
         summed[new] += normals
-        keep = total > _CRUMB * total.sum()
+        keep = total > _NEGLIGIBLE_SHARE * total.sum()
         self._dirs, self._told, self._normals = everyone[keep], total[keep], summed[keep]
 
     def moments(self) -> FloatArray:

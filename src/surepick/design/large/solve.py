@@ -18,7 +18,7 @@ from surepick.design.directions import Directions
 from surepick.design.large.firstorder import FirstOrder
 from surepick.design.large.span import large_whitening
 
-_PATIENCE = 12  # looks without progress after which they are at their end
+_PATIENCE = 12  # looks without progress after which first-order steps are given up
 
 
 def needs_scans(arms: Any, directions: Directions, tol: float) -> bool:

@@ -96,7 +96,7 @@ def _misfit(X: FloatArray, n: FloatArray, y: FloatArray, total: int) -> float:
 def _one_arm(X: FloatArray, n: FloatArray, r: FloatArray) -> FloatArray:
     """log of the evidence for a shift of each arm alone, by precision; r: weighted residuals.
 
-    Groups are the features (shifts Xβ, which deny θ the room to explain the odd arm away) and one
+    Groups are the features (shifts Xβ, which keep θ from explaining the odd arm away) and one
     arm. With V = XᵀNX, P = rho·r·I the precision of β and u = Xᵀs − Vθ free as θ is, the form is
     minimal at r_k² / (S + F(V+P)Fᵀ), S the Schur complement of V + P, F = n_k x_kᵀ(V⁻¹ − (V+P)⁻¹).
     """

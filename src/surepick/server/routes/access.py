@@ -12,7 +12,7 @@ from surepick.server.service import service_of
 from surepick.server.tokens import Token, csrf_of
 
 routes = router("access")
-#: without a token: this is where one is handed in
+#: open to requests without a token: logging in is how a page hands one in
 way_in = APIRouter(prefix="/api/v1", tags=["access"])
 
 

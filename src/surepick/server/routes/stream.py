@@ -68,7 +68,7 @@ async def _news(service: Service, opened: Opened, caller: Caller) -> AsyncIterat
 
 
 async def _still_valid(service: Service, caller: Caller) -> bool:
-    """Whether the token has been neither revoked nor outlived since."""
+    """Whether the token has neither been revoked nor expired meanwhile."""
     try:
         return await service.studies.threads.quick(lambda: service.tokens.still_valid(caller.token))
     except SurepickError:

@@ -163,7 +163,7 @@ def _smaller_delta(body: dict[str, Any]) -> None:
         body["delta"] /= 1e12
 
 
-def _louder_claim(body: dict[str, Any]) -> None:
+def _stronger_claim(body: dict[str, Any]) -> None:
     if body["claim"]["guarantee"] == "heuristic":
         body["claim"]["guarantee"] = "pac"
 
@@ -178,6 +178,6 @@ _TAMPERINGS: dict[str, Callable[[dict[str, Any]], None]] = {
     "a pull more than counted": _extra_pull,
     "an arm that is not there": _strange_arm,
     "a far smaller delta": _smaller_delta,
-    "a heuristic called a guarantee": _louder_claim,
+    "a heuristic called a guarantee": _stronger_claim,
     "noise fifty times larger": _larger_noise,
 }

@@ -141,7 +141,7 @@ class PostgresStorage(SqlStorage):
     def _one_step(self, statement: str, values: dict[str, Any]) -> Any:
         """A statement that is a transaction of its own; None where it did nothing.
 
-        Or where that is not known, after an error: whoever goes on has to look.
+        Also None after an error that may pass. It may have taken effect then: callers have to look.
         """
         self._leave_parents_connections()
         try:

@@ -43,7 +43,7 @@ from surepick.storage.sql.tables import (
     tells,
 )
 
-_SHORT = 2000  # characters
+_SHORT = 2000  # characters of all texts of a write together
 _MANY = 500  # values in one IN (...); SQLite may refuse more than 999
 
 # Column names are those of the records; what a bound value is called starts with an underscore.

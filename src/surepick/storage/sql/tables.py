@@ -97,7 +97,7 @@ leases = Table(
     sqlite_with_rowid=False,
 )
 
-# The truth. The primary key alone makes counting a pull twice impossible.
+# The rewards that count. The primary key makes it impossible to count a pull twice.
 tells = Table(
     "surepick_tells",
     metadata,

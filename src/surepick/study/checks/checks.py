@@ -28,9 +28,9 @@ from surepick.run.diagnostics import (
     lack_of_fit,
 )
 
-_LEVEL = 0.001  # of the check of the noise scale
-_REPLICATES = 10  # fewer say too little about the noise
-_WASTE = 2.0  # a noise scale this many times too large is worth a remark
+_LEVEL = 0.001  # error level of the check of the noise scale
+_FEWEST_REPLICATES = 10  # fewer say too little about the noise
+_WASTEFUL = 2.0  # a noise scale this many times too large wastes pulls: worth a remark
 
 
 @dataclass(frozen=True)
@@ -41,7 +41,7 @@ class Checks:
     drift: Finding
     noise: NoiseEstimate | None  #: from replicates, where there are enough
     noise_alarm: str  #: that the noise scale in use is too small
-    remarks: tuple[str, ...]  #: nothing to worry about
+    remarks: tuple[str, ...]  #: worth knowing, but nothing is wrong
 
     @property
     def warnings(self) -> list[str]:
@@ -114,11 +114,11 @@ def check_rewards(
     alarm, remarks = "", []
     if used is not None and noise is not None:
         alarm, remarks = _noise_check(used, noise, float(summary.spread.sum()))
-    # Too small a noise scale would make misfit and drift of mere noise.
+    # With too small a noise scale, mere noise would look like misfit and drift.
     scale = noise if alarm or estimated else used
     fit = None
     if scale is None:
-        timeline = Timeline(problem.n_arms)  # nothing can be said yet
+        timeline = Timeline(problem.n_arms)  # empty: without a noise scale nothing can be said
     elif problem.rank < problem.n_arms:
         fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale)
         size = scale.high if isinstance(scale, NoiseEstimate) else scale
@@ -145,7 +145,7 @@ def _replicates(summary: ArmSummary) -> NoiseEstimate | None:
         noise = estimate_noise(summary)
     except InvalidInputError:  # nothing measured twice, or no noise at all
         return None
-    return noise if noise.freedom >= _REPLICATES else None
+    return noise if noise.freedom >= _FEWEST_REPLICATES else None
 
 
 def _noise_check(used: float, noise: NoiseEstimate, spread: float) -> tuple[str, list[str]]:
@@ -160,7 +160,7 @@ def _noise_check(used: float, noise: NoiseEstimate, spread: float) -> tuple[str,
             f"start again with noise {noise.high:.3g}."
         )
         return text, []
-    if used > _WASTE * noise.high:
+    if used > _WASTEFUL * noise.high:
         return "", [
             f"The noise may be smaller than stated: {used:g} is in use, but measurements of the "
             f"same option differ by {noise.scale:.3g} (95 % interval {noise.low:.3g} to "

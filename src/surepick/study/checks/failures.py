@@ -1,9 +1,10 @@
-"""Whether failed measurements can have bent the result.
+"""Whether failed measurements can have biased the result.
 
 A failed measurement is made again, so only rewards of measurements that succeed are seen. If
 failing has nothing to do with the reward, that is harmless. If low (or high) rewards fail more
-often, the means are those of the survivors, and no guarantee holds. Rewards that were never
-seen cannot be asked; but failures that depend on the reward hit arms unevenly, and that shows.
+often, the means are those of the rewards that got through, and no guarantee holds. The rewards of
+failed measurements are not known, so this cannot be tested directly. But failures that depend on
+the reward hit arms unevenly, and that can be tested.
 
 The rule. Counted are failures and leases that ran out, per arm. An arm is named when it has at
 least 3 of them and, if all failures had been dealt out to all attempts at random, so many on

@@ -14,7 +14,7 @@ from surepick.run.diagnostics import ArmSummary, Timeline
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Rewards, StudyProgress
 
-_SLACK = 5.0  # seconds by which the clock of a database may have been set back unnoticed
+_CLOCK_SLACK = 5.0  # seconds by which the clock of a database may have been set back unnoticed
 
 
 class Tally:
@@ -23,7 +23,7 @@ class Tally:
     def __init__(self, n_arms: int) -> None:
         self._n_arms = n_arms
         self._past = -1  # past measurements that count; -1: not looked yet
-        self._first = 0  # of the open batch
+        self._first = 0  # first pull of the open batch
         self._closed = ArmSummary.of(n_arms, [], [])
         self._windows = Timeline(n_arms)
         self._open = _nothing()
@@ -40,7 +40,7 @@ class Tally:
         if len(self._open.pulls) == at.told:
             return
         last, known = at.first + at.size, self._open
-        since = float(known.times.max()) - _SLACK if len(known.times) else None
+        since = float(known.times.max()) - _CLOCK_SLACK if len(known.times) else None
         new = tx.rewards(study, at.first, last, since)
         merged = _merged(known, new)
         if len(merged.pulls) != at.told and since is not None:

@@ -59,7 +59,7 @@ class Crowd:
         good = [one for one in checked if not isinstance(one, SurepickError)]
         try:
             told = iter(self._tell_together(good))
-        except UnknownPullError:  # of one of them: the others must not suffer for it
+        except UnknownPullError:  # one worker's mistake, but nothing was recorded for anyone
             told = iter([self._tell_alone(one) for one in good])
         return [one if isinstance(one, SurepickError) else next(told) for one in checked]
 

@@ -24,8 +24,8 @@ from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
 
 _log = logging.getLogger(__name__)
 
-_LARGEST = 1e130  # a reward, in units of the noise too: sums of any number of them stay finite
-_AHEAD = 64  # pulls that others may have been handed since one last asked
+_LARGEST = 1e130  # reward, in units of the noise too: sums of any number of them stay finite
+_AHEAD = 64  # pulls that other workers may have been handed since this process last asked
 
 
 class Desk:
@@ -43,7 +43,7 @@ class Desk:
         self._lock = threading.RLock()
         self._run: Run | None = None
         self._order: tuple[int, Order] | None = None
-        self._place: tuple[int, int] | None = None  # batch, and its pulls handed out at least
+        self._place: tuple[int, int] | None = None  # batch, and how many pulls are out at least
 
     @cached_property
     def problem(self) -> Problem:
@@ -81,7 +81,7 @@ class Desk:
 
     @property
     def in_line(self) -> bool:
-        """Whether the next pull is about known, so that :meth:`lease_next` may be tried."""
+        """Whether :meth:`lease_next` may be tried: it is known about where the next pull is."""
         return self._place is not None
 
     def lease_next(self, holder: str, lease: float) -> Lease | None:
@@ -136,12 +136,12 @@ class Desk:
             run, at = self.load()
             if not at.complete:
                 return
-            self._run = None  # until it is written, nothing of this counts
+            self._run = None  # it changes now, and is of use only if the change is written
             if rebuild.advance(self.storage, self.record, run, at):
                 self._run = run
 
     def advance_quietly(self) -> None:
-        """The same, after a tell that is recorded whatever becomes of this."""
+        """The same after a tell, which is recorded already: a failure here is only logged."""
         try:
             self.advance()
         except (SurepickError, ArithmeticError, ValueError) as error:

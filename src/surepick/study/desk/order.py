@@ -32,7 +32,7 @@ class Order:
         self.size = pulls.total
         self._blocks = max(1, self.size // _BLOCK)
         # Staggered, so that arms with few pulls do not all wait for the same block.
-        self._offset = (_mix(pulls.arms) % np.uint64(self._blocks)).astype(np.int64)
+        self._offset = (_scrambled(pulls.arms) % np.uint64(self._blocks)).astype(np.int64)
         self._known = (0, 0, np.empty(0, dtype=np.int64))  # first and last pull, arms
 
     def arms(self, first: int, last: int) -> IntArray:
@@ -49,27 +49,27 @@ class Order:
             low, high = 0, self._blocks  # the last block that starts at or before this pull
             while high - low > 1:
                 middle = (low + high) // 2
-                if self._before(middle).sum() <= pull:
+                if self._pulls_before(middle).sum() <= pull:
                     low = middle
                 else:
                     high = middle
-            before, after = self._before(low), self._before(low + 1)
+            before, after = self._pulls_before(low), self._pulls_before(low + 1)
             arms = np.repeat(self._pulls.arms, after - before)
-            keys = _mix(np.arange(len(arms)) + (_SPREAD * (low + 1 + _SPREAD * self._batch)))
+            keys = _scrambled(np.arange(len(arms)) + (_SPREAD * (low + 1 + _SPREAD * self._batch)))
             arms = arms[np.argsort(keys, kind="stable")]
             self._known = (int(before.sum()), int(after.sum()), arms)
         return self._known
 
-    def _before(self, block: int) -> IntArray:
+    def _pulls_before(self, block: int) -> IntArray:
         """Pulls of each arm in the blocks before this one."""
         each, left = np.divmod(self._pulls.counts, self._blocks)
         return each * block + (left * block + self._offset) // self._blocks
 
 
-_SPREAD = 1_000_003
+_SPREAD = 1_000_003  # far above the size of a block, so that blocks do not share sort keys
 
 
-def _mix(values: NDArray) -> NDArray[np.uint64]:
+def _scrambled(values: NDArray) -> NDArray[np.uint64]:
     """Scrambled values (the finishing steps of the splitmix64 generator)."""
     z = np.asarray(values).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
     z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)

@@ -112,7 +112,8 @@ def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -
     def write(tx: Transaction) -> bool:
         now = tx.progress(study.id, lock=True)
         if now.batch != at.batch:
-            kept = tx.snapshot(study.id)  # ours, if only the confirmation was lost
+            # Ours, if an earlier try was written and only its confirmation was lost.
+            kept = tx.snapshot(study.id)
             return kept == (at.batch + 1, text)
         if not now.complete:
             raise StudyDamagedError(f"study {study.name!r}: batch {at.batch} is not complete")

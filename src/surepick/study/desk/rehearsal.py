@@ -26,5 +26,5 @@ def rehearse(algorithm: Algorithm) -> None:
             batch = run.ask()
             run.tell(batch, 5.0 * problem.arms[batch.arms, 0])
         run.to_json()
-    except Exception as trouble:  # settings for another problem, say: the real one will tell
+    except Exception as trouble:  # the settings may not suit this tiny problem
         _log.debug("rehearsal of %s: %s", type(algorithm).__name__, trouble)

@@ -35,7 +35,7 @@ _KEPT = 4000  # characters of each output that are kept
 _MOST = 65536  # bytes of output that are looked at: one number is shorter
 _SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "cmd", "powershell", "pwsh"}
 _SHELL_WORDS = {"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1"}
-_PLACES = ("{label}", "{arm}", "{pull}")
+_MARKERS = ("{label}", "{arm}", "{pull}")
 
 
 @dataclass(frozen=True)
@@ -150,9 +150,9 @@ class Command(Measure):
                 self._running.discard(process)
 
     def _fill(self, task: Measurement) -> list[str]:
-        values: dict[str, str] = dict(zip(_PLACES, (task.label, str(task.arm), str(task.pull))))
+        values: dict[str, str] = dict(zip(_MARKERS, (task.label, str(task.arm), str(task.pull))))
         # One pass: a label that contains "{pull}" stays as it is.
-        pattern = re.compile("|".join(map(re.escape, _PLACES)))
+        pattern = re.compile("|".join(map(re.escape, _MARKERS)))
         return [pattern.sub(lambda found: values[found[0]], word) for word in self.words]
 
     def stop(self) -> None:
@@ -242,7 +242,7 @@ def _words(line: str) -> tuple[str, ...]:
         # What follows -c is a program; words after it are its arguments, and safe for a label.
         flag = next((i for i, word in enumerate(words) if re.match(r"[-/]\w*[cC]", word)), None)
         script = " ".join(words[flag + 1 : flag + 2]) if flag else ""
-        if any(place in script for place in _PLACES):
+        if any(place in script for place in _MARKERS):
             raise InvalidInputError(
                 "exec: a label must not become part of a shell's program, where its characters "
                 'would have a meaning; write "$SUREPICK_LABEL" there instead of {label}'

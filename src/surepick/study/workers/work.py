@@ -25,7 +25,7 @@ from surepick.study.workers.measure import Measure, Measured, Measurement
 
 _log = logging.getLogger(__name__)
 _GRACE = 30.0  # seconds: a lease is this much longer than a measurement may take
-_LOOK = 0.2  # seconds between looks at the study while nothing can be done
+_LOOK_EVERY = 0.2  # seconds between looks at the study while nothing can be done
 
 
 @dataclass
@@ -119,7 +119,7 @@ class Workers:
         if self._over():
             return
         try:
-            running = self._running.pop(self._done.get(timeout=_LOOK), None)
+            running = self._running.pop(self._done.get(timeout=_LOOK_EVERY), None)
         except queue.Empty:
             running = None
         if running is not None and running.measured is not None:  # else it was given up before

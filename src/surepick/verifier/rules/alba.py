@@ -70,7 +70,7 @@ def _drop(
     """Candidates that are ruled out after one batch."""
     losers, by, gaps, biases = record
     fine = check.among(losers, left) & check.among(by, left)
-    fine &= ~np.isin(by, losers)  # nor may who is ruled out rule out
+    fine &= ~np.isin(by, losers)  # who is ruled out here may not rule out others
     check.demand(
         fine.all() and len(np.unique(losers)) == len(losers), f"{where} compares absent candidates"
     )

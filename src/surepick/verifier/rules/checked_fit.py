@@ -19,8 +19,8 @@ _INNER = {  # rules of the algorithms that work in batches, and their files
 def verify(check: Check) -> list[int]:
     """Leave out the extra pulls, then work out why candidates are ruled out by the others.
 
-    That they were set aside before their rewards were seen cannot be checked, just as that the
-    pulls of a batch were chosen before.
+    Whether they were set aside before their rewards were seen cannot be checked. Nor can it be
+    checked whether the pulls of any batch were chosen before its rewards were seen.
     """
     evidence, batches = check.body["evidence"], check.body["batches"]
     extra, inner = evidence["extra"], evidence["inner"]

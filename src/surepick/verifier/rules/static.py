@@ -55,7 +55,7 @@ def verify(check: Check) -> list[int]:
 def _drop(check: Check, left: np.ndarray, dropped: Any, fit: Fit, test: Test, where: str) -> None:
     """Candidates that one look rules out."""
     losers, winners, gaps = check.columns(dropped, "candidate", "by", "gap")
-    # Entries follow each other: who lost in an earlier one is absent.
+    # Entries hold in their order: who lost in an earlier one is gone in the later ones.
     out = {int(i): place for place, i in reversed(list(enumerate(losers)))}
     earlier = [
         out[int(i)] == n and out.get(int(by), n) >= n and i != by

@@ -19,8 +19,8 @@ from numba import njit
 
 from surepick.arrays.kernels import cholesky, weighted_gram, whiten
 
-_RIDGE = 1e-10  # of the trace: keeps a factor alive, changes no variance that matters
-_FLOOR = 1e-9  # shares below this could never come back
+_RIDGE = 1e-10  # of the trace: makes matrices invertible, changes no variance that matters
+_FLOOR = 1e-9  # smaller shares could never grow again
 _SINGULAR = 1e-12  # squared pivots below this fraction of the diagonal count as zero
 
 
