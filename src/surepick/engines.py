@@ -56,7 +56,7 @@ class Processes:
     jobs
         Processes; as in joblib, -1 stands for all cores.
     attempts
-        Pools after which the tasks are to blame.
+        Pools to try; when the last one loses a worker too, the tasks are taken to be the cause.
     """
 
     def __init__(self, jobs: int, attempts: int = 5) -> None:
@@ -125,7 +125,7 @@ class Dask:
             ) from None
         with client:
             futures = {
-                # a worker may be killed while it holds several tasks: none of them is to blame
+                # a killed worker may have held several tasks, which need not be the cause
                 client.submit(function, task, pure=False, retries=5): task
                 for task in tasks
             }

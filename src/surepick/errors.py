@@ -114,7 +114,7 @@ class StorageVersionError(StorageError, ValueError):
 
 
 class StorageLockedError(StorageError, TimeoutError):
-    """The database stayed locked for longer than anyone should have to wait."""
+    """The database stayed locked for longer than surepick waits."""
 
 
 class StorageReadOnlyError(StorageError, PermissionError):

@@ -17,7 +17,7 @@ import numpy as np
 from surepick.verifier.estimate import Fit
 from surepick.verifier.tables import EPS, Given, Tables
 
-_PLACES = ("candidate", "by", "batch")  # columns of records that hold whole numbers
+_WHOLE_NUMBERS = ("candidate", "by", "batch")  # columns of records that hold whole numbers
 
 
 class Check(Tables):
@@ -83,7 +83,7 @@ class Check(Tables):
         self.demand(len({len(values) for values in lists}) == 1, "columns of unequal length")
         return [
             self.whole(values, f"its entries {name!r} are not whole numbers")
-            if name in _PLACES
+            if name in _WHOLE_NUMBERS
             else self._numbers(values, "if", f"its entries {name!r} are not numbers")
             for name, values in zip(names, lists, strict=True)
         ]
