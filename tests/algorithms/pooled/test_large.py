@@ -4,10 +4,10 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.algorithms.pooled.compiled.kernels import information
+from surepick.algorithms.pooled.compiled import kernels
 from surepick.algorithms.pooled.compiled.market import CompiledMarket
 from surepick.algorithms.pooled.large.market import LargeMarket
-from surepick.algorithms.pooled.large.rounding import round_many
+from surepick.algorithms.pooled.large.rounding import information, round_many
 from surepick.algorithms.pooled.market import PRECISIONS, block_fit, least_squares
 from surepick.algorithms.pooled.payoff import GaussianPayoff
 from surepick.arrays.backend import backend_named
@@ -130,3 +130,17 @@ def test_rounding_uses_few_arms_and_all_pulls(n):
     spread = round_many(arms, weights, n, directions, shares, spanning, must_span=True)
     assert spread.sum() == n
     assert (spread[spanning] >= 1).all()
+
+
+@pytest.mark.parametrize("arms_pulled", [4, 9, 30])
+def test_information_is_that_of_the_compiled_kernel(arms_pulled):
+    """Also where the pulls do not span: unseen directions count as nothing in both."""
+    rng = np.random.default_rng(arms_pulled)
+    arms, directions = rng.standard_normal((30, 6)), rng.standard_normal((50, 6))
+    directions[:20] = arms[:2].mean(axis=0) * rng.uniform(0.5, 2.0, 20)[:, None]
+    counts = np.zeros(30, dtype=np.int64)
+    counts[:arms_pulled] = rng.integers(1, 9, arms_pulled)
+    shares = rng.dirichlet(np.ones(50))
+    found = information(arms, counts, directions, shares)
+    assert found == pytest.approx(kernels.information(arms, counts, directions, shares), rel=1e-6)
+    assert found > 0

@@ -10,7 +10,9 @@ import numpy as np
 
 from surepick.arrays import limits
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.design import round_design
 
+_RIDGE = 1e-10  # of the trace: keeps a factor positive, changes no variance that matters
 _CUTS = (1.0, 0.3, 0.05)  # arms due fewer pulls get none
 
 
@@ -34,12 +36,10 @@ def round_many(
     must_span
         Whether each of these gets a pull.
     """
-    from surepick.algorithms.pooled.compiled.kernels import apportion, information
-
     weights = weights / weights.sum()
     due = n - len(spanning) if must_span else n
     ways = [_even(weights, due)]
-    ways += [apportion(weights, due, cut) for cut in _CUTS]
+    ways += [_apportion(weights, due, cut) for cut in _CUTS]
     if n <= limits.GREEDY_PULLS * arms.shape[1]:
         ways.append(_greedy(arms, weights, due, directions, shares))
     extra = np.zeros(len(arms), dtype=np.int64)
@@ -53,21 +53,44 @@ def round_many(
     for counts in ways:
         if counts.sum() != n - extra.sum():  # this way leaves too many arms, or none
             continue
-        counts = counts + extra
-        used = np.flatnonzero(counts)
-        told = information(arms[used], counts[used], directions, shares)
+        told = information(arms, counts + extra, directions, shares)
         if told > most:
-            best, most = counts, told
+            best, most = counts + extra, told
     if best is None:
         best = np.zeros(len(arms), dtype=np.int64)
         np.add.at(best, spanning[np.arange(n) % len(spanning)], 1)
     return best
 
 
+def information(
+    arms: FloatArray, counts: IntArray, directions: FloatArray, shares: FloatArray
+) -> float:
+    """As the compiled kernel of that name, which would take a second to load and 100 MB."""
+    used = np.flatnonzero(counts)
+    gram = (arms[used].T * counts[used]) @ arms[used]
+    gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram)
+    try:
+        root = np.linalg.inv(np.linalg.cholesky(gram)).T
+    except np.linalg.LinAlgError:
+        return 0.0
+    image = directions @ root
+    variances = np.einsum("ij,ij->i", image, image)
+    told = np.divide(shares, variances, out=np.zeros(len(shares)), where=variances > 0)
+    return float(told.sum())
+
+
 def _even(weights: FloatArray, n: int) -> IntArray:
     """Pulls at even distances along the cumulated weights: each arm within one of its due."""
     ticks = np.floor(np.cumsum(weights) * n + 0.5).astype(np.int64)
     return np.diff(ticks, prepend=0)
+
+
+def _apportion(weights: FloatArray, n: int, cut: float) -> IntArray:
+    """Whole pulls, ``n`` in all, at least one for every arm due ``cut`` pulls or more."""
+    heavy = np.where(weights * n >= cut, weights, 0.0)
+    if not 0 < np.count_nonzero(heavy) <= n:
+        return np.zeros(len(weights), dtype=np.int64)
+    return round_design(heavy, n)
 
 
 def _greedy(
