@@ -1,0 +1,127 @@
+import itertools
+import math
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from scipy import integrate
+from scipy.special import log_ndtr
+
+from surepick.arrays.backend import backend_named
+from surepick.statistics.payoffs import log_payoff
+from surepick.statistics.student import array_log_student_payoff, log_student_payoff
+
+# b, p, estimate, I, RSS, ν, log payoff; worked out independently
+KNOWN = [
+    (0, 1, 1, 9, 10, 10, 2.590272),
+    (0, 1, 1, 9, 40, 10, 0.447915),
+    (6, 4, 1.2, 9, 10, 10, 3.807320),
+    (6, 4, 1.2, 9, 3, 3, 2.467357),
+    (0, 1, 1, 9, 1000, 1000, 3.573698),
+    (6, 4, -0.5, 9, 10, 10, -5.276817),
+]
+STAKES = [(0, 1), (6, 4), (-6, 4), (30, 10), (-30, 10), (0, 100), (3, 0.1), (-3, 0.1)]
+
+
+@pytest.mark.parametrize("row", KNOWN)
+def test_known_values(row):
+    assert float(log_student_payoff(*row[:-1])) == pytest.approx(row[-1], abs=1e-5)
+
+
+def by_definition(b, p, estimate, information, squares, freedom):
+    """The same average over w by an adaptive rule, on pieces of where w may be."""
+    z = math.sqrt(information) * estimate
+    q, after = z / math.sqrt(squares + z * z), p + information
+
+    def log(w):
+        x = (b + w * q * math.sqrt(information)) / math.sqrt(after)
+        return freedom * math.log(w) - w * w / 2 + x * x / 2 + log_ndtr(x)
+
+    grid = np.geomspace(1e-4, 1e4, 400)
+    top = max(log(w) for w in grid)
+    ends = itertools.pairwise(grid)
+    total = sum(integrate.quad(lambda w: math.exp(log(w) - top), *pair)[0] for pair in ends)
+    constant = (freedom - 1) / 2 * math.log(2) + math.lgamma((freedom + 1) / 2)
+    prior = b * b / (2 * p) + log_ndtr(b / math.sqrt(p))
+    return math.log(total) + top - constant - prior - 0.5 * math.log(after / p)
+
+
+@pytest.mark.parametrize("freedom", [1, 7, 60])
+@pytest.mark.parametrize(("b", "p"), STAKES[1:])
+def test_quadrature_follows_the_integrand(freedom, b, p):
+    for information in (0.5, 30.0, 400.0):
+        for z in (-4.0, 0.3, 2.0, 50.0):
+            row = (b, p, z / math.sqrt(information), information, 1.0, freedom)
+            assert float(log_student_payoff(*row)) == pytest.approx(by_definition(*row), abs=1e-7)
+
+
+@pytest.mark.parametrize("freedom", [1, 2, 3, 10, 100])
+@pytest.mark.parametrize("information", [0.1, 1.0, 10.0, 1000.0])
+def test_the_mean_under_the_null_is_one(freedom, information):
+    """With q = sin t the density of q at a mean of 0 is cos^{ν−1} t, up to a constant.
+
+    Near t = π/2 the payoff is steep: nodes are spread evenly in log(π/2 − |t|) out there.
+    """
+    x, weights = np.polynomial.legendre.leggauss(1500)
+    left = np.exp(0.5 * (x + 1.0) * (math.log(math.pi / 2) - math.log(1e-14)) + math.log(1e-14))
+    mass = left * weights * np.sin(left) ** (freedom - 1)  # left = π/2 − |t|
+    z = 1.0 / np.tan(left)
+    for b, p in STAKES:
+        pays = [
+            np.exp(
+                log_student_payoff(b, p, side * z / math.sqrt(information), information, 1, freedom)
+            )
+            for side in (1.0, -1.0)
+        ]
+        mean = float((mass * (pays[0] + pays[1])).sum() / (2.0 * mass.sum()))
+        assert mean == pytest.approx(1.0, abs=1e-8)
+
+
+@given(
+    b=st.floats(-20, 20),
+    p=st.floats(0.1, 100),
+    estimate=st.floats(-5, 5),
+    more=st.floats(1e-3, 5),
+    freedom=st.integers(1, 60),
+)
+@settings(max_examples=80, deadline=None)
+def test_more_evidence_pays_more_and_more_noise_pays_less(b, p, estimate, more, freedom):
+    here = float(log_student_payoff(b, p, estimate, 4.0, 3.0, freedom))
+    assert float(log_student_payoff(b, p, estimate + more, 4.0, 3.0, freedom)) >= here - 1e-9
+    if estimate > 0:
+        assert float(log_student_payoff(b, p, estimate, 4.0, 3.0 + more, freedom)) <= here + 1e-9
+
+
+@given(scale=st.floats(-140, 140), freedom=st.integers(1, 40))
+@settings(max_examples=40, deadline=None)
+def test_the_unit_of_rewards_does_not_matter(scale, freedom):
+    unit = 10.0**scale
+    here = float(log_student_payoff(2.0, 4.0, 0.7, 5.0, 3.0, freedom))
+    there = float(log_student_payoff(2.0, 4.0, 0.7 * unit, 5.0, 3.0 * unit * unit, freedom))
+    assert there == pytest.approx(here, abs=1e-9)
+
+
+def test_with_many_residuals_it_is_the_bet_of_known_scale():
+    known = float(log_payoff(6.0, 4.0, 9.0 * 1.2, 9.0))
+    found = [
+        float(log_student_payoff(6.0, 4.0, 1.2, 9.0, float(freedom), freedom))
+        for freedom in (10**2, 10**4, 10**6)
+    ]
+    assert found[-1] == pytest.approx(known, abs=1e-4)
+    assert abs(found[0] - known) > abs(found[1] - known) > abs(found[2] - known)
+
+
+def test_a_block_without_residuals_says_nothing():
+    assert float(log_student_payoff(1.0, 1.0, 3.0, 9.0, 0.0, 4)) == 0.0
+    assert float(log_student_payoff(1.0, 1.0, 3.0, 9.0, 2.0, 0)) == 0.0
+
+
+def test_arrays_of_other_libraries_give_the_same():
+    there = backend_named("torch")
+    parts = [np.array([0.0, 6.0, -3.0]), np.array([1.0, 4.0, 0.5]), np.array([1.0, -0.5, 2.0])]
+    information = np.array([9.0, 9.0, 40.0])
+    found = array_log_student_payoff(there, *map(there.put, [*parts, information]), 10.0, 10)
+    np.testing.assert_allclose(
+        there.host(found), log_student_payoff(*parts, information, 10.0, 10), rtol=1e-10
+    )
