@@ -78,3 +78,27 @@ def test_capital_ever_reaches_one_over_the_level_at_most_at_that_rate():
     capital = log_payoff(0.0, 2.0, paths, information)
     crossed = (capital >= math.log(1 / 0.2)).any(axis=1).mean()
     assert 0.1 < crossed < 0.2 + 3 * math.sqrt(0.16 / 4000)
+
+
+# -- symmetric noise of unknown scales -----------------------------------------------------
+@pytest.mark.parametrize("scales", [(1.0,), (0.3, 5.0), (1e-9, 1.0, 40.0), (2.0, 2.0, 2.0, 0.1)])
+@pytest.mark.parametrize(("b", "p"), [(0.0, 1.0), (3.0, 0.5), (-4.0, 2.0), (0.2, 0.001)])
+def test_contrasts_of_any_scale_are_fair_bets_or_worse(scales, b, p):
+    """All signs enumerated: whatever the sizes of symmetric contrasts, given them it is fair."""
+    signs = np.array(list(itertools.product((-1.0, 1.0), repeat=len(scales))))
+    contrasts = signs * np.array(scales)
+    pays = np.exp(log_payoff(b, p, contrasts.sum(axis=1), (contrasts**2).sum(axis=1)))
+    assert pays.mean() <= 1 + 1e-12
+    lower = contrasts - 0.4  # a mean below 0
+    pays = np.exp(log_payoff(b, p, lower.sum(axis=1), (lower**2).sum(axis=1)))
+    assert pays.mean() <= 1 + 1e-12
+
+
+def test_contrasts_that_are_many_and_small_cost_little():
+    """A lead of g standard deviations of a group grows by g²/(2(g² + 1)) instead of g²/2."""
+    rng = np.random.default_rng(0)
+    lead, n = 0.3, 4000
+    contrasts = lead + rng.standard_normal(n)
+    known = float(log_payoff(1.0, 4.0, contrasts.sum(), n))
+    found = float(log_payoff(1.0, 4.0, contrasts.sum(), (contrasts**2).sum()))
+    assert found == pytest.approx(known / (1 + lead**2), rel=0.05)

@@ -11,6 +11,12 @@ and the stakes that fit the data best have become a normal with b + S and p + I,
 way: bets in a row multiply as one bet on the sums when each starts where the last one ended.
 With b = 0 this is the half-normal mixture; capital that starts at 1 and ever reaches 1/level
 refutes "the mean is at most 0" at that level (J. Ville, 1939; H. Robbins, 1970).
+
+The same formula serves noise of unknown scales, if it is symmetric. Let D_1, D_2, … be contrasts
+of groups of pulls, each of which estimates the mean without bias and has symmetric noise given the
+groups before it, of whatever scale. Then S = Σ D_j and I = Σ D_j² may be put into it: for every
+stake, exp(mu D − mu² D²/2) ≤ 1 + tanh(mu D), as cosh u ≤ e^{u²/2}, and the right-hand side
+increases in D and has mean 1 where D is symmetric around 0.
 """
 
 from __future__ import annotations
