@@ -6,7 +6,7 @@ import numpy as np
 import pytest
 
 from surepick.algorithms import Algorithm, Pulls, registry
-from surepick.algorithms.phases.elimination import PhasedState, Plan
+from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.errors import CertificateError
 from surepick.simulate import conformance
 
@@ -16,7 +16,7 @@ class DoublingState(PhasedState):
 
     def plan(self, budget):
         level = self.config.delta / (self.phase * (self.phase + 1)) / (len(self.active) - 1)
-        return Plan(Pulls.from_counts(self.counts()), level, None)
+        return PhasePlan(Pulls.from_counts(self.counts()), level, None)
 
     def counts(self):
         return np.full(self.problem.n_arms, 4 * 2**self.phase)

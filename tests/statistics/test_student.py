@@ -56,14 +56,14 @@ def test_quadrature_follows_the_integrand(freedom, b, p):
             assert float(log_student_payoff(*row)) == pytest.approx(by_definition(*row), abs=1e-7)
 
 
-@pytest.mark.parametrize("freedom", [1, 2, 3, 10, 100])
-@pytest.mark.parametrize("information", [0.1, 1.0, 10.0, 1000.0])
+@pytest.mark.parametrize("freedom", [1, 3, 100])
+@pytest.mark.parametrize("information", [0.1, 10.0, 1000.0])
 def test_the_mean_under_the_null_is_one(freedom, information):
     """With q = sin t the density of q at a mean of 0 is cos^{ν−1} t, up to a constant.
 
     Near t = π/2 the payoff is steep: nodes are spread evenly in log(π/2 − |t|) out there.
     """
-    x, weights = np.polynomial.legendre.leggauss(1500)
+    x, weights = np.polynomial.legendre.leggauss(800)
     left = np.exp(0.5 * (x + 1.0) * (math.log(math.pi / 2) - math.log(1e-14)) + math.log(1e-14))
     mass = left * weights * np.sin(left) ** (freedom - 1)  # left = π/2 − |t|
     z = 1.0 / np.tan(left)
