@@ -64,7 +64,7 @@ class LucbState(SequentialState):
         problem, config = self.problem, self.config
         choices = arms_of(problem)
         self.update, self.choose = kernels.update, kernels.choose
-        self.memory = kernels.LucbMemory(
+        self.memory = kernels.Memory(
             choices=choices,
             counts=np.zeros(problem.n_arms, dtype=np.int64),
             sums=np.zeros(problem.n_arms),

@@ -1,4 +1,4 @@
-"""The compiled rule of LUCB: :func:`update` and :func:`choose` over a :class:`LucbMemory`."""
+"""The compiled rule of LUCB: :func:`update` and :func:`choose` over a :class:`Memory`."""
 
 # numba compiles these functions: their types are what the callers pass.
 # pyright: reportArgumentType=false, reportCallIssue=false, reportReturnType=false
@@ -14,11 +14,11 @@ from numpy.typing import NDArray
 from surepick.algorithms.sequential import STOP
 from surepick.arrays.types import FloatArray
 
-# entries of LucbMemory.whole
+# entries of Memory.whole
 PULLS, ROUND, PENDING = 0, 1, 2
 
 
-class LucbMemory(NamedTuple):
+class Memory(NamedTuple):
     """All there is to remember; indices into ``choices`` unless it says "arm"."""
 
     choices: NDArray[np.int64]  #: the arm of each distinct candidate, (M,)
