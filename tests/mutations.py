@@ -262,7 +262,7 @@ MUTATIONS = (
         "arrays/cache.py",
         "self._plans.popitem(last=False)",
         "self._plans.popitem(last=True)",
-        "algorithms/phases/test_phased_large.py::test_plans_are_kept_by_number_and_by_size",
+        "arrays/test_cache.py",
     ),
     Mutation(
         "minus-zero",
