@@ -93,7 +93,7 @@ def test_saved_run_goes_on_as_it_did(name):
     for told in sample["next"]:
         assert not run.stopped
         batch = run.ask()
-        arms, counts = batch.pulls
+        arms, counts = batch.pulls[:2]
         if parts_ways([arms.tolist(), counts.tolist()], [told["arms"], told["counts"]]):
             return
         run.tell(batch, told["rewards"])

@@ -51,7 +51,7 @@ def test_a_trial_is_seeded_as_documented():
         run = Peleg(0.1).start(INSTANCE.problem)
         while not run.stopped:
             batch = run.ask()
-            arms, counts = batch.pulls
+            arms, counts = batch.pulls[:2]
             sums = np.zeros(4)
             sums[arms] = Gaussian().sums(rng, INSTANCE.means[arms], counts, 1.0)
             run.tell(batch, sums=sums)

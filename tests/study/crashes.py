@@ -71,19 +71,23 @@ def kill_at(point):
 
 
 class Acknowledged:
-    """A file to which workers add every tell that was acknowledged to them."""
+    """Files to which workers add every tell that was acknowledged to them, one for each process.
+
+    Not every file system keeps lines apart that several processes append to one file.
+    """
 
     def __init__(self, path):
-        self._path = path
+        self._path = Path(path)
 
     def add(self, pull, value):
-        file = os.open(self._path, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
+        own = self._path.with_name(f"{self._path.name}.{os.getpid()}")
+        file = os.open(own, os.O_WRONLY | os.O_APPEND | os.O_CREAT)
         os.write(file, f"{pull} {value!r}\n".encode())
         os.close(file)
 
     def __iter__(self):
-        if os.path.exists(self._path):
-            for line in Path(self._path).read_text().splitlines():
+        for path in sorted(self._path.parent.glob(f"{self._path.name}.*")):
+            for line in path.read_text().splitlines():
                 pull, value = line.split()
                 yield int(pull), float(value)
 

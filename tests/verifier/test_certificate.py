@@ -24,7 +24,7 @@ def certified(problem, means, algorithm, seed=0):
     run = algorithm.start(problem)
     while not run.stopped:
         batch = run.ask()
-        arms, counts = batch.pulls
+        arms, counts = batch.pulls[:2]
         sums = np.zeros(problem.n_arms)
         sums[arms] = counts * means[arms]
         sums[arms] += problem.noise * np.sqrt(counts) * rng.standard_normal(len(arms))

@@ -218,7 +218,7 @@ class _State(State):
         against = self._compare()
         beaten = self._passes(against, 0.0)
         if beaten.any():
-            n, noise = self.counts.sum(), self.problem.noise
+            n, noise = self.counts.sum(), self.problem.unit
             self.stages[-1]["dropped"] += [
                 {
                     "batch": self.batches - 1,
@@ -235,7 +235,7 @@ class _State(State):
         if len(self.active) == 1:
             self.finished = True
         elif self.config.epsilon > 0:
-            close = self._passes(against, self.config.epsilon / self.problem.noise)
+            close = self._passes(against, self.config.epsilon / self.problem.unit)
             self.finished = bool(close.all())
         if not self.finished:
             self._next()
@@ -259,7 +259,7 @@ class _State(State):
         lengths, _ = problem.isometric
         W = (lead.u * (counts / n)) @ lengths[arms]
         c = np.maximum((W * lead.y_true).sum(axis=1) / lead.squared, 0.0)
-        norm = self.config.norm_bound / problem.noise
+        norm = self.config.norm_bound / problem.unit
         return _Comparison(
             rivals=lead.rivals,
             totals=n * (lead.y @ theta),
@@ -314,7 +314,7 @@ class _PaperState(_State):
         level = 2 * (6 * delta_r / (math.pi**2 * s**2)) / (5 * size**2)
         arms, _ = self.problem.isometric
         longest = float((arms**2).sum(axis=1).max())  # L²
-        c0 = max(4 * (self.config.norm_bound / self.problem.noise) ** 2 * longest, 3.0)
+        c0 = max(4 * (self.config.norm_bound / self.problem.unit) ** 2 * longest, 3.0)
         d = int(np.linalg.matrix_rank(self.problem.targets[self.active]))
         n = math.ceil(c0 * (2 + (6 + e) * d) / e**2 * math.log(1 / level))
         return {"level": level, "threshold": e, "first": n}

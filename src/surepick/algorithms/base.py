@@ -2,7 +2,7 @@
 
 A configuration (:class:`Algorithm`) is a value. ``begin(problem, rng)`` gives a fresh
 :class:`State`, which proposes pulls and observes reward sums; it never sees the truth, the
-noise scale (rewards arrive divided by it) or the run around it.
+noise scale (where one is known, rewards arrive divided by it) or the run around it.
 """
 
 from __future__ import annotations
@@ -57,21 +57,46 @@ class Guarantee(str):
 class Pulls(NamedTuple):
     """How often to pull which arms: parallel arrays, arms ascending, counts at least 1.
 
+    An arm has several rows where its pulls are dealt into parts beforehand, by their numbers: the
+    rewards of each part are then summed up by themselves.
+
     Examples
     --------
     >>> pulls = Pulls.from_counts(np.array([2, 0, 1]))
     >>> pulls.arms.tolist(), pulls.counts.tolist(), pulls.total
     ([0, 2], [2, 1], 3)
+    >>> Pulls.in_parts(np.array([5, 0, 2]), 2).counts.tolist()
+    [2, 3, 1, 1]
     """
 
     arms: IntArray
     counts: IntArray
+    parts: IntArray | None = None
 
     @classmethod
     def from_counts(cls, counts: NDArray[Any]) -> Pulls:
         """From one count per arm."""
         arms = np.flatnonzero(counts)
         return cls(arms.astype(np.int64), np.asarray(counts)[arms].astype(np.int64))
+
+    @classmethod
+    def in_parts(cls, counts: NDArray[Any], parts: int) -> Pulls:
+        """From one count per arm; those with so many pulls are dealt into this many even parts."""
+        whole = cls.from_counts(counts)
+        each = np.where(whole.counts >= parts, parts, 1)
+        arms, dealt = np.repeat(whole.arms, each), np.repeat(whole.counts, each)
+        of, number = np.repeat(each, each), np.arange(each.sum())
+        number -= np.repeat(np.cumsum(each) - each, each)
+        return cls(arms, dealt * (number + 1) // of - dealt * number // of, number)
+
+    def columns(self) -> list[IntArray]:
+        """Arms and counts, and parts where there are any: what files hold."""
+        return [column for column in self if column is not None]
+
+    def same(self, other: Pulls) -> bool:
+        """Whether these are the same pulls."""
+        mine, others = self.columns(), other.columns()
+        return len(mine) == len(others) and all(map(np.array_equal, mine, others))
 
     @property
     def total(self) -> int:
@@ -86,7 +111,17 @@ class Pulls(NamedTuple):
         counts = np.floor(ideal).astype(np.int64)
         left = budget - int(counts.sum())
         counts[np.argsort(counts - ideal, kind="stable")[:left]] += 1
-        return Pulls(self.arms[counts > 0], counts[counts > 0])
+        kept = counts > 0
+        parts = None if self.parts is None else self.parts[kept]
+        return Pulls(self.arms[kept], counts[kept], parts)
+
+
+class Told(NamedTuple):
+    """What was measured, row by row of the pulls."""
+
+    pulls: Pulls
+    sums: FloatArray
+    spreads: FloatArray | None = None  #: Σ (reward − mean)² of each row
 
 
 class State(ABC):
@@ -110,7 +145,9 @@ class State(ABC):
     needs_batches: ClassVar[bool] = True
 
     #: whether :meth:`observe_spread` is of use to it
-    needs_spread: ClassVar[bool] = False
+    needs_spread: bool = False
+    #: whether it cannot do without
+    demands_spread: bool = False
 
     #: the noise scale in use, in units of the problem's; None: not known yet
     noise_factor: float | None = 1.0
@@ -124,25 +161,23 @@ class State(ABC):
 
     @abstractmethod
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
-        """Take in the sum of the (standardised) rewards of each pulled arm."""
+        """Take in the sum of the (standardised) rewards of each row of the pulls."""
 
     def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:  # noqa: B027
-        """Take in Σ (reward − mean)² of each pulled arm, where single rewards are known.
+        """Take in Σ (reward − mean)² of each row of the pulls, where single rewards are known.
 
         Comes before :meth:`observe` of the same batch.
         """
 
-    def split_past(
-        self, arms: IntArray, rewards: FloatArray, evidence: bool
-    ) -> list[tuple[Pulls, FloatArray]]:
+    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
         """Measurements made before the run, as the batches that :meth:`observe_past` takes.
 
         ``evidence`` says whether they may count: what was measured did not depend on rewards.
         """
         raise InvalidInputError(_NO_PAST)
 
-    def observe_past(self, batches: list[tuple[Pulls, FloatArray]], evidence: bool) -> None:
-        """Take in what :meth:`split_past` returned, with standardised sums, before any pull."""
+    def observe_past(self, batches: list[Told], evidence: bool) -> None:
+        """Take in what :meth:`split_past` returned, standardised, before any pull."""
         raise InvalidInputError(_NO_PAST)
 
     @abstractmethod
@@ -212,6 +247,8 @@ class Algorithm(ABC):
     theorem: ClassVar[str] = ""
     #: whether it also works where the arms are an array of PyTorch or CuPy
     any_backend: ClassVar[bool] = False
+    #: whether its guarantee rests on a noise scale that is known
+    needs_scale: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         # Plain floats and ints, whatever kind of number was given: settings are saved as JSON.
@@ -237,6 +274,12 @@ class Algorithm(ABC):
                 f"problem: {self.registered_name()} works on NumPy arrays only, and the arms are "
                 f"on {problem.backend}; build the problem with backend='numpy', or use "
                 f"pooled-peleg, peleg or rage"
+            )
+        if self.needs_scale and not problem.noise_kind.scale_known:
+            raise InvalidInputError(
+                f"noise: {self.registered_name()} has to know the scale of the noise, and this "
+                f"problem does not say: give it one, as noise=…, or use pooled-peleg, which does "
+                f"without"
             )
 
     @abstractmethod

@@ -70,7 +70,7 @@ class LucbState(SequentialState):
             sums=np.zeros(problem.n_arms),
             whole=np.array([0, 1, -1]),
             constants=np.array(
-                [math.log(5 * len(choices) / (4 * config.delta)), config.epsilon / problem.noise]
+                [math.log(5 * len(choices) / (4 * config.delta)), config.epsilon / problem.unit]
             ),
         )
 
@@ -114,8 +114,8 @@ class LucbState(SequentialState):
                 {
                     "candidate": int(i),
                     "by": leader,
-                    "gap": float(gap[n] * self.problem.noise),
-                    "width": float(width[n] * self.problem.noise),
+                    "gap": float(gap[n] * self.problem.unit),
+                    "width": float(width[n] * self.problem.unit),
                 }
                 for n, i in enumerate(self.problem.distinct)
                 if int(i) not in left

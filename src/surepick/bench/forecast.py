@@ -152,7 +152,7 @@ def fixed_sample(problem: Problem, gap: float, delta: float) -> dict[str, int]:
 
     k = len(problem.distinct)
     z = max(-float(ndtri(delta / (k - 1))), 0.0)
-    each = 2 * (problem.noise * z / gap) ** 2
+    each = 2 * (problem.unit * z / gap) ** 2
     return {AB_TEST: k * max(math.ceil(4 * each), 1), LARGEST: k * max(math.ceil(each), 1)}
 
 
@@ -323,7 +323,7 @@ def _notes(question: Question, runs: Table) -> tuple[str, ...]:
         if contender.needs_theta:
             notes.append(f"{contender.text} is told the truth: a yardstick, not a rival.")
         bound = getattr(contender.configure(examples[0], question.delta), "norm_bound", None)
-        longest = max(float(np.linalg.norm(e.theta)) for e in examples) / question.problem.noise
+        longest = max(float(np.linalg.norm(e.theta)) for e in examples) / question.problem.unit
         if bound is not None and bound < longest:
             notes.append(
                 f"{contender.text} assumes effects no longer than {bound:g} (in units of the "

@@ -38,7 +38,7 @@ class _Problem(Protocol):
     @property
     def candidates(self) -> FloatArray: ...
     @property
-    def noise(self) -> float: ...
+    def unit(self) -> float: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -154,13 +154,13 @@ def _found(result: MinimaxResult, problem: _Problem) -> Complexity:
         D_star=1.0 / result.lower_bound,
         gap=result.gap,
         status=result.status,
-        noise=problem.noise,
+        noise=problem.unit,
     )
 
 
 def _trivial(problem: _Problem) -> Complexity:
     k = len(problem.arms)
-    return Complexity(np.full(k, 1.0 / k), math.inf, 0.0, "optimal", problem.noise)
+    return Complexity(np.full(k, 1.0 / k), math.inf, 0.0, "optimal", problem.unit)
 
 
 def _tie(best: int, other: int) -> InvalidInputError:

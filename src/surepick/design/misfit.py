@@ -87,7 +87,7 @@ def check_pulls(
     >>> int(extra[0]), bool(extra[1] > 0)
     (0, True)
     """
-    size = positive(size, "size") / problem.noise
+    size = positive(size, "size") / problem.unit
     n = np.asarray(counts, dtype=np.int64)
     X = problem.features
     if problem.rank == len(X):
@@ -107,7 +107,7 @@ def check_pulls(
         low, high = high, 2 * high
         if low >= most:
             raise InvalidInputError(
-                f"size: a misfit of {size * problem.noise:g} takes more than {most} pulls of each "
+                f"size: a misfit of {size * problem.unit:g} takes more than {most} pulls of each "
                 f"arm to be noticed"
             )
     while high - low > 1:

@@ -1,4 +1,4 @@
-"""What a problem consists of: tables of features, noise scale, labels; what names it, and files."""
+"""What a problem consists of: tables of features, noise, labels; what names it, and files."""
 
 from __future__ import annotations
 
@@ -12,9 +12,10 @@ from surepick.arrays import limits
 from surepick.arrays.backend import HOST, Backend, backend_named, backend_of
 from surepick.arrays.tables import as_table, is_large, table_digest
 from surepick.arrays.types import FloatArray
-from surepick.arrays.validate import is_dataframe, positive
+from surepick.arrays.validate import is_dataframe
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem.labels import Labels, describe_labels, make_labels
+from surepick.problem.noise import NoiseKind, noise_kind, read_kind
 
 _numbers = itertools.count()  # names of large problems, whose content is not hashed for a name
 
@@ -26,7 +27,7 @@ class Contents:
         self,
         arms: Any,
         candidates: Any = None,
-        noise: float = 1.0,
+        noise: Any = 1.0,
         labels: Any = None,
         *,
         candidate_labels: Any = None,
@@ -40,7 +41,8 @@ class Contents:
             _home(arms, candidates) if backend is None else backend_named(backend)
         )
         self.arms: FloatArray = as_table(arms, "arms", self.backend)
-        self.noise: float = positive(noise, "noise")
+        #: what is known about the noise
+        self.noise_kind: NoiseKind = noise_kind(noise, len(self.arms))
         self.labels: Labels = make_labels(arms, labels, len(self.arms), "labels")
         self.transductive: bool = candidates is not None
         if candidates is None:
@@ -80,6 +82,21 @@ class Contents:
         """Number of features, d."""
         return self.arms.shape[1]
 
+    # -- noise -----------------------------------------------------------------------------
+    @property
+    def noise(self) -> Any:
+        """What is known about the noise, as it was given."""
+        return self.noise_kind.given
+
+    @property
+    def unit(self) -> float:
+        """What estimates and epsilon are divided by for algorithms: the scale, where known."""
+        return self.noise_kind.unit
+
+    def standardised(self, arms: Any, sums: FloatArray) -> FloatArray:
+        """Sums of rewards of these arms in the units that algorithms see."""
+        return sums / self.noise_kind.units(arms)
+
     # -- identity --------------------------------------------------------------------------
     @cached_property
     def digests(self) -> tuple[str, str]:
@@ -91,7 +108,9 @@ class Contents:
     def digest(self) -> str:
         """A fingerprint of arms, candidates and noise."""
         shapes = tuple(self.arms.shape), tuple(self.candidates.shape)
-        return hashlib.sha256(repr((shapes, self.digests, self.noise)).encode()).hexdigest()
+        return hashlib.sha256(
+            repr((shapes, self.digests, self.noise_kind.written)).encode()
+        ).hexdigest()
 
     @cached_property
     def key(self) -> str:
@@ -114,10 +133,10 @@ class Contents:
     def __hash__(self) -> int:
         return hash(self.digest)
 
-    def with_noise(self, noise: float) -> Self:
-        """The same problem with another noise scale; arms and all that follows are shared."""
+    def with_noise(self, noise: Any) -> Self:
+        """The same problem with other noise; arms and all that follows are shared."""
         other = copy.copy(self)
-        other.noise = positive(noise, "noise")
+        other.noise_kind = noise_kind(noise, self.n_arms)
         for name in ("digest", "key"):  # what depends on the noise
             other.__dict__.pop(name, None)
         return other
@@ -139,7 +158,7 @@ class Contents:
         return {
             "arms": tables[0],
             "candidates": tables[1] if separate else None,
-            "noise": self.noise,
+            "noise": self.noise_kind.written,
             "labels": describe_labels(self.labels),
             "candidate_labels": describe_labels(self.candidate_labels) if separate else None,
         }
@@ -150,7 +169,7 @@ class Contents:
         content = {
             "arms": host(self.arms),
             "candidates": host(self.candidates) if separate else None,
-            "noise": self.noise,
+            "noise": self.noise_kind.written,
             "labels": list(self.labels),
             "candidate_labels": list(self.candidate_labels) if separate else None,
         }
@@ -165,7 +184,7 @@ class Contents:
             return cls(
                 saved["arms"],
                 saved["candidates"],
-                saved["noise"],
+                read_kind(saved["noise"], len(saved["arms"])).given,
                 saved["labels"],
                 candidate_labels=saved["candidate_labels"],
                 # 0.1.0 wrote backend: "numpy" for what large: true says now

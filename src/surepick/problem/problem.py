@@ -1,4 +1,4 @@
-"""What is known before measuring: arms, candidates, noise scale, labels."""
+"""What is known before measuring: arms, candidates, noise, labels."""
 
 from __future__ import annotations
 
@@ -17,6 +17,7 @@ from surepick.arrays.validate import as_labels, whole
 from surepick.errors import InvalidInputError
 from surepick.problem.contents import Contents
 from surepick.problem.duplicates import first_equal, groups
+from surepick.problem.noise import NoiseByArm
 from surepick.problem.span import (
     find_large_span,
     find_span,
@@ -27,7 +28,7 @@ from surepick.problem.span import (
 
 
 class Problem(Contents):
-    """Arms that can be measured, candidates that can be the answer, and the noise scale.
+    """Arms that can be measured, candidates that can be the answer, and what is known of noise.
 
     Parameters
     ----------
@@ -37,7 +38,15 @@ class Problem(Contents):
         One row per possible answer, in the same features; by default the arms themselves.
         Each must lie in the span of the arms.
     noise
-        Scale sigma of the noise: rewards are sigma-sub-Gaussian around their mean.
+        What is known about the noise of one measurement:
+
+        - ``None``, the default: its scale is not known, may differ from arm to arm and from pull
+          to pull, and tails may be heavy; each reward is as likely to be above its mean as below
+          it by the same amount.
+        - ``"equal"``: normal, with the same scale for all arms, which is not known.
+        - a number: its scale sigma, or more (rewards are sigma-sub-Gaussian); a list: one per arm.
+        - ``"yes-no"``: rewards are 0 or 1.
+        - ``(lowest, highest)``: rewards lie between these bounds, and may be anything there.
     labels
         One label per arm; by default the row numbers.
     candidate_labels
@@ -62,7 +71,7 @@ class Problem(Contents):
         self,
         arms: Any,
         candidates: Any = None,
-        noise: float = 1.0,
+        noise: Any = 1.0,
         labels: Any = None,
         *,
         candidate_labels: Any = None,
@@ -87,7 +96,7 @@ class Problem(Contents):
             mark_checked(self.targets)
 
     @classmethod
-    def unstructured(cls, labels: Any, noise: float = 1.0) -> Problem:
+    def unstructured(cls, labels: Any, noise: Any = 1.0) -> Problem:
         """Options without features: measuring one says nothing about the others.
 
         Every option is a feature of its own, so no linear model is assumed; the price is that
@@ -98,7 +107,7 @@ class Problem(Contents):
         labels
             One label per option, or how many options there are.
         noise
-            Scale sigma of the noise.
+            What is known about the noise, as for :class:`Problem`.
 
         Examples
         --------
@@ -136,11 +145,13 @@ class Problem(Contents):
 
     def _find_span(self) -> None:
         """Choose coordinates in the span of the arms, and check the candidates against it."""
-        span = find_large_span(self.arms, self.backend) if self.large else find_span(self.arms)
+        measured = self._per_unit_of_noise(self.arms)
+        span = find_large_span(measured, self.backend) if self.large else find_span(measured)
         self._scale, self._basis = span.scale, span.basis
-        #: arms in coordinates where their second-moment matrix is the identity, ``(K, rank)``
-        self.features: FloatArray = self._whitened(self.arms, span.whiten, "features of arms")
-        if self.transductive:
+        #: arms, each per unit of its noise, in coordinates where their second-moment matrix is
+        #: the identity, ``(K, rank)``
+        self.features: FloatArray = self._whitened(measured, span.whiten, "features of arms")
+        if self.transductive or measured is not self.arms:
             self._check_span()
             #: candidates in the same coordinates as ``features``, ``(M, rank)``
             self.targets: FloatArray = self._whitened(
@@ -148,6 +159,16 @@ class Problem(Contents):
             )
         else:
             self.targets = self.features
+
+    def _per_unit_of_noise(self, arms: FloatArray) -> FloatArray:
+        """The arms as algorithms measure them: where scales differ, each divided by its own.
+
+        Rewards are divided in the same way, so that all of them have noise of scale one.
+        """
+        if not isinstance(self.noise_kind, NoiseByArm):
+            return arms
+        scales = self.noise_kind.scales[:, None]
+        return arms / (scales if self.backend.plain else self.backend.put(scales))
 
     def _whitened(self, table: FloatArray, whiten: FloatArray, what: str) -> FloatArray:
         if not self.large:
@@ -229,4 +250,4 @@ class Problem(Contents):
             parts.append(f"{self.n_candidates} candidates")
         if same:
             parts.append(f"{same} duplicate candidate{'s' if same > 1 else ''}")
-        return f"Problem({', '.join(parts)}, noise {self.noise:g})"
+        return f"Problem({', '.join(parts)}, {self.noise_kind})"

@@ -26,7 +26,7 @@ class Batch:
 
     run: str  #: id of the run that asked
     number: int  #: 0 for the run's first batch
-    pulls: Pulls  #: the pulled arms and how often
+    pulls: Pulls  #: the pulled arms and how often; an arm may have several rows
     n_arms: int  #: arms in the problem
 
     @property
@@ -43,7 +43,7 @@ class Batch:
     def counts(self) -> IntArray:
         """Pulls per arm, one entry for each arm of the problem."""
         counts = np.zeros(self.n_arms, dtype=np.int64)
-        counts[self.pulls.arms] = self.pulls.counts
+        np.add.at(counts, self.pulls.arms, self.pulls.counts)
         return counts
 
     def __len__(self) -> int:
@@ -52,16 +52,17 @@ class Batch:
     def __eq__(self, other: object) -> bool:
         if not isinstance(other, Batch):
             return NotImplemented
-        return (
-            (self.run, self.number, self.n_arms) == (other.run, other.number, other.n_arms)
-            and np.array_equal(self.pulls.arms, other.pulls.arms)
-            and np.array_equal(self.pulls.counts, other.pulls.counts)
-        )
+        return (self.run, self.number, self.n_arms) == (
+            other.run,
+            other.number,
+            other.n_arms,
+        ) and self.pulls.same(other.pulls)
 
     def __hash__(self) -> int:
         return hash((self.run, self.number))
 
     def __repr__(self) -> str:
         return (
-            f"Batch(number={self.number}, size={self.size}, arms={len(self.pulls.arms)} distinct)"
+            f"Batch(number={self.number}, size={self.size}, "
+            f"arms={len(np.unique(self.pulls.arms))} distinct)"
         )

@@ -62,7 +62,7 @@ def _embed(problem: Problem) -> dict[str, Any]:
     return {
         "arms": problem.arms.tolist(),
         "candidates": problem.candidates.tolist() if problem.transductive else None,
-        "noise": problem.noise,
+        "noise": problem.noise_kind.written,
         "labels": list(problem.labels),
         "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
     }

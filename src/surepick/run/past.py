@@ -49,4 +49,9 @@ def check_past(
     if not np.isfinite(values).all():
         i = int(np.argmin(np.isfinite(values)))
         raise InvalidInputError(f"past: rewards[{i}] is {values[i]}; rewards must be finite")
+    bad = problem.noise_kind.impossible(values)
+    if len(bad):
+        raise InvalidInputError(
+            f"past: rewards[{bad[0]}] is {values[bad[0]]:g}, but {problem.noise_kind.rule}"
+        )
     return numbers.astype(np.int64), values

@@ -21,7 +21,7 @@ _AGAIN = "nothing was recorded and the batch is still open: tell it again, corre
 
 
 def sum_rewards(problem: Problem, batch: Batch, rewards: Any) -> FloatArray:
-    """The sum for each arm of the batch, of one reward per pull."""
+    """The sum for each row of the batch, of one reward per pull."""
     values = as_numbers(rewards, "rewards")
     if len(values) != batch.size:
         raise InvalidInputError(
@@ -32,6 +32,13 @@ def sum_rewards(problem: Problem, batch: Batch, rewards: Any) -> FloatArray:
         arm = int(batch.arms[bad[0]])
         raise InvalidInputError(
             f"rewards[{bad[0]}] (arm {arm}, {problem.labels[arm]!r}) is {values[bad[0]]}; {_AGAIN}"
+        )
+    bad = problem.noise_kind.impossible(values)
+    if len(bad):
+        arm = int(batch.arms[bad[0]])
+        raise InvalidInputError(
+            f"rewards[{bad[0]}] (arm {arm}, {problem.labels[arm]!r}) is {values[bad[0]]:g}, but "
+            f"{problem.noise_kind.rule}; {_AGAIN}"
         )
     ends = np.cumsum(batch.pulls.counts)
     return np.add.reduceat(values, ends - batch.pulls.counts)
@@ -57,12 +64,21 @@ def check_sums(problem: Problem, batch: Batch, sums: Any) -> FloatArray:
         raise InvalidInputError(
             f"sums[{arm}] is {values[arm]}, but arm {arm} is not part of this batch: it must be 0"
         )
-    return values[batch.pulls.arms]
+    sums = values[batch.pulls.arms]
+    bad = problem.noise_kind.impossible_sums(batch.pulls.counts, sums)
+    if len(bad):
+        arm = int(batch.pulls.arms[bad[0]])
+        raise InvalidInputError(
+            f"sums[{arm}] ({problem.labels[arm]!r}) is {values[arm]:g} from "
+            f"{batch.pulls.counts[bad[0]]} pulls, but {problem.noise_kind.rule}; {_AGAIN}"
+        )
+    return sums
 
 
 def check_size(problem: Problem, arms: IntArray, totals: FloatArray, so_far: FloatArray) -> None:
     """Finite rewards may still be too large to be added up and estimated from."""
-    large = (np.abs(totals) + np.abs(so_far[arms])) / min(problem.noise, 1.0)
+    smallest = np.minimum(problem.noise_kind.units(arms), 1.0)
+    large = (np.abs(totals) + np.abs(so_far[arms])) / smallest
     if not (large < _LARGEST).all():
         arm = int(arms[np.argmin(large < _LARGEST)])
         raise InvalidInputError(
@@ -72,7 +88,7 @@ def check_size(problem: Problem, arms: IntArray, totals: FloatArray, so_far: Flo
 
 
 def spread_of(pulls: Pulls, rewards: Any) -> FloatArray:
-    """Σ (reward − mean)² of each arm of a batch."""
+    """Σ (reward − mean)² of each row of a batch."""
     values = as_numbers(rewards, "rewards")
     starts = np.cumsum(pulls.counts) - pulls.counts
     means = np.add.reduceat(values, starts) / pulls.counts

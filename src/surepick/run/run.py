@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, set_run_starter
+from surepick.algorithms.base import Algorithm, Guarantee, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import (
     BatchError,
@@ -73,8 +73,8 @@ class Run:
         counts, sums = self.pulls.copy(), self.sums
         if self._past is not None and self._past["evidence"]:
             for batch in self._past["batches"]:
-                counts[batch["arms"]] += batch["counts"]
-                sums[batch["arms"]] += batch["sums"]
+                np.add.at(counts, batch["arms"], batch["counts"])
+                np.add.at(sums, batch["arms"], batch["sums"])
         return counts, sums
 
     @property
@@ -113,15 +113,14 @@ class Run:
             every = np.arange(self.problem.n_arms)
             check_size(self.problem, every, _sums(self.problem, numbers, values), self._sums)
         split = self.state.split_past(numbers, values, chosen_in_advance)
+        if not self.state.needs_spread:
+            split = [told._replace(spreads=None) for told in split]
         self._past = {
             "evidence": bool(chosen_in_advance),
             "measurements": len(numbers),
-            "batches": [
-                {"arms": pulls.arms, "counts": pulls.counts, "sums": sums} for pulls, sums in split
-            ],
+            "batches": [_logged(*told) for told in split],
         }
-        unit = self.problem.noise
-        self.state.observe_past([(pulls, sums / unit) for pulls, sums in split], chosen_in_advance)
+        self.state.observe_past([self._standardised(told) for told in split], chosen_in_advance)
 
     def ask(self) -> Batch:
         """The batch to measure now; the same one again until it has been told."""
@@ -147,6 +146,11 @@ class Run:
         self._check_batch(batch)
         if (rewards is None) == (sums is None):
             raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
+        if sums is not None and self.state.demands_spread:
+            raise InvalidInputError(
+                f"sums: with {self.problem.noise_kind}, give every single reward (rewards=…); how "
+                f"much they differ is part of the evidence"
+            )
         with np.errstate(over="ignore"):
             totals = (
                 sum_rewards(self.problem, batch, rewards)
@@ -154,19 +158,32 @@ class Run:
                 else check_sums(self.problem, batch, sums)
             )
             check_size(self.problem, batch.pulls.arms, totals, self._sums)
-        # Nothing above changed anything: a refused tell leaves the batch open as it was.
-        pulls = batch.pulls
-        spread = spread_of(pulls, rewards) if self.state.needs_spread and sums is None else None
+            needed = self.state.needs_spread and sums is None
+            spread = spread_of(batch.pulls, rewards) if needed else None
+        self._take(batch, totals, spread)
+
+    def tell_totals(self, batch: Batch, sums: FloatArray, spreads: FloatArray | None) -> None:
+        """For simulators: sum and Σ (reward − mean)² for each row of ``batch.pulls``, unchecked."""
+        self._check_batch(batch)
+        self._take(batch, sums, spreads if self.state.needs_spread else None)
+
+    def _standardised(self, told: Told) -> Told:
+        units = self.problem.noise_kind.units(told.pulls.arms)
+        spreads = None if told.spreads is None else told.spreads / units**2
+        return Told(told.pulls, told.sums / units, spreads)
+
+    def _take(self, batch: Batch, totals: FloatArray, spread: FloatArray | None) -> None:
+        """Hand the rewards on; whatever refuses them has done so before anything changes."""
+        pulls, own = batch.pulls, self._standardised(Told(batch.pulls, totals, spread))
         self._open = None
         self.batches += 1
-        self.pulls[pulls.arms] += pulls.counts
-        self._sums[pulls.arms] += totals
+        np.add.at(self.pulls, pulls.arms, pulls.counts)
+        np.add.at(self._sums, pulls.arms, totals)
         if self.state.needs_batches:
-            told = {"arms": pulls.arms, "counts": pulls.counts, "sums": totals}
-            self._log.append(told if spread is None else told | {"spreads": spread})
-        if spread is not None:
-            self.state.observe_spread(pulls, spread / self.problem.noise**2)
-        self.state.observe(pulls, totals / self.problem.noise)
+            self._log.append(_logged(pulls, totals, spread))
+        if own.spreads is not None:
+            self.state.observe_spread(pulls, own.spreads)
+        self.state.observe(pulls, own.sums)
 
     def record_pulls(self, pulls: IntArray, sums: FloatArray) -> None:
         """Count pulls that the state has taken in already, one by one (simulation's fast loop)."""
@@ -260,7 +277,7 @@ class Run:
                 "batches": self.batches,
                 "log": self._log,
                 "past": self._past,
-                "open": None if self._open is None else list(self._open.pulls),
+                "open": None if self._open is None else self._open.pulls.columns(),
             }
         )
 
@@ -304,6 +321,14 @@ class Run:
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else f"{len(self.active)} candidates left"
         return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {state})"
+
+
+def _logged(pulls: Pulls, sums: FloatArray, spreads: FloatArray | None = None) -> dict[str, Any]:
+    """A batch as the certificate has it."""
+    told = {"arms": pulls.arms, "counts": pulls.counts, "sums": sums}
+    if pulls.parts is not None:
+        told["parts"] = pulls.parts
+    return told if spreads is None else told | {"spreads": spreads}
 
 
 def _sums(problem: Problem, arms: IntArray, rewards: FloatArray) -> FloatArray:

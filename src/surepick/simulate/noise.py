@@ -34,22 +34,33 @@ class Noise(ABC):
         """Refuse means this family cannot have."""
         return None
 
-    @abstractmethod
     def sums(
         self, rng: np.random.Generator, means: FloatArray, counts: NDArray[np.int64], scale: float
     ) -> FloatArray:
         """Sum of ``counts`` rewards of each arm, with these means and noise scale."""
+        return self.totals(rng, means, counts, scale)[0]
 
-    def _one_by_one(self, means: FloatArray, counts: NDArray[np.int64], draw) -> FloatArray:
-        totals = np.empty(len(means))
-        for i, (mean, count) in enumerate(zip(means, counts)):
-            left, total = int(count), 0.0
+    def totals(
+        self, rng: np.random.Generator, means: FloatArray, counts: NDArray[np.int64], scale: float
+    ) -> tuple[FloatArray, FloatArray]:
+        """The sums, and Σ (reward − mean of the rewards)² of each arm."""
+        sums, spreads = np.empty(len(means)), np.empty(len(means))
+        for i, (mean, count) in enumerate(zip(means.tolist(), counts.tolist())):
+            left, seen, total, spread = count, 0, 0.0, 0.0
             while left:
                 n = min(left, limits.DRAWS)
-                total += float(draw(mean, n).sum())
-                left -= n
-            totals[i] = total
-        return totals
+                rewards = self.draw(rng, mean, n, scale)
+                new = float(rewards.sum())
+                spread += float(((rewards - new / n) ** 2).sum())
+                if seen:  # how far this lot's mean is from that of the others
+                    spread += seen * n / (seen + n) * (new / n - total / seen) ** 2
+                total, seen, left = total + new, seen + n, left - n
+            sums[i], spreads[i] = total, spread
+        return sums, spreads
+
+    @abstractmethod
+    def draw(self, rng: np.random.Generator, mean: float, n: int, scale: float) -> FloatArray:
+        """Single rewards."""
 
 
 @dataclass(frozen=True)
@@ -67,6 +78,13 @@ class Gaussian(Noise):
 
     def sums(self, rng, means, counts, scale):
         return counts * means + scale * np.sqrt(counts) * rng.standard_normal(len(means))
+
+    def totals(self, rng, means, counts, scale):
+        sums = self.sums(rng, means, counts, scale)
+        return sums, scale**2 * np.where(counts > 1, rng.chisquare(np.maximum(counts - 1, 1)), 0.0)
+
+    def draw(self, rng, mean, n, scale):
+        return rng.normal(mean, scale, size=n)
 
 
 @dataclass(frozen=True)
@@ -89,6 +107,13 @@ class Bernoulli(Noise):
     def sums(self, rng, means, counts, scale):
         return rng.binomial(counts, np.clip(means, 0.0, 1.0)).astype(float)
 
+    def totals(self, rng, means, counts, scale):
+        sums = self.sums(rng, means, counts, scale)
+        return sums, sums * (1.0 - sums / counts)
+
+    def draw(self, rng, mean, n, scale):
+        return rng.binomial(1, min(max(mean, 0.0), 1.0), size=n).astype(float)
+
 
 @dataclass(frozen=True)
 class Bounded(Noise):
@@ -101,10 +126,8 @@ class Bounded(Noise):
     True
     """
 
-    def sums(self, rng, means, counts, scale):
-        return self._one_by_one(
-            means, counts, lambda mean, n: rng.uniform(mean - scale, mean + scale, size=n)
-        )
+    def draw(self, rng, mean, n, scale):
+        return rng.uniform(mean - scale, mean + scale, size=n)
 
 
 @dataclass(frozen=True)
@@ -125,11 +148,9 @@ class StudentT(Noise):
         if not real(self.freedom, "freedom") > 2:
             raise InvalidInputError(f"freedom must be above 2; got {self.freedom!r}")
 
-    def sums(self, rng, means, counts, scale):
+    def draw(self, rng, mean, n, scale):
         unit = scale * np.sqrt((self.freedom - 2) / self.freedom)
-        return self._one_by_one(
-            means, counts, lambda mean, n: mean + unit * rng.standard_t(self.freedom, size=n)
-        )
+        return mean + unit * rng.standard_t(self.freedom, size=n)
 
 
 _FAMILIES: dict[str, type[Noise]] = {

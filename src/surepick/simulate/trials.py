@@ -61,7 +61,7 @@ def drive(
     deadline: float | None = None,
 ) -> None:
     """Feed a run with simulated rewards until it stops."""
-    scale = instance.problem.noise
+    scale = instance.problem.unit
     noise.check(instance.means, scale)
     if isinstance(noise, Gaussian) and isinstance(run.state, SequentialState):
         from surepick.simulate.fast import drive_sequential
@@ -77,10 +77,11 @@ def drive(
         if deadline is not None and time.process_time() > deadline:
             raise TooSlowError(f"not finished in time, after {run.samples} pulls")
         batch = run.ask()
-        arms, counts = batch.pulls
-        sums = np.zeros(instance.problem.n_arms)
-        sums[arms] = noise.sums(rng, instance.means[arms], counts, scale)
-        run.tell(batch, sums=sums)
+        means, counts = instance.means[batch.pulls.arms], batch.pulls.counts
+        if run.state.demands_spread:
+            run.tell_totals(batch, *noise.totals(rng, means, counts, scale))
+        else:
+            run.tell_totals(batch, noise.sums(rng, means, counts, scale), None)
 
 
 def trials(

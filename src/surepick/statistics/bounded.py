@@ -19,10 +19,15 @@ then (X. Fan, I. Grama, Q. Liu, 2015).
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
+
+CAP = 0.7  # of the largest stake: larger ones lose nearly everything to one bad reward
 
 
 def largest_stake(
@@ -117,3 +122,59 @@ def _curvature(bets: FloatArray, losses: FloatArray) -> FloatArray:
     safe = np.where(small, 0.5, u)
     direct = (-np.log1p(-safe) - safe) / safe**2
     return bets**2 * np.where(small, series, direct)
+
+
+def array_log_capped_payoff(
+    backend: Backend,
+    stakes: Any,
+    coefficients: list[Any],
+    results: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    rule: tuple[float, float, bool],
+    shift: float,
+) -> Any:
+    """Log of what one stake for each of many means pays, on arrays of any library.
+
+    Parameters
+    ----------
+    stakes
+        A value of λ for each mean; where it is too large, ``CAP`` of the largest is staked.
+    coefficients
+        For each arm an array of c for each mean.
+    results
+        Of each arm pulls, Σ Y, Σ (Y − predicted)², and the predicted mean.
+    rule
+        Bounds of rewards, and whether there is nothing between them.
+    shift
+        Added to every mean.
+    """
+    xp, (low, high, yes_no) = backend.xp, rule
+    worst, drift = xp.zeros_like(stakes), xp.full_like(stakes, shift)
+    for c, n, total, _, mean in zip(coefficients, *(part.tolist() for part in results)):
+        loss = xp.where(c > 0, c * (mean - low), -c * (high - mean))
+        worst = xp.maximum(worst, loss)
+        drift = drift + c * (n * mean if yes_no else total)
+    safe = xp.where(worst > 0, worst, xp.ones_like(worst))
+    stakes = xp.where(worst > 0, xp.minimum(stakes, CAP / safe), stakes)
+    paid = stakes * drift
+    for c, n, total, square, mean in zip(coefficients, *(part.tolist() for part in results)):
+        bet = stakes * c
+        if yes_no:
+            yes = round((total - low * n) / (high - low))
+            if yes:
+                paid = paid + yes * xp.log1p(bet * (high - mean))
+            if n > yes:
+                paid = paid + (n - yes) * xp.log1p(bet * (low - mean))
+        elif square > 0.0:
+            up, down = _curve(xp, xp.abs(bet), mean - low), _curve(xp, xp.abs(bet), high - mean)
+            paid = paid - square * xp.where(bet > 0, up, down)
+    return paid
+
+
+def _curve(xp: Any, bets: Any, loss: float) -> Any:
+    """As :func:`_curvature`, for one loss."""
+    u = bets * loss
+    series = 0.5 + u * (1 / 3 + u * (1 / 4 + u * (1 / 5 + u / 6)))
+    small = (u < 1e-3) | (u >= 1.0)  # where u is 1 or more the other loss is the one that counts
+    safe = xp.where(small, xp.full_like(u, 0.5), u)
+    direct = (-xp.log1p(-safe) - safe) / safe**2
+    return bets**2 * xp.where(small, series, direct)

@@ -10,6 +10,8 @@ import math
 import numpy as np
 from numba import njit
 
+from surepick.statistics.bounded import CAP
+
 
 @njit(cache=True)
 def log_psi(z):
@@ -44,3 +46,169 @@ def gaussian_payoffs(bets, news, precisions):
                 payoff = log_psi(after_score / math.sqrt(after)) - 0.5 * math.log(after / precision)
                 paid[i, a, j] = payoff - log_psi(score / math.sqrt(precision))
     return paid
+
+
+@njit(cache=True)
+def student_payoffs(bets, news, precisions, squares, freedom, nodes, weights):
+    """As :func:`gaussian_payoffs` for noise of one unknown scale.
+
+    The same quadrature as :mod:`surepick.statistics.student`; ``squares`` in the unit of the past's
+    estimate of the noise.
+    """
+    lead, information, unit = bets
+    new_lead, told = news
+    n, R = lead.shape
+    J = precisions.shape[0]
+    paid = np.zeros((n, R, J))
+    constant = 0.5 * (freedom - 1.0) * math.log(2.0) + math.lgamma(0.5 * (freedom + 1.0))
+    for i in range(n):
+        for a in range(R):
+            if told[i, a] == 0.0:
+                continue
+            z = math.sqrt(told[i, a] / squares) * new_lead[i, a]
+            q = z / math.sqrt(1.0 + z * z)
+            score = information[i, a] * lead[i, a]
+            for j in range(J):
+                precision = information[i, a] + precisions[j] * unit[i, a]
+                after = precision + told[i, a]
+                slope, start = q * math.sqrt(told[i, a] / after), score / math.sqrt(after)
+                averaged = _average_over_scales(slope, start, freedom, nodes, weights) - constant
+                before = log_psi(score / math.sqrt(precision))
+                paid[i, a, j] = averaged - before - 0.5 * math.log(after / precision)
+    return paid
+
+
+@njit(cache=True)
+def _average_over_scales(slope, start, freedom, nodes, weights):
+    """log ∫ w^ν exp(−w²/2) psi(start + w·slope) dw; panels as in the module on Student's bets."""
+    rising = max(slope, 0.0)
+    a, k = 1.0 - rising * rising, rising * start
+    root = math.sqrt(k * k + 4.0 * freedom * a)
+    peak = (k + root) / (2.0 * a) if k > 0 else 2.0 * freedom / (root - k)
+    width = 1.0 / math.sqrt(freedom / (peak * peak) + a)
+    low, high = max(peak - 9.0 * width, 0.0), peak + 9.0 * width
+    if start < 0 or slope <= 0:
+        flat, reach = math.sqrt(freedom), 9.0 / math.sqrt(2.0)
+        low, high = min(low, max(flat - reach, 0.0)), max(high, flat + reach)
+    end = high
+    for _ in range(4):
+        fallen = freedom * math.log(peak / end) + 0.5 * a * (end * end - peak * peak)
+        fallen -= k * (end - peak)
+        end = max(high, end + (40.5 - fallen) / (a * end - k - freedom / end))
+    total = _panel(low, high, slope, start, freedom, nodes, weights)
+    if end > 1.001 * high:
+        rest = _panel(high, end, slope, start, freedom, nodes, weights)
+        top = max(total, rest)
+        total = top + math.log(math.exp(total - top) + math.exp(rest - top))
+    return total
+
+
+@njit(cache=True)
+def _panel(low, high, slope, start, freedom, nodes, weights):
+    half = 0.5 * (high - low)
+    logs = np.empty(nodes.shape[0])
+    top = -np.inf
+    for i in range(nodes.shape[0]):
+        w = low + half * (1.0 + nodes[i])
+        logs[i] = freedom * math.log(w) - 0.5 * w * w + log_psi(start + w * slope)
+        top = max(top, logs[i])
+    total = 0.0
+    for i in range(nodes.shape[0]):
+        total += weights[i] * math.exp(logs[i] - top)
+    return top + math.log(half * total)
+
+
+@njit(cache=True)
+def symmetric_payoffs(told, contrasts, stakes):
+    """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of contrasts (n, R, m).
+
+    ``told`` is the information of all contrasts together; 0 where they say nothing.
+    """
+    n, R, J, S = stakes.shape
+    m = contrasts.shape[2]
+    paid = np.zeros((n, R, J))
+    logs = np.empty(S)
+    for i in range(n):
+        for a in range(R):
+            if told[i, a] == 0.0:
+                continue
+            each = 2.0 * told[i, a] / m  # twice the information of one contrast
+            for j in range(J):
+                top = -np.inf
+                for s in range(S):
+                    unit = each * stakes[i, a, j, s]
+                    total, product = 0.0, 1.0
+                    for g in range(m):
+                        bet = unit * contrasts[i, a, g]
+                        if bet < 0.0:
+                            total += bet
+                            bet = -bet
+                        product *= 2.0 / (1.0 + math.exp(-bet))
+                        if product > 1e200:
+                            total += math.log(product)
+                            product = 1.0
+                    logs[s] = total + math.log(product)
+                    top = max(top, logs[s])
+                mean = 0.0
+                for s in range(S):
+                    mean += math.exp(logs[s] - top)
+                paid[i, a, j] = top + math.log(mean / S)
+    return paid
+
+
+@njit(cache=True)
+def bounded_payoffs(told, shift, coefficients, stakes, block, low, high, yes_no):
+    """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of rewards between bounds.
+
+    Bets of :mod:`surepick.statistics.bounded`: ``coefficients`` (n, R, s) of a pull of each arm of
+    the block; of these arms, ``block`` has pulls, sums, Σ (reward − predicted)² and predictions.
+    """
+    n, R, J, S = stakes.shape
+    counts, sums, squares, means = block
+    arms = counts.shape[0]
+    width = high - low
+    paid = np.zeros((n, R, J))
+    logs = np.empty(S)
+    for i in range(n):
+        for a in range(R):
+            if told[i, a] == 0.0:
+                continue
+            c = coefficients[i, a]
+            worst, drift = 0.0, shift
+            for k in range(arms):
+                loss = c[k] * (means[k] - low) if c[k] > 0.0 else -c[k] * (high - means[k])
+                worst = max(worst, loss)
+                drift += c[k] * (counts[k] * means[k] if yes_no else sums[k])
+            largest = CAP / worst if worst > 0.0 else np.inf
+            for j in range(J):
+                top = -np.inf
+                for s in range(S):
+                    stake = min(stakes[i, a, j, s] * told[i, a], largest)
+                    total = stake * drift
+                    for k in range(arms):
+                        bet = stake * c[k]
+                        if yes_no:
+                            yes = (sums[k] - low * counts[k]) / width
+                            if yes > 0.5:
+                                total += yes * math.log1p(bet * (high - means[k]))
+                            if counts[k] - yes > 0.5:
+                                total += (counts[k] - yes) * math.log1p(bet * (low - means[k]))
+                        elif squares[k] > 0.0:
+                            loss = means[k] - low if bet > 0.0 else high - means[k]
+                            total -= _curvature(abs(bet), loss) * squares[k]
+                    logs[s] = total
+                    top = max(top, total)
+                mean = 0.0
+                for s in range(S):
+                    mean += math.exp(logs[s] - top)
+                paid[i, a, j] = top + math.log(mean / S)
+    return paid
+
+
+@njit(cache=True)
+def _curvature(bet, loss):
+    """(−log(1 − u) − u) / loss² with u = bet · loss; bet²/2 in the limit."""
+    u = bet * loss
+    if u < 1e-3:
+        return bet * bet * (0.5 + u * (1 / 3 + u * (1 / 4 + u * (1 / 5 + u / 6))))
+    return (-math.log1p(-u) - u) / (loss * loss)

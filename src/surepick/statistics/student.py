@@ -89,7 +89,7 @@ def array_log_student_payoff(
     after = p + information
     slope = q * xp.sqrt(information / after)  # of psi's argument in w
     start = b / xp.sqrt(after)
-    nodes, weights = _legendre()
+    nodes, weights = legendre()
     total = xp.full_like(p, -math.inf)
     for low, high in _panels(xp, slope, start, float(freedom)):
         half = 0.5 * (high - low)
@@ -135,5 +135,6 @@ def _panels(xp: Any, slope: Any, start: Any, freedom: float) -> list[tuple[Any, 
 
 
 @cache
-def _legendre() -> tuple[FloatArray, FloatArray]:
+def legendre() -> tuple[FloatArray, FloatArray]:
+    """Nodes and weights of the quadrature on [−1, 1]."""
     return np.polynomial.legendre.leggauss(_NODES)

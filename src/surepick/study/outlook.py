@@ -35,13 +35,13 @@ def outlook(run: Run) -> Outlook | None:
     counts, sums = run.totals()
     if not counts.any():
         return None
-    fit = LeastSquares(problem.features, counts, sums / problem.noise)
+    fit = LeastSquares(problem.features, counts, sums / problem.unit)
     if not fit.spans:
         return None
     leader = run.state.leader()
     directions = problem.targets[leader] - problem.targets
-    sigma = problem.noise * (run.state.noise_factor or 1.0)
-    gaps = directions @ fit.theta * (problem.noise / sigma)
+    sigma = problem.unit * (run.state.noise_factor or 1.0)
+    gaps = directions @ fit.theta * (problem.unit / sigma)
     variances = fit.variances(directions)
     evidence = run.state.progress()
     left = None

@@ -267,7 +267,11 @@ def _with_pilot(algorithm: Algorithm) -> Algorithm:
 
 def _problem_body(problem: Problem) -> dict[str, Any]:
     """A problem in plain lists."""
-    body = {"arms": problem.arms.tolist(), "labels": list(problem.labels), "noise": problem.noise}
+    body = {
+        "arms": problem.arms.tolist(),
+        "labels": list(problem.labels),
+        "noise": problem.noise_kind.written,
+    }
     if problem.transductive:
         body["candidates"] = problem.candidates.tolist()
         body["candidate_labels"] = list(problem.candidate_labels)

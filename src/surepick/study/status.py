@@ -52,9 +52,9 @@ def status_of(
     failed = failures_per_arm(storage, study.id, K)
     estimates: list[float] | None = None
     if counted.any():
-        fit = LeastSquares(problem.features, counted, sums / problem.noise)
+        fit = LeastSquares(problem.features, counted, sums / problem.unit)
         if fit.spans:
-            estimates = (problem.targets @ fit.theta * problem.noise).tolist()
+            estimates = (problem.targets @ fit.theta * problem.unit).tolist()
     means = [s / n if n else None for s, n in zip(sums.tolist(), counted.tolist())]
     factor, past = run.state.noise_factor, run.past
     return {
@@ -67,7 +67,7 @@ def status_of(
         "survivors": list(run.active),
         "survivor_labels": [problem.candidate_labels[i] for i in run.active],
         "leader": problem.candidate_labels[run.state.leader()] if run.batches or past else None,
-        "noise": None if factor is None else factor * problem.noise,
+        "noise": None if factor is None else factor * problem.unit,
         "noise_estimated": factor != 1.0,
         "past": None
         if past is None

@@ -11,14 +11,14 @@ from surepick.algorithms import get
 from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.compiled import kernels as pooled_kernels
 from surepick.algorithms.pooled.compiled.market import CompiledMarket
+from surepick.algorithms.pooled.fit import Scales, block_fit, least_squares
+from surepick.algorithms.pooled.kinds.known import GaussianPayoff
+from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import (
     ACCOUNTS,
     DOUBT,
     PRECISIONS,
-    block_fit,
-    least_squares,
 )
-from surepick.algorithms.pooled.payoff import GaussianPayoff
 from surepick.algorithms.pooled.peleg import PooledPeleg
 from surepick.algorithms.pooled.state import PooledState
 from surepick.errors import CertificateError, InvalidInputError
@@ -97,15 +97,15 @@ class Mischief(PooledState):
     """Blocks chosen to make the first candidate look bad; ties keep every bet fair."""
 
     def _plan(self, budget):
-        counts = super()._plan(budget)
+        planned = super()._plan(budget)
         if not self.blocks:
-            return counts
+            return planned
         # Pull little while candidate 0 is unlucky, a lot to wash out luck that was good.
         unlucky = self._open_market().gaps[0] > 0
         size = 1 if unlucky else 1 + len(self.blocks) % 7
-        wild = np.random.default_rng(len(self.blocks)).integers(0, 3, len(counts)) * size
+        wild = np.random.default_rng(len(self.blocks)).integers(0, 3, self.problem.n_arms) * size
         wild[self.problem.spanning_arms] += size
-        return np.minimum(wild, budget)
+        return Pulls.from_counts(np.minimum(wild, budget))
 
 
 @pytest.mark.parametrize("arms", ["basis", "generic"])
@@ -156,13 +156,17 @@ def test_payoffs_are_those_of_the_formula():
     problem = sp.Problem(rng.normal(size=(6, 3)))
     points = problem.targets
     blocks = [(rng.integers(1, 9, 6), rng.normal(size=6)) for _ in range(3)]
-    first = block_fit(problem, *blocks[0])
-    past = least_squares(problem, blocks[0][0] + blocks[1][0], blocks[0][1] + blocks[1][1])
+    first = block_fit(problem, Rows.from_counts(*blocks[0]), Scales())
+    past = least_squares(
+        problem, blocks[0][0] + blocks[1][0], blocks[0][1] + blocks[1][1], Scales()
+    )
     scale = 3 / blocks[0][0].sum()
     market = CompiledMarket(points, past, first, scale)
     capital = np.zeros((6, 2))
     everyone = np.ones(6, dtype=bool)
-    market.settle(capital, everyone, block_fit(problem, *blocks[2]), GAUSSIAN)
+    market.settle(
+        capital, everyone, block_fit(problem, Rows.from_counts(*blocks[2]), Scales()), GAUSSIAN
+    )
 
     def gram(counts):
         return np.linalg.inv((problem.features.T * counts) @ problem.features)
@@ -190,14 +194,16 @@ def test_payoffs_are_those_of_the_formula():
 def test_a_block_says_nothing_about_directions_it_did_not_measure():
     problem = sp.Problem(np.eye(3))
     points = problem.targets
-    first = block_fit(problem, np.array([2, 2, 2]), np.zeros(3))
-    past = least_squares(problem, np.array([2, 2, 2]), np.array([1.0, 0.5, 0.0]))
+    first = block_fit(problem, Rows.from_counts(np.array([2, 2, 2]), np.zeros(3)), Scales())
+    past = least_squares(problem, np.array([2, 2, 2]), np.array([1.0, 0.5, 0.0]), Scales())
     market = CompiledMarket(points, past, first, 0.5)
     capital = np.zeros((3, 2))
     market.settle(
         capital,
         np.ones(3, dtype=bool),
-        block_fit(problem, np.array([50, 50, 0]), np.array([90.0, 0, 0])),
+        block_fit(
+            problem, Rows.from_counts(np.array([50, 50, 0]), np.array([90.0, 0, 0])), Scales()
+        ),
         GAUSSIAN,
     )
     # 0 − 1 was measured, 0 − 2 and 1 − 2 were not

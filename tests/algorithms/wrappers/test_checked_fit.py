@@ -49,7 +49,7 @@ def test_in_the_end_the_misfit_would_have_been_noticed():
 
 def test_the_algorithm_inside_sees_only_its_own_pulls():
     run = play(CheckedFit(0.05))
-    own = run.state.inner.total_counts.sum()
+    own = run.state.inner.totals.counts.sum()
     extra = sum(
         int(batch["counts"][np.isin(batch["arms"], arms)].sum())
         for batch, arms in zip(run._log, run.state.extras)

@@ -76,7 +76,7 @@ class EllipsoidState(SequentialState):
         board[kernels.SQUARE] = (points**2).sum(axis=0) / lam
         board[kernels.SPREAD] = ((points - points[:, :1]) ** 2).sum(axis=0) / lam
         tally[kernels.REACH] = (arms**2).sum(axis=1) / lam
-        shift = math.sqrt(lam) * config.norm_bound / problem.noise
+        shift = math.sqrt(lam) * config.norm_bound / problem.unit
         risk = math.log(1 / config.level(problem))
         self.memory = kernels.EllipsoidMemory(
             arms=arms,
@@ -87,7 +87,7 @@ class EllipsoidState(SequentialState):
             model=model,
             board=board,
             tally=tally,
-            real=np.array([0.0, risk, shift, config.epsilon / problem.noise, lam]),
+            real=np.array([0.0, risk, shift, config.epsilon / problem.unit, lam]),
             whole=np.zeros(4, dtype=np.int64),
             pairs=np.empty((2, 0), dtype=np.int64),
             support=np.full((1, d), -1),
@@ -129,8 +129,8 @@ class EllipsoidState(SequentialState):
                 {
                     "candidate": int(i),
                     "by": leader,
-                    "gap": float(gap[n] * self.problem.noise),
-                    "width": float(width[n] * self.problem.noise),
+                    "gap": float(gap[n] * self.problem.unit),
+                    "width": float(width[n] * self.problem.unit),
                 }
                 for n, i in enumerate(self.problem.distinct)
                 if int(i) not in left

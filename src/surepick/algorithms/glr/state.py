@@ -169,7 +169,7 @@ class GlrState(SequentialState):
             first=first,
             code=np.array([rule.code]),
             parameters=parameters,
-            epsilon=np.array([config.epsilon / problem.noise]),
+            epsilon=np.array([config.epsilon / problem.unit]),
             pulls=np.zeros(K, dtype=np.int64),
             sums=np.zeros(K),
             V=rule.prior * np.eye(d),

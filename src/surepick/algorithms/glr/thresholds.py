@@ -189,7 +189,7 @@ class Regularised(Threshold):
     def parameters(
         self, delta: float, problem: Problem, first: NDArray[np.int64] | None = None
     ) -> FloatArray:
-        bound = self.norm_bound / problem.noise
+        bound = self.norm_bound / problem.unit
         return np.array([math.log(1 / delta), self.regularisation, bound])
 
     def evidence(self, first: NDArray[np.int64]) -> dict[str, Any]:

@@ -107,7 +107,7 @@ class PhasedState(State):
 
     def _eliminate(self, fit: LeastSquares, record: dict[str, Any]) -> None:
         """Drop what is beaten; stop when one is left, or when the rest is within epsilon."""
-        noise = self.problem.noise
+        noise = self.problem.unit
         found = fit.beaten(self._points(), record["level"], record["threshold"])
         out = np.flatnonzero(found.beaten)
         record["dropped"] = _columns(

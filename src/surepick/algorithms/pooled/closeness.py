@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pooled.market import ACCOUNTS, BlockFit, Market, all_accounts
+from surepick.algorithms.pooled.fit import BlockFit
+from surepick.algorithms.pooled.market import ACCOUNTS, Market, all_accounts
 from surepick.algorithms.pooled.payoff import Payoff
 from surepick.arrays.backend import Backend
 

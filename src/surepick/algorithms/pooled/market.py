@@ -8,15 +8,12 @@ and, for very many candidates, :mod:`surepick.algorithms.pooled.large.market`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any, NamedTuple
+from typing import Any
 
-import numpy as np
-
+from surepick.algorithms.pooled.fit import BlockFit
 from surepick.algorithms.pooled.payoff import Payoff
 from surepick.arrays.backend import Backend
-from surepick.arrays.types import FloatArray, IntArray
-from surepick.problem import Problem
-from surepick.statistics.estimate import LeastSquares
+from surepick.arrays.types import IntArray
 
 # Prior precisions of the stakes, as multiples of what the first block would tell about the same
 # difference if it made one pull per dimension; and the capital that each account starts with. One
@@ -26,14 +23,6 @@ ACCOUNTS = (1 / 3, 2 / 3)
 # A rival that trails the leader by z standard errors gets exp(−DOUBT z²) of its share.
 DOUBT = 4.0
 RIVALS = 8  # the leader and those who trail it least
-
-
-class BlockFit(NamedTuple):
-    """Least squares on one block, which may leave some directions open."""
-
-    root: FloatArray  #: (d, r): squared lengths of rootᵀy are variances of yᵀθ̂
-    theta: FloatArray  #: (d,)
-    blind: FloatArray  #: (d, d − r): orthonormal directions that the block says nothing about
 
 
 class Market(ABC):
@@ -72,24 +61,6 @@ class Market(ABC):
         shift: float,
     ) -> None:
         """Add to the log capital (M, J) what bets on the first few rivals paid."""
-
-
-def least_squares(problem: Problem, counts: IntArray, sums: FloatArray) -> LeastSquares:
-    """Least squares on all arms that were pulled."""
-    pulled = np.flatnonzero(counts)
-    return LeastSquares(problem.feature_rows(pulled), counts[pulled], sums[pulled])
-
-
-def block_fit(problem: Problem, counts: IntArray, sums: FloatArray) -> BlockFit:
-    """Least squares on the pulls of one block."""
-    pulled = np.flatnonzero(counts)
-    root = np.sqrt(counts[pulled])
-    rows = problem.feature_rows(pulled) * root[:, None]
-    u, s, vt = np.linalg.svd(rows, full_matrices=len(rows) < rows.shape[1])
-    seen = int((s > s[0] * 1e-7).sum())
-    scaled = vt[:seen].T / s[:seen]
-    theta = scaled @ (u[:, :seen].T @ (sums[pulled] / root))
-    return BlockFit(scaled, theta, vt[seen:].T)
 
 
 def all_accounts(backend: Backend, capital: Any) -> Any:

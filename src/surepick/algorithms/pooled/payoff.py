@@ -13,9 +13,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surepick.algorithms.pooled.fit import BlockFit
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
-from surepick.statistics.payoffs import array_log_payoff
+from surepick.statistics.stakes import array_stakes, normal_stakes
 
 
 class Bets(NamedTuple):
@@ -32,6 +33,8 @@ class News(NamedTuple):
 
     lead: Any  #: estimated lead of r over x (and the shift)
     information: Any  #: 0 where the block says nothing about the pair
+    shift: float = 0.0  #: that leads were raised by
+    columns: Any = None  #: (r − x)ᵀ of the block's columns: (n, R, q), or on a backend q arrays
 
 
 class Payoff(ABC):
@@ -39,36 +42,34 @@ class Payoff(ABC):
 
     def __init__(self, precisions: tuple[float, ...]) -> None:
         self.precisions = precisions  #: of the accounts, in units of ``bets.unit``
+        self._precisions = np.array(precisions)
 
     @abstractmethod
-    def compiled(self, bets: Bets, news: News) -> FloatArray:
+    def compiled(self, bets: Bets, news: News, block: BlockFit) -> FloatArray:
         """Log payoffs, (n, R, J), of NumPy arrays."""
 
     @abstractmethod
-    def on(self, backend: Backend, bets: Bets, news: News) -> list[Any]:
+    def on(self, backend: Backend, bets: Bets, news: News, block: BlockFit) -> list[Any]:
         """The same on arrays of any library: an array (n, R) for each account."""
 
+    def stakes(self, bets: Bets) -> FloatArray:
+        """A few stakes for each account, (n, R, J, S), where a payoff has no closed form."""
+        score = bets.information * bets.lead
+        precisions = bets.information[..., None] + self._precisions * bets.unit[..., None]
+        return normal_stakes(score[..., None], precisions)
 
-class GaussianPayoff(Payoff):
-    """Noise of known scale: the Gaussian bets of :mod:`surepick.statistics.payoffs`.
-
-    Stakes are normal around the past's estimate, cut at 0. Rewards are in units of the noise.
-    """
-
-    def __init__(self, precisions: tuple[float, ...]) -> None:
-        super().__init__(precisions)
-        self._precisions = np.array(precisions)
-
-    def compiled(self, bets: Bets, news: News) -> FloatArray:
-        from surepick.statistics.payoff_kernels import gaussian_payoffs
-
-        return gaussian_payoffs(bets[1:], news, self._precisions)
-
-    def on(self, backend: Backend, bets: Bets, news: News) -> list[Any]:
-        score, told = bets.information * bets.lead, news.information * news.lead
+    def stakes_on(self, backend: Backend, bets: Bets) -> list[list[Any]]:
+        """The same on any library: for each account an array (n, R) for each stake."""
+        score = bets.information * bets.lead
         return [
-            array_log_payoff(
-                backend, score, bets.information + precision * bets.unit, told, news.information
-            )
+            array_stakes(backend, score, bets.information + precision * bets.unit)
             for precision in self.precisions
         ]
+
+
+def log_mean(backend: Backend, logs: list[Any]) -> Any:
+    """log of the mean of exp, of arrays."""
+    xp, total = backend.xp, logs[0]
+    for other in logs[1:]:
+        total = xp.logaddexp(total, other)
+    return total - float(np.log(len(logs)))

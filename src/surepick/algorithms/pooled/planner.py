@@ -9,6 +9,10 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
+import numpy as np
+
+from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.lacking import Lacking
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -20,6 +24,7 @@ class BlockDesign(NamedTuple):
     value: float  #: worst variance of a direction per pull; with leads: the pulls that seem missing
     directions: FloatArray  #: by which ways to round it are compared, (n, d)
     shares: FloatArray  #: how much each of these matters
+    nats: FloatArray  #: log capital that each of these lacks
 
 
 class Planner(ABC):
@@ -27,6 +32,14 @@ class Planner(ABC):
 
     def __init__(self, problem: Problem, points: Any) -> None:
         self.problem, self._points = problem, points
+        self._arms: Any = problem.features  # each per standard deviation of its rewards
+        self._variance = 1.0  # of a reward of these
+
+    def weigh(self, scales: Scales) -> None:
+        """Say how much rewards vary: later designs take it into account."""
+        self._variance = scales.variance
+        if scales.by_arm is not None:
+            self._arms = self.problem.features / np.sqrt(scales.by_arm)[:, None]
 
     @abstractmethod
     def first_shares(self) -> FloatArray:
@@ -37,15 +50,17 @@ class Planner(ABC):
         """The design of the first block: for the candidates around their centre."""
 
     @abstractmethod
-    def next(self, leader: int, pulls: Any, weights: FloatArray, shares: FloatArray) -> BlockDesign:
+    def next(
+        self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
+    ) -> BlockDesign:
         """The design for the leads that lack evidence.
 
         Parameters
         ----------
         leader
             The candidate that leads.
-        pulls
-            Pulls, for a variance of one per pull, that its lead over each candidate lacks, (M,).
+        missing
+            What its lead over each candidate lacks.
         weights
             The last design, or zeros.
         shares
@@ -57,3 +72,13 @@ class Planner(ABC):
         self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
     ) -> IntArray:
         """``n`` pulls in about these proportions that tell most about the judges' directions."""
+
+    @abstractmethod
+    def pulls_in_parts(
+        self, weights: FloatArray, n: int, judges: BlockDesign
+    ) -> tuple[IntArray, int]:
+        """The same, and a number of parts: every arm that is pulled has a pull in each.
+
+        More parts make more of a clear lead, as no part pays more than log 2; but fewer arms can
+        then be pulled.
+        """

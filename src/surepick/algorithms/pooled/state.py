@@ -12,22 +12,17 @@ from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
-from surepick.algorithms.base import Pulls, State
+from surepick.algorithms.base import Pulls, State, Told
 from surepick.algorithms.pooled.closeness import Closeness
-from surepick.algorithms.pooled.market import (
-    ACCOUNTS,
-    DOUBT,
-    PRECISIONS,
-    BlockFit,
-    Market,
-    all_accounts,
-    block_fit,
-    least_squares,
-)
-from surepick.algorithms.pooled.past import Block, past_blocks, spans
-from surepick.algorithms.pooled.payoff import GaussianPayoff, Payoff
+from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit, least_squares
+from surepick.algorithms.pooled.kinds.reading import Reading
+from surepick.algorithms.pooled.lacking import Lacking, Standing, lacking
+from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
+from surepick.algorithms.pooled.market import ACCOUNTS, DOUBT, PRECISIONS, Market, all_accounts
+from surepick.algorithms.pooled.memory import upgraded
+from surepick.algorithms.pooled.past import past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
-from surepick.algorithms.pooled.tools import make_market, make_planner
+from surepick.algorithms.pooled.tools import make_market, make_planner, make_reading
 from surepick.arrays.backend import Backend
 from surepick.arrays.tables import mark_checked
 from surepick.arrays.types import FloatArray, IntArray
@@ -37,9 +32,6 @@ _FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread we
 _MOST = 0.3  # a block makes at most this share of the pulls that seem to be missing
 _LEAST = 0.03  # a block makes at least this share of the pulls so far
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
-_CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
-_RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
-_LEAST_LACKING = 0.5  # log capital that each lead is taken to lack at least
 _MOVED = ("capital", "dropped_at")  # arrays that live where the features are
 
 
@@ -67,50 +59,38 @@ class PooledState(State):
     saved: ClassVar[tuple[str, ...]] = (
         "finished",
         "first",
-        "total_counts",
-        "total_sums",
-        "counts",
-        "sums",
-        "left",
-        "pieces",
         "dropped_at",
         "capital",
         "weights",
         "shares",
         "blocks",
         "held",
-        "pieces_of_past",
         "_best",
     )
 
-    def __init__(
-        self, config: BlockSettings, problem: Problem, payoff: Payoff | None = None
-    ) -> None:
+    def __init__(self, config: BlockSettings, problem: Problem) -> None:
         self.config, self.problem = config, problem
-        self._payoff = GaussianPayoff(PRECISIONS) if payoff is None else payoff
+        self._reading: Reading = make_reading(problem)
+        self.needs_spread = self.demands_spread = self._reading.demands_spread
         self._b: Backend = problem.backend
         self._points: Any = self._gather()
         self._planner: Planner = make_planner(problem, self._points)
         M, K = self._points.shape[0], problem.n_arms
         self.finished = M == 1
         self.first = np.zeros(K, dtype=np.int64)  # pulls of the first block
-        self.total_counts = np.zeros(K, dtype=np.int64)  # of all settled blocks
-        self.total_sums = np.zeros(K)
-        self.counts = np.zeros(K, dtype=np.int64)  # the block under way
-        self.sums = np.zeros(K)
-        self.left = np.zeros(K, dtype=np.int64)  # its pulls still to be asked for
-        self.pieces = 0  # batches it was told in so far
+        self.totals = Totals(K)  # of all settled blocks
+        self.block = OpenBlock()
         self.dropped_at: Any = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
         self.capital: Any = np.tile(np.log(ACCOUNTS), (M, 1))  # log capital of each account, (M, J)
         self.closeness = Closeness(self._b, M)  # with epsilon
         self.weights = np.zeros(K)  # last design, and the shares of its directions
         self.shares = self._planner.first_shares()
         self.blocks: list[dict[str, Any]] = []
-        self.held: list[Any] = []  # past measurements that wait for a first block to bet by
-        self.pieces_of_past = 0  # of them, in the block under way
+        self.held: list[Told] = []  # past measurements that wait for a first block to bet by
         self._best = 0
+        self._spreads: FloatArray | None = None  # of the batch that is being told
+        self._scales: Scales | None = None
         self._market: Market | None = None
-        self._first_fit: BlockFit | None = None
         self._to_device()
 
     def _to_device(self) -> None:
@@ -119,13 +99,20 @@ class PooledState(State):
 
     def save(self) -> dict[str, Any]:
         memory = super().save() | self.closeness.save()
+        memory["block"] = self.block.save()
+        memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
+        memory["held"] = [[*_columns(told)] for told in self.held]
         return memory | {name: self._b.host(memory[name]) for name in _MOVED}
 
     def load(self, memory: dict[str, Any]) -> None:
-        super().load({"held": [], "pieces_of_past": 0} | memory)
+        memory = upgraded(memory)
+        super().load(memory)
+        self.held = [Told(Pulls(*told[:3]), *told[3:]) for told in memory["held"]]
+        self.totals.counts, self.totals.sums, self.totals.spreads = memory["totals"]
+        self.block.load(memory["block"])
         self.closeness.load(memory)
         self._to_device()
-        self._market = self._first_fit = None
+        self._market = self._scales = None
 
     def _gather(self) -> Any:
         """The candidates that differ, (M, d)."""
@@ -137,14 +124,24 @@ class PooledState(State):
             mark_checked(points)
         return points
 
+    def _now(self) -> Scales:
+        """How much rewards vary, as far as the settled blocks say."""
+        if self._scales is None:
+            self._scales = self._reading.scales(self.totals)
+        return self._scales
+
     def _open_market(self) -> Market:
         """Rivals and stakes for the block under way, from least squares on all earlier ones."""
         if self._market is None:
-            if self._first_fit is None:
-                self._first_fit = self._fit(self.first, np.zeros(self.problem.n_arms))
-            past = least_squares(self.problem, self.total_counts, self.total_sums)
-            scale = self.problem.rank / int(self.first.sum())
-            self._market = make_market(self.problem, self._points, past, self._first_fit, scale)
+            scales = self._now()
+            first = Rows.from_counts(self.first, np.zeros(self.problem.n_arms))
+            self._market = make_market(
+                self.problem,
+                self._points,
+                least_squares(self.problem, self.totals.counts, self.totals.sums, scales),
+                block_fit(self.problem, first, scales),
+                self.problem.rank / int(self.first.sum()),
+            )
         return self._market
 
     @property
@@ -154,25 +151,32 @@ class PooledState(State):
 
     # -- asking ----------------------------------------------------------------------------
     def propose(self, budget: int) -> Pulls:
-        if not self.left.any():
-            self.left[:] = self._plan(budget)
-        return Pulls.from_counts(self.left).capped(min(budget, self.config.max_batch or budget))
+        if not self.block.left.total:
+            self.block.left = self._plan(budget)
+        return self.block.left.capped(min(budget, self.config.max_batch or budget))
 
-    def _plan(self, budget: int) -> IntArray:
+    def _plan(self, budget: int) -> Pulls:
         """Fix the next block: its pulls, and the rivals that its evidence will be about."""
-        first = self._planner.first()
-        n, size = int(self.total_counts.sum()), 0.0
+        first, least = self._planner.first(), _FEWEST_PULLS * self.problem.rank
+        n = int(self.totals.counts.sum())
         if n == 0:
-            design, weights = first, first.weights
-        else:
-            leader = int(self._open_market().rivals[0])
-            design = self._planner.next(leader, self._lacking(), self.weights, self.shares)
-            self.weights = design.weights
-            explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
-            weights = (1 - explore) * design.weights + explore * first.weights
-            size = max(_LEAST * n, min(self.config.batch_growth * n, _MOST * design.value))
-        size = self._whole_batches(max(size, _FEWEST_PULLS * self.problem.rank))
-        return self._planner.whole_pulls(weights, min(size, budget), design, must_span=n == 0)
+            size = min(self._whole_batches(least), budget)
+            counts = self._planner.whole_pulls(first.weights, size, first, must_span=True)
+            return (
+                Pulls.in_parts(counts, 1) if self._reading.in_parts else Pulls.from_counts(counts)
+            )
+        scales, missing = self._now(), self._lacking()
+        leader = int(self._open_market().rivals[0])
+        self._planner.weigh(scales)
+        design = self._planner.next(leader, missing, self.weights, self.shares)
+        self.weights = design.weights
+        explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
+        weights = (1 - explore) * design.weights + explore * first.weights
+        size = max(_LEAST * n, min(self.config.batch_growth * n, _MOST * design.value), least)
+        size = min(self._whole_batches(size), budget)
+        if self._reading.in_parts:
+            return Pulls.in_parts(*self._planner.pulls_in_parts(weights, size, design))
+        return Pulls.from_counts(self._planner.whole_pulls(weights, size, design, must_span=False))
 
     def _whole_batches(self, size: float) -> int:
         least, most = self.config.min_batch, self.config.max_batch
@@ -181,85 +185,63 @@ class PooledState(State):
             size = most * math.ceil(size / most)
         return size
 
-    def _lacking(self) -> Any:
-        """Pulls, for a variance of one per pull, that the leader's lead over each one lacks, (M,).
+    def _lacking(self) -> Lacking:
+        at = Standing(
+            self._evidence(),
+            self.dropped_at,
+            -math.log(self.config.delta),
+            int(self.totals.counts.sum()),
+            self._epsilon,
+            self.closeness,
+        )
+        return lacking(self._b, self._open_market(), at)
 
-        With variance a per pull, a lead of g makes the log capital grow by g²/(2a) per pull.
-        """
-        xp, market = self._b.xp, self._open_market()
-        leader, goal = int(market.rivals[0]), -math.log(self.config.delta)
-        gone = self.dropped_at > 0
-        lacking = xp.clip(goal - self._evidence(), _LEAST_LACKING, None)
-        if bool(xp.any(gone)):
-            lacking = xp.where(gone, goal - self._assurance(market), lacking)
-        noise = xp.clip(_CAUTION * market.variances, 1e-300, None)
-        pulls = lacking / (market.gaps**2 + noise)
-        if self.config.epsilon > 0 and not bool(gone[leader]):
-            # showing that x is not more than epsilon better will do as well
-            wide = market.gaps + self.config.epsilon / self.problem.noise
-            spare = xp.clip(goal - self.closeness.evidence(leader), _LEAST_LACKING, None)
-            spare = xp.where(self.closeness.shown(leader), xp.zeros_like(spare), spare)
-            pulls = xp.where(gone, pulls, xp.minimum(pulls, spare / (wide**2 + noise)))
-        pulls[leader] = 0.0
-        return pulls
-
-    def _assurance(self, market: Market) -> Any:
-        """Evidence that dropped candidates were dropped rightly, less what it should have grown.
-
-        One of them is the best with probability up to delta. Unless it is measured now and
-        then, the run would go on among the rest for very long, who may be all alike.
-        """
-        xp, n = self._b.xp, float(self.total_counts.sum())
-        dropped = xp.clip(xp.astype(self.dropped_at, xp.float64), 1.0, None)
-        late = xp.log(xp.clip(n / (_RECHECK * dropped), 1.0, None))
-        return market.gaps**2 / xp.clip(2.0 * market.variances, 1e-300, None) - late
+    @property
+    def _epsilon(self) -> float:
+        return self.config.epsilon / self.problem.unit
 
     # -- telling ---------------------------------------------------------------------------
+    def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:
+        self._spreads = spread
+
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
-        self.counts[pulls.arms] += pulls.counts
-        self.sums[pulls.arms] += sums
-        self.left[pulls.arms] -= pulls.counts
-        self.pieces += 1
-        if not self.left.any():
+        self.block.take(Told(pulls, sums, self._spreads))
+        self._spreads = None
+        if not self.block.left.total:
             self._settle()
         else:
-            everything = (self.total_counts + self.counts, self.total_sums + self.sums)
-            theta = least_squares(self.problem, *everything).theta
+            everything = self.totals.plus(self.block.told.by_arm())
+            theta = least_squares(self.problem, *everything, Scales()).theta
             self._best = self._top(self._b.product(self._points, theta))
 
-    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Block]:
-        return past_blocks(self.problem, arms, rewards, evidence)
+    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
+        return past_blocks(self.problem, arms, rewards, evidence, self._reading.in_parts)
 
-    def observe_past(self, batches: list[Block], evidence: bool) -> None:
-        self.held = [[pulls.arms, pulls.counts, sums] for pulls, sums in batches]
+    def observe_past(self, batches: list[Told], evidence: bool) -> None:
+        self.held = list(batches)
         if self.finished:
             return
-        if spans(self.problem, batches[0][0].arms):
-            self._take_held()
+        if spans(self.problem, batches[0].pulls.arms):
+            self.block.take_past(self.held.pop(0))
             self._settle()
         elif not evidence:
-            self._take_held()  # with the pulls of the first block, on which nothing is bet
-
-    def _take_held(self) -> None:
-        arms, counts, sums = self.held.pop(0)
-        self.counts[arms] += counts
-        self.sums[arms] += sums
-        self.pieces_of_past += 1
+            # with the pulls of the first block, on which nothing is bet
+            self.block.take_past(self.held.pop(0))
 
     def _settle(self) -> None:
         """The block is complete: pay out the bets, drop who lost, stop where one is left."""
-        record: dict[str, Any] = {"batches": self.pieces, "rivals": [], "dropped": []}
-        if self.pieces_of_past:
-            record["past"] = self.pieces_of_past
+        block, told = self.block, self.block.told.by_arm()
+        record: dict[str, Any] = {"batches": block.pieces, "rivals": [], "dropped": []}
+        if block.pieces_of_past:
+            record["past"] = block.pieces_of_past
         if self.blocks:  # the first block has no past to choose rivals and stakes by
-            self._bet(self._fit(self.counts, self.sums), record)
+            self._bet(self._reading.fit(block.told, self._now()), record)
         else:
-            self.first[:] = self.counts
+            self.first[told.arms] = told.counts
         self.blocks.append(record)
-        self.total_counts += self.counts
-        self.total_sums += self.sums
-        self.counts[:], self.sums[:], self.pieces, self.pieces_of_past = 0, 0.0, 0, 0
-        self._market = None
+        self.totals.add(told)
+        self.block = OpenBlock()
+        self._market = self._scales = None
         alive = self._alive()
         if len(alive) <= 1:
             self.finished = True
@@ -267,25 +249,22 @@ class PooledState(State):
         elif not self.finished:
             self._best = self._top(self._open_market().means)
         if self.held and not self.finished:
-            self._take_held()
+            self.block.take_past(self.held.pop(0))
             self._settle()
-
-    def _fit(self, counts: IntArray, sums: FloatArray) -> BlockFit:
-        return block_fit(self.problem, counts, sums)
 
     def _bet(self, block: BlockFit, record: dict[str, Any]) -> None:
         """Multiply the capital against everyone still in by what this block paid."""
-        market, alive = self._open_market(), self.dropped_at == 0
+        market, alive, payoff = self._open_market(), self.dropped_at == 0, self._reading.payoff
         record["rivals"] = [self._name(r) for r in market.rivals]
-        market.settle(self.capital, alive, block, self._payoff)
+        market.settle(self.capital, alive, block, payoff)
         goal, evidence = -math.log(self.config.delta), self._evidence()
         lost = self._b.nonzero(alive & (evidence >= goal))
         if lost.shape[0]:
-            self.dropped_at[lost] = int(self.total_counts.sum() + self.counts.sum())
+            pulls = self.totals.counts.sum() + self.block.told.counts.sum()
+            self.dropped_at[lost] = int(pulls)
             record["dropped"] = self._dropped(lost, evidence)
         if self.config.epsilon > 0:
-            epsilon = self.config.epsilon / self.problem.noise
-            self.closeness.bet(market, alive, block, self._payoff, epsilon, goal)
+            self.closeness.bet(market, alive, block, payoff, self._epsilon, goal)
             winner = self.closeness.winner(self.dropped_at == 0)
             if winner is not None:
                 self.finished, self._best = True, winner
@@ -339,3 +318,8 @@ class PooledState(State):
             "accounts": list(ACCOUNTS),
             "blocks": self.blocks,
         }
+
+
+def _columns(told: Told) -> list[Any]:
+    """Columns of a saved piece of the past."""
+    return [*told.pulls, told.sums, told.spreads]

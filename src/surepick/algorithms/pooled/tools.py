@@ -1,13 +1,32 @@
-"""Which planner and which market a problem gets: compiled ones, or those for very many arms."""
+"""Which parts a problem gets: by its noise, and compiled ones or those for very many arms."""
 
 from __future__ import annotations
 
 from typing import Any
 
-from surepick.algorithms.pooled.market import BlockFit, Market
+from surepick.algorithms.pooled.fit import BlockFit
+from surepick.algorithms.pooled.kinds.bounded import BoundedRewards
+from surepick.algorithms.pooled.kinds.equal import EqualScale
+from surepick.algorithms.pooled.kinds.known import KnownScale
+from surepick.algorithms.pooled.kinds.reading import Reading
+from surepick.algorithms.pooled.kinds.symmetric import SymmetricScales
+from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.planner import Planner
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
+
+_READINGS: dict[str, type[Reading]] = {
+    "symmetric": SymmetricScales,
+    "equal": EqualScale,
+    "known": KnownScale,
+    "yes-no": BoundedRewards,
+    "bounded": BoundedRewards,
+}
+
+
+def make_reading(problem: Problem) -> Reading:
+    """How blocks are read under the problem's noise."""
+    return _READINGS[problem.noise_kind.kind](problem)
 
 
 def make_planner(problem: Problem, points: Any) -> Planner:

@@ -127,7 +127,7 @@ class StaticState(State):
         margins = self._margins(gaps, variances)
         beaten = margins >= 0
         if beaten.any():
-            noise = self.problem.noise
+            noise = self.problem.unit
             dropped = [
                 {"candidate": int(i), "by": self._best, "gap": float(g * noise), "margin": float(m)}
                 for i, g, m in zip(rivals[beaten], gaps[beaten], margins[beaten])
@@ -137,7 +137,7 @@ class StaticState(State):
         if len(self.active) == 1:
             self.finished = True
         elif self.config.epsilon > 0:
-            epsilon = self.config.epsilon / self.problem.noise
+            epsilon = self.config.epsilon / self.problem.unit
             close = self._margins(gaps[~beaten] + epsilon, variances[~beaten])
             self.finished = bool(close.min() >= 0)
 

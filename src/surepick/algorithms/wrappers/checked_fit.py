@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
+from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State, Told
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive
 from surepick.design.misfit import check_pulls
@@ -89,7 +89,7 @@ class CheckedFitState(State):
 
     def __init__(self, config: CheckedFit, problem: Problem, inner: State) -> None:
         self.config, self.problem, self.inner = config, problem, inner
-        self.needs_spread = inner.needs_spread  # pyright: ignore[reportAttributeAccessIssue]
+        self.needs_spread, self.demands_spread = inner.needs_spread, inner.demands_spread
         self.counts: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
         self.missing: IntArray = np.zeros(problem.n_arms, dtype=np.int64)  # after the inner stop
         self.extra: IntArray = np.zeros(0, dtype=np.int64)  # arms of this batch that are not its
@@ -97,7 +97,7 @@ class CheckedFitState(State):
         self._enough = int(self._needed().max())
 
     def _needed(self) -> IntArray:
-        return check_pulls(self.problem, self.counts, self.config.size * self.problem.noise)
+        return check_pulls(self.problem, self.counts, self.config.size * self.problem.unit)
 
     # -- ask and tell ----------------------------------------------------------------------
     def propose(self, budget: int) -> Pulls:
@@ -113,36 +113,36 @@ class CheckedFitState(State):
         arms = np.flatnonzero(lacking)
         arms = arms[np.argsort(self.counts[arms], kind="stable")][:room]
         self.extra = np.sort(arms)
-        both = np.zeros(self.problem.n_arms, dtype=np.int64)
-        both[own.arms], both[arms] = own.counts, 1
-        return Pulls.from_counts(both)
+        order = np.argsort(np.append(own.arms, self.extra), kind="stable")
+        columns = [(own.arms, self.extra), (own.counts, np.ones_like(self.extra))]
+        if own.parts is not None:
+            columns.append((own.parts, np.zeros_like(self.extra)))
+        return Pulls(*(np.append(*column)[order] for column in columns))
 
     def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:
         own = ~np.isin(pulls.arms, self.extra)
         if own.any():
-            self.inner.observe_spread(Pulls(pulls.arms[own], pulls.counts[own]), spread[own])
+            self.inner.observe_spread(_some(pulls, own), spread[own])
 
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
         own = ~np.isin(pulls.arms, self.extra)
-        self.counts[pulls.arms] += pulls.counts
+        np.add.at(self.counts, pulls.arms, pulls.counts)
         self.extras.append(self.extra.tolist())
         if self.inner.finished:
             self.missing[pulls.arms] -= pulls.counts
             return
-        self.inner.observe(Pulls(pulls.arms[own], pulls.counts[own]), sums[own])
+        self.inner.observe(_some(pulls, own), sums[own])
         if self.inner.finished:
             self.missing = self._needed()
 
-    def split_past(
-        self, arms: IntArray, rewards: FloatArray, evidence: bool
-    ) -> list[tuple[Pulls, FloatArray]]:
+    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
         return self.inner.split_past(arms, rewards, evidence)
 
-    def observe_past(self, batches: list[tuple[Pulls, FloatArray]], evidence: bool) -> None:
+    def observe_past(self, batches: list[Told], evidence: bool) -> None:
         self.inner.observe_past(batches, evidence)
         if evidence:
-            for pulls, _ in batches:
-                self.counts[pulls.arms] += pulls.counts
+            for told in batches:
+                np.add.at(self.counts, told.pulls.arms, told.pulls.counts)
         if self.inner.finished:
             self.missing = self._needed()
 
@@ -177,3 +177,9 @@ class CheckedFitState(State):
     def load(self, memory: dict[str, Any]) -> None:
         super().load(memory)
         self.inner.load(memory["inner"])
+
+
+def _some(pulls: Pulls, rows: Any) -> Pulls:
+    """Some rows of these."""
+    parts = None if pulls.parts is None else pulls.parts[rows]
+    return Pulls(pulls.arms[rows], pulls.counts[rows], parts)

@@ -23,7 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
+from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State, Told
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError
@@ -91,7 +91,7 @@ class EstimatedNoise(Algorithm):
 class EstimatedNoiseState(State):
     """The pilot, then the state of the algorithm proper."""
 
-    needs_spread: ClassVar[bool] = True
+    needs_spread = True
 
     def __init__(self, config: EstimatedNoise, problem: Problem, rng: np.random.Generator) -> None:
         self.config, self.problem, self.rng = config, problem, rng
@@ -138,20 +138,20 @@ class EstimatedNoiseState(State):
 
     def _start(self) -> None:
         first = self.scales[0][1]
-        problem = self.problem.with_noise(self.problem.noise * first)
+        problem = self.problem.with_noise(self.problem.unit * first)
         self.inner = self.config.proper().begin(problem, self.rng)
         if self.past is not None:
-            blocks = [(Pulls(arms, counts), sums / first) for arms, counts, sums in self.past[0]]
+            blocks = [
+                Told(Pulls(arms, counts), sums / first) for arms, counts, sums in self.past[0]
+            ]
             self.inner.observe_past(blocks, self.past[1])
 
-    def split_past(
-        self, arms: IntArray, rewards: FloatArray, evidence: bool
-    ) -> list[tuple[Pulls, FloatArray]]:
+    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
         proper = self.config.proper().begin(self.problem, np.random.default_rng(0))
         return proper.split_past(arms, rewards, evidence)
 
-    def observe_past(self, batches: list[tuple[Pulls, FloatArray]], evidence: bool) -> None:
-        self.past = ([[*pulls, sums] for pulls, sums in batches], evidence)
+    def observe_past(self, batches: list[Told], evidence: bool) -> None:
+        self.past = ([[t.pulls.arms, t.pulls.counts, t.sums] for t in batches], evidence)
 
     # -- where it stands -------------------------------------------------------------------
     @property
@@ -185,7 +185,7 @@ class EstimatedNoiseState(State):
         return None if self.inner is None else self.inner.progress()
 
     def evidence(self) -> dict[str, Any]:
-        unit = self.problem.noise
+        unit = self.problem.unit
         return {
             "rule": "estimated-noise",
             "rounds": self.rounds if self.scales else self.batches,

@@ -33,7 +33,7 @@ class Finding:
 def noise_scale(problem: Problem, noise: float | NoiseEstimate | None) -> tuple[float, str]:
     """The noise scale to use, and what to add to a message."""
     if noise is None:
-        return problem.noise, ""
+        return problem.unit, ""
     if isinstance(noise, NoiseEstimate):
         return noise.high, " (The noise scale is an estimate, so this check is approximate.)"
     return positive(noise, "noise"), ""

@@ -180,7 +180,7 @@ def check_fast_path_is_the_slow_path(make: Make) -> dict[str, Any]:
 
 def _simulated(run: Run, instance: Any, rng: np.random.Generator, pulls: Any) -> np.ndarray:
     """The rewards that simulation draws: one by one in the compiled loop, else sum by sum."""
-    scale, sums = instance.problem.noise, np.zeros(instance.problem.n_arms)
+    scale, sums = instance.problem.unit, np.zeros(instance.problem.n_arms)
     if isinstance(run.state, SequentialState):
         arm = int(pulls.arms[0])
         sums[arm] = (instance.means[arm] / scale + rng.standard_normal()) * scale

@@ -96,7 +96,7 @@ class Tape:
         k = instance.problem.n_arms
         self._order = np.arange(k) if order is None else np.asarray(order)
         self._means = scale * instance.means
-        self._noise = scale * instance.problem.noise
+        self._noise = scale * instance.problem.unit
         self._draws = [np.random.default_rng([seed, arm]) for arm in range(k)]
 
     def sums(self, pulls: Pulls) -> FloatArray:
@@ -131,7 +131,7 @@ def play(run: Run, tape: Tape) -> Asks:
 
 def check_batch(run: Run, pulls: Pulls) -> None:
     """The pulls asked for exist, come in order, and are at least one."""
-    arms, counts = pulls
+    arms, counts, parts = pulls
     k = run.problem.n_arms
     demand(len(arms) == len(counts) and len(arms) > 0, f"asked for {arms!r} times {counts!r}")
     for what, values in (("arms", arms), ("counts", counts)):
@@ -139,7 +139,11 @@ def check_batch(run: Run, pulls: Pulls) -> None:
             np.issubdtype(np.asarray(values).dtype, np.integer), f"{what} are {values!r}, not whole"
         )
     demand(min(arms) >= 0 and max(arms) < k, f"asked for arms {arms.tolist()}, there are {k}")
-    demand((np.diff(arms) > 0).all(), f"arms must be ascending, each once; got {arms.tolist()}")
+    same = np.zeros(len(arms) - 1, dtype=bool) if parts is None else np.diff(parts) > 0
+    demand(
+        ((np.diff(arms) > 0) | (np.diff(arms) == 0) & same).all(),
+        f"arms must be ascending, each once or in parts; got {arms.tolist()}",
+    )
     demand(min(counts) >= 1, f"asked for {counts.tolist()} pulls")
 
 

@@ -31,7 +31,7 @@ class Findings:
                     self._problem,
                     self.tally.summary(),
                     self.tally.timeline(),
-                    None if factor is None else factor * self._problem.noise,
+                    None if factor is None else factor * self._problem.unit,
                     estimated=factor != 1.0,
                 )
                 self._known = (state, found)

@@ -107,7 +107,7 @@ class Desk:
     def check_reward(self, pair: Any, worker: str | None) -> Reward:
         """A (pull, reward) pair that can be recorded, or an error."""
         reward = Reward.of(pair, worker)
-        if abs(reward.value) / min(self.problem.noise, 1.0) >= _LARGEST:
+        if abs(reward.value) / min(self.problem.unit, 1.0) >= _LARGEST:
             raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
         return reward
 

@@ -31,13 +31,12 @@ def algorithm_of(study: StudyRecord) -> Algorithm:
 
 def pulls_of(batch: BatchRecord) -> Pulls:
     """The pulls of a stored batch."""
-    arms, counts = loads(batch.pulls, "stored batch")
-    return Pulls(arms, counts)
+    return Pulls(*loads(batch.pulls, "stored batch"))
 
 
 def record_of(batch: Batch, first: int) -> BatchRecord:
     """A batch as it is stored."""
-    return BatchRecord(batch.number, first, batch.size, dumps(list(batch.pulls)))
+    return BatchRecord(batch.number, first, batch.size, dumps(batch.pulls.columns()))
 
 
 def start(tx: Transaction, study: StudyRecord) -> Run:
@@ -71,7 +70,7 @@ def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
             stored is None
             or batch is None
             or stored.first != first
-            or not _same(batch.pulls, pulls_of(stored))
+            or not batch.pulls.same(pulls_of(stored))
         ):
             raise StudyDamagedError(
                 f"study {study.name!r}: from its log, batch {number} comes out differently than "
@@ -124,7 +123,3 @@ def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -
         return True
 
     return storage.write(write)
-
-
-def _same(one: Pulls, other: Pulls) -> bool:
-    return np.array_equal(one.arms, other.arms) and np.array_equal(one.counts, other.counts)

@@ -17,6 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
+from surepick.algorithms.pooled.parts import HOPELESS, PART_COST, PART_CUTS, PARTS
 from surepick.arrays.kernels import cholesky, weighted_gram, whiten
 
 _RIDGE = 1e-10  # of the trace: makes matrices invertible, changes no variance that matters
@@ -122,22 +123,22 @@ def solve_design(arms, directions, weights, shares, rounds, tol):
 
 
 @njit(cache=True)
-def apportion(weights, n, cut):
-    """Whole pulls, ``n`` in all, at least one for every arm due ``cut`` pulls or more."""
+def apportion(weights, n, cut, least=1):
+    """Whole pulls, ``n`` in all, at least ``least`` for every arm due ``cut`` times that."""
     K = weights.shape[0]
     kept = 0.0
     size = 0
     for k in range(K):
-        if weights[k] * n >= cut and weights[k] > 0.0:
+        if weights[k] * n >= cut * least and weights[k] > 0.0:
             kept += weights[k]
             size += 1
     counts = np.zeros(K, dtype=np.int64)
-    if size == 0 or size > n:
+    if size == 0 or size * least > n:
         return counts
     total = 0
     for k in range(K):
-        if weights[k] * n >= cut and weights[k] > 0.0:
-            counts[k] = max(1, int(np.ceil((n - 0.5 * size) * weights[k] / kept)))
+        if weights[k] * n >= cut * least and weights[k] > 0.0:
+            counts[k] = max(least, int(np.ceil((n - 0.5 * size) * weights[k] / kept)))
             total += counts[k]
     while total != n:
         best, found = -1, 0.0
@@ -146,7 +147,7 @@ def apportion(weights, n, cut):
                 continue
             if total < n:
                 ratio = -counts[k] / weights[k]
-            elif counts[k] > 1:
+            elif counts[k] > least:
                 ratio = (counts[k] - 1) / weights[k]
             else:
                 continue
@@ -158,10 +159,10 @@ def apportion(weights, n, cut):
 
 
 @njit(cache=True)
-def information(arms, counts, directions, shares):
-    """Σ_y shares_y / yᵀV⁺y of whole pulls V; a direction outside their span counts as nothing.
+def _variances(arms, counts, directions, out):
+    """``out = yᵀV⁺y`` for whole pulls V and each direction y; False where nothing can be said.
 
-    A ridge far below every eigenvalue that matters makes such directions' variances huge.
+    A ridge far below every eigenvalue that matters makes variances outside of the span of V huge.
     """
     d = arms.shape[1]
     gram, lower = np.empty((d, d)), np.zeros((d, d))
@@ -172,16 +173,27 @@ def information(arms, counts, directions, shares):
     for i in range(d):
         gram[i, i] += _RIDGE * ridge
     if not cholesky(gram, lower):
-        return 0.0
+        return False
     white = np.empty((d, directions.shape[0]))
     whiten(lower, np.ascontiguousarray(directions.T), white)
-    total = 0.0
     for j in range(directions.shape[0]):
         variance = 0.0
         for c in range(d):
             variance += white[c, j] * white[c, j]
-        if variance > 0.0:
-            total += shares[j] / variance
+        out[j] = variance
+    return True
+
+
+@njit(cache=True)
+def information(arms, counts, directions, shares):
+    """Σ_y shares_y / yᵀV⁺y of whole pulls V; a direction outside their span counts as nothing."""
+    variances = np.empty(directions.shape[0])
+    if not _variances(arms, counts, directions, variances):
+        return 0.0
+    total = 0.0
+    for j in range(directions.shape[0]):
+        if variances[j] > 0.0:
+            total += shares[j] / variances[j]
     return total
 
 
@@ -213,6 +225,43 @@ def round_block(arms, weights, n, directions, shares, spanning, cuts, must_span)
         for i in range(n):
             best[spanning[i % spanning.shape[0]]] += 1
     return best
+
+
+@njit(cache=True)
+def round_in_parts(arms, weights, n, directions, shares, nats, spanning):
+    """``n`` pulls and a number of parts, with a pull of every arm in each part.
+
+    Of several ways, the one that leaves the least to do (as ``cost_in_parts`` of the planners).
+    """
+    best, parts, least = np.zeros(arms.shape[0], dtype=np.int64), 0, np.inf
+    variances = np.empty(directions.shape[0])
+    for m in PARTS:
+        if m > n:
+            break
+        for cut in PART_CUTS:
+            for spans in (False, True):
+                due = n - m * spanning.shape[0] if spans else n
+                if due < m:
+                    continue
+                counts = apportion(weights, due, cut, m)
+                if counts.sum() != due:
+                    continue
+                if spans:
+                    for k in spanning:
+                        counts[k] += m
+                if not _variances(arms, counts, directions, variances):
+                    continue
+                cost = 0.0
+                for j in range(directions.shape[0]):
+                    blocks = 0.5 * variances[j] + PART_COST * nats[j] / m
+                    cost += min(blocks, HOPELESS) * (shares[j] + 1.0 / shares.shape[0])
+                if cost < least:
+                    best, parts, least = counts, m, cost
+    if parts == 0:
+        parts = 1
+        for i in range(n):
+            best[spanning[i % spanning.shape[0]]] += 1
+    return best, parts
 
 
 @njit(cache=True)

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from surepick.algorithms.pooled.compiled.kernels import add_payoffs, pairs
-from surepick.algorithms.pooled.market import DOUBT, RIVALS, BlockFit, Market
+from surepick.algorithms.pooled.fit import BlockFit
+from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.statistics.estimate import LeastSquares
@@ -59,5 +60,9 @@ class CompiledMarket(Market):
             (self._first, self._scale),
             shift,
         )
-        bets, news = Bets(*found[:4]), News(*found[4:])
-        add_payoffs(capital, places, bets.shares, payoff.compiled(bets, news))
+        columns = None
+        if block.columns is not None:
+            image = points @ block.columns
+            columns = image[self.rivals[:rivals]] - image[places][:, None]
+        bets, news = Bets(*found[:4]), News(*found[4:], shift, columns)
+        add_payoffs(capital, places, bets.shares, payoff.compiled(bets, news, block))

@@ -6,7 +6,13 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pooled.compiled.kernels import round_block, solve_design, spread
+from surepick.algorithms.pooled.compiled.kernels import (
+    round_block,
+    round_in_parts,
+    solve_design,
+    spread,
+)
+from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache
@@ -31,45 +37,73 @@ class CompiledPlanner(Planner):
         if self._first is None:
             weights = _FIRST_DESIGNS.get(self.problem.digest, lambda: _first_design(self.problem))
             around = self._points - self._points.mean(axis=0)
-            self._first = BlockDesign(weights, 0.0, around, self.first_shares())
+            shares = self.first_shares()
+            self._first = BlockDesign(weights, 0.0, around, shares, np.zeros(len(shares)))
         return self._first
 
-    def next(self, leader: int, pulls: Any, weights: FloatArray, shares: FloatArray) -> BlockDesign:
+    def next(
+        self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
+    ) -> BlockDesign:
         first = self.first().weights
-        others = np.nonzero(pulls > 0)[0]
+        others = np.nonzero(missing.pulls > 0)[0]
         directions = self._points[leader] - self._points[others]
-        directions *= np.sqrt(2.0 * pulls[others])[:, None]
+        directions *= np.sqrt(2.0 * self._variance * missing.pulls[others])[:, None]
         start = 0.98 * (weights if weights.any() else first) + 0.02 * first
         own = shares[others] + 1e-3 / len(others)
         own /= own.sum()
-        found, value = block_design(self.problem.features, directions, start, own)
+        found, value = block_design(self._arms, directions, start, own)
         shares[others] = own
-        return BlockDesign(found, value, directions, own)
+        return BlockDesign(found, value, directions, own, missing.nats[others])
 
     def whole_pulls(
         self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
     ) -> IntArray:
-        arms, spanning = self.problem.features, self.problem.spanning_arms
-        directions, shares = judges.directions, judges.shares
-        if len(directions) > limits.COMPILED_DESIGN:
-            length = (directions**2).sum(axis=1)
-            longest = np.sort(np.argsort(-length, kind="stable")[: limits.COMPILED_DESIGN])
-            directions, shares = directions[longest], shares[longest]
-        if weights.all():
-            return round_block(arms, weights, n, directions, shares, spanning, _CUTS, must_span)
-        at_work = np.union1d(np.flatnonzero(weights), spanning)
+        at_work, spanning = self._at_work(weights)
+        heavy = _longest(judges)
         counts = np.zeros(self.problem.n_arms, dtype=np.int64)
         counts[at_work] = round_block(
-            arms[at_work],
+            self._arms[at_work],
             weights[at_work],
             n,
-            directions,
-            shares,
-            np.searchsorted(at_work, spanning),
+            judges.directions[heavy],
+            judges.shares[heavy],
+            spanning,
             _CUTS,
             must_span,
         )
         return counts
+
+    def pulls_in_parts(
+        self, weights: FloatArray, n: int, judges: BlockDesign
+    ) -> tuple[IntArray, int]:
+        at_work, spanning = self._at_work(weights)
+        heavy = _longest(judges)
+        counts = np.zeros(self.problem.n_arms, dtype=np.int64)
+        counts[at_work], parts = round_in_parts(
+            self._arms[at_work],
+            weights[at_work],
+            n,
+            judges.directions[heavy],
+            judges.shares[heavy],
+            judges.nats[heavy],
+            spanning,
+        )
+        return counts, int(parts)
+
+    def _at_work(self, weights: FloatArray) -> tuple[Any, IntArray]:
+        """Arms with weight and those that span, and the place of the latter among them."""
+        if weights.all():
+            return slice(None), self.problem.spanning_arms
+        at_work = np.union1d(np.flatnonzero(weights), self.problem.spanning_arms)
+        return at_work, np.searchsorted(at_work, self.problem.spanning_arms)
+
+
+def _longest(judges: BlockDesign) -> Any:
+    """As many directions as can be looked at."""
+    if len(judges.directions) <= limits.COMPILED_DESIGN:
+        return slice(None)
+    length = (judges.directions**2).sum(axis=1)
+    return np.sort(np.argsort(-length, kind="stable")[: limits.COMPILED_DESIGN])
 
 
 def _first_design(problem: Problem) -> FloatArray:

@@ -11,7 +11,8 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pooled.market import DOUBT, RIVALS, BlockFit, Market
+from surepick.algorithms.pooled.fit import BlockFit
+from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
@@ -50,7 +51,7 @@ class LargeMarket(Market):
             rows = part if everybody else places
             x = self._points[part] if everybody else b.take(self._points, places)
             bets, news = self._pairs(x, places, block, rivals, shift)
-            capital[rows] += self._paid(bets.shares, payoff.on(b, bets, news))
+            capital[rows] += self._paid(bets.shares, payoff.on(b, bets, news, block))
 
     def _pairs(
         self, x: Any, places: Any, block: BlockFit, rivals: int, shift: float
@@ -65,7 +66,10 @@ class LargeMarket(Market):
         shares = xp.log(unit) - b.put(self._doubt[:rivals])[None, :]
         shares = xp.where(own, xp.full_like(shares, -math.inf), shares)
         lead = self._lead(x, r, self._past.theta) + shift
-        news = News(self._lead(x, r, block.theta) + shift, self._told(x, r, block, own))
+        told, columns = self._told(x, r, block, own), None
+        if block.columns is not None:
+            columns = [self._lead(x, r, column) for column in block.columns.T]
+        news = News(self._lead(x, r, block.theta) + shift, told, shift, columns)
         return Bets(shares, lead, information, unit), news
 
     def _paid(self, shares: Any, payoffs: list[Any]) -> Any:

@@ -6,7 +6,9 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pooled.large.rounding import round_many
+from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.lacking import Lacking
+from surepick.algorithms.pooled.large.rounding import round_many, round_many_in_parts
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache
@@ -41,14 +43,21 @@ class LargePlanner(Planner):
 
         return _FIRST_DESIGNS.get(self.problem.key, compute)
 
-    def next(self, leader: int, pulls: Any, weights: FloatArray, shares: FloatArray) -> BlockDesign:
+    def weigh(self, scales: Scales) -> None:
+        """A table of arms per standard deviation would be a second one: their mean has to do."""
+        own = scales.by_arm
+        self._variance = scales.variance if own is None else float(own.mean())
+
+    def next(
+        self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
+    ) -> BlockDesign:
         start = weights if weights.any() else self.first().weights
-        scales = self._b.xp.sqrt(2.0 * self._b.xp.clip(pulls, 0.0, None))
+        scales = self._b.xp.sqrt(2.0 * self._variance * self._b.xp.clip(missing.pulls, 0.0, None))
         centre = self._b.rows(self._points, np.array([leader]))[0]
-        return self._solve(centre, scales, start, shares)
+        return self._solve(centre, scales, start, shares, missing.nats)
 
     def _solve(
-        self, centre: FloatArray, scales: Any, start: Any, shares: FloatArray
+        self, centre: FloatArray, scales: Any, start: Any, shares: FloatArray, nats: Any = None
     ) -> BlockDesign:
         """A design for the directions to ``centre``; ``shares`` are those of the last one."""
         old = np.flatnonzero(shares)
@@ -66,8 +75,10 @@ class LargePlanner(Planner):
             shares[:] = 0.0
             shares[result.directions] = result.direction_weights
         heavy = np.argsort(-result.direction_weights, kind="stable")[: limits.ROUNDING_DIRECTIONS]
-        vectors = leads.vectors(result.directions[heavy])
-        return BlockDesign(result.weights, result.value, vectors, result.direction_weights[heavy])
+        chosen = result.directions[heavy]
+        vectors, own = leads.vectors(chosen), result.direction_weights[heavy]
+        lacked = np.zeros(len(chosen)) if nats is None else self._b.rows(nats, chosen)
+        return BlockDesign(result.weights, result.value, vectors, own, lacked)
 
     def whole_pulls(
         self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
@@ -84,3 +95,17 @@ class LargePlanner(Planner):
             must_span=must_span,
         )
         return counts
+
+    def pulls_in_parts(
+        self, weights: FloatArray, n: int, judges: BlockDesign
+    ) -> tuple[IntArray, int]:
+        at_work = np.union1d(np.flatnonzero(weights), self.problem.spanning_arms)
+        counts = np.zeros(self.problem.n_arms, dtype=np.int64)
+        counts[at_work], parts = round_many_in_parts(
+            self.problem.feature_rows(at_work),
+            weights[at_work],
+            n,
+            judges,
+            np.searchsorted(at_work, self.problem.spanning_arms),
+        )
+        return counts, parts

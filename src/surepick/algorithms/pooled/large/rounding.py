@@ -6,8 +6,12 @@ pulls per dimension. Several ways to choose them are compared by the information
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
+from surepick.algorithms.pooled.parts import PART_CUTS, PARTS, cost_in_parts
+from surepick.algorithms.pooled.planner import BlockDesign
 from surepick.arrays import limits
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.design import round_design
@@ -62,21 +66,68 @@ def round_many(
     return best
 
 
+def round_many_in_parts(
+    arms: FloatArray, weights: FloatArray, n: int, judges: BlockDesign, spanning: IntArray
+) -> tuple[IntArray, int]:
+    """``n`` pulls and a number of parts, with a pull of every arm in each part."""
+    weights = weights / weights.sum()
+    best, parts, least = np.zeros(len(arms), dtype=np.int64), 0, math.inf
+    for m in PARTS:
+        if m > n:
+            break
+        spread = np.zeros(len(arms), dtype=np.int64)
+        spread[spanning] = m
+        ways = [_at_least(weights, n, cut, m) for cut in PART_CUTS]
+        if n >= 2 * m * len(spanning):
+            ways.append(_at_least(weights, n - m * len(spanning), PART_CUTS[0], m) + spread)
+        for counts in ways:
+            variances = _variances(arms, counts, judges.directions)
+            if counts.sum() != n or variances is None:
+                continue
+            cost = cost_in_parts(variances, judges.shares, judges.nats, m)
+            if cost < least:
+                best, parts, least = counts, m, cost
+    if parts == 0:
+        parts = 1
+        np.add.at(best, spanning[np.arange(n) % len(spanning)], 1)
+    return best, parts
+
+
+def _at_least(weights: FloatArray, n: int, cut: float, m: int) -> IntArray:
+    """Whole pulls, ``n`` in all, at least ``m`` for every arm due ``cut`` of that; none if many."""
+    due = np.where(weights * n >= cut * m, weights * n, 0.0)
+    counts = np.where(due > 0, m, 0).astype(np.int64)
+    over = np.maximum(due - m, 0.0)
+    rest = n - int(counts.sum())
+    if rest < 0 or not counts.any() or (rest > 0 and not over.any()):
+        return np.zeros(len(weights), dtype=np.int64)
+    if rest:
+        counts += round_design(over, rest)
+    return counts
+
+
 def information(
     arms: FloatArray, counts: IntArray, directions: FloatArray, shares: FloatArray
 ) -> float:
     """As the compiled kernel of that name, which would take a second to load and 100 MB."""
+    variances = _variances(arms, counts, directions)
+    if variances is None:
+        return 0.0
+    told = np.divide(shares, variances, out=np.zeros(len(shares)), where=variances > 0)
+    return float(told.sum())
+
+
+def _variances(arms: FloatArray, counts: IntArray, directions: FloatArray) -> FloatArray | None:
+    """yᵀV⁺y for whole pulls V and each direction y; very large outside of their span."""
     used = np.flatnonzero(counts)
     gram = (arms[used].T * counts[used]) @ arms[used]
     gram[np.diag_indices_from(gram)] += _RIDGE * np.trace(gram)
     try:
         root = np.linalg.inv(np.linalg.cholesky(gram)).T
     except np.linalg.LinAlgError:
-        return 0.0
+        return None
     image = directions @ root
-    variances = np.einsum("ij,ij->i", image, image)
-    told = np.divide(shares, variances, out=np.zeros(len(shares)), where=variances > 0)
-    return float(told.sum())
+    return np.einsum("ij,ij->i", image, image)
 
 
 def _even(weights: FloatArray, n: int) -> IntArray:

@@ -1,0 +1,123 @@
+"""Rewards between two bounds, yes or no among them: bets that adapt to each arm's variance."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit, least_squares
+from surepick.algorithms.pooled.kinds.reading import Reading, pooled_variance
+from surepick.algorithms.pooled.ledger import Rows, Totals
+from surepick.algorithms.pooled.market import PRECISIONS
+from surepick.algorithms.pooled.payoff import Bets, News, Payoff, log_mean
+from surepick.arrays.backend import Backend
+from surepick.arrays.types import FloatArray
+from surepick.problem import Problem
+from surepick.problem.noise import Between
+from surepick.statistics.bounded import array_log_capped_payoff
+
+_AS_MANY = 10.0  # pulls that the variance of all arms together counts for in that of one
+_LEAST_VARIANCE = 1e-9  # of the squared range: nothing divides by zero
+
+
+class Results(NamedTuple):
+    """What a block says, arm by arm, and what was predicted; rewards in the state's unit."""
+
+    counts: FloatArray
+    sums: FloatArray
+    squares: FloatArray  #: Σ (reward − predicted)²
+    means: FloatArray  #: predicted
+
+
+class BoundedPayoff(Payoff):
+    """The bets of :mod:`surepick.statistics.bounded`; columns are coefficients of the arms."""
+
+    def __init__(self, precisions: tuple[float, ...], low: float, high: float, yes_no: bool):
+        super().__init__(precisions)
+        self._rule = (low, high, yes_no)
+
+    def compiled(self, bets: Bets, news: News, block: BlockFit) -> FloatArray:
+        from surepick.statistics.payoff_kernels import bounded_payoffs
+
+        stakes, results = self.stakes(bets), tuple(block.facts)
+        return bounded_payoffs(
+            news.information, news.shift, news.columns, stakes, results, *self._rule
+        )
+
+    def on(self, backend: Backend, bets: Bets, news: News, block: BlockFit) -> list[Any]:
+        found = []
+        for stakes in self.stakes_on(backend, bets):
+            logs = [
+                array_log_capped_payoff(
+                    backend,
+                    stake * news.information,
+                    news.columns,
+                    tuple(block.facts),
+                    self._rule,
+                    news.shift,
+                )
+                for stake in stakes
+            ]
+            found.append(log_mean(backend, logs))
+        return found
+
+
+class BoundedRewards(Reading):
+    """Every arm has a predicted mean, and a variance that goes with it."""
+
+    def __init__(self, problem: Problem) -> None:
+        super().__init__(problem)
+        kind = problem.noise_kind
+        assert isinstance(kind, Between)
+        self._low, self._high = kind.low / kind.unit, kind.high / kind.unit
+        self._yes_no = kind.kind == "yes-no"
+        self.demands_spread = not self._yes_no
+        self.payoff = BoundedPayoff(PRECISIONS, self._low, self._high, self._yes_no)
+
+    def scales(self, totals: Totals) -> Scales:
+        """Predictions by least squares, first with equal weights, then by their own variances."""
+        plain = self._predicted(totals, Scales())
+        shares = self._predicted(totals, Scales(by_arm=self._variances(totals, plain)))
+        width = self._high - self._low
+        return Scales(by_arm=self._variances(totals, shares), means=self._low + width * shares)
+
+    def _predicted(self, totals: Totals, scales: Scales) -> FloatArray:
+        """Where each arm's mean lies between the bounds, 0 to 1, never at an end.
+
+        What least squares says, and as much of the overall mean as half a success is worth: where
+        one reward in 200 is not 0, a hundred zeros do not say that an arm has nothing else.
+        """
+        problem, backend = self.problem, self.problem.backend
+        n = int(totals.counts.sum())
+        width = self._high - self._low
+        overall = ((float(totals.sums.sum()) - n * self._low) / width + 0.5) / (n + 1.0)
+        fit = least_squares(problem, totals.counts, totals.sums, scales)
+        means = backend.host(backend.product(problem.features, fit.theta))
+        variances = backend.host(backend.quadratic(problem.features, fit.root, None))
+        worth = np.clip(scales.of(np.arange(problem.n_arms)) / np.maximum(variances, 1e-300), 0, n)
+        rarer = 0.5 / min(overall, 1.0 - overall)
+        share = np.clip((means - self._low) / width, 0.0, 1.0)
+        return (worth * share + rarer * overall) / (worth + rarer)
+
+    def _variances(self, totals: Totals, shares: FloatArray) -> FloatArray:
+        square = (self._high - self._low) ** 2
+        largest = square * shares * (1.0 - shares)  # of rewards with these means
+        if not self._yes_no:
+            overall = pooled_variance(self.problem, totals)
+            freedom = np.maximum(totals.counts - 1, 0)
+            own = (_AS_MANY * overall + totals.spreads) / (_AS_MANY + freedom)
+            largest = np.minimum(largest, own)
+        return np.maximum(largest, _LEAST_VARIANCE * square)
+
+    def fit(self, rows: Rows, scales: Scales) -> BlockFit:
+        block = rows.by_arm()
+        fit = block_fit(self.problem, block, scales)
+        features, variances = self.problem.feature_rows(block.arms), scales.of(block.arms)
+        assert scales.means is not None
+        means, counts = scales.means[block.arms], block.counts.astype(np.float64)
+        squares = block.spreads + counts * (block.sums / counts - means) ** 2
+        return fit._replace(
+            columns=fit.root @ (fit.root.T @ (features.T / variances)),
+            facts=Results(counts, block.sums, squares, means),
+        )

@@ -1,0 +1,72 @@
+"""Normal noise of one scale that nobody knows: the bets of Student's t."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
+from surepick.algorithms.pooled.kinds.reading import Reading, pooled_variance
+from surepick.algorithms.pooled.ledger import Rows, Totals
+from surepick.algorithms.pooled.market import PRECISIONS
+from surepick.algorithms.pooled.payoff import Bets, News, Payoff
+from surepick.arrays.backend import Backend
+from surepick.arrays.types import FloatArray
+from surepick.statistics.student import array_log_student_payoff, legendre
+
+
+class Residuals(NamedTuple):
+    """What a block says about the scale."""
+
+    squares: float  #: residual sum of squares, in units of the variance that the past suggests
+    freedom: int  #: pulls less dimensions fitted
+
+
+class StudentPayoff(Payoff):
+    """The bets of :mod:`surepick.statistics.student`."""
+
+    def compiled(self, bets: Bets, news: News, block: BlockFit) -> FloatArray:
+        from surepick.statistics.payoff_kernels import student_payoffs
+
+        facts: Residuals = block.facts
+        squares, freedom = (facts.squares, float(facts.freedom)) if _says(facts) else (1.0, 1.0)
+        told = news.information if _says(facts) else 0.0 * news.information
+        own = (news.lead, told)
+        return student_payoffs(bets[1:], own, self._precisions, squares, freedom, *legendre())
+
+    def on(self, backend: Backend, bets: Bets, news: News, block: BlockFit) -> list[Any]:
+        facts: Residuals = block.facts
+        score = bets.information * bets.lead
+        return [
+            array_log_student_payoff(
+                backend,
+                score,
+                bets.information + precision * bets.unit,
+                news.lead,
+                news.information,
+                facts.squares,
+                facts.freedom,
+            )
+            for precision in self.precisions
+        ]
+
+
+def _says(facts: Residuals) -> bool:
+    return facts.freedom > 0 and facts.squares > 0.0
+
+
+class EqualScale(Reading):
+    """Residuals of a block stand for the scale that is not known."""
+
+    demands_spread = True
+    payoff = StudentPayoff(PRECISIONS)
+
+    def scales(self, totals: Totals) -> Scales:
+        return Scales(pooled_variance(self.problem, totals))
+
+    def fit(self, rows: Rows, scales: Scales) -> BlockFit:
+        block = rows.by_arm()
+        fit = block_fit(self.problem, block, scales)
+        residuals = block.sums / block.counts - self.problem.feature_rows(block.arms) @ fit.theta
+        squares = float(block.spreads.sum() + block.counts @ residuals**2)
+        freedom = int(block.counts.sum()) - fit.root.shape[1]
+        return fit._replace(facts=Residuals(squares / scales.variance, freedom))

@@ -1,0 +1,44 @@
+"""Noise of known scale: Gaussian bets."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surepick.algorithms.pooled.fit import BlockFit, Scales
+from surepick.algorithms.pooled.kinds.reading import Reading
+from surepick.algorithms.pooled.ledger import Totals
+from surepick.algorithms.pooled.market import PRECISIONS
+from surepick.algorithms.pooled.payoff import Bets, News, Payoff
+from surepick.arrays.backend import Backend
+from surepick.arrays.types import FloatArray
+from surepick.statistics.payoffs import array_log_payoff
+
+
+class GaussianPayoff(Payoff):
+    """The Gaussian bets of :mod:`surepick.statistics.payoffs`.
+
+    Stakes are normal around the past's estimate, cut at 0. Rewards are in units of the noise.
+    """
+
+    def compiled(self, bets: Bets, news: News, block: BlockFit) -> FloatArray:
+        from surepick.statistics.payoff_kernels import gaussian_payoffs
+
+        return gaussian_payoffs(bets[1:], news[:2], self._precisions)
+
+    def on(self, backend: Backend, bets: Bets, news: News, block: BlockFit) -> list[Any]:
+        score, told = bets.information * bets.lead, news.information * news.lead
+        return [
+            array_log_payoff(
+                backend, score, bets.information + precision * bets.unit, told, news.information
+            )
+            for precision in self.precisions
+        ]
+
+
+class KnownScale(Reading):
+    """Rewards arrive in units of the noise."""
+
+    payoff = GaussianPayoff(PRECISIONS)
+
+    def scales(self, totals: Totals) -> Scales:
+        return Scales()

@@ -1,0 +1,66 @@
+"""How much evidence is still missing, lead by lead, and the pulls that it would take."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+from surepick.algorithms.pooled.closeness import Closeness
+from surepick.algorithms.pooled.market import Market
+from surepick.arrays.backend import Backend
+
+_CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
+_RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
+_LEAST = 0.5  # log capital that each lead is taken to lack at least
+
+
+class Standing(NamedTuple):
+    """Where the bets stand."""
+
+    evidence: Any  #: log capital against each candidate
+    dropped_at: Any  #: pulls after which it was dropped; 0: still in
+    goal: float  #: log capital that drops a candidate
+    pulls: int  #: so far
+    epsilon: float  #: in the state's unit
+    closeness: Closeness
+
+
+class Lacking(NamedTuple):
+    """What the leader's lead over each candidate lacks; arrays (M,)."""
+
+    pulls: Any  #: for a variance of one per pull
+    nats: Any  #: log capital
+
+
+def lacking(backend: Backend, market: Market, at: Standing) -> Lacking:
+    """What is missing, with a variance of one for each pull.
+
+    With variance a per pull, a lead of g makes the log capital grow by g²/(2a) per pull.
+    """
+    xp, leader = backend.xp, int(market.rivals[0])
+    gone = at.dropped_at > 0
+    nats = xp.clip(at.goal - at.evidence, _LEAST, None)
+    if bool(xp.any(gone)):
+        nats = xp.where(gone, at.goal - _assurance(xp, market, at), nats)
+    noise = xp.clip(_CAUTION * market.variances, 1e-300, None)
+    pulls = nats / (market.gaps**2 + noise)
+    if at.epsilon > 0 and not bool(gone[leader]):
+        # showing that x is not more than epsilon better will do as well
+        wide = market.gaps + at.epsilon
+        spare = xp.clip(at.goal - at.closeness.evidence(leader), _LEAST, None)
+        spare = xp.where(at.closeness.shown(leader), xp.zeros_like(spare), spare)
+        by_closeness = spare / (wide**2 + noise)
+        easier = ~gone & (by_closeness < pulls)
+        pulls, nats = xp.where(easier, by_closeness, pulls), xp.where(easier, spare, nats)
+    pulls[leader] = 0.0
+    return Lacking(pulls, nats)
+
+
+def _assurance(xp: Any, market: Market, at: Standing) -> Any:
+    """Evidence that dropped candidates were dropped rightly, less what it should have grown.
+
+    One of them is the best with probability up to delta. Unless it is measured now and
+    then, the run would go on among the rest for very long, who may be all alike.
+    """
+    dropped = xp.clip(xp.astype(at.dropped_at, xp.float64), 1.0, None)
+    late = xp.log(xp.clip(float(at.pulls) / (_RECHECK * dropped), 1.0, None))
+    return market.gaps**2 / xp.clip(2.0 * market.variances, 1e-300, None) - late

@@ -1,0 +1,142 @@
+"""What was measured: in the block under way, and in all settled blocks together."""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.algorithms.base import Pulls, Told
+from surepick.arrays.types import FloatArray, IntArray
+
+
+class Rows(NamedTuple):
+    """Measurements, summed up by rows: an arm each, or a part of an arm's pulls."""
+
+    arms: IntArray
+    parts: IntArray
+    counts: IntArray
+    sums: FloatArray
+    spreads: FloatArray  #: Σ (reward − mean)²; 0 where nobody asked for it
+
+    @classmethod
+    def none(cls) -> Rows:
+        """No rows."""
+        whole = np.zeros(0, dtype=np.int64)
+        return cls(whole, whole, whole, np.zeros(0), np.zeros(0))
+
+    @classmethod
+    def from_counts(cls, counts: IntArray, sums: FloatArray) -> Rows:
+        """From one count and one sum per arm of the problem."""
+        arms = np.flatnonzero(counts)
+        return cls(arms, np.zeros_like(arms), counts[arms], sums[arms], np.zeros(len(arms)))
+
+    @classmethod
+    def of(cls, told: Told) -> Rows:
+        """What a batch said."""
+        pulls = told.pulls
+        parts = np.zeros_like(pulls.arms) if pulls.parts is None else pulls.parts
+        spreads = np.zeros(len(pulls.arms)) if told.spreads is None else told.spreads
+        return cls(pulls.arms, parts, pulls.counts, told.sums, spreads)
+
+    def plus(self, others: Rows) -> Rows:
+        """Both, in the order of arms and parts, with one row for each."""
+        if not len(self.arms):
+            return others
+        columns: list[Any] = [np.concatenate(pair) for pair in zip(self, others)]
+        both = Rows(*columns)
+        return both._merged(both.arms * (int(both.parts.max()) + 1) + both.parts)
+
+    def some(self, rows: Any) -> Rows:
+        """Those of a mask."""
+        columns: list[Any] = [column[rows] for column in self]
+        return Rows(*columns)
+
+    def by_arm(self) -> Rows:
+        """The same with one row for each arm."""
+        if not self.parts.any():
+            return self
+        return self._replace(parts=np.zeros_like(self.parts))._merged(self.arms)
+
+    def _merged(self, keys: IntArray) -> Rows:
+        """Rows of the same key as one: a spread is what each had, and how far means are apart."""
+        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        n = len(first)
+        counts, sums, spreads = np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
+        np.add.at(counts, place, self.counts)
+        np.add.at(sums, place, self.sums)
+        apart = self.sums / self.counts - (sums / counts)[place]
+        np.add.at(spreads, place, self.spreads + self.counts * apart**2)
+        return Rows(self.arms[first], self.parts[first], counts, sums, spreads)
+
+
+class OpenBlock:
+    """The block under way: its pulls that are still to be asked for, and what was told."""
+
+    def __init__(self) -> None:
+        self.left = Pulls(*Rows.none()[:2], None)
+        self.told = Rows.none()
+        self.pieces = 0  # batches it was told in so far
+        self.pieces_of_past = 0  # blocks of past measurements in it
+
+    def save(self) -> dict[str, Any]:
+        """Its memory."""
+        return {
+            "left": self.left.columns(),
+            "told": list(self.told),
+            "pieces": [self.pieces, self.pieces_of_past],
+        }
+
+    def load(self, memory: dict[str, Any]) -> None:
+        """Take on a saved memory."""
+        self.left, self.told = Pulls(*memory["left"]), Rows(*memory["told"])
+        self.pieces, self.pieces_of_past = memory["pieces"]
+
+    def take(self, told: Told) -> None:
+        """Pulls that were asked for."""
+        rows = Rows.of(told)
+        self.told = self.told.plus(rows)
+        self.pieces += 1
+        width = int(rows.parts.max(initial=0)) + 1
+        parts = np.zeros_like(self.left.arms) if self.left.parts is None else self.left.parts
+        width = max(width, int(parts.max(initial=0)) + 1)
+        keys = self.left.arms * width + parts
+        counts = self.left.counts.copy()
+        counts[np.searchsorted(keys, rows.arms * width + rows.parts)] -= rows.counts
+        rest = counts > 0
+        self.left = Pulls(
+            self.left.arms[rest],
+            counts[rest],
+            None if self.left.parts is None else self.left.parts[rest],
+        )
+
+    def take_past(self, told: Told) -> None:
+        """Measurements from before the run."""
+        self.told = self.told.plus(Rows.of(told))
+        self.pieces_of_past += 1
+
+
+class Totals:
+    """All settled blocks together, by arm."""
+
+    def __init__(self, n_arms: int) -> None:
+        self.counts: IntArray = np.zeros(n_arms, dtype=np.int64)
+        self.sums: FloatArray = np.zeros(n_arms)
+        self.spreads: FloatArray = np.zeros(n_arms)  # Σ (reward − mean of the arm)²
+
+    def add(self, rows: Rows) -> None:
+        """A settled block, with one row for each arm."""
+        at, n = rows.arms, self.counts[rows.arms]
+        before = np.divide(self.sums[at], n, out=np.zeros(len(at)), where=n > 0)
+        apart = rows.sums / rows.counts - before
+        both = n * rows.counts / (n + rows.counts)
+        self.spreads[at] += rows.spreads + both * apart**2
+        self.counts[at] += rows.counts
+        self.sums[at] += rows.sums
+
+    def plus(self, rows: Rows) -> tuple[IntArray, FloatArray]:
+        """Counts and sums as if this block were settled."""
+        counts, sums = self.counts.copy(), self.sums.copy()
+        counts[rows.arms] += rows.counts
+        sums[rows.arms] += rows.sums
+        return counts, sums

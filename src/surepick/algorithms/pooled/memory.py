@@ -1,0 +1,25 @@
+"""What earlier releases saved of a state."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.pooled.ledger import Rows
+
+
+def upgraded(memory: dict[str, Any]) -> dict[str, Any]:
+    """The memory of a state as it is saved now, from one that 0.1.0 may have saved."""
+    if "block" in memory:
+        return memory
+    left, rows = np.flatnonzero(memory["left"]), Rows.from_counts(memory["counts"], memory["sums"])
+    return memory | {
+        "block": {
+            "left": [left, memory["left"][left]],
+            "told": list(rows),
+            "pieces": [memory["pieces"], memory.get("pieces_of_past", 0)],
+        },
+        "totals": [memory["total_counts"], memory["total_sums"], np.zeros(len(memory["left"]))],
+        "held": [[*held[:2], None, held[2], None] for held in memory.get("held", [])],
+    }
