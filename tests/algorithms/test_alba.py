@@ -108,13 +108,13 @@ def test_levels_sum_to_delta_at_most():
         instance = instances.unit_sphere(d, k=k, rng=1) if d > 1 else None
         if instance is None:
             arms = np.linspace(0.2, 1, k)[:, None]
-            instance = Instance(sp.Problem(arms), [1.0])
+            instance = Instance(sp.Problem(arms, noise=1.0), [1.0])
         answer = play(get("alba", delta=0.1, norm_bound=2.0).start(instance.problem), instance)
         assert 0 < sp.verify(answer.certificate()).risk <= 0.1 * (1 + 1e-9)
 
 
 def test_paper_steps_have_the_papers_length():
-    problem = sp.Problem(np.eye(4))
+    problem = sp.Problem(np.eye(4), noise=1.0)
     run = PAPER(delta=0.1, norm_bound=1.5).start(problem)
     # d = 4 and K = 4: round 0 has nothing to do, round 1 starts
     delta_r = 6 * 0.1 / (math.pi**2 * 2**2)
@@ -151,7 +151,7 @@ def test_a_larger_norm_bound_costs_pulls_and_is_named_in_the_guarantee():
 def test_error_rate_with_large_means():
     """The draws' own randomness is multiplied by the means: the bias bound must carry it."""
     arms = np.array([[5.0, 1.0], [5.0, 0.0], [4.0, 2.0], [0.0, 1.0]])
-    instance = Instance(sp.Problem(arms), [1.0, 0.4])
+    instance = Instance(sp.Problem(arms, noise=1.0), [1.0, 0.4])
     algorithm = get("alba", delta=0.2, norm_bound=float(np.linalg.norm(instance.theta)))
     table = trials(algorithm, instance, n=100)
     assert (~table["correct"]).sum() <= 33

@@ -111,23 +111,27 @@ def test_budget():
 
 def test_equal_arms_count_once():
     arms = [[1, 0], [0, 1], [1, 0], [1, 1]]
-    run, pulled = play(Lucb(0.1), Instance(sp.Problem(arms), [3.0, -3.0]))
+    run, pulled = play(Lucb(0.1), Instance(sp.Problem(arms, noise=1.0), [3.0, -3.0]))
     assert 2 not in pulled
     assert run.answer.survivors == (0, 2)
     assert verify(run.answer.certificate()).candidate == 0
-    one = Lucb(0.1).start(sp.Problem([[1.0], [1.0]]))
+    one = Lucb(0.1).start(sp.Problem([[1.0], [1.0]], noise=1.0))
     assert one.stopped
     assert verify(one.answer.certificate()).candidate == 0
 
 
 def test_candidates_must_be_arms():
     arms = [[1.0, 0.0], [0.0, 1.0], [1.0, 1.0]]
-    run, pulled = play(Lucb(0.1), Instance(sp.Problem(arms, [[1, 1], [0, 1]]), [3.0, 0.5]))
+    run, pulled = play(
+        Lucb(0.1), Instance(sp.Problem(arms, [[1, 1], [0, 1]], noise=1.0), [3.0, 0.5])
+    )
     assert run.answer.arm == 0
     assert set(pulled) == {1, 2}
     assert verify(run.answer.certificate()).candidate == 0
     with pytest.raises(sp.errors.InvalidInputError, match=r"candidate 1 \('odd'\)"):
-        Lucb(0.1).start(sp.Problem(arms, [[1, 1], [0, 2]], candidate_labels=["fine", "odd"]))
+        Lucb(0.1).start(
+            sp.Problem(arms, [[1, 1], [0, 2]], candidate_labels=["fine", "odd"], noise=1.0)
+        )
 
 
 @pytest.mark.parametrize(

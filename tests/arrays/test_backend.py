@@ -74,7 +74,10 @@ def test_backends_that_are_not_there(name, error, message):
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 def test_coordinates_do_not_depend_on_the_backend(backend, rows):
     scaled = rows * 10.0 ** np.arange(-3, 4)
-    plain, other = sp.Problem(scaled), sp.Problem(scaled, backend=backend, large=True)
+    plain, other = (
+        sp.Problem(scaled, noise=1.0),
+        sp.Problem(scaled, backend=backend, large=True, noise=1.0),
+    )
     features = other.backend.host(other.features)
     # whitened coordinates are unique up to a rotation
     np.testing.assert_allclose(
@@ -88,16 +91,22 @@ def test_coordinates_do_not_depend_on_the_backend(backend, rows):
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 def test_arms_on_a_plane_are_recognised_block_by_block(backend, rows):
     flat = np.hstack([rows, rows @ np.ones((7, 1)), rows[:, :1] * 1e-9])
-    problem = sp.Problem(flat, backend=backend, large=True)
-    assert problem.rank == 7 == sp.Problem(flat[:50]).rank
+    problem = sp.Problem(flat, backend=backend, large=True, noise=1.0)
+    assert problem.rank == 7 == sp.Problem(flat[:50], noise=1.0).rank
     with pytest.raises(InvalidInputError, match=r"row 1 .* lies outside the span"):
-        sp.Problem(flat, candidates=np.vstack([flat[0], np.eye(9)[8]]), backend=backend, large=True)
+        sp.Problem(
+            flat,
+            candidates=np.vstack([flat[0], np.eye(9)[8]]),
+            backend=backend,
+            large=True,
+            noise=1.0,
+        )
 
 
 @pytest.mark.parametrize("backend", ["numpy", "torch"])
 def test_duplicates_are_found_by_a_sort(backend, rows):
     doubled = np.vstack([rows, rows[[17, 4]], rows[[17]] * (1 + 1e-15)])
-    problem = sp.Problem(doubled, backend=backend, large=True)
+    problem = sp.Problem(doubled, backend=backend, large=True, noise=1.0)
     assert problem.duplicate_candidates == ((4, 5001), (17, 5000, 5002))
     assert len(problem.distinct) == 5000
     first = first_equal(doubled, HOST)
@@ -106,16 +115,16 @@ def test_duplicates_are_found_by_a_sort(backend, rows):
 
 def test_large_arms_are_not_copied(tmp_path):
     arms = np.random.default_rng(0).standard_normal((9000, 4))
-    problem = sp.Problem(arms)
+    problem = sp.Problem(arms, noise=1.0)
     assert np.shares_memory(problem.arms, arms)
     assert arms.flags.writeable
     assert not problem.arms.flags.writeable
     np.save(tmp_path / "arms.npy", arms)
     mapped = np.load(tmp_path / "arms.npy", mmap_mode="r")
-    assert np.shares_memory(sp.Problem(mapped).arms, mapped)
-    assert sp.Problem(mapped) == problem
+    assert np.shares_memory(sp.Problem(mapped, noise=1.0).arms, mapped)
+    assert sp.Problem(mapped, noise=1.0) == problem
     tensor = torch.from_numpy(arms)
-    assert sp.Problem(tensor).arms.data_ptr() == tensor.data_ptr()
+    assert sp.Problem(tensor, noise=1.0).arms.data_ptr() == tensor.data_ptr()
 
 
 def test_a_bad_entry_far_down_is_named():
@@ -123,7 +132,7 @@ def test_a_bad_entry_far_down_is_named():
     arms[15_001, 2] = np.nan
     for given in (arms, torch.from_numpy(arms)):
         with pytest.raises(InvalidInputError, match="arms at row 15001, column 2 is nan"):
-            sp.Problem(given)
+            sp.Problem(given, noise=1.0)
 
 
 def test_parquet_is_read_once(tmp_path):
@@ -134,16 +143,18 @@ def test_parquet_is_read_once(tmp_path):
     names = [f"item {i}" for i in range(3000)]
     table = pa.table({"name": names} | {f"f{j}": arms[:, j] for j in range(3)})
     pq.write_table(table, tmp_path / "arms.parquet", row_group_size=500)
-    assert sp.Problem.from_parquet(tmp_path / "arms.parquet") == sp.Problem(arms)
+    assert sp.Problem.from_parquet(tmp_path / "arms.parquet", noise=1.0) == sp.Problem(
+        arms, noise=1.0
+    )
     some = sp.Problem.from_parquet(tmp_path / "arms.parquet", features=["f2", "f0"], noise=2.0)
     np.testing.assert_array_equal(some.arms, arms[:, [2, 0]])
     assert some.noise == 2.0
     with pytest.raises(InvalidInputError, match="no column 'g'"):
-        sp.Problem.from_parquet(tmp_path / "arms.parquet", features=["g"])
+        sp.Problem.from_parquet(tmp_path / "arms.parquet", features=["g"], noise=1.0)
 
 
 def test_row_numbers_are_made_when_looked_at():
-    labels = sp.Problem(np.arange(40_000.0)[:, None] + 1).labels
+    labels = sp.Problem(np.arange(40_000.0)[:, None] + 1, noise=1.0).labels
     assert isinstance(labels, RowNumbers)
     assert (labels[-1], labels[3:5], len(labels)) == ("39999", ("3", "4"), 40_000)
     assert "17" in labels
@@ -155,7 +166,7 @@ def test_row_numbers_are_made_when_looked_at():
 def test_an_error_before_memory_runs_out(monkeypatch):
     monkeypatch.setattr("surepick.arrays.backend.free_memory", lambda: 1_000_000)
     with pytest.raises(OutOfMemoryError, match=r"need 3\.2 MB, but only 1\.0 MB .* 11,875 rows"):
-        sp.Problem(np.ones((40_000, 10)) + np.random.default_rng(0).random((40_000, 10)))
+        sp.Problem(np.ones((40_000, 10)) + np.random.default_rng(0).random((40_000, 10)), noise=1.0)
 
 
 def test_free_memory_is_the_least_of_all_limits():

@@ -37,7 +37,7 @@ def found():
 def test_the_best_leads_by_the_gap(seed, gap):
     rng = np.random.default_rng(seed)
     arms = rng.normal(size=(8, 3)) @ rng.normal(size=(3, 4))  # rank 3 in 4 features
-    instance = draw(Problem(arms), gap, rng)
+    instance = draw(Problem(arms, noise=1.0), gap, rng)
     assert np.sort(instance.gaps)[1] == pytest.approx(gap, rel=1e-6)
 
 
@@ -48,7 +48,7 @@ def test_duplicates_are_no_rivals():
 
 
 def test_truths_do_not_depend_on_how_features_are_coded():
-    recoded = Problem(PROBLEM.arms @ np.array([[1, 2, 0], [0, 3, 1], [0, 0, -0.1]]))
+    recoded = Problem(PROBLEM.arms @ np.array([[1, 2, 0], [0, 3, 1], [0, 0, -0.1]]), noise=1.0)
     # the same distribution, though not the same draw: compare many
     share = [
         np.mean([draw(p, 1.0, np.random.default_rng(s)).gaps.max() < 3 for s in range(400)])
@@ -69,7 +69,7 @@ def test_scenarios_share_their_truth():
 def test_fixed_samples_keep_their_promise():
     """The formulas, checked by simulating the tests themselves where all others tie."""
     k, gap, delta = 6, 0.4, 0.1
-    problem = Problem.unstructured(k)
+    problem = Problem.unstructured(k, noise=1.0)
     pulls = fixed_sample(problem, gap, delta)
     z = norm.ppf(1 - delta / (k - 1))
     assert pulls[AB_TEST] == k * math.ceil(8 * z**2 / gap**2)
@@ -163,7 +163,7 @@ def test_says_what_a_reader_should_know():
         ({"algorithms": ["peleg", "peleg"]}, InvalidInputError),
         ({"algorithms": ["pelg"]}, SurepickError),
         ({"problem": [[1.0]]}, InvalidTypeError),
-        ({"problem": Problem([[1.0], [1.0]])}, InvalidInputError),
+        ({"problem": Problem([[1.0], [1.0]], noise=1.0)}, InvalidInputError),
     ],
 )
 def test_bad_settings(settings, error):

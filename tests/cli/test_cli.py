@@ -150,7 +150,7 @@ def large(few_are_many, tmp_path):
     folder = tmp_path
     arms = np.random.default_rng(0).normal(size=(3500, 10))
     means = 3.0 * arms @ np.eye(10)[0]
-    answer = sp.identify(sp.Problem(arms), measure_batch=lambda some: means[some])
+    answer = sp.identify(sp.Problem(arms, noise=1.0), measure_batch=lambda some: means[some])
     (folder / "large.json").write_text(json.dumps(answer.certificate()))
     np.save(folder / "arms.npy", arms)
     np.save(folder / "few.npy", arms[1:])
@@ -174,7 +174,7 @@ def test_verify_with_the_arms_in_a_file(surepick, large):
 def test_verify_with_candidates_in_a_file(surepick, few_are_many, tmp_path):
     arms = np.random.default_rng(0).normal(size=(3500, 10))
     means = 3.0 * arms @ np.eye(10)[0]
-    problem = sp.Problem(arms, arms[:7])
+    problem = sp.Problem(arms, arms[:7], noise=1.0)
     answer = sp.identify(problem, measure_batch=lambda some: means[some])
     path, rows, some = tmp_path / "c.json", tmp_path / "arms.npy", tmp_path / "candidates.npy"
     path.write_text(json.dumps(answer.certificate()))
@@ -209,7 +209,7 @@ def test_verify_with_the_table_of_a_study(surepick, few_are_many, tmp_path):
 
 
 def test_verify_does_not_oversell_a_budget_stop(surepick, tmp_path):
-    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]])
+    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0)
     answer = sp.identify(problem, lambda arm: 0.0, max_samples=10)
     path = tmp_path / "none.json"
     path.write_text(json.dumps(answer.certificate()))

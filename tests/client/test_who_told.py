@@ -23,7 +23,7 @@ def test_the_first_of_two_who_asked_is_the_one_who_tells(service, many):
     """The lease has gone to another one; the object through which the first asked knows better."""
     name = f"told {many}"
     with service.client() as client, service.client() as elsewhere:
-        study = client.create_study(name, sp.Problem([[1.0, 0.0], [0.0, 1.0]]))
+        study = client.create_study(name, sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0))
         first = study.ask(1, "a", lease=0.01)[0]
         others = study.ask(study.progress().size - 1, "c")  # all the rest
         time.sleep(0.05)

@@ -40,7 +40,7 @@ def test_a_rough_solve_errs_on_the_safe_side():
     rng = np.random.default_rng(0)
     seen = []
     for seed in range(5):
-        problem, theta = Problem(many_arms(seed, 60, 4)), rng.normal(size=4)
+        problem, theta = Problem(many_arms(seed, 60, 4), noise=1.0), rng.normal(size=4)
         fine = complexity(problem, theta, tol=1e-8)
         rough = complexity(problem, theta, tol=0.5)
         assert rough.D_star >= fine.D_star * (1 - 1e-7)

@@ -15,7 +15,7 @@ from surepick.problem import Problem
 def confounding(d, omega):
     extra = np.zeros(d)
     extra[:2] = np.cos(omega), np.sin(omega)
-    return Problem(np.vstack([np.eye(d), extra]))
+    return Problem(np.vstack([np.eye(d), extra]), noise=1.0)
 
 
 @pytest.mark.parametrize(
@@ -41,7 +41,7 @@ def test_confounding_arms(omega, d, expected, digits):
 @pytest.mark.parametrize("gap", [0.1, 0.5, 3.0])
 @pytest.mark.parametrize("k", [2, 3, 5, 20])
 def test_standard_basis(k, gap):
-    result = complexity(Problem(np.eye(k)), gap * np.eye(k)[0], tol=1e-7)
+    result = complexity(Problem(np.eye(k), noise=1.0), gap * np.eye(k)[0], tol=1e-7)
     assert 1 / result.D_star == pytest.approx((1 + math.sqrt(k - 1)) ** 2 / gap**2, rel=1e-6)
     share = 1 / (1 + math.sqrt(k - 1))  # of the best arm
     assert result.weights[0] == pytest.approx(share, rel=1e-3)
@@ -61,7 +61,7 @@ def test_lower_bounds_on_pulls():
 
 
 def test_candidates_may_differ_from_arms():
-    problem = Problem(np.eye(2), candidates=[[1.0, 1.0], [1.0, 0.0]])
+    problem = Problem(np.eye(2), candidates=[[1.0, 1.0], [1.0, 0.0]], noise=1.0)
     # one direction, e₂, with gap 1: all pulls on the second arm
     result = complexity(problem, [0.3, 1.0])
     assert 1 / result.D_star == pytest.approx(1.0, rel=1e-6)
@@ -69,11 +69,11 @@ def test_candidates_may_differ_from_arms():
 
 
 def test_duplicates_of_the_best_do_not_count_but_ties_do():
-    twice = Problem([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]])
+    twice = Problem([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], noise=1.0)
     assert 1 / complexity(twice, [0.5, 0.0]).D_star == pytest.approx(16.0, rel=1e-6)
     with pytest.raises(InvalidInputError, match="not unique"):
         complexity(twice, [0.5, 0.5])
-    alone = complexity(Problem([[1.0, 0.0], [1.0, 0.0]]), [1.0, 0.0])
+    alone = complexity(Problem([[1.0, 0.0], [1.0, 0.0]], noise=1.0), [1.0, 0.0])
     assert math.isinf(alone.D_star)
     assert alone.lower_bound(0.1) == 0.0
 
@@ -81,4 +81,4 @@ def test_duplicates_of_the_best_do_not_count_but_ties_do():
 @pytest.mark.parametrize("theta", [[1.0], [[1.0, 0.0]], [1.0, np.nan], ["a", "b"], None])
 def test_bad_truth(theta):
     with pytest.raises(InvalidInputError, match="theta"):
-        complexity(Problem(np.eye(2)), theta)
+        complexity(Problem(np.eye(2), noise=1.0), theta)

@@ -49,8 +49,10 @@ def test_bounds_of_many_problems_are_those_of_the_plain_solver(tens):
         arms = rng.standard_normal((k, d)) * rng.uniform(0.3, 3.0, d)
         theta = arms[int(rng.integers(k))]
         backend = HOST if seed % 10 == 0 else TORCH
-        plain = complexity(sp.Problem(arms), theta, tol=1e-7)
-        other = complexity(sp.Problem(arms, backend=backend, large=True), theta, tol=1e-7)
+        plain = complexity(sp.Problem(arms, noise=1.0), theta, tol=1e-7)
+        other = complexity(
+            sp.Problem(arms, backend=backend, large=True, noise=1.0), theta, tol=1e-7
+        )
         assert other.D_star == pytest.approx(plain.D_star, rel=1e-6), seed
         pairs, there = AllPairs(arms[:60]), AllPairs(backend.put(arms[:60]))
         expected, found = minimax(arms, pairs, 1e-7), minimax(backend.put(arms), there, 1e-7)
@@ -60,10 +62,12 @@ def test_bounds_of_many_problems_are_those_of_the_plain_solver(tens):
 
 def test_newton_steps_take_over_where_first_order_steps_are_too_slow():
     arms = sphere(45_000, 6)
-    result = complexity(sp.Problem(arms), arms[0], tol=1e-5)
+    result = complexity(sp.Problem(arms, noise=1.0), arms[0], tol=1e-5)
     assert result.status == "optimal"
     assert result.gap <= 1e-5
-    some = complexity(sp.Problem(arms[:5000]), arms[0], tol=1e-5)  # fewer arms, fewer rivals
+    some = complexity(
+        sp.Problem(arms[:5000], noise=1.0), arms[0], tol=1e-5
+    )  # fewer arms, fewer rivals
     assert result.D_star < 1.1 * some.D_star
 
 

@@ -36,51 +36,55 @@ def asked_and_answered(problem, theta, *, seed=0, delta=0.1, scale=1.0, **settin
 
 # -- labels and DataFrames -----------------------------------------------------------------
 def test_labels_default_to_row_numbers():
-    assert sp.Problem(THREE).labels == ("0", "1", "2")
+    assert sp.Problem(THREE, noise=1.0).labels == ("0", "1", "2")
 
 
 def test_a_dataframe_brings_its_labels():
     frame = pd.DataFrame(THREE, index=["small", "large", 7], columns=["price", "size"])
-    problem = sp.Problem(frame)
+    problem = sp.Problem(frame, noise=1.0)
     assert problem.labels == problem.candidate_labels == ("small", "large", "7")
     np.testing.assert_array_equal(problem.arms, THREE)
-    assert sp.Problem(frame, labels=["a", "b", "c"]).labels == ("a", "b", "c")
+    assert sp.Problem(frame, labels=["a", "b", "c"], noise=1.0).labels == ("a", "b", "c")
 
 
 def test_answers_carry_the_labels_of_a_dataframe():
     frame = pd.DataFrame([[1.0], [3.0], [2.0]], index=["one", "three", "two"], columns=["x"])
-    answer = sp.identify(sp.Problem(frame), lambda arm: float(frame["x"].iloc[arm]))
+    answer = sp.identify(sp.Problem(frame, noise=1.0), lambda arm: float(frame["x"].iloc[arm]))
     assert answer.label == "three"
 
 
 def test_booleans_and_mixed_columns_are_numbers():
     frame = pd.DataFrame({"on": [True, False], "n": [1, 2], "x": [0.5, 0.25]})
-    np.testing.assert_array_equal(sp.Problem(frame).arms, [[1, 1, 0.5], [0, 2, 0.25]])
+    np.testing.assert_array_equal(sp.Problem(frame, noise=1.0).arms, [[1, 1, 0.5], [0, 2, 0.25]])
     mixed = [[Fraction(1, 4), Decimal("0.5")], [np.float32(1), np.bool_(True)]]
-    np.testing.assert_array_equal(sp.Problem(mixed).arms, [[0.25, 0.5], [1, 1]])
+    np.testing.assert_array_equal(sp.Problem(mixed, noise=1.0).arms, [[0.25, 0.5], [1, 1]])
 
 
 def test_candidates_have_labels_of_their_own():
     problem = sp.Problem(
-        THREE, [[1, 2], [2, 1]], labels=["a", "b", "c"], candidate_labels=["x", "y"]
+        THREE,
+        [[1, 2], [2, 1]],
+        labels=["a", "b", "c"],
+        candidate_labels=["x", "y"],
+        noise=1.0,
     )
     assert (problem.labels, problem.candidate_labels) == (("a", "b", "c"), ("x", "y"))
     frame = pd.DataFrame([[1, 2], [2, 1]], index=["p", "q"])
-    assert sp.Problem(THREE, frame).candidate_labels == ("p", "q")
-    assert sp.Problem(THREE, [[1, 2], [2, 1]]).candidate_labels == ("0", "1")
+    assert sp.Problem(THREE, frame, noise=1.0).candidate_labels == ("p", "q")
+    assert sp.Problem(THREE, [[1, 2], [2, 1]], noise=1.0).candidate_labels == ("0", "1")
 
 
 def test_dataframes_with_other_columns_are_refused():
     arms = pd.DataFrame(THREE, columns=["price", "size"])
     same = pd.DataFrame([[1.0, 2.0]], columns=["price", "size"])
-    assert sp.Problem(arms, same).n_candidates == 1
+    assert sp.Problem(arms, same, noise=1.0).n_candidates == 1
     with pytest.raises(InvalidInputError, match=r"candidates: column 0 is 'size'.*arms is 'price'"):
-        sp.Problem(arms, same[["size", "price"]])
+        sp.Problem(arms, same[["size", "price"]], noise=1.0)
 
 
 def test_arrays_are_copied_and_cannot_be_written():
     arms = np.array(THREE)
-    problem = sp.Problem(arms)
+    problem = sp.Problem(arms, noise=1.0)
     arms[0, 0] = 99.0
     assert problem.arms[0, 0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
@@ -90,7 +94,7 @@ def test_arrays_are_copied_and_cannot_be_written():
 
 
 def test_what_it_says_of_itself():
-    assert repr(sp.Problem(THREE)) == "Problem(3 arms, 2 features (rank 2), noise 1)"
+    assert repr(sp.Problem(THREE, noise=1.0)) == "Problem(3 arms, 2 features (rank 2), noise 1)"
     other = sp.Problem(THREE, [[1, 0], [1, 0]], noise=0.5)
     assert "2 candidates, 1 duplicate candidate, noise 0.5" in repr(other)
 
@@ -133,7 +137,7 @@ BAD_MATRICES = [
 @pytest.mark.parametrize(("bad", "message"), BAD_MATRICES)
 def test_bad_arms_are_refused_by_name_and_place(bad, message):
     with pytest.raises(InvalidInputError, match=r"^arms.*") as caught:
-        sp.Problem(bad)
+        sp.Problem(bad, noise=1.0)
     assert isinstance(caught.value, SurepickError)
     assert isinstance(caught.value, ValueError)
     assert re.search(message, str(caught.value)), str(caught.value)
@@ -142,7 +146,7 @@ def test_bad_arms_are_refused_by_name_and_place(bad, message):
 @pytest.mark.parametrize(("bad", "message"), [b for b in BAD_MATRICES if b[0] is not None])
 def test_bad_candidates_are_refused_by_name_and_place(bad, message):
     with pytest.raises(InvalidInputError, match=r"^candidates.*") as caught:
-        sp.Problem(THREE, bad)
+        sp.Problem(THREE, bad, noise=1.0)
     assert re.search(message, str(caught.value)), str(caught.value)
 
 
@@ -159,19 +163,19 @@ def test_errors_name_the_rows_and_columns_of_a_dataframe(column, entry, message)
     values = {"price": [1.0, 2.0], "size": [3.0, 4.0]}
     values[column][1] = entry
     with pytest.raises(InvalidInputError, match=message):
-        sp.Problem(pd.DataFrame(values, index=["small", "large"]))
+        sp.Problem(pd.DataFrame(values, index=["small", "large"]), noise=1.0)
 
 
 def test_complex_features_are_of_the_wrong_kind():
     with pytest.raises(InvalidTypeError, match="arms must be real") as caught:
-        sp.Problem([[1j, 2.0]])
+        sp.Problem([[1j, 2.0]], noise=1.0)
     assert isinstance(caught.value, TypeError)
 
 
 def test_arms_that_are_all_zero_are_refused():
     with pytest.raises(InvalidInputError, match="arms are all zero"):
-        sp.Problem(np.zeros((3, 2)))
-    assert sp.Problem([[0.0, 0.0], [1.0, 0.0]]).rank == 1  # one of them may be
+        sp.Problem(np.zeros((3, 2)), noise=1.0)
+    assert sp.Problem([[0.0, 0.0], [1.0, 0.0]], noise=1.0).rank == 1  # one of them may be
 
 
 @pytest.mark.parametrize("noise", [0, 0.0, -1.0, NAN, INF, -INF, 10**400])
@@ -243,25 +247,25 @@ def test_settings_become_plain_numbers():
 )
 def test_bad_labels_are_refused(labels, error, message):
     with pytest.raises(error, match=f"^labels.*{re.escape(message)}"):
-        sp.Problem(THREE, labels=labels)
+        sp.Problem(THREE, labels=labels, noise=1.0)
     with pytest.raises(error, match=f"^candidate_labels.*{re.escape(message)}"):
-        sp.Problem(THREE, THREE, candidate_labels=labels)
+        sp.Problem(THREE, THREE, candidate_labels=labels, noise=1.0)
 
 
 def test_a_dataframe_index_that_repeats_is_refused():
     frame = pd.DataFrame(THREE, index=["a", "b", "a"])
     with pytest.raises(InvalidInputError, match=r"labels \(the DataFrame's index\): 'a'"):
-        sp.Problem(frame)
+        sp.Problem(frame, noise=1.0)
 
 
 def test_candidate_labels_need_candidates():
     with pytest.raises(InvalidInputError, match="candidate_labels needs candidates"):
-        sp.Problem(THREE, candidate_labels=["a", "b", "c"])
+        sp.Problem(THREE, candidate_labels=["a", "b", "c"], noise=1.0)
 
 
 def test_candidates_must_have_the_features_of_the_arms():
     with pytest.raises(InvalidInputError, match="candidates have 3 features but arms have 2"):
-        sp.Problem(THREE, np.eye(3))
+        sp.Problem(THREE, np.eye(3), noise=1.0)
 
 
 # -- span ----------------------------------------------------------------------------------
@@ -269,7 +273,10 @@ def test_candidates_outside_the_span_are_named_with_their_distance():
     arms = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0]]
     with pytest.raises(InvalidInputError) as caught:
         sp.Problem(
-            arms, [[1, 1, 0], [3, 0, 4], [0, 0, 1]], candidate_labels=["in", "out", "far out"]
+            arms,
+            [[1, 1, 0], [3, 0, 4], [0, 0, 1]],
+            candidate_labels=["in", "out", "far out"],
+            noise=1.0,
         )
     message = str(caught.value)
     assert "candidates: row 1 ('out') lies outside the span" in message
@@ -281,11 +288,11 @@ def test_candidates_within_rounding_of_the_span_are_fine():
     rng = np.random.default_rng(0)
     arms = rng.normal(size=(4, 3)) @ rng.normal(size=(3, 7)) * np.logspace(-6, 6, 7)
     mixtures = rng.dirichlet(np.ones(4), size=6) @ arms
-    assert sp.Problem(arms, mixtures).rank == 3
+    assert sp.Problem(arms, mixtures, noise=1.0).rank == 3
 
 
 def test_a_zero_candidate_lies_in_every_span():
-    assert sp.Problem([[1.0, 2.0]], [[0.0, 0.0], [1.0, 2.0]]).n_candidates == 2
+    assert sp.Problem([[1.0, 2.0]], [[0.0, 0.0], [1.0, 2.0]], noise=1.0).n_candidates == 2
 
 
 @pytest.mark.parametrize(
@@ -302,7 +309,7 @@ def test_a_zero_candidate_lies_in_every_span():
     ids=["one", "d=1", "K=1", "K<d", "one-hot with intercept", "all equal", "scales"],
 )
 def test_rank(arms, rank):
-    problem = sp.Problem(arms)
+    problem = sp.Problem(arms, noise=1.0)
     assert problem.rank == rank
     # Whitened: the second moments are the identity; isometric: lengths and angles as given.
     second = problem.features.T @ problem.features / problem.n_arms
@@ -320,7 +327,7 @@ def test_whitened_differences_are_those_of_the_features():
     arms = rng.normal(size=(6, 3)) * [1e-6, 1.0, 1e6]
     candidates = rng.normal(size=(4, 6)) @ arms
     theta = rng.normal(size=3) / [1e-6, 1.0, 1e6]
-    problem = sp.Problem(arms, candidates)
+    problem = sp.Problem(arms, candidates, noise=1.0)
     white = np.linalg.lstsq(problem.features, arms @ theta)[0]
     np.testing.assert_allclose(problem.targets @ white, candidates @ theta, rtol=1e-10)
 
@@ -331,7 +338,7 @@ def test_directions_lost_in_rounding_are_left_out_with_a_warning(caplog):
     for off, rank in ((1e-6, 4), (1e-10, 4), (1e-13, 3)):
         caplog.clear()
         extra = arms[:, :1] + off * rng.normal(size=(8, 1))
-        assert sp.Problem(np.c_[arms, extra]).rank == rank
+        assert sp.Problem(np.c_[arms, extra], noise=1.0).rank == rank
         assert [r.levelno for r in caplog.records] == [logging.WARNING] * (4 - rank)
     assert "nearly collinear" in caplog.text
 
@@ -339,21 +346,21 @@ def test_directions_lost_in_rounding_are_left_out_with_a_warning(caplog):
 def test_exact_dependence_is_no_reason_for_a_warning(caplog):
     one_hot = np.eye(5)[[0, 1, 2, 3, 4, 0, 1, 2, 3, 4]]
     standardised = (one_hot - one_hot.mean(axis=0)) / one_hot.std(axis=0)
-    assert sp.Problem(np.c_[np.ones(10), one_hot]).rank == 5
-    assert sp.Problem(standardised).rank == 4
+    assert sp.Problem(np.c_[np.ones(10), one_hot], noise=1.0).rank == 5
+    assert sp.Problem(standardised, noise=1.0).rank == 4
     assert not caplog.records
 
 
 # -- identification on odd shapes ----------------------------------------------------------
 def test_one_arm_is_answered_at_once():
-    answer = sp.identify(sp.Problem([[1.0, 2.0]]), lambda arm: 1 / 0)
+    answer = sp.identify(sp.Problem([[1.0, 2.0]], noise=1.0), lambda arm: 1 / 0)
     assert (answer.arm, answer.samples, answer.survivors) == (0, 0, (0,))
     assert answer.guarantee.kind == "pac"
     assert sp.verify(answer.certificate()).risk == 0
 
 
 def test_arms_that_are_all_the_same_are_answered_at_once():
-    answer = sp.identify(sp.Problem([[1.0, 2.0]] * 3), lambda arm: 1 / 0)
+    answer = sp.identify(sp.Problem([[1.0, 2.0]] * 3, noise=1.0), lambda arm: 1 / 0)
     assert (answer.arm, answer.equivalent, answer.survivors) == (0, (1, 2), (0, 1, 2))
     assert sp.verify(answer.certificate())
 
@@ -372,14 +379,14 @@ SHAPES = {
 @pytest.mark.parametrize("shape", SHAPES)
 def test_shapes_are_identified_and_certified(shape):
     arms, means, best = SHAPES[shape]
-    _, answer = asked_and_answered(sp.Problem(arms), means)
+    _, answer = asked_and_answered(sp.Problem(arms, noise=1.0), means)
     assert answer.arm == best
     assert sp.verify(answer.certificate()).candidate == best
 
 
 def test_transductive_candidates_need_not_be_arms():
     candidates = [[1.0, 1.0], [2.0, -1.0], [0.0, 0.0]]
-    problem = sp.Problem(np.eye(2), candidates, candidate_labels=["both", "odd", "none"])
+    problem = sp.Problem(np.eye(2), candidates, candidate_labels=["both", "odd", "none"], noise=1.0)
     _, answer = asked_and_answered(problem, [1.0, -1.0])
     assert (answer.label, answer.pulls.shape) == ("odd", (2,))
     assert sp.verify(answer.certificate()).label == "odd"
@@ -388,17 +395,17 @@ def test_transductive_candidates_need_not_be_arms():
 # -- duplicates ----------------------------------------------------------------------------
 def test_duplicates_are_found():
     arms = [[1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, -0.0], [2.0, 0.0]]
-    problem = sp.Problem(arms)
+    problem = sp.Problem(arms, noise=1.0)
     assert problem.duplicate_arms == problem.duplicate_candidates == ((0, 2, 4), (1, 3))
     assert problem.distinct.tolist() == [0, 1, 5]
     assert problem.same_as.tolist() == [0, 1, 0, 1, 0, 5]
-    other = sp.Problem(arms, np.eye(2))
+    other = sp.Problem(arms, np.eye(2), noise=1.0)
     assert (other.duplicate_arms, other.duplicate_candidates) == (((0, 2, 4), (1, 3)), ())
 
 
 def test_rounding_does_not_make_a_difference():
     row = np.array([0.1, 0.2, 0.7])
-    assert sp.Problem([row, row * 3 / 3 + 1e-17, row + 1e-9]).distinct.tolist() == [0, 2]
+    assert sp.Problem([row, row * 3 / 3 + 1e-17, row + 1e-9], noise=1.0).distinct.tolist() == [0, 2]
 
 
 @given(st.integers(1, 4), st.integers(1, 30), st.integers(0, 10**6), st.floats(1e-6, 1e6))
@@ -408,24 +415,24 @@ def test_duplicates_are_the_rows_that_are_equal(d, n, seed, scale):
     rows[0] += 1.0  # not all zero
     first = {}
     expected = [first.setdefault(tuple(row), i) for i, row in enumerate(rows)]
-    assert sp.Problem(rows * scale).same_as.tolist() == expected
+    assert sp.Problem(rows * scale, noise=1.0).same_as.tolist() == expected
 
 
 def test_many_duplicates_take_no_time():
     rows = np.random.default_rng(0).integers(0, 2, size=(20_000, 6)).astype(float)
-    assert len(sp.Problem(rows).distinct) == 64
+    assert len(sp.Problem(rows, noise=1.0).distinct) == 64
 
 
 def test_duplicates_of_the_answer_are_reported():
     arms = [[0.0, 1.0], [1.0, 0.0], [0.0, 1.0], [1.0, 0.0], [1.0, 0.0]]
-    _, answer = asked_and_answered(sp.Problem(arms), [0.0, 2.0, 0.0, 2.0, 2.0])
+    _, answer = asked_and_answered(sp.Problem(arms, noise=1.0), [0.0, 2.0, 0.0, 2.0, 2.0])
     assert (answer.arm, answer.equivalent, answer.survivors) == (1, (3, 4), (1, 3, 4))
     assert answer.guarantee.kind == "pac"
     assert sp.verify(answer.certificate())
 
 
 def test_duplicate_candidates_are_reported_too():
-    problem = sp.Problem(np.eye(2), [[1, 1], [1, 0], [1, 1]])
+    problem = sp.Problem(np.eye(2), [[1, 1], [1, 0], [1, 1]], noise=1.0)
     _, answer = asked_and_answered(problem, [1.0, 2.0])
     assert (answer.arm, answer.equivalent) == (0, (2,))
     assert sp.verify(answer.certificate())
@@ -444,8 +451,10 @@ MIXTURES = RNG.dirichlet(np.ones(8), size=5) @ ARMS
 )
 @pytest.mark.parametrize("candidates", [None, MIXTURES], ids=["arms", "transductive"])
 def test_the_scale_of_features_changes_nothing(scales, candidates):
-    plain = sp.Problem(ARMS, candidates)
-    scaled = sp.Problem(ARMS * scales, None if candidates is None else candidates * scales)
+    plain = sp.Problem(ARMS, candidates, noise=1.0)
+    scaled = sp.Problem(
+        ARMS * scales, None if candidates is None else candidates * scales, noise=1.0
+    )
     asks, answer = asked_and_answered(plain, MEANS)
     again, other = asked_and_answered(scaled, MEANS)
     assert asks == again
@@ -465,13 +474,16 @@ def test_the_paper_form_sees_lengths_and_angles_only():
     """Its constants depend on lengths; a rotation into more dimensions keeps them."""
     arms = np.array(THREE)
     turned = arms @ np.linalg.qr(np.random.default_rng(0).normal(size=(4, 2)))[0].T
-    asks = [Peleg.paper(0.1).start(sp.Problem(a)).ask().counts.tolist() for a in (arms, turned)]
+    asks = [
+        Peleg.paper(0.1).start(sp.Problem(a, noise=1.0)).ask().counts.tolist()
+        for a in (arms, turned)
+    ]
     assert asks[0] == asks[1]
 
 
 @pytest.mark.parametrize("scale", [2.0**-20, 2.0**20, 1e-6, 1e6, 1e-100, 1e100])
 def test_the_scale_of_rewards_changes_nothing_when_the_noise_scales_along(scale):
-    asks, answer = asked_and_answered(sp.Problem(ARMS), MEANS)
+    asks, answer = asked_and_answered(sp.Problem(ARMS, noise=1.0), MEANS)
     again, other = asked_and_answered(sp.Problem(ARMS, noise=scale), MEANS, scale=scale)
     assert (again, other) == (asks, answer)
     assert sp.verify(other.certificate())
@@ -481,7 +493,7 @@ def test_features_nearly_on_a_line_are_still_certified():
     """Powers of a year: columns that agree to many digits."""
     years = np.linspace(2000, 2025, 26)
     for degree in range(1, 5):
-        problem = sp.Problem(np.vander(years, degree + 1))
+        problem = sp.Problem(np.vander(years, degree + 1), noise=1.0)
         means = problem.features @ np.ones(problem.rank)
         _, answer = asked_and_answered(problem, means, epsilon=0.2)
         assert means[answer.arm] >= means.max() - 0.2
@@ -493,7 +505,7 @@ def test_equality_and_hash():
     one, two = sp.Problem(THREE, noise=0.5), sp.Problem(np.array(THREE), noise=0.5)
     assert one == two
     assert hash(one) == hash(two)
-    assert one != sp.Problem(THREE)
+    assert one != sp.Problem(THREE, noise=1.0)
     assert one != sp.Problem(THREE, noise=0.5, labels=["a", "b", "c"])
     assert one != sp.Problem(THREE, THREE, noise=0.5)
     assert one != "problem"
@@ -514,7 +526,7 @@ def test_another_noise_scale_changes_nothing_else():
 def test_a_problem_survives_its_dict():
     for problem in (
         sp.Problem(THREE, noise=0.1, labels=["a", "b", "c"]),
-        sp.Problem(THREE, [[1, 2]], candidate_labels=["x"]),
+        sp.Problem(THREE, [[1, 2]], candidate_labels=["x"], noise=1.0),
     ):
         again = sp.Problem.from_dict(problem.to_dict())
         assert again == problem
@@ -526,22 +538,22 @@ def test_a_problem_survives_its_dict():
 # -- few and many --------------------------------------------------------------------------
 @pytest.mark.parametrize("backend", [None, "numpy"])
 def test_a_small_problem_is_small_whoever_names_numpy(backend):
-    few = sp.Problem([[1, 0], [0, 1], [1, 1]], backend=backend)
+    few = sp.Problem([[1, 0], [0, 1], [1, 1]], backend=backend, noise=1.0)
     assert not few.large
-    assert few.key == sp.Problem([[1, 0], [0, 1], [1, 1]]).key
-    assert sp.Problem(np.ones((200, 200)) + np.eye(200), backend=backend).large
+    assert few.key == sp.Problem([[1, 0], [0, 1], [1, 1]], noise=1.0).key
+    assert sp.Problem(np.ones((200, 200)) + np.eye(200), backend=backend, noise=1.0).large
 
 
 def test_block_by_block_can_be_asked_for_and_is_kept():
-    asked = sp.Problem(THREE, large=True)
+    asked = sp.Problem(THREE, large=True, noise=1.0)
     assert asked.large
-    assert asked == sp.Problem(THREE)
+    assert asked == sp.Problem(THREE, noise=1.0)
     assert sp.Problem.from_dict(asked.to_dict()).large
-    assert not sp.Problem.from_dict(sp.Problem(THREE).to_dict()).large
+    assert not sp.Problem.from_dict(sp.Problem(THREE, noise=1.0).to_dict()).large
     with pytest.raises(InvalidTypeError, match="large must be True or False; got 'yes'"):
-        sp.Problem(THREE, large="yes")
+        sp.Problem(THREE, large="yes", noise=1.0)
 
 
 def test_a_problem_saved_by_0_1_0_is_as_large_as_it_was():
-    saved = sp.Problem(THREE).to_dict() | {"backend": "numpy"}
+    saved = sp.Problem(THREE, noise=1.0).to_dict() | {"backend": "numpy"}
     assert sp.Problem.from_dict(saved).large

@@ -14,7 +14,9 @@ def independent(problem):
 
 @pytest.mark.parametrize("backend", [None, "numpy"])  # with a name: as if there were very many
 def test_long_arms_that_are_parallel_do_not_span(backend):
-    problem = sp.Problem([[11, 0], [10, 0], [0, 1.0], [0, 1.01], [0, 0.99]], backend=backend)
+    problem = sp.Problem(
+        [[11, 0], [10, 0], [0, 1.0], [0, 1.01], [0, 0.99]], backend=backend, noise=1.0
+    )
     assert len(problem.spanning_arms) == independent(problem) == 2
 
 
@@ -26,7 +28,7 @@ def test_spanning_arms_are_independent(seed, rank, more, backend):
     lines = rng.normal(size=(rank, rank + more))  # all arms lie on a few lines
     lengths = 10.0 ** rng.uniform(-2, 2, size=4 * rank)
     arms = lines[np.arange(4 * rank) % rank] * lengths[:, None]
-    problem = sp.Problem(arms, backend=backend)
+    problem = sp.Problem(arms, backend=backend, noise=1.0)
     assert problem.rank == rank
     assert len(set(problem.spanning_arms.tolist())) == rank
     assert independent(problem) == rank
@@ -34,5 +36,5 @@ def test_spanning_arms_are_independent(seed, rank, more, backend):
 
 @pytest.mark.parametrize("seed", range(5))
 def test_spanning_arms_of_any_shape_span(seed):
-    problem = sp.Problem(np.random.default_rng(seed).normal(size=(40, 6)))
+    problem = sp.Problem(np.random.default_rng(seed).normal(size=(40, 6)), noise=1.0)
     assert len(problem.spanning_arms) == independent(problem) == 6

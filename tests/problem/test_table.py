@@ -270,10 +270,10 @@ def test_csv_needs_nothing_and_the_rest_says_what(csv, tmp_path, monkeypatch):
 def test_unstructured(csv):
     made = from_table(csv(OPTIONS), unstructured=True, noise=2.0)
     assert made.problem == Problem.unstructured(list("abcdef"), noise=2.0)
-    assert Problem.unstructured(3).rank == 3
+    assert Problem.unstructured(3, noise=1.0).rank == 3
     for bad in (0, True, "abc", [], ["a", "a"], {"a"}, 2.5):
         with pytest.raises(SurepickError):
-            Problem.unstructured(bad)
+            Problem.unstructured(bad, noise=1.0)
 
 
 def test_past_measurements(csv):

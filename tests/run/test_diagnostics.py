@@ -24,7 +24,7 @@ from surepick.run.diagnostics.drift import window_of
 # 48 page layouts: a factor of three levels and four of two, main effects only
 LAYOUTS = np.array(list(itertools.product(range(3), *[range(2)] * 4)))
 MAIN = np.column_stack([np.ones(48), LAYOUTS[:, 0] == 1, LAYOUTS[:, 0] == 2, LAYOUTS[:, 1:]])
-PROBLEM = sp.Problem(MAIN.astype(float))
+PROBLEM = sp.Problem(MAIN.astype(float), noise=1.0)
 # Rewards of one combination of two factors are off: 8 of the 48 options.
 INTERACTION = ((LAYOUTS[:, 0] == 2) & (LAYOUTS[:, 1] == 1)).astype(float)
 MISFIT = float(
@@ -81,7 +81,7 @@ def test_false_alarms_over_whole_runs(name, runs):
 
 def test_false_alarms_of_a_rule_that_chases_what_looks_good():
     """The sampling that fools naive residuals: the leader is measured, with many looks."""
-    problem = sp.Problem(np.column_stack([np.ones(6), np.arange(6) - 2.5]))
+    problem = sp.Problem(np.column_stack([np.ones(6), np.arange(6) - 2.5]), noise=1.0)
     alarms = np.zeros(2)
     runs = 40  # a check that is fooled in 20 % of the runs is caught with probability 99 %
     for seed in range(runs):
@@ -153,7 +153,7 @@ def smallest(groups, rewards, nuisance, rho):
 @given(st.integers(0, 10**6))
 def test_evidence_is_the_smallest_mixture(seed):
     rng = np.random.default_rng(seed)
-    problem = sp.Problem(np.column_stack([np.ones(5), rng.normal(size=5)]))
+    problem = sp.Problem(np.column_stack([np.ones(5), rng.normal(size=5)]), noise=1.0)
     arms = np.concatenate([np.arange(5), rng.integers(0, 5, size=40)])
     rewards = rng.normal(size=45) + rng.normal(size=5)[arms]
     one_hot = np.eye(5)[arms]
@@ -283,7 +283,7 @@ def test_check_pulls_go_where_little_was_measured():
 
 def test_check_pulls_refuse_what_cannot_be():
     with pytest.raises(InvalidInputError, match="nothing to check"):
-        check_pulls(sp.Problem.unstructured(3), [0, 0, 0], 1.0)
+        check_pulls(sp.Problem.unstructured(3, noise=1.0), [0, 0, 0], 1.0)
     with pytest.raises(InvalidInputError, match="size"):
         check_pulls(PROBLEM, np.zeros(48), 1e-9)
 
@@ -292,7 +292,7 @@ def test_drift_says_when_and_how_much():
     timeline = Timeline(2)
     rewards = np.repeat([5.0, 3.0], 200)
     timeline.add_pulls(np.arange(400) % 2, rewards)
-    finding = drift(sp.Problem(np.eye(2)), timeline)
+    finding = drift(sp.Problem(np.eye(2), noise=1.0), timeline)
     assert finding
     assert "fell by about 2" in finding.message
     assert "pulls 275–411" in finding.message

@@ -15,7 +15,7 @@ from surepick.errors import CancelledError, InvalidInputError, OutOfMemoryError
 
 RNG = np.random.default_rng(0)
 ARMS = RNG.normal(size=(40, 3))
-ON_TORCH = sp.Problem(ARMS, backend="torch:cpu")
+ON_TORCH = sp.Problem(ARMS, backend="torch:cpu", noise=1.0)
 SETTINGS = {"xy-oracle": {"theta": [1.0, 0.0, 0.0]}}
 
 
@@ -47,14 +47,14 @@ def hardly_any_memory(monkeypatch):
 
 
 def test_alba_asks_for_memory_before_it_takes_it(hardly_any_memory):
-    run = sp.algorithms.Alba(0.1).start(sp.Problem(ARMS))
+    run = sp.algorithms.Alba(0.1).start(sp.Problem(ARMS, noise=1.0))
     batch = run.ask()
     with pytest.raises(OutOfMemoryError, match="alba: a table of all candidates would need"):
         run.tell(batch, np.zeros(batch.size))
 
 
 def test_lingame_asks_for_memory_before_it_takes_it(hardly_any_memory):
-    state = sp.algorithms.LinGame(0.1).start(sp.Problem(ARMS)).state
+    state = sp.algorithms.LinGame(0.1).start(sp.Problem(ARMS, noise=1.0)).state
     before = state.memory.learners
     with pytest.raises(OutOfMemoryError, match="lingame: its learners would need"):
         state.supply()
@@ -66,7 +66,7 @@ def test_fws_asks_for_memory_before_a_large_game(monkeypatch):
     rewards = np.random.default_rng(1).normal(size=400) + 0.01
 
     def play():
-        run = algorithm.start(sp.Problem(ARMS))
+        run = algorithm.start(sp.Problem(ARMS, noise=1.0))
         pulled = []
         while not run.stopped:
             batch = run.ask()
@@ -87,7 +87,7 @@ def test_fws_asks_for_memory_before_a_large_game(monkeypatch):
 @pytest.mark.parametrize("twins", [0, 5])
 def test_a_checked_table_is_not_looked_through_again(backend, twins, monkeypatch):
     rows = np.vstack([RNG.normal(size=(300, 4)), np.ones((twins, 4))])
-    problem = sp.Problem(rows, backend=backend, large=True)
+    problem = sp.Problem(rows, backend=backend, large=True, noise=1.0)
     means = rows @ [1.0, 0.5, 0.0, 0.0]
     scans, grams, gram = [], [], Backend.gram
     monkeypatch.setattr(tables, "check_finite", lambda *table: scans.append(table))
@@ -107,7 +107,7 @@ def test_a_checked_table_is_not_looked_through_again(backend, twins, monkeypatch
 
 
 def test_only_the_table_itself_counts_as_checked():
-    problem = sp.Problem(ARMS, large=True)
+    problem = sp.Problem(ARMS, large=True, noise=1.0)
     assert tables.as_table(problem.features, "arms") is problem.features
     assert not problem.features.flags.writeable
     assert np.array_equal(tables.gram_of(problem.features, HOST), HOST.gram(problem.features))
@@ -124,7 +124,7 @@ def test_only_the_table_itself_counts_as_checked():
 def test_what_is_known_about_a_table_goes_with_it():
     gc.collect()
     before = len(tables._KNOWN)
-    problem = sp.Problem(ARMS + 1.0, large=True)
+    problem = sp.Problem(ARMS + 1.0, large=True, noise=1.0)
     assert len(tables._KNOWN) == before + 1  # features and targets are one table
     del problem
     gc.collect()
@@ -151,7 +151,7 @@ def warnings_of(caplog):
 
 def test_ties_are_warned_about_once(caplog, monkeypatch):
     monkeypatch.setattr(limits, "LONG_RUN", 100)
-    watch(sp.Problem([[1.0], [2.0], [3.0]]), np.zeros(3), most=2000)
+    watch(sp.Problem([[1.0], [2.0], [3.0]], noise=1.0), np.zeros(3), most=2000)
     (text,) = warnings_of(caplog)
     assert "3 candidates are still in" in text
     assert "epsilon" in text
@@ -162,7 +162,9 @@ def test_ties_are_warned_about_once(caplog, monkeypatch):
 def test_rewards_that_contradict_the_model_are_warned_about(caplog, monkeypatch):
     """As measured without noise by somebody whose model is wrong."""
     monkeypatch.setattr(limits, "LONG_RUN", 100)
-    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], labels=list("abcd"))
+    problem = sp.Problem(
+        [[1.0, 0.0], [0.0, 1.0], [-1.0, 0.0], [0.0, -1.0]], labels=list("abcd"), noise=1.0
+    )
     watch(problem, np.array([1.0, 1.0, 1.0, 1.0]), most=3000)
     (text,) = warnings_of(caplog)
     assert "The linear model does not fit these options" in text
@@ -170,15 +172,15 @@ def test_rewards_that_contradict_the_model_are_warned_about(caplog, monkeypatch)
 
 
 def test_runs_with_a_budget_and_short_runs_are_not_warned_about(caplog, monkeypatch):
-    sp.identify(sp.Problem(ARMS), measure_batch=lambda a: 5 * ARMS[a] @ [1.0, 0, 0])
+    sp.identify(sp.Problem(ARMS, noise=1.0), measure_batch=lambda a: 5 * ARMS[a] @ [1.0, 0, 0])
     monkeypatch.setattr(limits, "LONG_RUN", 10)
-    sp.identify(sp.Problem([[1.0], [2.0]]), lambda arm: 0.0, max_samples=500)
+    sp.identify(sp.Problem([[1.0], [2.0]], noise=1.0), lambda arm: 0.0, max_samples=500)
     assert warnings_of(caplog) == []
 
 
 # -- watching ------------------------------------------------------------------------------
 def test_a_watcher_sees_designs_and_may_end_them():
-    problem, means = sp.Problem(ARMS, large=True), ARMS @ [1.0, 0.5, 0.0]
+    problem, means = sp.Problem(ARMS, large=True, noise=1.0), ARMS @ [1.0, 0.5, 0.0]
     run = sp.algorithms.PooledPeleg(0.1).start(problem)
     seen = []
     with pytest.raises(CancelledError, match="ended the design"), sp.watching(lambda p: True):

@@ -28,7 +28,7 @@ def test_arms_not_measured_yet_keep_their_share(seed, others):
     """One arm of all is odd, each alike: what was measured so far must not change the prior."""
     rng = np.random.default_rng(seed)
     total = 5 + others
-    problem = sp.Problem(np.column_stack([np.ones(total), rng.normal(size=total)]))
+    problem = sp.Problem(np.column_stack([np.ones(total), rng.normal(size=total)]), noise=1.0)
     arms = np.concatenate([np.arange(5), rng.integers(0, 5, size=40)])
     rewards = rng.normal(size=45) + rng.normal(size=5)[arms]
     one_hot = np.eye(5)[arms]

@@ -17,7 +17,7 @@ ARMS = np.column_stack([np.ones(20), rng.normal(size=(20, 3))])
 MEANS = ARMS @ rng.normal(size=4)
 BEST = int(MEANS.argmax())
 SECOND = int(np.argsort(-MEANS)[1])
-PROBLEM = sp.Problem(ARMS)
+PROBLEM = sp.Problem(ARMS, noise=1.0)
 
 
 def survey(each, draws, means=MEANS):
@@ -179,7 +179,7 @@ def test_bad_past():
 
 
 def test_one_candidate_needs_no_past():
-    run = PooledPeleg(DELTA).start(sp.Problem([[1.0, 2.0]]))
+    run = PooledPeleg(DELTA).start(sp.Problem([[1.0, 2.0]], noise=1.0))
     run.tell_past([0, 0], [1.0, 2.0], chosen_in_advance=True)
     assert run.stopped
     assert sp.verify(run.answer.certificate()).candidate == 0

@@ -314,7 +314,7 @@ def test_epsilon_does_not_weaken_a_clear_answer():
     assert run.answer.guarantee.kind == "pac"
 
 
-RANKED = sp.simulate.Instance(sp.Problem(np.eye(3)), [1.0, 0.9, 0.5])
+RANKED = sp.simulate.Instance(sp.Problem(np.eye(3), noise=1.0), [1.0, 0.9, 0.5])
 
 
 @pytest.mark.parametrize("make", [Peleg, Peleg.paper], ids=["default", "paper"])
@@ -336,7 +336,9 @@ def test_epsilon_saves_pulls():
 @pytest.mark.parametrize("budget", [1, 2, 3, 7, 79, 80, 81, 500])
 @pytest.mark.parametrize("make", [Peleg, Peleg.paper], ids=["default", "paper"])
 def test_max_samples_is_never_exceeded(make, budget):
-    run = make(1e-6, max_samples=budget).start(sp.Problem(ARMS, labels=["a", "b", "c", "d"]))
+    run = make(1e-6, max_samples=budget).start(
+        sp.Problem(ARMS, labels=["a", "b", "c", "d"], noise=1.0)
+    )
     while not run.stopped:
         batch = run.ask()
         assert run.samples + batch.size <= budget

@@ -31,7 +31,7 @@ def test_totals_are_those_of_all_batches(algorithm):
 
 @pytest.mark.parametrize("arm", [-1, -3, 3, 0.5])
 def test_the_past_is_of_arms_that_there_are(arm):
-    run = sp.algorithms.PooledPeleg(0.1).start(sp.Problem(ARMS))
+    run = sp.algorithms.PooledPeleg(0.1).start(sp.Problem(ARMS, noise=1.0))
     with pytest.raises(InvalidInputError):
         run.tell_past([0, arm], [1.0, 2.0], chosen_in_advance=True)
     assert not run.totals()[0].any()

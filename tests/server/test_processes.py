@@ -17,7 +17,7 @@ from tests.server.test_routes import at
 import surepick as sp
 from surepick.storage.memory import MemoryStorage
 
-PROBLEM = sp.Problem(np.random.default_rng(0).normal(size=(6, 3)))
+PROBLEM = sp.Problem(np.random.default_rng(0).normal(size=(6, 3)), noise=1.0)
 
 
 def reward(pull):

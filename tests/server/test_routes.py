@@ -144,7 +144,7 @@ def test_a_study_that_was_deleted_and_made_again_is_the_new_one(http, service, s
     http.post(at(study, "/ask"), json={})
     http.post(at(study, "/tell"), json={"rewards": [{"pull": 0, "reward": 1}]})
     sp.delete_study(study, service.storage)  # not through the service
-    sp.create_study(study, sp.Problem([[1.0], [2.0]]), "peleg", service.storage).close()
+    sp.create_study(study, sp.Problem([[1.0], [2.0]], noise=1.0), "peleg", service.storage).close()
     asked = http.post(at(study, "/ask"), json={}).json()
     assert asked["pulls"][0]["id"] == 0
     assert http.get(at(study)).json()["samples"] == 0

@@ -46,7 +46,7 @@ def test_unit_sphere_depends_on_its_seed_only():
 
 
 def test_values_are_those_of_the_candidates():
-    problem = sp.Problem(np.eye(2), [[1, 1], [2, -1], [1, 1]])
+    problem = sp.Problem(np.eye(2), [[1, 1], [2, -1], [1, 1]], noise=1.0)
     instance = Instance(problem, [1.0, 0.5], name="mine")
     assert instance.means.tolist() == [1.0, 0.5]
     assert instance.values.tolist() == [1.5, 1.5, 1.5]
@@ -55,20 +55,20 @@ def test_values_are_those_of_the_candidates():
 
 
 def test_correct_is_any_best_candidate_or_one_within_epsilon():
-    problem = sp.Problem([[1.0, 0], [0, 1.0], [1.0, 0], [0.9, 0]])
+    problem = sp.Problem([[1.0, 0], [0, 1.0], [1.0, 0], [0.9, 0]], noise=1.0)
     instance = Instance(problem, [1.0, 0.0])
     assert [instance.is_correct(i) for i in range(4)] == [True, False, True, False]
     assert [instance.is_correct(i, 0.2) for i in range(4)] == [True, False, True, True]
 
 
 def test_ties_are_all_correct():
-    instance = Instance(sp.Problem(np.eye(3)), [1.0, 1.0, 0.0])
+    instance = Instance(sp.Problem(np.eye(3), noise=1.0), [1.0, 1.0, 0.0])
     assert [instance.is_correct(i) for i in range(3)] == [True, True, False]
 
 
 def test_theta_is_copied_and_cannot_be_written():
     theta = np.array([1.0, 2.0])
-    instance = Instance(sp.Problem(np.eye(2)), theta)
+    instance = Instance(sp.Problem(np.eye(2), noise=1.0), theta)
     theta[0] = 9.0
     assert instance.theta[0] == 1.0
     with pytest.raises(ValueError, match="read-only"):
@@ -90,7 +90,7 @@ def test_theta_is_copied_and_cannot_be_written():
 )
 def test_theta_must_be_one_finite_number_per_feature(theta, error):
     with pytest.raises(error, match="theta must be"):
-        Instance(sp.Problem(np.eye(2)), theta)
+        Instance(sp.Problem(np.eye(2), noise=1.0), theta)
 
 
 def test_an_instance_needs_a_problem():

@@ -82,7 +82,7 @@ def test_the_error_rate_is_at_most_delta():
 
 
 def test_one_candidate_takes_no_pulls():
-    one = sp.simulate.Instance(sp.Problem([[1.0]]), [1.0])
+    one = sp.simulate.Instance(sp.Problem([[1.0]], noise=1.0), [1.0])
     assert results(trials(Peleg(0.1), one, n=1)) == [
         {
             "samples": 0,

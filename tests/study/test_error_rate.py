@@ -13,7 +13,9 @@ from surepick.storage.memory import MemoryStorage
 
 TRIALS = int(os.environ.get("SUREPICK_TRIALS", "30"))
 DELTA = 0.2
-INSTANCE = sp.simulate.Instance(sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]]), [1.0, 0.2])
+INSTANCE = sp.simulate.Instance(
+    sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]], noise=1.0), [1.0, 0.2]
+)
 
 
 def simulate(trial):

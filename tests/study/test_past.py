@@ -12,7 +12,7 @@ from surepick.storage.memory import MemoryStorage
 
 ARMS = np.column_stack([np.ones(8), np.linspace(-1, 1, 8)])
 MEANS = 0.8 * ARMS[:, 1]
-PROBLEM = sp.Problem(ARMS, labels=[f"o{k}" for k in range(8)])
+PROBLEM = sp.Problem(ARMS, labels=[f"o{k}" for k in range(8)], noise=1.0)
 
 
 def table(each=6):

@@ -20,7 +20,11 @@ PAST = Sheet(csv="label,reward\na,1\nb,2\nc,3\n")
     "fields",
     [
         {"problem": PROBLEM},
-        {"problem": sp.Problem(np.eye(2) / 3, candidates=[[1.0, 1 / 7]], candidate_labels=["z"])},
+        {
+            "problem": sp.Problem(
+                np.eye(2) / 3, candidates=[[1.0, 1 / 7]], candidate_labels=["z"], noise=1.0
+            )
+        },
         {"problem": PROBLEM, "noise": "estimate", "check_fit": 2.0, "max_samples": 100},
         {"problem": PROBLEM, "algorithm": sp.algorithms.PooledPeleg(0.2, max_batch=8)},
         {"problem": PROBLEM, "algorithm": sp.algorithms.XYOracle(0.1, theta=np.array([1.0, 0.2]))},

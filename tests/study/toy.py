@@ -55,7 +55,7 @@ def register():
 
 
 def problem(n_arms=3):
-    return sp.Problem(np.eye(n_arms), labels=[f"option {k}" for k in range(n_arms)])
+    return sp.Problem(np.eye(n_arms), labels=[f"option {k}" for k in range(n_arms)], noise=1.0)
 
 
 def reward(pull):

@@ -40,9 +40,9 @@ TWINS = ARMS[[0, 1, 2, 3, 1, 3, 4]]
 CIRCLE = np.array([[1.0, 0.1], [1.0, -0.1], [-0.6, 0.8]])
 CERTIFICATES = {
     "pac": certified(sp.Problem(ARMS, noise=0.7), ARMS @ THETA, Peleg(0.1)),
-    "duplicates": certified(sp.Problem(TWINS), TWINS @ THETA, Peleg(0.1)),
+    "duplicates": certified(sp.Problem(TWINS, noise=1.0), TWINS @ THETA, Peleg(0.1)),
     "transductive": certified(
-        sp.Problem(CIRCLE, ARMS[:4], labels=list("xyz"), candidate_labels=list("abcd")),
+        sp.Problem(CIRCLE, ARMS[:4], labels=list("xyz"), candidate_labels=list("abcd"), noise=1.0),
         CIRCLE @ THETA,
         Peleg(0.1),
     ),
@@ -53,8 +53,10 @@ CERTIFICATES = {
     "paper eps-pac": certified(
         sp.Problem(CIRCLE, noise=0.3), CIRCLE @ [1.0, 0.0], Peleg.paper(0.1, epsilon=0.2)
     ),
-    "none": certified(sp.Problem(ARMS), ARMS @ THETA, Peleg(0.01, max_samples=150), seed=3),
-    "one arm": certified(sp.Problem([[1.0, 2.0]]), np.array([1.0]), Peleg(0.1)),
+    "none": certified(
+        sp.Problem(ARMS, noise=1.0), ARMS @ THETA, Peleg(0.01, max_samples=150), seed=3
+    ),
+    "one arm": certified(sp.Problem([[1.0, 2.0]], noise=1.0), np.array([1.0]), Peleg(0.1)),
 }
 
 
@@ -514,7 +516,7 @@ def test_certificates_of_version_0_1_0_hold(name):
 @pytest.mark.parametrize("offset", [1e3, 1e6, 1e9, 1e12, -1e12])
 def test_large_means_are_no_reason_to_refuse(offset):
     arms = np.c_[np.ones(6), ARMS]
-    certificate = certified(sp.Problem(arms), arms @ [offset, 3.0, -2.0], Peleg(0.1))
+    certificate = certified(sp.Problem(arms, noise=1.0), arms @ [offset, 3.0, -2.0], Peleg(0.1))
     assert sp.verify(certificate)
 
 
@@ -524,7 +526,7 @@ def test_many_candidates_and_their_copies_are_counted_alike():
     rows = np.repeat(rng.normal(size=(300, 2)), 3, axis=0)
     rows *= 1 + rng.integers(-1, 2, size=rows.shape) * 1e-15
     rows = rows[rng.permutation(len(rows))]
-    problem = sp.Problem(rows)
+    problem = sp.Problem(rows, noise=1.0)
     assert len(problem.distinct) == 300
     certificate = certified(problem, rows @ [1.0, 0.5], Peleg(0.1, epsilon=0.5))
     assert sp.verify(certificate)

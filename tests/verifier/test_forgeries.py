@@ -271,7 +271,7 @@ def test_bets_cannot_be_about_other_rivals():
 
 def test_an_arm_has_no_more_pulls_than_there_were_rounds():
     """The intervals hold for arms pulled at most once a round, as the rule does pull them."""
-    problem = sp.Problem(np.eye(2))
+    problem = sp.Problem(np.eye(2), noise=1.0)
     honest = certificate_of("intervals", problem, np.array([20.0, 0.0]))
     rounds = 10
 

@@ -81,7 +81,7 @@ def test_small_certificates_contain_everything():
         ARMS.tolist(),
         np.asfortranarray(ARMS),
         torch.tensor(ARMS),
-        sp.Problem(ARMS, backend="torch:cpu"),
+        sp.Problem(ARMS, backend="torch:cpu", noise=1.0),
         sp.Problem(ARMS, noise=3.0, labels=[f"arm {i}" for i in range(K)]),
     ],
     ids=["problem", "array", "list", "Fortran", "torch", "torch problem", "other labels"],
@@ -98,9 +98,13 @@ def test_the_arms_may_be_in_a_file(tmp_path):
     np.save(path, ARMS)
     expected = sp.verify(CERTIFICATE, ARMS)
     assert sp.verify(CERTIFICATE, path) == sp.verify(CERTIFICATE, str(path)) == expected
-    mapped = sp.Problem(np.load(path, mmap_mode="r"))
+    mapped = sp.Problem(np.load(path, mmap_mode="r"), noise=1.0)
     assert sp.verify(CERTIFICATE, mapped) == expected
-    assert mapped.digests == PROBLEM.digests == sp.Problem(ARMS, backend="torch:cpu").digests
+    assert (
+        mapped.digests
+        == PROBLEM.digests
+        == sp.Problem(ARMS, backend="torch:cpu", noise=1.0).digests
+    )
     with pytest.raises(InvalidInputError, match=r"is no \.npy file"):
         sp.verify(CERTIFICATE, tmp_path / "arms.csv")
 
@@ -187,14 +191,18 @@ def test_given_labels_are_part_of_it():
 def test_very_many_labels_are_referred_to():
     many = np.random.default_rng(0).normal(size=(12_000, 3))
     names = [f"option {i}" for i in range(len(many))]
-    problem = sp.Problem(many, labels=names)
+    problem = sp.Problem(many, labels=names, noise=1.0)
     run = sp.algorithms.PooledPeleg(0.05, max_samples=6).start(problem)
     batch = run.ask()
     run.tell(batch, many[batch.arms] @ [1.0, 0.0, 0.0])
     certificate = as_json(run)
     assert list(certificate["problem"]["labels"]) == ["sha256"]
     assert sp.verify(certificate, problem).label == run.answer.label
-    for given in (many, sp.Problem(many), sp.Problem(many, labels=names[::-1])):
+    for given in (
+        many,
+        sp.Problem(many, noise=1.0),
+        sp.Problem(many, labels=names[::-1], noise=1.0),
+    ):
         with pytest.raises(CertificateError, match=r"refers to labels .* pass a Problem"):
             sp.verify(certificate, given)
 
@@ -208,7 +216,7 @@ def test_candidates_of_their_own():
     with pytest.raises(InvalidInputError, match=r"its 40 candidates .*pass the Problem"):
         sp.verify(certificate, ARMS)
     with pytest.raises(CertificateError, match="other candidates than those given"):
-        sp.verify(certificate, sp.Problem(ARMS, candidates[::-1]))
+        sp.verify(certificate, sp.Problem(ARMS, candidates[::-1], noise=1.0))
 
 
 @pytest.mark.parametrize(
@@ -318,19 +326,19 @@ def test_a_saved_run_needs_its_problem():
 
 
 def test_a_small_run_contains_its_problem():
-    small = sp.Problem(ARMS[:20])
+    small = sp.Problem(ARMS[:20], noise=1.0)
     text = sp.algorithms.Peleg(0.1).start(small).to_json()
     assert sp.Run.from_json(text).problem == small
     assert sp.Run.from_json(text, problem=small).problem is small
     with pytest.raises(InvalidInputError, match="contains another problem"):
-        sp.Run.from_json(text, problem=sp.Problem(ARMS[:21]))
+        sp.Run.from_json(text, problem=sp.Problem(ARMS[:21], noise=1.0))
     with pytest.raises(FormatError, match="saved problem lacks 'arms'"):
         sp.Run.from_json(json.dumps({"format": "surepick-run", "version": 1, "problem": {}}))
 
 
 def test_what_was_asked_for_is_kept():
     """A small problem that is handled block by block is so after loading, too."""
-    run = sp.algorithms.PooledPeleg(0.1).start(sp.Problem(ARMS[:20], large=True))
+    run = sp.algorithms.PooledPeleg(0.1).start(sp.Problem(ARMS[:20], large=True, noise=1.0))
     again = sp.Run.from_json(run.to_json())
     assert type(again.state) is type(run.state)
     assert again.problem.large

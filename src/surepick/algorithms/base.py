@@ -132,7 +132,7 @@ class State(ABC):
     Made by an algorithm, and used by a run; here by hand:
 
     >>> import surepick as sp
-    >>> problem = sp.Problem([[1.0], [2.0]])
+    >>> problem = sp.Problem([[1.0], [2.0]], noise=1.0)
     >>> state = sp.algorithms.Peleg(delta=0.1).begin(problem, np.random.default_rng(0))
     >>> pulls = state.propose(budget=100)
     >>> state.observe(pulls, 9.0 * pulls.arms * pulls.counts)

@@ -27,7 +27,7 @@ class Contents:
         self,
         arms: Any,
         candidates: Any = None,
-        noise: Any = 1.0,
+        noise: Any = None,
         labels: Any = None,
         *,
         candidate_labels: Any = None,

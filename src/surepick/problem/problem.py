@@ -71,7 +71,7 @@ class Problem(Contents):
         self,
         arms: Any,
         candidates: Any = None,
-        noise: Any = 1.0,
+        noise: Any = None,
         labels: Any = None,
         *,
         candidate_labels: Any = None,
@@ -96,7 +96,7 @@ class Problem(Contents):
             mark_checked(self.targets)
 
     @classmethod
-    def unstructured(cls, labels: Any, noise: Any = 1.0) -> Problem:
+    def unstructured(cls, labels: Any, noise: Any = None) -> Problem:
         """Options without features: measuring one says nothing about the others.
 
         Every option is a feature of its own, so no linear model is assumed; the price is that

@@ -19,7 +19,7 @@ class Batch:
     Examples
     --------
     >>> import surepick as sp
-    >>> batch = sp.algorithms.Rage(delta=0.1).start(sp.Problem([[1.0], [2.0]])).ask()
+    >>> batch = sp.algorithms.Rage(delta=0.1).start(sp.Problem([[1.0], [2.0]], noise=1.0)).ask()
     >>> len(batch) == len(batch.arms), len(batch.counts)
     (True, 2)
     """

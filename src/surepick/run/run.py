@@ -31,7 +31,7 @@ class Run:
     Examples
     --------
     >>> import surepick as sp
-    >>> run = sp.algorithms.Peleg(delta=0.1).start(sp.Problem([[1.0], [2.0]]))
+    >>> run = sp.algorithms.Peleg(delta=0.1).start(sp.Problem([[1.0], [2.0]], noise=1.0))
     >>> while not run.stopped:
     ...     batch = run.ask()
     ...     run.tell(batch, [float(arm) for arm in batch.arms])

@@ -19,12 +19,12 @@ _LEAST = -5.0  # who expects to lose by more than this many standard errors bets
 
 
 def normal_stakes(score: ArrayLike, precision: ArrayLike) -> FloatArray:
-    """Stakes for N(score/precision, 1/precision) cut at 0, along a new last axis.
+    """Stakes for N(score/precision, 1/precision) cut at 0, from large to small, along a new axis.
 
     Examples
     --------
     >>> normal_stakes(8.0, 4.0).round(2)[[0, 4, 8]].tolist()
-    [1.2, 2.0, 2.8]
+    [2.8, 2.0, 1.2]
     >>> bool((normal_stakes(-100.0, 1.0) > 0).all())
     True
     """

@@ -147,7 +147,7 @@ def load_study(name: str, storage: str | Storage = STORAGE) -> Study:
     Examples
     --------
     >>> import surepick as sp
-    >>> _ = sp.create_study("shared", sp.Problem([[1.0], [2.0]]), "peleg", "memory://")
+    >>> _ = sp.create_study("shared", sp.Problem([[1.0], [2.0]]), storage="memory://")
     >>> sp.load_study("shared", "memory://").finished
     False
     """

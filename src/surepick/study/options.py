@@ -42,7 +42,7 @@ class OptionTable:
         """From a CSV or Parquet file or a DataFrame."""
         return cls(Sheet.of(source), **how)
 
-    def problem(self, noise: float = 1.0) -> TableProblem:
+    def problem(self, noise: Any = None) -> TableProblem:
         """The problem that it describes, and what became of its columns."""
         return from_table(
             self.sheet.read(),

@@ -74,7 +74,7 @@ def test_certificate_epsilon_and_budget():
     run, _ = play(Glucb(0.1), GENERIC)
     checked = verify(run.answer.certificate())
     assert (checked.candidate, checked.guarantee) == (run.answer.arm, "pac")
-    close = Instance(sp.Problem(np.eye(2), [[1, 0], [0.99, 0.01], [-1, 0]]), [0.7, 0.65])
+    close = Instance(sp.Problem(np.eye(2), [[1, 0], [0.99, 0.01], [-1, 0]], noise=1.0), [0.7, 0.65])
     run, _ = play(Glucb(0.1, epsilon=0.01), close)
     assert run.answer.survivors == (0, 1)
     assert verify(run.answer.certificate()).guarantee == "eps-pac"

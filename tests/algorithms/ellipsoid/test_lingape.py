@@ -120,7 +120,7 @@ def test_guard_feeds_starved_arms():
     # The pair to tell apart differs in the first feature only: greed alone never looks at the
     # other arms again.
     arms = np.vstack([np.eye(3), [[0.9, 0, 0]]])
-    instance = Instance(sp.Problem(arms, arms[[0, 3]]), [0.05, 0, 0])
+    instance = Instance(sp.Problem(arms, arms[[0, 3]], noise=1.0), [0.05, 0, 0])
     run, _ = play(LinGapE.greedy(0.1), instance, stop=2000)
     assert run.pulls[[1, 2]].min() >= int(np.sqrt(2000)) // 3 - 1
     assert run.pulls[[1, 2]].sum() <= 2 + np.sqrt(2000)
@@ -239,7 +239,7 @@ def test_forged_widths_are_refused_when_they_do_not_separate():
 def test_epsilon_stops_early_and_says_who_is_left():
     # two candidates too close to care, and one that is clearly worse
     candidates = [[1, 0], [0.99, 0.01], [-1, 0]]
-    instance = Instance(sp.Problem(np.eye(2), candidates), [0.7, 0.65])
+    instance = Instance(sp.Problem(np.eye(2), candidates, noise=1.0), [0.7, 0.65])
     run, _ = play(LinGapE(0.1, epsilon=0.01), instance)
     answer = run.answer
     assert answer.arm in (0, 1)
@@ -254,7 +254,9 @@ def test_budget():
         assert len(pulled) == limit == run.answer.samples
         assert run.answer.guarantee.kind == "none"
         assert verify(run.answer.certificate()).guarantee == "none"
-    run, _ = play(LinGapE(0.1, max_samples=2), Instance(sp.Problem(np.eye(3)), [0.0, 9.0, 0.0]))
+    run, _ = play(
+        LinGapE(0.1, max_samples=2), Instance(sp.Problem(np.eye(3), noise=1.0), [0.0, 9.0, 0.0])
+    )
     assert run.answer.arm == 1
 
 
@@ -262,15 +264,15 @@ def test_budget():
 def test_degenerate_problems(make):
     # rank 2 in 3 features, equal rows, a zero column
     arms = [[1, 0, 1, 0], [0, 1, 0, 0], [1, 0, 1, 0], [1, 1, 1, 0]]
-    instance = Instance(sp.Problem(arms), [0.5, -0.8, 0.5, 0.0])
+    instance = Instance(sp.Problem(arms, noise=1.0), [0.5, -0.8, 0.5, 0.0])
     run, _ = play(make(0.1, norm_bound=1.2), instance)
     assert run.answer.survivors == (0, 2)
     assert verify(run.answer.certificate()).candidate == 0
-    one = make(0.1).start(sp.Problem([[1.0, 2.0], [1.0, 2.0]]))
+    one = make(0.1).start(sp.Problem([[1.0, 2.0], [1.0, 2.0]], noise=1.0))
     assert one.stopped
     assert one.answer.samples == 0
     assert verify(one.answer.certificate()).candidate == 0
-    line = make(0.1).start(sp.Problem([[2.0]], candidates=[[1.0], [-1.0]]))
+    line = make(0.1).start(sp.Problem([[2.0]], candidates=[[1.0], [-1.0]], noise=1.0))
     while not line.stopped:
         line.tell(line.ask(), [-1.0])
     assert line.answer.arm == 1
@@ -290,7 +292,7 @@ def test_lengths_are_those_of_the_features_as_given():
     # a rank-deficient copy, turned into three features, keeps all lengths
     flat = generic(k=7, d=2, seed=9)
     turn = np.linalg.qr(np.random.default_rng(0).normal(size=(3, 3)))[0][:, :2]
-    tall = Instance(sp.Problem(flat.problem.arms @ turn.T), turn @ flat.theta)
+    tall = Instance(sp.Problem(flat.problem.arms @ turn.T, noise=1.0), turn @ flat.theta)
     _, pulled = play(LinGapE(0.1), flat)
     _, also = play(LinGapE(0.1), tall)
     assert pulled == also
@@ -320,7 +322,7 @@ def test_arm_shares_are_the_cheapest_combination(arms, proven, monkeypatch):
         monkeypatch.setattr(
             lingape_kernels, "cheapest", lambda *a: (solve(*a)[0], np.float64(np.inf))
         )
-    problem = sp.Problem(arms)
+    problem = sp.Problem(arms, noise=1.0)
     M, table = problem.n_candidates, lingape._Shares(problem)
     every = [(i, j) for i in range(M) for j in range(i + 1, M)]
     for n, at in enumerate(np.random.default_rng(1).permutation(len(every))[:6], start=1):

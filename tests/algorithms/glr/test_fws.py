@@ -124,7 +124,7 @@ def test_heuristic_epsilon_and_budget():
     answer = play(FrankWolfeSampling.heuristic(0.1), GENERIC).answer
     assert answer.algorithm == "fws-heuristic"
     assert verify(answer.certificate()).guarantee == "heuristic"
-    close = Instance(sp.Problem(np.eye(2), [[1, 0], [0.99, 0.01], [-1, 0]]), [0.7, 0.65])
+    close = Instance(sp.Problem(np.eye(2), [[1, 0], [0.99, 0.01], [-1, 0]], noise=1.0), [0.7, 0.65])
     run = play(FrankWolfeSampling(0.1, epsilon=0.01), close)
     assert run.answer.survivors == (0, 1)
     assert verify(run.answer.certificate()).guarantee == "eps-pac"
@@ -133,7 +133,7 @@ def test_heuristic_epsilon_and_budget():
 
 
 def test_exactly_tied_candidates_do_not_break_the_step():
-    run = FrankWolfeSampling(0.1, max_samples=300).start(sp.Problem(np.eye(4)))
+    run = FrankWolfeSampling(0.1, max_samples=300).start(sp.Problem(np.eye(4), noise=1.0))
     while not run.stopped:
         run.tell(run.ask(), [0.0])
     assert run.pulls.min() >= 70

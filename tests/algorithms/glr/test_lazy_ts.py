@@ -105,14 +105,14 @@ def test_the_self_normalised_threshold_is_tighter():
 
 
 def test_noiseless_ties_do_not_break_the_design():
-    run = LazyTrackAndStop(0.1, max_samples=100).start(sp.Problem(np.eye(4)))
+    run = LazyTrackAndStop(0.1, max_samples=100).start(sp.Problem(np.eye(4), noise=1.0))
     while not run.stopped:
         run.tell(run.ask(), [0.0])
     assert run.pulls.min() > 10
 
 
 def test_epsilon_and_budget():
-    close = Instance(sp.Problem(np.eye(2), [[1, 0], [0.99, 0.01], [-1, 0]]), [0.7, 0.65])
+    close = Instance(sp.Problem(np.eye(2), [[1, 0], [0.99, 0.01], [-1, 0]], noise=1.0), [0.7, 0.65])
     run = play(LazyTrackAndStop(0.1, epsilon=0.01), close)
     assert run.answer.survivors == (0, 1)
     assert verify(run.answer.certificate()).guarantee == "eps-pac"

@@ -93,7 +93,7 @@ def test_follows_the_definition(form, epsilon):
 
 def test_room_for_learners_grows_when_many_answers_lead():
     d = 12
-    run = LinGame(1e-9).start(sp.Problem(np.eye(d)))
+    run = LinGame(1e-9).start(sp.Problem(np.eye(d), noise=1.0))
     for i in range(200):
         batch = run.ask()
         run.tell(batch, [-1.0 if batch.arms[0] == run.state.leader() else 0.0])
@@ -180,7 +180,7 @@ def test_certificates_that_claim_another_threshold_are_refused(change, complaint
 
 
 def test_epsilon_and_budget():
-    close = Instance(sp.Problem(np.eye(2), [[1, 0], [0.99, 0.01], [-1, 0]]), [0.7, 0.65])
+    close = Instance(sp.Problem(np.eye(2), [[1, 0], [0.99, 0.01], [-1, 0]], noise=1.0), [0.7, 0.65])
     run = play(LinGame(0.1, epsilon=0.01), close)
     assert run.answer.survivors == (0, 1)
     assert verify(run.answer.certificate()).guarantee == "eps-pac"
@@ -208,4 +208,4 @@ def test_bad_settings():
     with pytest.raises(sp.SurepickError, match="regularisation must be above 0"):
         LinGameC(0.1, regularisation=0.0)
     with pytest.raises(sp.SurepickError, match="use lingame"):
-        LinGameC(0.1).start(sp.Problem(np.random.default_rng(0).normal(size=(5000, 2))))
+        LinGameC(0.1).start(sp.Problem(np.random.default_rng(0).normal(size=(5000, 2)), noise=1.0))

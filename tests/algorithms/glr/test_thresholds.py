@@ -95,7 +95,7 @@ def test_nothing_depends_on_the_units_of_the_features():
 
 def test_round_robin_error_is_near_its_level():
     """One rival: the share of noise paths that ever cross must be below delta, yet not idle."""
-    problem, delta, paths, rounds = sp.Problem(np.eye(2)), 0.2, 4000, 400
+    problem, delta, paths, rounds = sp.Problem(np.eye(2), noise=1.0), 0.2, 4000, 400
     noise = np.random.default_rng(0).standard_normal((paths, rounds, 2))
     total = np.cumsum(noise[:, :, 0] - noise[:, :, 1], axis=1)
     rule = RoundRobin()
@@ -111,7 +111,7 @@ def test_round_robin_error_is_near_its_level():
 def test_self_normalised_bound_holds_along_adversarial_sampling():
     """Sampling that always pulls where the noise has been largest: the bound must still hold."""
     rule, delta, d, paths = SelfNormalised(scales=(16.0,)), 0.5, 3, 150
-    problem = sp.Problem(np.vstack([np.eye(d), -np.ones((1, d)) + np.eye(d)[:1]]))
+    problem = sp.Problem(np.vstack([np.eye(d), -np.ones((1, d)) + np.eye(d)[:1]]), noise=1.0)
     X, rng = problem.features, np.random.default_rng(5)
     parameters, failed = rule.parameters(delta, problem), 0
     for _ in range(paths):

@@ -77,7 +77,7 @@ def test_rounds_must_be_full_for_the_certificate():
 
 
 def test_epsilon_leaves_the_close_ones_in():
-    close = Instance(sp.Problem(np.eye(2), [[1, 0], [0.99, 0.01], [-1, 0]]), [0.7, 0.65])
+    close = Instance(sp.Problem(np.eye(2), [[1, 0], [0.99, 0.01], [-1, 0]], noise=1.0), [0.7, 0.65])
     run = play(Uniform(0.1, epsilon=0.01), close)
     assert run.answer.survivors == (0, 1)
     assert verify(run.answer.certificate()).guarantee == "eps-pac"

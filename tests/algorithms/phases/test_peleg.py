@@ -62,7 +62,7 @@ def test_golden_phases_through_the_planner(case):
 
 @pytest.mark.parametrize("case", [g for g in GOLDEN if g["phase"] == 1], ids=lambda c: c["name"])
 def test_golden_first_phases_through_the_run(case):
-    run = Peleg.paper(case["delta"]).start(sp.Problem(case["arms"]))
+    run = Peleg.paper(case["delta"]).start(sp.Problem(case["arms"], noise=1.0))
     assert run.ask().counts.tolist() == case["pulls"]
 
 
@@ -71,7 +71,7 @@ def test_golden_later_phase_through_the_run():
     case = next(g for g in GOLDEN if g["name"] == "confounding-d3-pair-phase4")
     arms = np.array(case["arms"])
     means = arms @ np.array([1.0, 0.0, 0.0])
-    run = Peleg.paper(case["delta"]).start(sp.Problem(arms))
+    run = Peleg.paper(case["delta"]).start(sp.Problem(arms, noise=1.0))
     for _ in range(3):
         batch = run.ask()
         run.tell(batch, sums=batch.counts * means)
@@ -151,8 +151,10 @@ def test_default_form_needs_far_fewer():
     assert standard["samples"].mean() <= 4_500
 
 
-BALL_PAIR = sp.simulate.Instance(sp.Problem([[1.0], [-1.0]]), [0.3], name="two-arms")
-BALL_TRIO = sp.simulate.Instance(sp.Problem([[1.0], [0.2], [-1.0]]), [0.4], name="three-on-a-line")
+BALL_PAIR = sp.simulate.Instance(sp.Problem([[1.0], [-1.0]], noise=1.0), [0.3], name="two-arms")
+BALL_TRIO = sp.simulate.Instance(
+    sp.Problem([[1.0], [0.2], [-1.0]], noise=1.0), [0.4], name="three-on-a-line"
+)
 HARD = [
     instances.standard(0.5),
     instances.confounding(2, 0.4),
@@ -186,7 +188,7 @@ def test_transductive_and_rank_deficient(form):
     arms = np.hstack([np.eye(3), np.ones((3, 1)), np.zeros((3, 1))])  # rank 3 in 5 features
     candidates = np.array([arms[0] + arms[1], arms[1] + arms[2]])
     theta = np.array([1.0, 0.0, 0.0, 0.0, 5.0])
-    instance = sp.simulate.Instance(sp.Problem(arms, candidates), theta)
+    instance = sp.simulate.Instance(sp.Problem(arms, candidates, noise=1.0), theta)
     run = form.start(instance.problem)
     while not run.stopped:
         batch = run.ask()
@@ -197,13 +199,13 @@ def test_transductive_and_rank_deficient(form):
 
 def test_plans_are_shared_between_trials(monkeypatch):
     """A plan depends on arms, active set, phase and delta only: the second trial plans nothing."""
-    instance = sp.simulate.Instance(sp.Problem(np.eye(3) * 1.25), [0.9, 0.1, 0.0])
+    instance = sp.simulate.Instance(sp.Problem(np.eye(3) * 1.25, noise=1.0), [0.9, 0.1, 0.0])
     for algorithm in (Peleg(0.1), Peleg.paper(0.1)):
         run = algorithm.start(instance.problem)
         first = run.ask().counts
         monkeypatch.setattr("surepick.game.loop.play_phase", None)
         monkeypatch.setattr("surepick.design.minimax", None)
-        again = algorithm.start(sp.Problem(np.eye(3) * 1.25)).ask().counts
+        again = algorithm.start(sp.Problem(np.eye(3) * 1.25, noise=1.0)).ask().counts
         monkeypatch.undo()
         assert np.array_equal(first, again)
 

@@ -22,7 +22,7 @@ def finish(name, instance, seed=0, **settings):
 
 
 def on(backend, arms, candidates, theta):
-    problem = sp.Problem(arms, candidates, backend=backend, large=backend is not None)
+    problem = sp.Problem(arms, candidates, backend=backend, large=backend is not None, noise=1.0)
     return sp.simulate.Instance(problem, theta)
 
 
@@ -53,7 +53,7 @@ def test_a_device_array_is_identified_end_to_end(algorithm):
     arms = backend_named("torch").put(np.vstack([np.eye(3), [[0.4, 0.3, 0.2]]]))
     means = np.array([1.0, 0.0, -0.5, 0.3])
     answer = sp.identify(
-        sp.Problem(arms),
+        sp.Problem(arms, noise=1.0),
         measure_batch=lambda pulled: means[pulled] + rng.standard_normal(len(pulled)),
         algorithm=algorithm,
     )
@@ -102,7 +102,7 @@ def test_a_saved_state_goes_on_as_if_nothing_had_happened(backend, crowd):
     other = algorithm.begin(instance.problem, np.random.default_rng(0))
     other.load(run.state.save())
     expected = run.state.propose(10**9)
-    assert [part.tolist() for part in other.propose(10**9)] == [part.tolist() for part in expected]
+    assert other.propose(10**9).same(expected)
 
 
 def test_a_certificate_of_two_thousand_candidates_holds():
@@ -143,5 +143,5 @@ def test_a_tightened_value_is_still_one_that_no_pair_exceeds(monkeypatch):
 
 def test_designs_of_small_device_problems_are_solved_on_the_host():
     arms = np.random.default_rng(0).standard_normal((40, 3))
-    there = sp.Problem(arms, backend="torch")
+    there = sp.Problem(arms, backend="torch", noise=1.0)
     assert designs.all_pairs(there, there.distinct[:5]).backend == HOST

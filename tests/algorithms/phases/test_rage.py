@@ -67,7 +67,7 @@ def test_paper_phases_have_the_papers_length_and_earn_their_width():
 
 def test_paper_phases_have_at_least_r_eps_pulls():
     # Candidates close together: the formula asks for one pull; rounding needs 11 per arm.
-    problem = sp.Problem(100 * np.eye(4), candidates=np.eye(4))
+    problem = sp.Problem(100 * np.eye(4), candidates=np.eye(4), noise=1.0)
     assert PAPER(delta=0.1).start(problem).ask().size == 44
 
 
@@ -86,8 +86,8 @@ def test_only_the_candidates_left_are_designed_for():
 
 def test_candidates_set_the_union_not_the_arms():
     arms = np.vstack([np.eye(2), np.random.default_rng(0).normal(size=(50, 2)) * 0.1])
-    few = sp.Problem(arms, candidates=[[1.0, 0.0], [0.0, 1.0]])
-    many = sp.Problem(arms[:2], candidates=[[1.0, 0.0], [0.0, 1.0]])
+    few = sp.Problem(arms, candidates=[[1.0, 0.0], [0.0, 1.0]], noise=1.0)
+    many = sp.Problem(arms[:2], candidates=[[1.0, 0.0], [0.0, 1.0]], noise=1.0)
     assert PAPER(delta=0.1).start(few).ask().size == pytest.approx(
         PAPER(delta=0.1).start(many).ask().size, rel=0.01
     )

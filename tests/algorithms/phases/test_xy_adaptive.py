@@ -42,7 +42,7 @@ def lengths(algorithm, problem, phases):
 
 @pytest.mark.parametrize("alpha", [0.1, 0.25])
 def test_phases_grow_by_the_root_of_alpha(alpha):
-    sizes = lengths(get("xy-adaptive", delta=0.1, alpha=alpha), sp.Problem(np.eye(5)), 5)
+    sizes = lengths(get("xy-adaptive", delta=0.1, alpha=alpha), sp.Problem(np.eye(5), noise=1.0), 5)
     # rho_1/n_1² <= alpha·1/n_0 with rho_1 = 10 and n_0 = d(d+1)+1 = 31
     assert sizes[0] == math.ceil(math.sqrt(10 * 31 / alpha))
     for last, this in itertools.pairwise(sizes):
@@ -52,8 +52,8 @@ def test_phases_grow_by_the_root_of_alpha(alpha):
 def test_phases_do_not_depend_on_the_unit_of_the_features():
     for scale in (1e-3, 1e3):
         small = get("xy-adaptive", delta=0.1)
-        assert lengths(small, sp.Problem(scale * np.eye(3)), 3) == lengths(
-            small, sp.Problem(np.eye(3)), 3
+        assert lengths(small, sp.Problem(scale * np.eye(3), noise=1.0), 3) == lengths(
+            small, sp.Problem(np.eye(3), noise=1.0), 3
         )
 
 
@@ -70,7 +70,7 @@ def test_a_phase_for_easier_pairs_is_shorter():
 
 
 def test_papers_widths():
-    problem = sp.Problem(np.eye(2))
+    problem = sp.Problem(np.eye(2), noise=1.0)
     for factor, left in ((0.999, 2), (1.001, 1)):
         run = PAPER(delta=0.1).start(problem)
         batch = run.ask()

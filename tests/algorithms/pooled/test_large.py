@@ -22,7 +22,7 @@ BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch"])
 
 def run_on(backend, instance_seed=0, k=400, d=6, scale=1.0, **settings):
     plain = sp.simulate.families.catalogue(d, k, scale, rng=instance_seed)
-    problem = sp.Problem(plain.problem.arms, backend=backend, large=True)
+    problem = sp.Problem(plain.problem.arms, backend=backend, large=True, noise=1.0)
     instance = sp.simulate.Instance(problem, plain.theta)
     run = sp.algorithms.PooledPeleg(0.05, **settings).start(instance.problem)
     return run, instance
@@ -40,7 +40,7 @@ def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift):
     rng = np.random.default_rng(0)
     arms = rng.standard_normal((200, 8))
     arms[::2, 5:] = 0.0  # every other arm lies in a subspace, and so does the truth
-    problem = sp.Problem(arms)
+    problem = sp.Problem(arms, noise=1.0)
     there = backend_named(backend).put(np.array(problem.features))
 
     def block(arms_pulled):
@@ -116,7 +116,7 @@ def test_large_tables_take_this_path_and_small_ones_do_not():
     small, large = rng.standard_normal((512, 64)), rng.standard_normal((513, 64))
     algorithm = sp.algorithms.PooledPeleg(0.1)
     for arms, market in (small, CompiledMarket), (large, LargeMarket):
-        state = algorithm.begin(sp.Problem(arms), rng)
+        state = algorithm.begin(sp.Problem(arms, noise=1.0), rng)
         pulls = state.propose(10**6)
         state.observe(pulls, np.zeros(len(pulls.arms)))
         assert type(state._open_market()) is market

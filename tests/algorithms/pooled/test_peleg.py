@@ -113,7 +113,7 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
     delta, n = 0.25, 150
     rng = np.random.default_rng(3)
     table = np.eye(3) if arms == "basis" else rng.normal(size=(5, 3))
-    problem = sp.Problem(table)
+    problem = sp.Problem(table, noise=1.0)
     lost = 0
     for i in range(n):
         state = Mischief(PooledPeleg(delta), problem)
@@ -129,7 +129,7 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
 
 
 def test_capital_against_the_best_has_mean_at_most_one():
-    problem = sp.Problem(np.eye(3))
+    problem = sp.Problem(np.eye(3), noise=1.0)
     capital = []
     for i in range(3000):
         state = PooledState(PooledPeleg(1e-300), problem)
@@ -153,7 +153,7 @@ def test_bernoulli_rewards():
 # -- bets ------------------------------------------------------------------------------------
 def test_payoffs_are_those_of_the_formula():
     rng = np.random.default_rng(0)
-    problem = sp.Problem(rng.normal(size=(6, 3)))
+    problem = sp.Problem(rng.normal(size=(6, 3)), noise=1.0)
     points = problem.targets
     blocks = [(rng.integers(1, 9, 6), rng.normal(size=6)) for _ in range(3)]
     first = block_fit(problem, Rows.from_counts(*blocks[0]), Scales())
@@ -192,7 +192,7 @@ def test_payoffs_are_those_of_the_formula():
 
 
 def test_a_block_says_nothing_about_directions_it_did_not_measure():
-    problem = sp.Problem(np.eye(3))
+    problem = sp.Problem(np.eye(3), noise=1.0)
     points = problem.targets
     first = block_fit(problem, Rows.from_counts(np.array([2, 2, 2]), np.zeros(3)), Scales())
     past = least_squares(problem, np.array([2, 2, 2]), np.array([1.0, 0.5, 0.0]), Scales())
@@ -326,7 +326,7 @@ def test_settings_rebuild_it():
 # -- epsilon, budget, candidates -------------------------------------------------------------
 def test_epsilon_stops_between_candidates_that_are_nearly_tied():
     theta = [1.0, 0.999, 0.2, 0.0]
-    instance = sp.simulate.Instance(sp.Problem(np.eye(4)), theta)
+    instance = sp.simulate.Instance(sp.Problem(np.eye(4), noise=1.0), theta)
     for seed in range(5):
         run = solved(instance, seed, epsilon=0.4)
         assert run.answer.guarantee.kind == "eps-pac"
@@ -336,7 +336,7 @@ def test_epsilon_stops_between_candidates_that_are_nearly_tied():
 
 
 def test_epsilon_error_rate_when_everything_is_just_not_good_enough():
-    instance = sp.simulate.Instance(sp.Problem(np.eye(3)), [0.41, 0.0, 0.0])
+    instance = sp.simulate.Instance(sp.Problem(np.eye(3), noise=1.0), [0.41, 0.0, 0.0])
     table = trials(PooledPeleg(0.2, epsilon=0.4), instance, n=100, seed=6)
     assert (~table["correct"]).sum() <= binom.ppf(0.999, 100, 0.2)
 
@@ -344,7 +344,7 @@ def test_epsilon_error_rate_when_everything_is_just_not_good_enough():
 def test_separate_candidates_are_measured_through_the_arms():
     arms = [[1.0, 0.0, 0.0], [0.0, 1.0, 0.0], [0.0, 0.0, 1.0], [0.0, 0.0, 9.0]]
     candidates = [[1.0, 0.3, 0.0], [0.3, 1.0, 0.0], [0.5, 0.5, 0.0]]
-    instance = sp.simulate.Instance(sp.Problem(arms, candidates), [0.6, 0.1, 5.0])
+    instance = sp.simulate.Instance(sp.Problem(arms, candidates, noise=1.0), [0.6, 0.1, 5.0])
     run = solved(instance)
     assert run.answer.arm == 0
     # nothing depends on the third feature, so next to nothing is spent on it

@@ -48,7 +48,7 @@ def test_a_wrong_theta_costs_pulls_but_not_correctness():
 
 
 def test_the_answer_follows_the_rewards_not_theta():
-    problem = sp.Problem(np.eye(2))
+    problem = sp.Problem(np.eye(2), noise=1.0)
     run = get("xy-oracle", delta=0.1, theta=[1.0, 0.0]).start(problem)
     while not run.stopped:
         batch = run.ask()
@@ -57,7 +57,7 @@ def test_the_answer_follows_the_rewards_not_theta():
 
 
 def test_papers_threshold_has_k_not_k_squared():
-    problem = sp.Problem(np.eye(2))
+    problem = sp.Problem(np.eye(2), noise=1.0)
     width = 2 * math.sqrt(2 * 2 * math.log(6 * 2**2 * 2 / (math.pi**2 * 0.1)))
     for gap, stops in ((0.999 * width, False), (1.001 * width, True)):
         run = get("xy-oracle", delta=0.1, theta=[1.0, 0.0], constants="paper").start(problem)
@@ -76,7 +76,7 @@ def test_theta_is_kept_as_a_value():
 
 def test_theta_must_fit_the_problem():
     with pytest.raises(InvalidInputError, match="3 expected, 2 given"):
-        get("xy-oracle", delta=0.1, theta=[1.0, 0.0]).start(sp.Problem(np.eye(3)))
+        get("xy-oracle", delta=0.1, theta=[1.0, 0.0]).start(sp.Problem(np.eye(3), noise=1.0))
     with pytest.raises(InvalidInputError, match="theta"):
         get("xy-oracle", delta=0.1)
     with pytest.raises(InvalidInputError, match="finite"):
@@ -86,7 +86,7 @@ def test_theta_must_fit_the_problem():
 
 
 def test_ties_need_epsilon():
-    problem = sp.Problem(np.eye(3), labels=["a", "b", "c"])
+    problem = sp.Problem(np.eye(3), labels=["a", "b", "c"], noise=1.0)
     with pytest.raises(InvalidInputError, match="'a' and 'c' tie"):
         get("xy-oracle", delta=0.1, theta=[1.0, 0.0, 1.0]).start(problem)
     algorithm = get("xy-oracle", delta=0.1, theta=[1.0, 0.0, 1.0], epsilon=0.5)
@@ -97,6 +97,6 @@ def test_ties_need_epsilon():
 
 
 def test_one_candidate_needs_no_design():
-    run = get("xy-oracle", delta=0.1, theta=[0.0]).start(sp.Problem([[1.0], [1.0]]))
+    run = get("xy-oracle", delta=0.1, theta=[0.0]).start(sp.Problem([[1.0], [1.0]], noise=1.0))
     assert run.stopped
     assert run.answer.samples == 0

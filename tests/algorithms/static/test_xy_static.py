@@ -97,7 +97,7 @@ def test_pulls_are_whole_cycles_whatever_the_rewards():
 
 
 def test_looks_are_five_per_cent_apart():
-    run = get("xy-static", delta=0.1).start(sp.Problem(np.eye(3)))
+    run = get("xy-static", delta=0.1).start(sp.Problem(np.eye(3), noise=1.0))
     sizes = []
     for _ in range(120):
         batch = run.ask()
@@ -111,7 +111,7 @@ def test_looks_are_five_per_cent_apart():
 
 # -- the stop ------------------------------------------------------------------------------
 def test_papers_threshold():
-    problem = sp.Problem(np.eye(2))
+    problem = sp.Problem(np.eye(2), noise=1.0)
     n = 2  # one cycle
     width = 2 * math.sqrt(2 * 2 * math.log(6 * n**2 * 4 / (math.pi**2 * 0.1)))
     for gap, stops in ((0.999 * width, False), (1.001 * width, True)):
@@ -121,7 +121,7 @@ def test_papers_threshold():
 
 
 def test_a_candidate_stays_ruled_out():
-    run = get("xy-static", delta=0.1).start(sp.Problem(np.eye(3)))
+    run = get("xy-static", delta=0.1).start(sp.Problem(np.eye(3), noise=1.0))
     run.tell(run.ask(), sums=[10.0, 10.0, 0.0])
     assert run.active == (0, 1)
     run.tell(run.ask(), sums=[0.0, 0.0, 10.0])

@@ -10,7 +10,7 @@ from surepick.errors import CertificateError, InvalidInputError
 from surepick.run.certificate import fingerprint
 from surepick.run.diagnostics import check_pulls, lack_of_fit
 
-PROBLEM = sp.Problem(MAIN)
+PROBLEM = sp.Problem(MAIN, noise=1.0)
 MEANS = MAIN @ np.array([0.0, 0.5, -0.5, 1.0, 0.4, 0.3, 0.2])
 
 
@@ -105,6 +105,6 @@ def test_bad_settings():
         with pytest.raises(InvalidInputError, match=said):
             CheckedFit(0.1, **settings)
     with pytest.raises(InvalidInputError, match="batches"):
-        CheckedFit(0.1, inner="lucb").start(sp.Problem(np.eye(3)))
+        CheckedFit(0.1, inner="lucb").start(sp.Problem(np.eye(3), noise=1.0))
     with pytest.raises(InvalidInputError, match="nothing to check"):
-        CheckedFit(0.1).start(sp.Problem(np.eye(3)))
+        CheckedFit(0.1).start(sp.Problem(np.eye(3), noise=1.0))

@@ -83,13 +83,13 @@ def test_the_budget_holds_in_the_pilot_and_after(budget):
 
 def test_exact_measurements_and_a_single_candidate():
     assert play(EstimatedNoise(0.1), 0.0, 0).answer.arm == BEST
-    run = EstimatedNoise(0.1).start(sp.Problem([[1.0, 2.0]]))
+    run = EstimatedNoise(0.1).start(sp.Problem([[1.0, 2.0]], noise=1.0))
     assert run.stopped
     assert sp.verify(run.answer.certificate()).candidate == 0
 
 
 def test_epsilon_is_in_units_of_the_reward():
-    close = sp.Problem([[1.0, 0.0], [0.0, 1.0]])
+    close = sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0)
     rng = np.random.default_rng(0)
     algorithm = EstimatedNoise(0.1, epsilon=50.0)
     answer = sp.identify(close, lambda arm: 1000 + 30 * rng.standard_normal(), algorithm=algorithm)
@@ -98,7 +98,7 @@ def test_epsilon_is_in_units_of_the_reward():
 
 
 def test_the_pilot():
-    problem = sp.Problem(np.random.default_rng(0).normal(size=(40, 6)))
+    problem = sp.Problem(np.random.default_rng(0).normal(size=(40, 6)), noise=1.0)
     arms = pilot_arms(problem, 20)
     assert len(arms) == len(set(arms.tolist())) == 20
     assert np.linalg.matrix_rank(problem.features[arms]) == 6
@@ -137,7 +137,7 @@ def test_the_noise_is_estimated_again_as_replicates_accumulate():
 def test_past_measurements_are_for_the_algorithm_proper(chosen_in_advance):
     rng = np.random.default_rng(0)
     arms = np.repeat(np.arange(12), 40)
-    run = EstimatedNoise(0.1).start(sp.Problem(ARMS))
+    run = EstimatedNoise(0.1).start(sp.Problem(ARMS, noise=1.0))
     run.tell_past(arms, MEANS[arms] + rng.normal(size=480), chosen_in_advance=chosen_in_advance)
     while not run.stopped:
         batch = run.ask()
@@ -157,4 +157,4 @@ def test_bad_settings():
     with pytest.raises(InvalidInputError, match="replicates"):
         EstimatedNoise(0.1, replicates=1)
     with pytest.raises(InvalidInputError, match="batches"):
-        EstimatedNoise(0.1, inner="lucb").start(sp.Problem(np.eye(3)))
+        EstimatedNoise(0.1, inner="lucb").start(sp.Problem(np.eye(3), noise=1.0))

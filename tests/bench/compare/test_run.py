@@ -99,7 +99,9 @@ def test_an_algorithm_that_refuses_leaves_a_reason(monkeypatch):
     monkeypatch.setitem(
         _FAMILIES,
         "apart",
-        lambda: Instance(Problem(np.eye(2), candidates=[[2.0, 0.0], [0.5, 0.9]]), [1.0, 0.0]),
+        lambda: Instance(
+            Problem(np.eye(2), candidates=[[2.0, 0.0], [0.5, 0.9]], noise=1.0), [1.0, 0.0]
+        ),
     )
     table = run_plan(Plan(["peleg", "lucb"], ["apart"], trials=2))
     assert table["failed"].tolist()[:2] == ["", ""]

@@ -20,7 +20,7 @@ def large(served):
     labels = [f"option {i:04d}" for i in range(OPTIONS)]
     study = sp.create_study(
         "large",
-        sp.Problem(features, labels=labels),
+        sp.Problem(features, labels=labels, noise=1.0),
         sp.algorithms.get("pooled-peleg", delta=1e-6),
         served.storage,
     )

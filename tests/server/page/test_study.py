@@ -168,7 +168,9 @@ def hostile(client):
     """A study whose every text tries to be more than text."""
     script = "<img src=x onerror='window.caught=1'>"
     name = f"{script}/<script>window.caught=1</script>"
-    problem = sp.Problem([[1.0], [2.0], [2.0]], labels=[f"{script} {i}" for i in range(3)])
+    problem = sp.Problem(
+        [[1.0], [2.0], [2.0]], labels=[f"{script} {i}" for i in range(3)], noise=1.0
+    )
     study = client.create_study(name, problem)
     pull = study.ask(1, worker=script)[0]
     study.fail(pull.id, script, worker=script)
@@ -206,6 +208,7 @@ def test_candidates_that_cannot_be_measured(open_page, client):
         candidates=[[1.0, 1.0], [1.0, -1.0], [0.5, 0.5]],
         labels=["first", "second"],
         candidate_labels=["sum", "difference", "half"],
+        noise=1.0,
     )
     study = client.create_study("combinations", problem)
     study.tell_many([(pull.id, 1.0) for pull in study.ask(10_000)])

@@ -167,7 +167,7 @@ def test_the_extra_is_named_where_it_is_missing(url, tmp_path):
 
 
 def test_the_usual_ask_and_tell_take_one_statement_each(url):
-    study = sp.create_study("s", sp.Problem([[1.0], [2.0]]), "peleg-paper", url)
+    study = sp.create_study("s", sp.Problem([[1.0], [2.0]], noise=1.0), "peleg-paper", url)
     study.tell(study.ask()[0].id, 1.0)
     said = []
 

@@ -14,7 +14,7 @@ def finished(drifts, algorithm="peleg"):
 
     There is less noise than stated, so that drift alone is no reason to suspect the noise.
     """
-    study = sp.create_study("s", sp.Problem(ARMS), algorithm, MemoryStorage(), delta=0.1)
+    study = sp.create_study("s", sp.Problem(ARMS, noise=1.0), algorithm, MemoryStorage(), delta=0.1)
     draws = np.random.default_rng(0)
     while pulls := study.ask(40):
         for pull in pulls:

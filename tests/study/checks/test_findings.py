@@ -12,7 +12,7 @@ ARMS = np.column_stack([np.ones(12), np.linspace(-1, 1, 12)])
 
 def finished(algorithm, reward, problem=None, fail=None, **settings):
     """A study that was taken to its end, with pulls that ``fail`` picks failing at first."""
-    problem = problem or sp.Problem(ARMS)
+    problem = problem or sp.Problem(ARMS, noise=1.0)
     study = sp.create_study("s", problem, algorithm, MemoryStorage(), **settings)
     draws = np.random.default_rng(0)
     while pulls := study.ask(40):
@@ -42,7 +42,7 @@ def finished(algorithm, reward, problem=None, fail=None, **settings):
 )
 @pytest.mark.parametrize("epsilon", [0.0, 2.0])
 def test_a_withdrawn_guarantee_leaves_a_certificate_that_says_so(algorithm, settings, epsilon):
-    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]])
+    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.6, 0.6]], noise=1.0)
     configured = sp.algorithms.get(algorithm, delta=0.1, epsilon=epsilon, **settings)
     study = finished(configured, lambda pull: 3.0 * (pull.arm == 0), problem, fail=lambda _: True)
     answer = study.answer
@@ -74,7 +74,7 @@ def test_status_and_answer_say_what_does_not_hold():
 
 
 def test_what_is_counted_bit_by_bit_is_what_is_counted_at_once(storage_url):
-    study = sp.create_study("s", sp.Problem(ARMS), "peleg", storage_url, delta=0.2)
+    study = sp.create_study("s", sp.Problem(ARMS, noise=1.0), "peleg", storage_url, delta=0.2)
     draws = np.random.default_rng(1)
     told = 0
     held = []
@@ -97,7 +97,7 @@ def test_what_is_counted_bit_by_bit_is_what_is_counted_at_once(storage_url):
 
 
 def test_tells_that_a_clock_hides_are_found_all_the_same(monkeypatch):
-    study = sp.create_study("s", sp.Problem(ARMS), "peleg", MemoryStorage(), delta=0.2)
+    study = sp.create_study("s", sp.Problem(ARMS, noise=1.0), "peleg", MemoryStorage(), delta=0.2)
     pulls = study.ask(20)
     for pull in pulls[:10]:
         study.tell(pull.id, 1.0)
@@ -112,7 +112,9 @@ def test_tells_that_a_clock_hides_are_found_all_the_same(monkeypatch):
 
 
 def test_the_noise_can_be_estimated(storage_url):
-    study = sp.create_study("s", sp.Problem(ARMS), storage=storage_url, noise="estimate", delta=0.1)
+    study = sp.create_study(
+        "s", sp.Problem(ARMS, noise=1.0), storage=storage_url, noise="estimate", delta=0.1
+    )
     assert study.status()["noise"] is None
     draws = np.random.default_rng(0)
     while pulls := study.ask(100):
@@ -126,7 +128,7 @@ def test_the_noise_can_be_estimated(storage_url):
 
 
 def test_noise_to_be_estimated_belongs_to_algorithms_without_settings():
-    problem = sp.Problem(ARMS)
+    problem = sp.Problem(ARMS, noise=1.0)
     for algorithm, noise, said in (
         ("pooled-peleg", 2.0, "must be 'estimate'"),
         (sp.algorithms.PooledPeleg(0.1, max_batch=8), "estimate", "it has max_batch"),

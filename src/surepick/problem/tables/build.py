@@ -45,7 +45,7 @@ def from_table(
     features: Sequence[str] | str | None = None,
     formula: str | None = None,
     label: str | None = None,
-    noise: float = 1.0,
+    noise: Any = None,
     *,
     unstructured: bool = False,
     intercept: bool = True,

@@ -17,8 +17,8 @@ _log = logging.getLogger(__name__)
 
 def rehearse(algorithm: Algorithm) -> None:
     """Measure a problem of three options for two batches, in memory."""
-    problem = Problem([[1.0, 0.0], [0.5, 1.0], [0.0, 1.0]])
     try:
+        problem = Problem([[1.0, 0.0], [0.5, 1.0], [0.0, 1.0]], noise=1.0)
         run = algorithm.start(problem, 0)
         for _ in range(2):
             if run.stopped:
