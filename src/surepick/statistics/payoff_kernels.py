@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from surepick.statistics.bounded import CAP
+from surepick.statistics.symmetric import KEPT
 
 
 @njit(cache=True)
@@ -152,7 +153,10 @@ def symmetric_payoffs(told, contrasts, stakes):
                 mean = 0.0
                 for s in range(S):
                     mean += math.exp(logs[s] - top)
-                paid[i, a, j] = top + math.log(mean / S)
+                staked = top + math.log(mean / S) + math.log1p(-KEPT)
+                kept = math.log(KEPT)
+                top = max(staked, kept)
+                paid[i, a, j] = top + math.log(math.exp(staked - top) + math.exp(kept - top))
     return paid
 
 

@@ -23,6 +23,9 @@ from numpy.typing import ArrayLike
 from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import FloatArray
 
+# Share of the capital that is not staked in a block: what is staked may be lost nearly whole where
+# the scale was guessed far too small.
+KEPT = 0.002
 _LOG_2 = math.log(2.0)
 
 
@@ -42,3 +45,9 @@ def array_log_tanh_bet(backend: Backend, bet: Any) -> Any:
     """log(1 + tanh(bet)) for an array of any library, without loss on either side."""
     xp = backend.xp
     return _LOG_2 + 2.0 * xp.clip(bet, None, 0.0) - xp.log1p(xp.exp(-2.0 * xp.abs(bet)))
+
+
+def array_log_kept(backend: Backend, paid: Any) -> Any:
+    """Log of what is left when all but ``KEPT`` of the capital was staked, and paid this."""
+    kept = backend.xp.full_like(paid, math.log(KEPT))
+    return backend.xp.logaddexp(paid + math.log1p(-KEPT), kept)

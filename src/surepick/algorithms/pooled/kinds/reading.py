@@ -9,9 +9,10 @@ import numpy as np
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit, least_squares
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.payoff import Payoff
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
-_DIGITS = 1e-13  # of the rewards: differences below are rounding
+_DIGITS = 1e-12  # of the rewards: differences below are rounding
 
 
 class Reading(ABC):
@@ -34,14 +35,25 @@ class Reading(ABC):
 
 
 def pooled_variance(problem: Problem, totals: Totals) -> float:
-    """Variance of one reward, from all residuals so far; above 0 whatever was measured."""
+    """Variance of one reward, from all residuals so far; above 0 whatever was measured.
+
+    Few residuals may be small by chance, all of them 0 where rewards are coarse; stakes would then
+    be far too high. So one more is added, which is as large as rewards differ altogether.
+    """
     pulled = np.flatnonzero(totals.counts)
-    counts = totals.counts[pulled]
-    means = totals.sums[pulled] / counts
+    counts, spreads = totals.counts[pulled], totals.spreads[pulled]
+    n, means = int(counts.sum()), totals.sums[pulled] / counts
     fit = least_squares(problem, totals.counts, totals.sums, Scales())
     residuals = means - problem.feature_rows(pulled) @ fit.theta
-    squares = float(totals.spreads[pulled].sum() + counts @ residuals**2)
-    freedom = int(counts.sum()) - fit.root.shape[1]
-    least = _DIGITS**2 * float(counts @ means**2) / int(counts.sum())
-    variance = max(squares / max(freedom, 1), least)
+    overall = means - float(counts @ means) / n
+    within = float(spreads.sum())
+    total = (within + float(counts @ overall**2)) / max(n - 1, 1)
+    freedom = n - fit.root.shape[1]
+    variance = (within + float(counts @ residuals**2) + total) / (freedom + 1)
+    variance = max(variance, smallest_variance(counts, means))
     return variance if variance > 0.0 else 1.0  # nothing but zeros: any unit will do
+
+
+def smallest_variance(counts: IntArray, means: FloatArray) -> float:
+    """Variances of rewards with these means that are no more than rounding."""
+    return _DIGITS**2 * float(counts @ means**2) / int(counts.sum())

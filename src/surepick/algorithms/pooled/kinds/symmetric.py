@@ -18,7 +18,7 @@ from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff, log_mean
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
-from surepick.statistics.symmetric import array_log_tanh_bet
+from surepick.statistics.symmetric import array_log_kept, array_log_tanh_bet
 
 
 class SymmetricPayoff(Payoff):
@@ -41,7 +41,7 @@ class SymmetricPayoff(Payoff):
                 for column in news.columns:
                     total = total + array_log_tanh_bet(backend, bet * (column + news.shift))
                 logs.append(total)
-            found.append(log_mean(backend, logs))
+            found.append(array_log_kept(backend, log_mean(backend, logs)))
         return found
 
 
