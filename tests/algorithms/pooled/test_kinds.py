@@ -150,7 +150,7 @@ def test_rare_successes_are_not_taken_for_none():
 
 
 # -- the guarantee ---------------------------------------------------------------------------
-TIED = 8
+TIED = 10
 
 
 def heavy(rng, arms):
@@ -174,14 +174,15 @@ def rare(rng, arms):
     return (rng.random(len(arms)) < 0.03).astype(float)
 
 
-def losses(kind, noise, n):
+def losses(kind, noise, n, most):
     """How often the first of tied arms is dropped; each of them is the best."""
     problem, lost = sp.Problem(np.eye(TIED), noise=kind), 0
     for i in range(n):
         rng = np.random.default_rng([13, i])
-        run = sp.algorithms.PooledPeleg(0.2, max_samples=800).start(problem)
+        run = sp.algorithms.PooledPeleg(0.2, max_samples=most).start(problem)
         while not run.stopped and not run.state.dropped_at[0]:
-            tell(run, lambda arms: noise(rng, arms))
+            batch = run.ask()
+            run.tell(batch, noise(rng, batch.arms))
         lost += bool(run.state.dropped_at[0])
     return lost
 
@@ -191,12 +192,12 @@ TIES = [(None, heavy), (None, sixfold), (None, signs), ("equal", normal), ("yes-
 
 @pytest.mark.parametrize(("kind", "noise"), TIES)
 def test_ties_are_broken_wrongly_at_most_at_the_rate_delta(kind, noise):
-    assert losses(kind, noise, 50) <= binom.ppf(0.999, 50, 0.2)
+    assert losses(kind, noise, 40, 600) <= binom.ppf(0.999, 40, 0.2)
 
 
 def test_the_test_above_notices_a_scale_that_is_not_shared():
     """Bets by Student's t assume one scale: with another for one arm they fail, as they must."""
-    assert losses("equal", sixfold, 50) > binom.ppf(0.999, 50, 0.2)
+    assert losses("equal", sixfold, 30, 3000) > binom.ppf(0.999, 30, 0.2)
 
 
 # -- what bets pay ---------------------------------------------------------------------------
