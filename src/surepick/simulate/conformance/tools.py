@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,10 +36,10 @@ class ConformanceCheck(Protocol):
     def __call__(self, make: Make) -> dict[str, Any]: ...
 
 
-def demand(holds: Any, complaint: str) -> None:
+def demand(holds: Any, complaint: str | Callable[[], str]) -> None:
     """Raise ``AssertionError`` unless ``holds`` (also under ``python -O``)."""
     if not holds:
-        raise AssertionError(complaint)
+        raise AssertionError(complaint if isinstance(complaint, str) else complaint())
 
 
 def configure(make: Make, instance: Instance, delta: float = DELTA, **settings: Any) -> Algorithm:
@@ -133,14 +134,18 @@ def check_batch(run: Run, pulls: Pulls) -> None:
     """The pulls asked for exist, come in order, and are at least one."""
     arms, counts = pulls
     k = run.problem.n_arms
-    demand(len(arms) == len(counts) and len(arms) > 0, f"asked for {arms!r} times {counts!r}")
+    # Every batch comes here: a message is only written where it is needed.
+    demand(
+        len(arms) == len(counts) and len(arms) > 0, lambda: f"asked for {arms!r} times {counts!r}"
+    )
     for what, values in (("arms", arms), ("counts", counts)):
-        demand(
-            np.issubdtype(np.asarray(values).dtype, np.integer), f"{what} are {values!r}, not whole"
-        )
-    demand(min(arms) >= 0 and max(arms) < k, f"asked for arms {arms.tolist()}, there are {k}")
-    demand((np.diff(arms) > 0).all(), f"arms must be ascending, each once; got {arms.tolist()}")
-    demand(min(counts) >= 1, f"asked for {counts.tolist()} pulls")
+        whole = np.issubdtype(np.asarray(values).dtype, np.integer)
+        demand(whole, lambda w=what, v=values: f"{w} are {v!r}, not whole")
+    there = min(arms) >= 0 and max(arms) < k
+    demand(there, lambda: f"asked for arms {arms.tolist()}, there are {k}")
+    in_order = all(first < second for first, second in pairwise(arms))
+    demand(in_order, lambda: f"arms must be ascending, each once; got {arms.tolist()}")
+    demand(min(counts) >= 1, lambda: f"asked for {counts.tolist()} pulls")
 
 
 def check_answer(run: Run, instance: Instance) -> Answer:
