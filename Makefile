@@ -38,9 +38,10 @@ run: $(SHOWN) ## a demonstration, then the paper's figures from a few trials; se
 test: ## lint, and run all tests (PYTEST_ARGS="-k name" to choose)
 	@$(MAKE) --no-print-directory -j 2 lint pytest
 
+# Three processes on two cores: many tests wait for a service or a browser.
 pytest: $(DEV)
 	$(BIN)/python -m tests.compiled
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 
 docs: $(DEV) ## build the site in docs/_build/html; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html
