@@ -13,7 +13,6 @@ from surepick.bench.named import Named
 from surepick.engines import local
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.simulate.instance import Instance
-from surepick.simulate.noise import Gaussian
 from surepick.simulate.table import Table
 from surepick.simulate.trials import TooSlowError
 from surepick.simulate.trials import trial as run_trial
@@ -154,7 +153,7 @@ def _trial(
             instance, cell.delta, epsilon=epsilon, max_samples=max_samples
         )
         _warm_up(cell, algorithm, instance)
-        result = run_trial(algorithm, instance, cell.seeds(seed, trial), Gaussian(), time_limit)
+        result = run_trial(algorithm, instance, cell.seeds(seed, trial), None, time_limit)
     except TooSlowError as error:
         return row | _NO_RESULT | {"failed": f"{TOO_SLOW}: {error} ({time_limit:g} s)"}
     except SurepickError as error:
@@ -191,5 +190,5 @@ def _warm_up(cell: Cell, algorithm: Algorithm, instance: Instance) -> None:
     """Compile what the algorithm needs, once per process, outside the measured time."""
     if cell.contender.text not in _warm:
         short = dataclasses.replace(algorithm, max_samples=instance.problem.n_arms + 2)
-        run_trial(short, instance, cell.seeds(0, 0), Gaussian())
+        run_trial(short, instance, cell.seeds(0, 0))
         _warm.add(cell.contender.text)
