@@ -20,7 +20,14 @@ from surepick.simulate.table import Table
 
 
 class TooSlowError(SurepickError, TimeoutError):
-    """A simulated run took more time than it was given."""
+    """A simulated run took more time than it was given; ``samples``: pulls it had made by then."""
+
+    def __init__(self, samples: int) -> None:
+        super().__init__(f"not finished in time, after {samples} pulls")
+        self.samples = samples
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.samples,)
 
 
 def trial(
@@ -74,11 +81,11 @@ def drive(
         )
         run.record_pulls(pulls, sums * scales)
         if not run.stopped:
-            raise TooSlowError(f"not finished in time, after {run.samples} pulls")
+            raise TooSlowError(run.samples)
         return
     while not run.stopped:
         if deadline is not None and time.process_time() > deadline:
-            raise TooSlowError(f"not finished in time, after {run.samples} pulls")
+            raise TooSlowError(run.samples)
         batch = run.ask()
         means, counts = instance.means[batch.pulls.arms], batch.pulls.counts
         scale = scales[batch.pulls.arms] if isinstance(scales, np.ndarray) else scales

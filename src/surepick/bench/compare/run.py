@@ -7,6 +7,8 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from surepick.algorithms.base import Algorithm
 from surepick.bench.compare.plan import Cell, Plan, instance_seeds
 from surepick.bench.named import Named
@@ -152,7 +154,7 @@ def _trial(
         algorithm = cell.contender.configure(
             instance, cell.delta, epsilon=epsilon, max_samples=max_samples
         )
-        _warm_up(cell, algorithm, instance)
+        warm_up(cell.contender.text, algorithm, instance)
         result = run_trial(algorithm, instance, cell.seeds(seed, trial), None, time_limit)
     except TooSlowError as error:
         return row | _NO_RESULT | {"failed": f"{TOO_SLOW}: {error} ({time_limit:g} s)"}
@@ -186,9 +188,12 @@ _NO_RESULT: dict[str, Any] = {
 }
 
 
-def _warm_up(cell: Cell, algorithm: Algorithm, instance: Instance) -> None:
-    """Compile what the algorithm needs, once per process, outside the measured time."""
-    if cell.contender.text not in _warm:
-        short = dataclasses.replace(algorithm, max_samples=instance.problem.n_arms + 2)
-        run_trial(short, instance, cell.seeds(0, 0))
-        _warm.add(cell.contender.text)
+def warm_up(text: str, algorithm: Algorithm, instance: Instance) -> None:
+    """Compile what the algorithm of this name needs, once per process, outside measured time."""
+    problem = instance.problem
+    key = f"{text} {problem.noise_kind.kind}"
+    if key not in _warm:
+        enough = max(problem.n_arms, 6 * problem.rank) + 2  # to come to decisions
+        short = dataclasses.replace(algorithm, max_samples=enough)
+        run_trial(short, instance, np.random.SeedSequence(0))
+        _warm.add(key)
