@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.algorithms import EstimatedNoise
 from surepick.algorithms.base import Pulls
-from surepick.algorithms.wrappers.estimated_noise import Replicates, pilot_arms
+from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise, Replicates, pilot_arms
 from surepick.errors import CertificateError, InvalidInputError, UnknownNameError
 
 ARMS = np.random.default_rng(1).normal(size=(12, 3))
