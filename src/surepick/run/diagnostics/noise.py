@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
@@ -45,12 +45,14 @@ class NoiseEstimate:
     scale: float  #: pooled standard deviation
     freedom: int  #: replicates it rests on (degrees of freedom)
     low: float  #: 95 % interval, for Gaussian noise
-    high: float  #: use this one as the noise of a run: too little noise voids the guarantee
+    high: float  #: the end to use: with too little noise, mere chance looks like a finding
+    #: the same for each arm, where scales may differ
+    of_arms: FloatArray | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return (
             f"noise {self.scale:.3g} (95 % interval {self.low:.3g} to {self.high:.3g}, from "
-            f"{self.freedom} replicates); a guarantee that rests on it is approximate"
+            f"{self.freedom} replicates)"
         )
 
 
@@ -81,3 +83,20 @@ def estimate_noise(summary: ArmSummary) -> NoiseEstimate:
         )
     low, high = (math.sqrt(total / float(chdtri(freedom, p))) for p in (0.025, 0.975))
     return NoiseEstimate(math.sqrt(total / freedom), freedom, low, high)
+
+
+def by_arm(noise: NoiseEstimate, summary: ArmSummary) -> NoiseEstimate:
+    """The same where scales may differ: arms that vary more than all together have their own.
+
+    Examples
+    --------
+    >>> told = ArmSummary.of(2, [0] * 40 + [1] * 40, [0.0, 1.0] * 20 + [0.0, 9.0] * 20)
+    >>> by_arm(estimate_noise(told), told).of_arms.round(1).tolist()
+    [3.8, 5.8]
+    """
+    from scipy.special import chdtri
+
+    freedom = np.maximum(summary.counts - 1, 0)
+    least = chdtri(np.maximum(freedom, 1), 0.975)
+    own = np.where(freedom > 0, np.sqrt(summary.spread / least), 0.0)
+    return replace(noise, of_arms=np.maximum(own, noise.high))
