@@ -31,7 +31,7 @@ finding says how large a misfit it would have noticed, and ``check_pulls`` how m
 takes to notice a given one.
 
 With an *estimated* noise scale both are approximations; they then use the upper end of its
-95 % interval, and where scales may differ, that of an arm's own interval if it is larger.
+95 % interval, and where scales may differ, more for arms that vary more.
 
 ``unequal_noise`` is for problems that say that noise is the same for all arms; it knows no scale,
 and its error level holds over all looks, too.
