@@ -11,7 +11,6 @@ import sysconfig
 import time
 from pathlib import Path
 
-import numpy as np
 import pytest
 
 import surepick as sp
@@ -30,9 +29,11 @@ def run_json(surepick, *arguments):
 
 # -- new, ask, tell, fail ------------------------------------------------------------------
 def test_from_a_table_to_an_answer_by_hand(surepick, folder):
-    code, out, _ = surepick("new", "by hand", "options.csv", "--features", "price,colour")
+    features = ("--features", "price,colour")
+    code, out, _ = surepick("new", "by hand", "options.csv", *features, "--noise", "1")
     assert code == 0
-    assert "4 different options, 3 coefficients; pooled-peleg, delta 0.05, noise 1" in out
+    assert "4 different options, 3 coefficients; pooled-peleg, delta 0.05." in out
+    assert "A measurement gives a number, with noise 1." in out
     assert "Note: Labels come from column 'label'." in out
     finished = False
     while not finished:
@@ -110,6 +111,14 @@ def test_failed_pulls_come_back(surepick, study):
         (["new", "t", "options.csv", "--algorithm", "pelge"], 2, "did you mean 'peleg'"),
         (["new", "t", "options.csv", "--algorithm", "peleg:speed=3"], 2, "speed"),
         (["new", "t", "options.csv", "--noise", "-1"], 2, "noise"),
+        (["new", "t", "options.csv", "--noise", "much"], 2, "neither 'equal' nor a number"),
+        (["new", "t", "options.csv", "--noise", "1,2"], 2, "2 numbers for 4 arms"),
+        (["new", "t", "options.csv", "--noise", "estimate"], 2, "nothing has to be estimated"),
+        (["new", "t", "options.csv", "--rewards", "maybe"], 2, "bounds such as 0..10"),
+        (["new", "t", "options.csv", "--rewards", "0..x"], 2, "bounds such as 0..10"),
+        (["new", "t", "options.csv", "--rewards", "3..1"], 2, "below the highest"),
+        (["new", "t", "options.csv", "--rewards", "yes-no", "--noise", "0.5"], 2, "leave it out"),
+        (["new", "t", "options.csv", "--algorithm", "peleg"], 2, "use pooled-peleg"),
         (["new", "t", "options.csv", "--delta", "2"], 2, "delta"),
         (["export", "s", "--out", "x.xls"], 2, "'xls' is not known"),
         (["export", "s", "--format", "parquet"], 2, "name a file"),
@@ -190,7 +199,8 @@ def test_a_model_that_does_not_fit_is_said_and_voids_the_guarantee(surepick, fol
 
 
 def test_rewards_that_change_over_time_are_said(surepick, folder):
-    surepick("new", "s", "options.csv", "--unstructured", "--algorithm", "uniform")
+    plain = ("--unstructured", "--algorithm", "uniform", "--noise", "1")
+    surepick("new", "s", "options.csv", *plain)
     with sp.load_study("s") as study:
         for i in range(60):
             for pull in study.ask(4):
@@ -213,29 +223,6 @@ def test_noise_that_is_smaller_than_stated_is_no_alarm(surepick, study):
     assert content["guarantee"]["kind"] == "pac"
     assert content["checks"]["warnings"] == []
     assert any("costs about" in remark for remark in content["checks"]["remarks"])
-
-
-def test_noise_can_be_estimated(surepick, folder):
-    code, out, _ = surepick("new", "s", "options.csv", "--features", "price", "--noise", "estimate")
-    assert code == 0
-    assert "noise to be estimated" in out
-    assert "noise being estimated" in surepick("status", "s")[1]
-    rng = np.random.default_rng(0)
-    finish(lambda pull: 20.0 * pull.arm + 10.0 * rng.standard_normal())
-    _, content = run_json(surepick, "status", "s")
-    assert content["noise_estimated"]
-    assert 10 < content["noise"] < 18
-    _, answer = run_json(surepick, "answer", "s", "--certificate", "c.json")
-    assert answer["label"] == "d"
-    assert "holds only approximately" in answer["guarantee"]["text"]
-    assert answer["checks"]["warnings"] == []
-    assert sp.verify(folder / "c.json").guarantee == "heuristic"
-    code, _, err = surepick("new", "t", "options.csv", "--noise", "estimat")
-    assert code == 2
-    assert "neither a number nor 'estimate'" in err
-    code, _, err = surepick("new", "t", "options.csv", "--noise", "estimate", "--algorithm", "lucb")
-    assert code == 2
-    assert "batches" in err
 
 
 def test_export_tables_are_safe_to_open(surepick, folder):

@@ -111,7 +111,7 @@ def test_a_pull_or_a_file(surepick, study):
 def test_extra_pulls_for_the_check_of_the_model(surepick, folder):
     rows = "".join(f"o{i},{i}\n" for i in range(10))
     (folder / "line.csv").write_text("label,x\n" + rows)
-    assert surepick("new", "s", "line.csv", "--check-fit", "1")[0] == 0
+    assert surepick("new", "s", "line.csv", "--check-fit", "1", "--noise", "1")[0] == 0
     with sp.load_study("s") as study:
         while pulls := study.ask(100):
             study.tell_many([(p.id, 50.0 * p.arm + (-1) ** p.id) for p in pulls])

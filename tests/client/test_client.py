@@ -47,6 +47,18 @@ def reward(pull):
     return float(PROBLEM.arms[pull.arm] @ (0.5, 2.0)) + float(np.sin(pull.id))
 
 
+@pytest.mark.parametrize(("noise", "wrong"), [("yes-no", 2.0), ((0.0, 1.0), 1.2)])
+def test_rewards_that_cannot_be_are_refused_before_anything_is_recorded(client, noise, wrong):
+    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=noise)
+    study = client.create_study(f"impossible {wrong}", problem)
+    (first,), (second,) = study.ask(worker="me"), study.ask(worker="you")
+    for rewards in ([(first.id, wrong)], [(first.id, 1.0), (second.id, wrong)]):
+        with pytest.raises(errors.InvalidInputError, match=f"is {wrong:g}, but rewards of this"):
+            study.tell_many(rewards)  # the last ones would take two requests
+        assert study.progress().told == 0
+    assert [one.used for one in study.tell_many([(first.id, 1.0), (second.id, 0.0)])] == [True] * 2
+
+
 def public(cls):
     """Public names, with what they are and how they are called."""
     return {

@@ -25,12 +25,18 @@ ACCEPTED = [
     {"features": "price"},
     {"features": ["price"], "noise": 0.5, "delta": 0.1, "epsilon": 0.01},
     {"formula": "price + C(colour)", "label": "label", "max_samples": 500},
-    {"unstructured": True, "algorithm": "peleg-paper", "seed": 3},
+    {"unstructured": True, "algorithm": "peleg-paper", "seed": 3, "noise": 1.0},
     {"features": "price", "algorithm": "pooled-peleg", "settings": {"max_batch": 8}},
-    {"features": "price", "algorithm": "rage", "settings": {"delta": 0.2}},
-    {"features": "price", "noise": "estimate"},
+    {"features": "price", "algorithm": "rage", "settings": {"delta": 0.2}, "noise": 0.3},
     {"features": "price", "check_fit": 1.5},
-    {"features": "price", "noise": "estimate", "check_fit": 2.0},
+    {"features": "price", "noise": "equal"},
+    {"features": "price", "noise": "equal", "check_fit": 2.0},
+    {"features": "price", "noise": "yes-no", "delta": 0.2},
+    {"unstructured": True, "noise": "yes-no", "algorithm": "peleg"},
+    {"features": "price", "noise": (0.0, 10.0)},
+    {"features": "price", "noise": (-1.0, 0.5), "check_fit": 1.0},
+    {"features": "price", "noise": [0.1, 0.2, 0.1, 0.3]},
+    {"features": "price", "past": "past.csv", "past_chosen": "in advance", "noise": (0.0, 4.0)},
     {"features": "price", "past": "past.csv", "past_chosen": "in advance"},
     {"features": "price", "past": "past.csv", "past_chosen": "by-results", "noise": 2.0},
 ]
@@ -49,8 +55,16 @@ REFUSED = [
     {"max_samples": 0},
     {"max_samples": 2**62},
     {"noise": 0.0},
-    {"noise": "estimate", "settings": {"max_batch": 8}},
-    {"noise": "estimate", "algorithm": "lucb"},
+    {"noise": "estimate"},
+    {"noise": [1.0, 2.0]},
+    {"noise": [1.0, 2.0, 0.0, 1.0]},
+    {"noise": (1.0, 1.0)},
+    {"algorithm": "peleg"},
+    {"algorithm": "peleg", "noise": "equal"},
+    {"algorithm": "estimated-noise"},
+    {"algorithm": "checked-fit", "settings": {"inner": "estimated-noise"}, "noise": 1.0},
+    {"past": "past.csv", "past_chosen": "in advance", "noise": "yes-no"},
+    {"past": "past.csv", "past_chosen": "by results", "noise": (0.0, 3.5)},
     {"check_fit": 0.0},
     {"check_fit": 1.0, "unstructured": True},
     {"past": "past.csv"},
@@ -87,6 +101,11 @@ def doors(service, folder, surepick):  # noqa: F811
         if settings:
             text = ",".join(f"{key}={value}" for key, value in settings.items())
             fields["algorithm"] = f"{fields.get('algorithm', 'pooled-peleg')}:{text}"
+        noise = fields.pop("noise", None)
+        if noise == "yes-no" or isinstance(noise, tuple):
+            fields["rewards"] = noise if isinstance(noise, str) else "..".join(map(str, noise))
+        elif noise is not None:
+            fields["noise"] = ",".join(map(str, noise)) if isinstance(noise, list) else noise
         if fields.pop("unstructured", False):
             fields["unstructured"] = None  # an option without a value
         if isinstance(fields.get("features"), list):
@@ -108,6 +127,8 @@ def doors(service, folder, surepick):  # noqa: F811
         if "past" in fields:
             source = fields["past"]
             fields["past"] = {"csv": (folder / source).read_text(), "source": source}
+        if isinstance(fields.get("noise"), tuple):
+            fields["noise"] = dict(zip(("low", "high"), fields["noise"]))
         body = {"name": name, "table": table, "source": "options.csv", **fields}
         with service.http() as http:
             found = http.post("/api/v1/studies", json=body)
@@ -160,9 +181,12 @@ def test_what_one_refuses_all_refuse_in_the_same_words(doors, fields):
 
 
 @pytest.mark.parametrize("fields", [{}, {"noise": "estimate", "delta": 0.1}, {"noise": 2.0}])
-def test_problems_too(service, fields):
-    problem = sp.Problem([[1.0, 1 / 3], [0.5, 0.0]], candidates=[[1.0, 0.0], [0.0, 1.0]], noise=0.3)
-    name = f"problem {fields}"
+@pytest.mark.parametrize("noise", [None, "equal", 0.3, [0.3, 0.1], "yes-no", (0.0, 10.0)])
+def test_problems_too(service, noise, fields):
+    problem = sp.Problem(
+        [[1.0, 1 / 3], [0.5, 0.0]], candidates=[[1.0, 0.0], [0.0, 1.0]], noise=noise
+    )
+    name = f"problem {noise} {fields}"
     with service.client(patience=5) as client:
         ways = {
             f"sqlite:///{service.folder}/here.db": lambda url: sp.create_study(
@@ -178,7 +202,7 @@ def test_problems_too(service, fields):
             except SurepickError as refused:
                 found.append(str(refused))
     assert found[0] == found[1]
-    assert isinstance(found[0], str) == ("noise" in fields and fields["noise"] != "estimate")
+    assert isinstance(found[0], str) == ("noise" in fields)
 
 
 def _nameless(fields):

@@ -87,17 +87,52 @@ def test_progress_definition_rewards_events_and_history(http, service, study):
 
 def test_a_study_from_features(http):
     body = {"name": "features", "problem": {"arms": [[1, 0], [0, 1]], "labels": ["l", "r"]}}
-    made = http.post("/api/v1/studies", json=body | {"algorithm": "peleg", "delta": 0.1})
+    more = {"algorithm": "peleg", "delta": 0.1, "noise": 1}
+    made = http.post("/api/v1/studies", json=body | more)
     assert made.status_code == 201
     assert made.json()["study"]["labels"] == ["l", "r"]
     again = http.post("/api/v1/studies", json=body)
     assert (again.status_code, again.json()["error"]["kind"]) == (409, "StudyExistsError")
 
 
-def test_noise_that_is_estimated(http):
-    body = {"name": "pilot", "problem": {"arms": [[1, 0], [0, 1]]}, "noise": "estimate"}
-    made = http.post("/api/v1/studies", json=body).json()["study"]
-    assert (made["algorithm"], made["noise"]) == ("estimated-noise", None)
+@pytest.mark.parametrize(
+    ("noise", "words", "scale"),
+    [
+        (None, "numbers", None),
+        ("equal", "numbers, with the same noise for all options", None),
+        (0.5, "numbers, with noise 0.5", 0.5),
+        ([3, 4], "numbers, with noise 3 to 4", 12.5**0.5),
+        ("yes-no", "yes or no", None),
+        ({"low": -1, "high": 1}, "numbers between -1 and 1", None),
+    ],
+)
+@pytest.mark.parametrize("where", ["problem", "beside it"])
+def test_every_kind_of_noise(http, noise, words, scale, where):
+    name, problem = f"{words} {where}", {"arms": [[1, 0], [0, 1]]}
+    body = {"name": name, "problem": problem}
+    (problem if where == "problem" else body)["noise"] = noise
+    made = http.post("/api/v1/studies", json=body)
+    assert made.status_code == 201, made.text
+    status = made.json()["study"]
+    assert (status["rewards"], status["noise"]) == (words, scale)
+    assert status["noise_estimated"] == (scale is None)
+
+
+def test_a_reward_that_cannot_be_is_refused_and_nothing_is_lost(http):
+    body = {"name": "clicks", "problem": {"arms": [[1, 0], [0, 1]]}, "noise": "yes-no"}
+    assert http.post("/api/v1/studies", json=body).status_code == 201
+    pulls = http.post(at("clicks", "/ask"), json={"n": 2, "worker": "w"}).json()["pulls"]
+    rewards = [{"pull": p["id"], "reward": 1 + i} for i, p in enumerate(pulls)]
+    told = {"rewards": rewards, "worker": "w"}
+    refused = http.post(at("clicks", "/tell"), json=told)
+    assert refused.status_code == 422
+    said = refused.json()["error"]["message"]
+    assert said.startswith(f"reward of pull {pulls[1]['id']} is 2, but rewards of this")
+    assert http.get(at("clicks", "/progress")).json()["told"] == 0
+    again = http.post(at("clicks", "/ask"), json={"n": 2, "worker": "w"}).json()["pulls"]
+    assert [p["id"] for p in again] == [p["id"] for p in pulls]
+    rewards[1]["reward"] = 0
+    assert http.post(at("clicks", "/tell"), json=told).status_code == 200
 
 
 @pytest.mark.parametrize(
@@ -112,6 +147,10 @@ def test_noise_that_is_estimated(http):
         ({"problem": {"arms": [[1, 0], [0, 1]]}, "settings": {"x": 1}}, "'x'"),
         ({"problem": {"arms": [[1, 0], [0, 1]]}, "delta": 2}, "strictly between 0 and 1"),
         ({"problem": {"arms": [[1, 0], [0, 1]]}, "surprise": 1}, "surprise"),
+        ({"problem": {"arms": [[1, 0], [0, 1]]}, "noise": "estimate"}, "leave noise out"),
+        ({"problem": {"arms": [[1, 0], [0, 1]], "noise": "loud"}}, "noise must be None"),
+        ({"problem": {"arms": [[1, 0], [0, 1]], "noise": {"low": 1}}}, "noise"),
+        ({"problem": {"arms": [[1, 0], [0, 1]], "noise": {"low": 1, "high": 0}}}, "below the"),
         ({"table": {"csv": OPTIONS, "formula": "price.__class__"}}, "formula"),
     ],
 )

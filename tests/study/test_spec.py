@@ -25,7 +25,14 @@ PAST = Sheet(csv="label,reward\na,1\nb,2\nc,3\n")
                 np.eye(2) / 3, candidates=[[1.0, 1 / 7]], candidate_labels=["z"], noise=1.0
             )
         },
-        {"problem": PROBLEM, "noise": "estimate", "check_fit": 2.0, "max_samples": 100},
+        {"problem": PROBLEM, "check_fit": 2.0, "max_samples": 100},
+        {"problem": sp.Problem([[1.0], [2.0]])},
+        {"problem": sp.Problem([[1.0], [2.0]], noise=(-1, 1))},
+        {"table": TABLE},
+        {"table": TABLE, "noise": "equal", "check_fit": 2.0},
+        {"table": TABLE, "noise": "yes-no"},
+        {"table": TABLE, "noise": (0, 10)},
+        {"table": TABLE, "noise": np.array([0.1, 0.2, 0.3])},
         {"problem": PROBLEM, "algorithm": sp.algorithms.PooledPeleg(0.2, max_batch=8)},
         {"problem": PROBLEM, "algorithm": sp.algorithms.XYOracle(0.1, theta=np.array([1.0, 0.2]))},
         {"problem": PROBLEM, "algorithm": "peleg-paper", "delta": 0.2, "epsilon": 0.1, "seed": 9},
@@ -43,7 +50,7 @@ def test_it_survives_a_journey_as_json(fields):
     assert there.notes == here.notes
     assert there.problem.labels == here.problem.labels
     assert np.array_equal(there.problem.arms, here.problem.arms)
-    assert there.problem.noise == here.problem.noise
+    assert there.problem.noise_kind.written == here.problem.noise_kind.written
     assert (there.past is None) == (here.past is None)
 
 
@@ -125,3 +132,57 @@ def test_it_cannot_be_changed_and_one_typed_wrongly_is_named():
         spec.delta = 0.1
     with pytest.raises(TypeError, match="dleta"):
         sp.create_study("s", PROBLEM, storage="memory://", dleta=0.1)
+
+
+def test_nothing_is_assumed_about_noise_that_is_left_out():
+    assert StudySpec(name="s", table=TABLE).prepared.problem.noise is None
+    body = '{"name": "s", "problem": {"arms": [[1], [2]]}}'
+    assert StudySpec.from_json(body).prepared.problem.noise is None
+
+
+@pytest.mark.parametrize("noise", [0.5, "equal", "yes-no", {"low": 0, "high": 2}, [0.1, 0.2]])
+def test_the_noise_of_a_problem_may_stand_beside_it_in_a_request(noise):
+    body = {"name": "s", "problem": {"arms": [[1], [2]]}, "noise": noise}
+    spec = StudySpec.from_dict(body)
+    assert spec.noise is None
+    assert spec.prepared.problem.noise_kind.written == noise
+    body["problem"]["noise"] = noise
+    with pytest.raises(errors.InvalidInputError, match="a problem brings its own"):
+        StudySpec.from_dict(body)
+
+
+@pytest.mark.parametrize(
+    ("noise", "said"),
+    [
+        ("estimate", "nothing has to be estimated .* leave noise out"),
+        ("unknown", "noise must be None"),
+        (0.0, "above 0"),
+        ((2, 1), "below the highest"),
+        ({"low": 1}, "called low and high"),
+        ([1.0, 2.0, -1.0], r"noise\[2\]"),
+    ],
+)
+def test_noise_of_no_kind_is_refused_before_a_table_is_read(noise, said):
+    with pytest.raises(errors.SurepickError, match=said):
+        StudySpec(name="s", table=TABLE, noise=noise)
+    if noise == "estimate":
+        with pytest.raises(errors.InvalidInputError, match=said):
+            StudySpec(name="s", problem=PROBLEM, noise=noise)
+
+
+def test_one_scale_for_each_option_needs_as_many_as_there_are():
+    with pytest.raises(errors.InvalidInputError, match="2 numbers for 3 arms"):
+        _ = StudySpec(name="s", table=TABLE, noise=[1.0, 2.0]).prepared
+
+
+def test_nothing_new_is_started_with_an_algorithm_for_old_files():
+    from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
+
+    for algorithm in ("estimated-noise", EstimatedNoise(0.1)):
+        with pytest.raises(errors.InvalidInputError, match="for old studies only; leave out noise"):
+            StudySpec(name="s", problem=PROBLEM, algorithm=algorithm)
+        with pytest.raises(errors.InvalidInputError, match="for old studies only"):
+            sp.identify(PROBLEM, lambda arm: 1.0 * arm, algorithm=algorithm)
+    assert "EstimatedNoise" not in dir(sp.algorithms)
+    with pytest.raises(errors.InvalidInputError, match="exists already"):
+        sp.algorithms.register("estimated-noise", EstimatedNoise)

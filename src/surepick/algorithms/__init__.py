@@ -24,13 +24,11 @@ if TYPE_CHECKING:
     from surepick.algorithms.static.xy_oracle import XYOracle
     from surepick.algorithms.static.xy_static import XYStatic
     from surepick.algorithms.wrappers.checked_fit import CheckedFit
-    from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
 
 __all__ = [
     "Alba",
     "Algorithm",
     "CheckedFit",
-    "EstimatedNoise",
     "FrankWolfeSampling",
     "Glucb",
     "Guarantee",

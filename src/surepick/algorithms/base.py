@@ -151,6 +151,8 @@ class State(ABC):
 
     #: the noise scale in use, in units of the problem's; None: not known yet
     noise_factor: float | None = 1.0
+    #: whether that is an estimate, on which the guarantee may or may not rest
+    scale_estimated: bool = False
 
     active: IntArray  #: candidates not ruled out yet
     finished: bool  #: whether the stopping rule has fired
@@ -187,6 +189,13 @@ class State(ABC):
     @abstractmethod
     def evidence(self) -> dict[str, Any]:
         """Why the dropped candidates were dropped, in the terms of a verifier's rule."""
+
+    def reward_scale(self) -> float | FloatArray | None:
+        """How much a single reward varies, as far as is known: one number, or one for each arm.
+
+        In the units in which rewards arrive; None: nothing is known yet.
+        """
+        return self.noise_factor
 
     def progress(self) -> FloatArray | None:
         """For each candidate, how much of the evidence that drops it is there (1: dropped).

@@ -39,8 +39,14 @@ _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
 }
 # around another algorithm: found by name, but not one more algorithm to compare
 _WRAPPERS: dict[str, tuple[str, str, str | None]] = {
-    "estimated-noise": ("wrappers.estimated_noise", "EstimatedNoise", None),
     "checked-fit": ("wrappers.checked_fit", "CheckedFit", None),
+}
+# so that old studies, saved runs and certificates go on; nothing new is started with them
+_RETIRED: dict[str, tuple[str, str, str | None]] = {
+    "estimated-noise": ("wrappers.estimated_noise", "EstimatedNoise", None),
+}
+_INSTEAD = {
+    "estimated-noise": f"leave out noise, and use {DEFAULT}, which needs no estimate of it",
 }
 _REGISTERED: dict[str, Any] = {}
 
@@ -55,7 +61,7 @@ def register(name: str, make: Any) -> None:
     >>> get("slow-peleg", delta=0.1).growth
     1.2
     """
-    if name in _BUILT_IN or name in _WRAPPERS or name in _REGISTERED:
+    if name in (*names(), *_WRAPPERS, *_RETIRED):
         raise InvalidInputError(f"name: an algorithm called {name!r} exists already")
     _REGISTERED[name] = make
 
@@ -80,11 +86,11 @@ def names() -> tuple[str, ...]:
 
 def maker(name: str) -> Callable[..., Algorithm]:
     """What builds the algorithm registered under ``name``: a class, or one of its constructors."""
-    if name not in names() and name not in _WRAPPERS:
+    if name not in (*names(), *_WRAPPERS, *_RETIRED):
         raise UnknownNameError.among("algorithm", name, names())
     if name in _REGISTERED:
         return _REGISTERED[name]
-    module, cls, constructor = _BUILT_IN.get(name) or _WRAPPERS[name]
+    module, cls, constructor = (_BUILT_IN | _WRAPPERS | _RETIRED)[name]
     make = getattr(importlib.import_module(f"surepick.algorithms.{module}"), cls)
     return make if constructor is None else getattr(make, constructor)
 
@@ -104,6 +110,15 @@ def get(name: str, **settings: Any) -> Algorithm:
         if "argument" not in str(error):
             raise
         raise InvalidInputError(f"{name}: {error}") from None
+
+
+def refuse_retired(algorithm: Algorithm) -> None:
+    """Refuse to start anything new with an algorithm that is there for old files only."""
+    for name in (algorithm.registered_name(), getattr(algorithm, "inner", "")):
+        if name in _RETIRED:
+            raise InvalidInputError(
+                f"algorithm: {name} is there for old studies only; {_INSTEAD[name]}"
+            )
 
 
 def classes() -> dict[str, tuple[str, str]]:

@@ -3,32 +3,61 @@
 from __future__ import annotations
 
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from surepick.algorithms.registry import DEFAULT
 from surepick.cli.studies import say, shown, study_options
+from surepick.errors import InvalidInputError
 
+if TYPE_CHECKING:
+    from surepick.problem.noise import NoiseKind
+
+REWARDS_HELP = (
+    "What a measurement gives: any number; yes-no (1 for yes, 0 for no); or a number between two "
+    "bounds, such as 0..10 or -1..1."
+)
 NOISE_HELP = (
-    "Scale of one measurement's noise (its standard deviation; half the range for bounded "
-    "rewards). Too small a value voids the guarantee. Or: estimate, by a pilot that measures some "
-    "options repeatedly; the guarantee is then approximate."
+    "Only if you know more about numbers. equal: noise is normal and the same for all options, "
+    "which saves measurements. A number: how much measurements of the same option vary (their "
+    "standard deviation); too small a number voids the guarantee. Several, with commas: one for "
+    "each option.  [default: nothing needs to be known]"
 )
 
 
-class _Noise(click.ParamType):
-    """A number, or the word estimate."""
+class _Rewards(click.ParamType):
+    """What a measurement gives, as noise of a study says it; None for numbers."""
 
-    name = "number|estimate"
+    name = "number|yes-no|LO..HI"
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> float | str:
-        if isinstance(value, float) or value == "estimate":
+    def convert(self, value: Any, param: Any, ctx: Any) -> str | tuple[float, float] | None:
+        if not isinstance(value, str):
             return value
+        if value in ("number", "yes-no"):
+            return None if value == "number" else value
+        low, dots, high = value.partition("..")
         try:
-            return float(value)
+            if dots:
+                return float(low), float(high)
         except ValueError:
-            self.fail(f"{value!r} is neither a number nor 'estimate'", param, ctx)
+            pass
+        self.fail(f"{value!r} is neither number nor yes-no nor bounds such as 0..10", param, ctx)
+
+
+class _Noise(click.ParamType):
+    """A word, a number, or one number for each option."""
+
+    name = "equal|NUMBER"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float | str | list[float]:
+        if not isinstance(value, str) or value in ("equal", "estimate"):
+            return value  # what 0.1.0 called estimate is refused where all doors meet
+        try:
+            numbers = [float(one) for one in value.split(",")]
+        except ValueError:
+            self.fail(f"{value!r} is neither 'equal' nor a number", param, ctx)
+        return numbers if "," in value else numbers[0]
 
 
 @click.command("new", short_help="Start a study: which of the options in a table is best?")
@@ -49,7 +78,8 @@ class _Noise(click.ParamType):
     "--epsilon", default=0.0, show_default=True, help="Any option this close to the best will do."
 )
 @click.option("--max-samples", default=None, type=int, help="Stop after so many pulls.")
-@click.option("--noise", type=_Noise(), default="1", show_default=True, help=NOISE_HELP)
+@click.option("--rewards", type=_Rewards(), default="number", show_default=True, help=REWARDS_HELP)
+@click.option("--noise", type=_Noise(), default=None, help=NOISE_HELP)
 @click.option(
     "--check-fit",
     default=None,
@@ -80,13 +110,17 @@ def command(
     unstructured: bool,
     label: str | None,
     algorithm: str,
-    noise: float | str,
+    rewards: str | tuple[float, float] | None,
+    noise: float | str | list[float] | None,
     **fields: Any,
 ) -> None:
     """Start the study NAME: which of the OPTIONS in a table (CSV or Parquet) is best?
 
     Every row is an option, every column a feature of it; --features chooses columns. Columns of
     text are categories; C(size) makes a category of a column of numbers.
+
+    Nothing needs to be known about how much measurements vary. If one says yes or no, or lies
+    between two bounds, say so (--rewards): that saves measurements, often many.
 
     Measurements made before (--past) count as evidence if what was measured, and how often, was
     decided without looking at rewards: --past-chosen in-advance. If somebody went on measuring what
@@ -96,6 +130,11 @@ def command(
     from surepick.study import OptionTable, StudySpec, store
     from surepick.text import parse
 
+    if rewards is not None and noise is not None:
+        raise InvalidInputError(
+            "noise: rewards that are yes or no, or lie between bounds, say all that is needed; "
+            "leave it out"
+        )
     method, settings = parse(algorithm, "algorithm")
     spec = StudySpec(
         name=name,
@@ -104,18 +143,19 @@ def command(
         ),
         algorithm=method,
         settings=settings,
-        noise=noise,
+        noise=noise if rewards is None else rewards,
         **fields,
     )
     study = store(spec, storage)
-    made, estimated = spec.prepared, noise == "estimate"
+    made = spec.prepared
     problem = made.problem
     batch = study.status()["batch"]["size"]
     content = {
         "study": name,
         "storage": study.storage.url,
         "algorithm": method,
-        "noise": None if estimated else noise,
+        "rewards": problem.noise_kind.words,
+        "noise": problem.noise_kind.written,
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,
@@ -123,8 +163,8 @@ def command(
     }
     lines = [
         f"Study {name!r}: {len(problem.distinct)} different options, {problem.rank} "
-        f"coefficients; {method}, delta {study.algorithm.delta:g}, "
-        f"noise {'to be estimated' if estimated else f'{noise:g}'}.",
+        f"coefficients; {method}, delta {study.algorithm.delta:g}.",
+        f"A measurement gives {_measurement(problem.noise_kind)}.",
         *(f"Note: {shown(note)}" for note in made.notes),
         f"The past measurements are enough. Next: surepick answer {name}"
         if study.finished
@@ -132,3 +172,13 @@ def command(
         f"'command {{label}}', or surepick ask {name}",
     ]
     say(as_json, content, "\n".join(lines))
+
+
+def _measurement(kind: NoiseKind) -> str:
+    """What one measurement gives, in words."""
+    more = {
+        "symmetric": "; nothing needs to be known about its noise",
+        "equal": "; how much it is need not be known",
+        "yes-no": ", as 1 or 0",
+    }
+    return kind.words.replace("numbers", "a number") + more.get(kind.kind, "")

@@ -73,8 +73,9 @@ def _picture(study: Study, content: dict[str, Any], top: int) -> Any:
 
 def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     batch, left = content["batch"], content["pulls_left"]
-    noise = "being estimated" if content["noise"] is None else f"{content['noise']:.4g}"
-    settings = f"{content['algorithm']}, delta {content['delta']:g}, noise {noise}"
+    settings = f"{content['algorithm']}, delta {content['delta']:g}, rewards {content['rewards']}"
+    if content["noise_estimated"] and content["noise"] is not None:
+        settings += f", noise about {content['noise']:.2g}"
     if content["epsilon"]:
         settings += f", epsilon {content['epsilon']:g}"
     total = len(study.problem.distinct)

@@ -117,7 +117,10 @@ class RemoteStudy(StudyCore):
         pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
         checked = [Reward.of(pair, worker) for pair in pairs]
         told: list[Told] = []
-        for holder, part in self._by_holder(checked):
+        parts = self._by_holder(checked)
+        if len(parts) > 1:  # several requests: what the service would refuse must not come later
+            checked = [reward.possible(self.problem.noise_kind) for reward in checked]
+        for holder, part in parts:
             body: dict[str, Any] = {"rewards": [{"pull": r.pull, "reward": r.value} for r in part]}
             if holder is not None:
                 body["worker"] = holder

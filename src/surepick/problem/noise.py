@@ -6,6 +6,7 @@ write it down. :class:`surepick.Problem` explains the choice.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
 
@@ -16,6 +17,11 @@ from surepick.arrays.validate import as_numbers, positive, real
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 
 Kind = Literal["symmetric", "equal", "known", "yes-no", "bounded"]
+#: what to do instead of what 0.1.0 had for noise that is not known
+INSTEAD_OF_ESTIMATE = (
+    "noise: 'estimate' is gone, as nothing has to be estimated beforehand any more: leave noise "
+    "out; the guarantee then holds without anybody knowing how large the noise is"
+)
 _CHOICES = (
     "None (nothing is known), 'equal' (normal, one unknown scale), a scale above 0, one scale per "
     "arm, 'yes-no', or a pair (lowest, highest) of bounds"
@@ -65,6 +71,11 @@ class NoiseKind:
         """Which rewards can occur, for a message."""
         return ""
 
+    @property
+    def words(self) -> str:
+        """What a measurement gives, for people who need not know what a scale is."""
+        return "numbers"
+
     def __str__(self) -> str:
         raise NotImplementedError
 
@@ -101,6 +112,10 @@ class EqualNoise(NoiseKind):
     def scale_known(self) -> bool:
         return False
 
+    @property
+    def words(self) -> str:
+        return "numbers, with the same noise for all options"
+
     def __str__(self) -> str:
         return "noise equal for all"
 
@@ -119,6 +134,10 @@ class KnownNoise(NoiseKind):
     @property
     def given(self) -> float:
         return self.scale
+
+    @property
+    def words(self) -> str:
+        return f"numbers, with noise {self.scale:g}"
 
     def __str__(self) -> str:
         return f"noise {self.scale:g}"
@@ -141,6 +160,10 @@ class NoiseByArm(NoiseKind):
     @property
     def written(self) -> list[float]:
         return self.scales.tolist()
+
+    @property
+    def words(self) -> str:
+        return f"numbers, with {self}"
 
     def __str__(self) -> str:
         return f"noise {self.scales.min():g} to {self.scales.max():g}"
@@ -178,6 +201,10 @@ class Between(NoiseKind):
     def rule(self) -> str:
         return f"rewards of this problem lie between {self.low:g} and {self.high:g}"
 
+    @property
+    def words(self) -> str:
+        return f"numbers between {self.low:g} and {self.high:g}"
+
     def __str__(self) -> str:
         return f"rewards between {self.low:g} and {self.high:g}"
 
@@ -208,6 +235,10 @@ class YesNo(Between):
     def rule(self) -> str:
         return "rewards of this problem are 0 (no) or 1 (yes)"
 
+    @property
+    def words(self) -> str:
+        return "yes or no"
+
     def __str__(self) -> str:
         return "yes/no rewards"
 
@@ -224,8 +255,9 @@ def noise_kind(noise: Any, n_arms: int) -> NoiseKind:
         return SymmetricNoise()
     if isinstance(noise, str):
         if noise not in ("equal", "yes-no"):
-            hint = ": nothing needs to be estimated any more, leave it out" * (noise == "estimate")
-            raise InvalidInputError(f"noise must be {_CHOICES}; got {noise!r}{hint}")
+            if noise == "estimate":
+                raise InvalidInputError(INSTEAD_OF_ESTIMATE)
+            raise InvalidInputError(f"noise must be {_CHOICES}; got {noise!r}")
         return EqualNoise() if noise == "equal" else YesNo()
     if isinstance(noise, tuple) and len(noise) == 2:
         low, high = real(noise[0], "noise: the lowest reward"), real(noise[1], "noise: the highest")
@@ -251,12 +283,17 @@ def noise_kind(noise: Any, n_arms: int) -> NoiseKind:
     return NoiseByArm(scales)
 
 
+def as_given(noise: Any) -> Any:
+    """As users give it, from what JSON has: bounds are a pair."""
+    if not isinstance(noise, Mapping):
+        return noise
+    if set(noise) != {"low", "high"}:
+        raise FormatError(f"noise: bounds are called low and high; got {dict(noise)!r:.80}")
+    return noise["low"], noise["high"]
+
+
 def read_kind(written: Any, n_arms: int) -> NoiseKind:
     """The kind that a file has."""
-    if isinstance(written, dict):
-        if set(written) != {"low", "high"}:
-            raise FormatError(f"saved noise is {written!r:.80}; bounds are called low and high")
-        return noise_kind((written["low"], written["high"]), n_arms)
     if isinstance(written, tuple):
         raise InvalidTypeError(f"saved noise is {written!r:.80}, a tuple")
-    return noise_kind(written, n_arms)
+    return noise_kind(as_given(written), n_arms)

@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.registry import DEFAULT, get
+from surepick.algorithms.registry import DEFAULT, get, refuse_retired
 from surepick.arrays import limits
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
@@ -89,10 +89,14 @@ def _doubts(run: Run) -> str:
     from surepick.run.diagnostics import lack_of_fit
 
     counts, sums = run.totals()
-    found = lack_of_fit(run.problem, counts, sums, level=1e-3)
+    scale = run.state.reward_scale()
+    found = None
+    if isinstance(scale, float):  # where each arm has its own, no single number will do
+        noise = None if scale == 1.0 else scale * run.problem.unit
+        found = lack_of_fit(run.problem, counts, sums, level=1e-3, noise=noise)
     why = (
         found.message
-        if found.alarm
+        if found
         else "The best ones may be tied, or nearly so; then it takes epsilon (accept any candidate "
         "this close to the best) or max_samples to come to an end."
     )
@@ -108,10 +112,12 @@ def configure(
     """The algorithm of this name with these settings, or a configured one that has no others."""
     settings = {"delta": delta, "epsilon": epsilon, "max_samples": max_samples}
     if isinstance(algorithm, str):
-        return get(algorithm, **settings)
-    if not isinstance(algorithm, Algorithm):
+        algorithm = get(algorithm, **settings)
+    elif isinstance(algorithm, Algorithm):
+        _check_overrides(algorithm, settings)
+    else:
         raise InvalidTypeError(f"algorithm must be a name or an algorithm; got {algorithm!r:.80}")
-    _check_overrides(algorithm, settings)
+    refuse_retired(algorithm)
     return algorithm
 
 

@@ -77,6 +77,13 @@ class Run:
                 np.add.at(sums, batch["arms"], batch["sums"])
         return counts, sums
 
+    def told(self, first: int = 0) -> list[Told]:
+        """What was told batch by batch, from this number on (where the algorithm keeps batches)."""
+        return [
+            Told(Pulls(b["arms"], b["counts"], b.get("parts")), b["sums"], b.get("spreads"))
+            for b in self._log[first:]
+        ]
+
     @property
     def active(self) -> tuple[int, ...]:
         """Candidates not ruled out (of equal candidates, the first stands for all)."""

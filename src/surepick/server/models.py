@@ -133,6 +133,24 @@ class PlanOf(Answered):
 
 
 # -- studies --------------------------------------------------------------------------------
+class Bounds(BaseModel):
+    """Rewards that lie between two numbers."""
+
+    model_config = example(low=0, high=10)
+
+    low: Finite
+    high: Finite
+
+
+# What is known about the noise; which texts there are is checked by ``StudySpec``.
+Noise = Finite | str | Bounds | list[Finite] | None
+NOISE = (
+    "What is known about the noise of one measurement. Left out: nothing needs to be. 'yes-no': "
+    "rewards are 0 or 1. Bounds: rewards lie between them. 'equal': normal, and the same for all "
+    "options. A number, or one for each option: its standard deviation, at least."
+)
+
+
 class ProblemBody(BaseModel):
     """Options as features."""
 
@@ -142,7 +160,7 @@ class ProblemBody(BaseModel):
     candidates: Matrix | None = None
     labels: list[str] | None = None
     candidate_labels: list[str] | None = None
-    noise: Finite = 1.0
+    noise: Noise = Field(None, description=NOISE)
 
 
 def checked(**limits: Any) -> Any:
@@ -154,15 +172,13 @@ class NewStudy(BaseModel):
     """A study to be created: the fields of ``surepick.study.StudySpec``, which checks them."""
 
     model_config = example(
-        name="layouts", table={"csv": _TABLE, "features": ["price"]}, noise=0.5, delta=0.05
+        name="layouts", table={"csv": _TABLE, "features": ["price"]}, noise="yes-no", delta=0.05
     )
 
     name: Annotated[str, checked(minLength=1, maxLength=200)]
     table: TableBody | None = None
     problem: ProblemBody | None = None
-    noise: Finite | Literal["estimate"] | None = Field(
-        None, description="Scale of one measurement's noise, 1 by default; or to be estimated."
-    )
+    noise: Noise = Field(None, description=NOISE + " A problem brings its own.")
     delta: Annotated[Finite, checked(exclusiveMinimum=0, exclusiveMaximum=1)] = 0.05
     epsilon: Annotated[Finite, checked(minimum=0)] = 0.0
     max_samples: int | None = Field(None, description="Stop after so many pulls; at least 1.")
@@ -218,6 +234,7 @@ class Status(Answered):
     failures: list[int]
     batch: BatchOf
     pulls_left: int | None
+    rewards: str = Field(description="What a measurement gives, in words.")
     noise: float | None
     noise_estimated: bool
     checks: dict[str, Any]

@@ -48,13 +48,12 @@ def create_study(
         ``memory://``, ``sqlite:///file.db`` or ``postgresql+psycopg://user@host/database``.
     **fields
         The other fields of :class:`surepick.study.StudySpec`: ``delta``, ``epsilon``,
-        ``max_samples``, ``seed``, ``meta``, ``noise="estimate"``, ``check_fit``, ``past`` and
-        ``past_chosen``.
+        ``max_samples``, ``seed``, ``meta``, ``check_fit``, ``past`` and ``past_chosen``.
 
     Examples
     --------
     >>> import surepick as sp
-    >>> problem = sp.Problem([[1.0], [2.0]], labels=["one", "two"])
+    >>> problem = sp.Problem([[1.0], [2.0]], noise=1.0, labels=["one", "two"])
     >>> study = sp.create_study("doctest", problem, "peleg", "memory://")
     >>> while not study.finished:
     ...     for pull in study.ask(8):

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surepick.arrays.types import FloatArray
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.run import Run
 from surepick.statistics.estimate import LeastSquares
 
@@ -32,16 +32,12 @@ def outlook(run: Run) -> Outlook | None:
     on it (see :mod:`surepick.algorithms.pooled.peleg`), which has to reach log(1/delta).
     """
     problem = run.problem
-    counts, sums = run.totals()
-    if not counts.any():
+    found = fitted(run, *run.totals())
+    if found is None or run.state.reward_scale() is None:
         return None
-    fit = LeastSquares(problem.features, counts, sums / problem.unit)
-    if not fit.spans:
-        return None
-    leader = run.state.leader()
-    directions = problem.targets[leader] - problem.targets
-    sigma = problem.unit * (run.state.noise_factor or 1.0)
-    gaps = directions @ fit.theta * (problem.unit / sigma)
+    fit, sigma = found
+    directions = problem.targets[run.state.leader()] - problem.targets
+    gaps = directions @ fit.theta
     variances = fit.variances(directions)
     evidence = run.state.progress()
     left = None
@@ -50,6 +46,37 @@ def outlook(run: Run) -> Outlook | None:
     elif evidence is not None:
         left = _pulls_left(run, gaps, variances, evidence, sigma)
     return Outlook(gaps * sigma, np.sqrt(variances) * sigma, evidence, left)
+
+
+def fitted(run: Run, counts: IntArray, sums: FloatArray) -> tuple[LeastSquares, float] | None:
+    """Least squares on what was measured, and its unit in units of the reward.
+
+    Variances are those of the present estimates of the noise (of one unit, where there are none).
+    None where too few options were measured.
+    """
+    problem, scale = run.problem, run.state.reward_scale()
+    if not counts.any():
+        return None
+    rows, own = problem.features, problem.standardised(np.arange(problem.n_arms), sums)
+    sigma = problem.unit
+    if isinstance(scale, np.ndarray):  # each arm counts by its own
+        rows, own = rows / scale[:, None], own / scale
+    elif scale is not None:
+        own, sigma = own / scale, sigma * scale
+    fit = LeastSquares(rows, counts, own)
+    return (fit, sigma) if fit.spans else None
+
+
+def noise_in_use(run: Run) -> float | None:
+    """How much a single reward varies as far as is known, in units of the reward; one for all."""
+    scale = run.state.reward_scale()
+    if scale is None:
+        return None
+    each = scale * run.problem.noise_kind.units(np.arange(run.problem.n_arms))
+    if np.ndim(each) == 0:
+        return float(each)
+    counts = run.totals()[0]
+    return float(np.sqrt(np.average(each**2, weights=counts if counts.any() else None)))
 
 
 def _pulls_left(

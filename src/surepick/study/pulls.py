@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
+import numpy as np
+
 from surepick.arrays.validate import real, whole
 from surepick.errors import (
     InvalidInputError,
@@ -12,6 +14,7 @@ from surepick.errors import (
     TellConflictError,
     UnknownPullError,
 )
+from surepick.problem.noise import NoiseKind
 
 ANONYMOUS = "~"  #: begins the names that are made up for workers without one
 
@@ -60,6 +63,15 @@ class Reward(NamedTuple):
             ) from None
         pull = as_pull(pull)
         return cls(pull, real(value, f"reward of pull {pull}"), worker)
+
+    def possible(self, kind: NoiseKind) -> Reward:
+        """This, or an error where no measurement of this kind gives such a reward."""
+        if len(kind.impossible(np.array([self.value]))):
+            raise InvalidInputError(
+                f"reward of pull {self.pull} is {self.value:.12g}, but {kind.rule}; nothing was "
+                f"recorded, and the pull is still open"
+            )
+        return self
 
 
 @dataclass(frozen=True)

@@ -17,10 +17,10 @@ from typing import Any
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT, get
 from surepick.algorithms.wrappers.checked_fit import CheckedFit
-from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise
 from surepick.arrays.validate import positive, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
+from surepick.problem.noise import INSTEAD_OF_ESTIMATE, NoiseKind, as_given, noise_kind
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import configure
@@ -64,9 +64,9 @@ class StudySpec:
     delta, epsilon, max_samples
         Error probability, acceptable distance to the best, and budget.
     noise
-        ``"estimate"`` where the noise scale is not known: some options are measured repeatedly
-        first, and the problem's noise is only a unit. The guarantee is then approximate. With a
-        table also the scale itself (1 by default); a problem brings its own.
+        With a table: what is known about the noise of a measurement, as for
+        :class:`surepick.Problem`; nothing, by default. As JSON, a pair of bounds is
+        ``{"low": 0, "high": 10}``. A problem brings its own.
     check_fit
         Make extra measurements, so that a misfit of the linear model of this size (in units of
         the noise) would probably be noticed.
@@ -96,7 +96,7 @@ class StudySpec:
     delta: float = 0.05
     epsilon: float = 0.0
     max_samples: int | None = None
-    noise: float | str | None = None
+    noise: Any = None
     check_fit: float | None = None
     past: Any = None
     past_chosen: str | None = None
@@ -108,6 +108,7 @@ class StudySpec:
         if self.name in _RESERVED:
             raise InvalidInputError(f"name: {self.name!r} cannot be part of an address")
         self._check_options()
+        self._check_noise()
         self._check_algorithm()
         past, chosen = as_past(self.past, self.past_chosen)
         self._set(past=past, past_chosen=chosen, seed=_below(self.seed, "seed", 2**63))
@@ -127,6 +128,17 @@ class StudySpec:
         if self.problem is not None and not self.problem.backend.plain:
             # Any machine may go on with a study.
             self._set(problem=Problem.from_dict(self.problem.to_dict()))
+
+    def _check_noise(self) -> None:
+        if self.noise is None:
+            return
+        if self.problem is not None:
+            if isinstance(self.noise, str) and self.noise == "estimate":
+                raise InvalidInputError(INSTEAD_OF_ESTIMATE)
+            raise InvalidInputError(
+                f"noise: a problem brings its own, so leave it out here; got {self.noise!r:.80}"
+            )
+        self._set(noise=_kind_of(as_given(self.noise)).given)
 
     def _check_algorithm(self) -> None:
         """Whatever way it was given, the algorithm is a name and settings from here on."""
@@ -149,31 +161,15 @@ class StudySpec:
 
     @cached_property
     def configured(self) -> Algorithm:
-        """The algorithm, with a pilot and with pulls that check the model where they are wanted."""
+        """The algorithm, with pulls that check the model where they are wanted."""
         common = {name: getattr(self, name) for name in _COMMON}
         algorithm = get(str(self.algorithm), **common, **self.settings)
-        if self._estimates():
-            algorithm = _with_pilot(algorithm)
         if self.check_fit is None:
             return algorithm
         positive(self.check_fit, "check_fit")
         given = {k: v for k, v in algorithm.settings().items() if k not in _COMMON}
         inner = algorithm.registered_name()
         return CheckedFit(inner=inner, options=given, size=self.check_fit, **common)
-
-    def _estimates(self) -> bool:
-        """Whether the noise is to be estimated."""
-        if self.noise is None or self.noise == "estimate":
-            return self.noise is not None
-        if self.problem is not None:
-            raise InvalidInputError(
-                f"noise must be 'estimate' or left out (a number belongs to the problem); "
-                f"got {self.noise!r}"
-            )
-        if isinstance(self.noise, str):
-            raise InvalidInputError(f"noise must be a number or 'estimate'; got {self.noise!r}")
-        positive(self.noise, "noise")
-        return False
 
     # -- what becomes of it ----------------------------------------------------------------
     @cached_property
@@ -184,8 +180,7 @@ class StudySpec:
             past = self._past_of(self.problem)
             notes = () if past is None else past.notes
             return Prepared(self.problem, self.configured, past, dict(self.meta or {}), (), notes)
-        scale = 1.0 if self.noise is None or isinstance(self.noise, str) else self.noise
-        made = self.table.problem(scale)
+        made = self.table.problem(self.noise)
         past = self._past_of(made.problem)
         notes = made.notes if past is None else (*made.notes, *past.notes)
         meta = {
@@ -206,6 +201,7 @@ class StudySpec:
         """As JSON-ready values: the body of a request to the service."""
         written: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         written["settings"] = encode(dict(self.settings))
+        written["noise"] = _kind_of(self.noise).written
         if self.problem is not None:
             written["problem"] = _problem_body(self.problem)
         if self.table is not None:
@@ -229,7 +225,7 @@ class StudySpec:
             given["table"] = OptionTable.from_dict(given["table"])
         if given.get("problem") is not None:
             body = dict(given["problem"])
-            if "noise" not in body and isinstance(given.get("noise"), int | float):
+            if "noise" not in body and given.get("noise") is not None:
                 body["noise"] = given.pop("noise")
             given["problem"] = _problem_of(body)
         if given.get("past") is not None:
@@ -251,18 +247,10 @@ class StudySpec:
         return cls.from_dict(saved)
 
 
-def _with_pilot(algorithm: Algorithm) -> Algorithm:
-    """The algorithm after a pilot that estimates the noise scale."""
-    if isinstance(algorithm, EstimatedNoise):
-        return algorithm
-    settings = algorithm.settings()
-    common = {name: settings.pop(name) for name in _COMMON if name in settings}
-    if settings:
-        raise InvalidInputError(
-            f"noise: with 'estimate', the algorithm cannot have settings of its own; it has "
-            f"{', '.join(settings)}"
-        )
-    return EstimatedNoise(inner=algorithm.registered_name(), **common)
+def _kind_of(noise: Any) -> NoiseKind:
+    """The kind that is meant; whether there is one scale per option shows with the table."""
+    listed = isinstance(noise, list) or bool(getattr(noise, "shape", ()))
+    return noise_kind(noise, len(noise) if listed else 1)
 
 
 def _problem_body(problem: Problem) -> dict[str, Any]:
@@ -283,7 +271,7 @@ def _problem_of(body: dict[str, Any]) -> Problem:
     return Problem(
         body.get("arms"),
         body.get("candidates"),
-        body.get("noise", 1.0),
+        as_given(body.get("noise")),
         body.get("labels"),
         candidate_labels=body.get("candidate_labels"),
     )

@@ -8,13 +8,12 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepick.run import Run
-from surepick.statistics.estimate import LeastSquares
 from surepick.storage.contract import Storage
 from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.study.checks.checks import Checks
 from surepick.study.checks.failures import warnings
 from surepick.study.desk.leases import FAILURES
-from surepick.study.outlook import outlook
+from surepick.study.outlook import fitted, noise_in_use, outlook
 
 
 def failures_per_arm(storage: Storage, study: int, n_arms: int) -> NDArray[np.int64]:
@@ -50,13 +49,10 @@ def status_of(
         counted[arm] += count
         sums[arm] += total
     failed = failures_per_arm(storage, study.id, K)
-    estimates: list[float] | None = None
-    if counted.any():
-        fit = LeastSquares(problem.features, counted, sums / problem.unit)
-        if fit.spans:
-            estimates = (problem.targets @ fit.theta * problem.unit).tolist()
+    fit = fitted(run, counted, sums)
+    estimates = None if fit is None else (problem.targets @ fit[0].theta * fit[1]).tolist()
     means = [s / n if n else None for s, n in zip(sums.tolist(), counted.tolist())]
-    factor, past = run.state.noise_factor, run.past
+    past = run.past
     return {
         "name": study.name,
         "algorithm": study.algorithm,
@@ -67,8 +63,9 @@ def status_of(
         "survivors": list(run.active),
         "survivor_labels": [problem.candidate_labels[i] for i in run.active],
         "leader": problem.candidate_labels[run.state.leader()] if run.batches or past else None,
-        "noise": None if factor is None else factor * problem.unit,
-        "noise_estimated": factor != 1.0,
+        "rewards": problem.noise_kind.words,
+        "noise": noise_in_use(run),
+        "noise_estimated": run.state.scale_estimated,
         "past": None
         if past is None
         else {"measurements": past.measurements, "evidence": past.evidence},

@@ -206,7 +206,7 @@ class Study(StudyCore):
 
     def checks(self) -> Checks:
         """Whether what the study rests on holds: the model, the noise scale, rewards that stay."""
-        return self._findings.checks(self.desk.load()[0].state.noise_factor)
+        return self._findings.checks(self.desk.load()[0])
 
     @property
     def answer(self) -> Answer:

@@ -4,9 +4,8 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.algorithms import EstimatedNoise
 from surepick.algorithms.base import Pulls
-from surepick.algorithms.wrappers.estimated_noise import Replicates, pilot_arms
+from surepick.algorithms.wrappers.estimated_noise import EstimatedNoise, Replicates, pilot_arms
 from surepick.errors import CertificateError, InvalidInputError, UnknownNameError
 
 ARMS = np.random.default_rng(1).normal(size=(12, 3))
@@ -91,10 +90,12 @@ def test_exact_measurements_and_a_single_candidate():
 def test_epsilon_is_in_units_of_the_reward():
     close = sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0)
     rng = np.random.default_rng(0)
-    algorithm = EstimatedNoise(0.1, epsilon=50.0)
-    answer = sp.identify(close, lambda arm: 1000 + 30 * rng.standard_normal(), algorithm=algorithm)
-    assert answer.samples < 200
-    assert "within 50 of the best" in answer.guarantee
+    run = EstimatedNoise(0.1, epsilon=50.0).start(close)
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, 1000 + 30 * rng.standard_normal(batch.size))
+    assert run.samples < 200
+    assert "within 50 of the best" in run.answer.guarantee
 
 
 def test_the_pilot():

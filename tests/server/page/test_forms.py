@@ -14,6 +14,7 @@ def form(open_page):
     page.goto("/#/new")
     page.get_by_label("CSV file").set_input_files(CSV)
     expect(page.get_by_role("checkbox")).to_have_count(5)  # all columns but the label
+    expect(page.get_by_label("Name of the study")).to_have_value("layouts")
     return page
 
 
@@ -37,10 +38,6 @@ def test_the_preview_follows_every_tick(form):
     expect(start).to_be_disabled()
     form.get_by_role("radio", name="Nothing").check()
     expect(preview).to_contain_text("48different options48coefficients to learn")
-    expect(start).to_be_enabled()
-    form.get_by_label("Noise of one measurement").fill("-1")
-    expect(start).to_be_disabled()
-    form.get_by_role("radio", name="Estimate it first").check()
     expect(start).to_be_enabled()
     form.get_by_label("Error probability").fill("0,001")
     expect(form.get_by_text("wrong 1 in 1,000 times at most")).to_be_visible()
@@ -75,10 +72,10 @@ def test_a_file_can_be_dropped_and_a_table_pasted(open_page):
 
 def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layouts):
     form.get_by_label("Name of the study").fill("settings")
-    form.get_by_label("Noise of one measurement").fill("0.5")
     form.get_by_label("Error probability").fill("0.1")
-    form.get_by_label("Algorithm").select_option("rage")
     form.get_by_text("More settings").click()
+    form.get_by_label("How much measurements vary").fill("0.5")
+    form.get_by_label("Algorithm").select_option("rage")
     form.get_by_label("Close enough").fill("0.2")
     form.get_by_label("Most measurements").fill("900")
     form.get_by_role("button", name="Start the study").click()
@@ -96,17 +93,75 @@ def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layo
     form.complaints.forgive("409")
 
 
+def choose(form, kind):
+    """Answer what a measurement gives; returns the noise of the study that it means."""
+    if kind == "a number":
+        form.get_by_role("radio", name="A number", exact=True).check()
+        return None
+    if kind == "yes or no":
+        form.get_by_role("radio", name="Yes or no").check()
+        return "yes-no"
+    if kind == "between":
+        form.get_by_label("Lowest reward").fill("-1")
+        form.get_by_label("Highest reward").fill("2,5")
+        return (-1.0, 2.5)
+    if kind == "equal":
+        form.get_by_role("radio", name="It is the same for all options").check()
+        return "equal"
+    form.get_by_label("How much measurements vary").fill("0.5")
+    return 0.5
+
+
+KINDS = ("a number", "yes or no", "between", "equal", "known")
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_what_a_measurement_gives_reaches_the_study(form, client, kind):
+    form.get_by_label("Name of the study").fill(f"gives {kind}")
+    form.get_by_text("More settings").click()
+    noise = choose(form, kind)
+    form.get_by_role("button", name="Start the study").click()
+    expect(form.get_by_role("heading", level=1)).to_have_text(f"gives {kind}")
+    study = client.load_study(f"gives {kind}")
+    assert study.problem.noise == noise
+    expect(form.get_by_text(f"rewards: {study.status()['rewards']}")).to_be_visible()
+    client.delete_study(f"gives {kind}")
+
+
+def test_answers_that_make_no_sense_start_nothing(form):
+    start = form.get_by_role("button", name="Start the study")
+    form.get_by_text("More settings").click()
+    form.get_by_label("How much measurements vary").fill("-1")
+    expect(start).to_be_disabled()
+    form.get_by_label("Lowest reward").fill("10")  # as high as the highest
+    expect(form.get_by_role("radio", name="A number between")).to_be_checked()
+    expect(form.get_by_label("How much measurements vary")).to_be_disabled()
+    expect(start).to_be_disabled()
+    form.get_by_label("Lowest reward").fill("1")
+    expect(start).to_be_enabled()
+    form.get_by_role("radio", name="A number", exact=True).check()
+    expect(start).to_be_disabled()
+    form.get_by_role("radio", name="No, and nothing needs to be").check()
+    expect(start).to_be_enabled()
+
+
 def test_every_algorithm_on_offer_can_be_had(form, client):
+    form.get_by_text("More settings").click()
     choice = form.get_by_label("Algorithm")
     offered = choice.locator("option:not(:disabled)")
-    for noise in (0.5, "estimate"):
-        for algorithm in offered.evaluate_all("all => all.map(one => one.value)"):
+    for kind in KINDS:
+        if kind in ("equal", "known"):
+            choose(form, "a number")
+        noise = choose(form, kind)
+        algorithms = offered.evaluate_all("all => all.map(one => one.value)")
+        assert (len(algorithms) > 1) == (kind in ("yes or no", "between", "known"))
+        for algorithm in algorithms:
             client.create_study("on offer", table=CSV, algorithm=algorithm, noise=noise)
             client.delete_study("on offer")
-        choice.select_option("uniform" if noise != "estimate" else "rage")
-        form.get_by_role("radio", name="Estimate it first").check()
-        # What needs the noise beforehand is off the list, and no longer chosen.
-        expect(choice).to_have_value("pooled-peleg" if noise != "estimate" else "rage")
+    choice.select_option("uniform")
+    form.get_by_role("radio", name="No, and nothing needs to be").check()
+    # What has to know the noise is off the list, and no longer chosen.
+    expect(choice).to_have_value("pooled-peleg")
 
 
 def test_plan_shows_what_the_service_forecasts(open_page, served):

@@ -4,7 +4,6 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.errors import InvalidInputError
 from surepick.storage.memory import MemoryStorage
 
 ARMS = np.column_stack([np.ones(12), np.linspace(-1, 1, 12)])
@@ -109,33 +108,3 @@ def test_tells_that_a_clock_hides_are_found_all_the_same(monkeypatch):
         study.tell(pull.id, 1.0)
     study.checks()
     assert study._findings.tally.summary().counts.sum() == 20
-
-
-def test_the_noise_can_be_estimated(storage_url):
-    study = sp.create_study(
-        "s", sp.Problem(ARMS, noise=1.0), storage=storage_url, noise="estimate", delta=0.1
-    )
-    assert study.status()["noise"] is None
-    draws = np.random.default_rng(0)
-    while pulls := study.ask(100):
-        study.tell_many([(p.id, 10 * ARMS[p.arm, 1] + 20 * draws.normal()) for p in pulls])
-    status = study.status()
-    assert status["noise_estimated"]
-    assert 16 < status["noise"] < 30
-    assert "only approximately" in study.answer.guarantee
-    assert len(study.run.state.evidence()["noise"]) > 1  # refreshed
-    assert study.rebuild().answer == study.run.answer
-
-
-def test_noise_to_be_estimated_belongs_to_algorithms_without_settings():
-    problem = sp.Problem(ARMS, noise=1.0)
-    for algorithm, noise, said in (
-        ("pooled-peleg", 2.0, "must be 'estimate'"),
-        (sp.algorithms.PooledPeleg(0.1, max_batch=8), "estimate", "it has max_batch"),
-        ("lucb", "estimate", "batches"),
-    ):
-        with pytest.raises(InvalidInputError, match=said):
-            sp.create_study("s", problem, algorithm, MemoryStorage(), noise=noise)
-    pilot = sp.algorithms.EstimatedNoise(0.1, replicates=50)
-    study = sp.create_study("s", problem, pilot, MemoryStorage(), noise="estimate")
-    assert study.algorithm == pilot

@@ -72,6 +72,7 @@ class PooledState(State):
         self.config, self.problem = config, problem
         self._reading: Reading = make_reading(problem)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
+        self.scale_estimated = problem.noise_kind.kind != "known"
         self._b: Backend = problem.backend
         self._points: Any = self._gather()
         self._planner: Planner = make_planner(problem, self._points)
@@ -312,6 +313,12 @@ class PooledState(State):
 
     def leader(self) -> int:
         return self._name(self._best)
+
+    def reward_scale(self) -> float | FloatArray | None:
+        if self.scale_estimated and not self.totals.counts.any():
+            return None
+        scales = self._now()
+        return math.sqrt(scales.variance) if scales.by_arm is None else np.sqrt(scales.by_arm)
 
     def progress(self) -> FloatArray:
         xp = self._b.xp

@@ -54,6 +54,7 @@ class CheckedFit(Algorithm):
     share: float = field(default=0.5, kw_only=True)
 
     name: ClassVar[str] = "checked-fit"
+    needs_scale: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()
@@ -66,6 +67,11 @@ class CheckedFit(Algorithm):
     def proper(self) -> Algorithm:
         """The algorithm inside."""
         return registry.get(self.inner, delta=self.delta, epsilon=self.epsilon, **self.options)
+
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse what the algorithm inside cannot work on."""
+        super().check_problem(problem)
+        self.proper().check_problem(problem)
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> CheckedFitState:
         """A fresh state; the generator is for the algorithm inside."""
@@ -151,6 +157,14 @@ class CheckedFitState(State):
     def noise_factor(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
         """The noise scale in use."""
         return self.inner.noise_factor
+
+    @property
+    def scale_estimated(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether that is an estimate."""
+        return self.inner.scale_estimated
+
+    def reward_scale(self) -> float | FloatArray | None:
+        return self.inner.reward_scale()
 
     @property
     def active(self) -> IntArray:  # pyright: ignore[reportIncompatibleVariableOverride]

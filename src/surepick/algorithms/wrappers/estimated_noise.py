@@ -1,5 +1,8 @@
 """EstimatedNoise: another algorithm, after a pilot that estimates the noise scale. Our own.
 
+Only here so that studies, saved runs and certificates of 0.1.0 go on: nothing new is started with
+it. PooledPeleg has an exact guarantee without a noise scale.
+
 Guarantee: none in the strict sense. The pilot measures some arms several times, one round after
 the other; the upper end of a 95 % interval of the pooled standard deviation then serves as the
 noise scale of the algorithm proper, which starts from nothing. If noise is Gaussian and alike for
@@ -92,6 +95,7 @@ class EstimatedNoiseState(State):
     """The pilot, then the state of the algorithm proper."""
 
     needs_spread = True
+    scale_estimated = True
 
     def __init__(self, config: EstimatedNoise, problem: Problem, rng: np.random.Generator) -> None:
         self.config, self.problem, self.rng = config, problem, rng

@@ -111,7 +111,12 @@ def past_measurements(
                 f"option at {table.rows[i]} of {table.where}:", text, number
             )
         arms[i] = number[text]
-    return PastTable.of(problem, arms, as_floats(table, reward), evidence=chosen_in_advance)
+    rewards = as_floats(table, reward)
+    bad = problem.noise_kind.impossible(rewards)
+    if len(bad):
+        at, rule = table.at(int(bad[0]), reward), problem.noise_kind.rule
+        raise InvalidInputError(f"{at}: {rewards[bad[0]]:.12g}, but {rule}")
+    return PastTable.of(problem, arms, rewards, evidence=chosen_in_advance)
 
 
 def _notes(counts: NDArray[np.int64], chosen_in_advance: bool) -> tuple[str, ...]:

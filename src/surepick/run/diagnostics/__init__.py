@@ -31,22 +31,33 @@ finding says how large a misfit it would have noticed, and ``check_pulls`` how m
 takes to notice a given one.
 
 With an *estimated* noise scale both are approximations; they then use the upper end of its
-95 % interval.
+95 % interval, and where scales may differ, more for arms that vary more.
+
+``unequal_noise`` is for problems that say that noise is the same for all arms; it knows no scale,
+and its error level holds over all looks, too.
 """
 
 from surepick.design.misfit import check_pulls
 from surepick.run.diagnostics.drift import Timeline, drift
 from surepick.run.diagnostics.finding import Finding
 from surepick.run.diagnostics.fit import lack_of_fit
-from surepick.run.diagnostics.noise import ArmSummary, NoiseEstimate, estimate_noise
+from surepick.run.diagnostics.noise import (
+    ArmSummary,
+    NoiseEstimate,
+    by_arm,
+    estimate_noise,
+)
+from surepick.run.diagnostics.scales import unequal_noise
 
 __all__ = [
     "ArmSummary",
     "Finding",
     "NoiseEstimate",
     "Timeline",
+    "by_arm",
     "check_pulls",
     "drift",
     "estimate_noise",
     "lack_of_fit",
+    "unequal_noise",
 ]

@@ -11,7 +11,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import probability
 from surepick.design.misfit import PRECISIONS
 from surepick.problem import Problem
-from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale
+from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale, typical
 from surepick.run.diagnostics.noise import NoiseEstimate
 
 _FIRST_WINDOW, _GROWTH = 16, 1.5  # pulls in the first time window; how windows grow
@@ -96,15 +96,15 @@ def drift(
     True
     """
     level = probability(level, "level")
-    scale, remark = noise_scale(problem, noise)
     arms = np.flatnonzero(timeline.counts.sum(axis=1))
+    scales, remark = noise_scale(problem, noise, arms)
     used = np.flatnonzero(timeline.counts.sum(axis=0))
     C = timeline.counts[np.ix_(arms, used)]
     if not ((C > 0).sum(axis=1) > 1).any():
         text = "Drift cannot be checked: no option was measured at different times."
         return Finding(False, 0.0, level, text, blind=True)
     n = C.sum(axis=1)
-    sums = timeline.sums[np.ix_(arms, used)] / scale
+    sums = timeline.sums[np.ix_(arms, used)] / scales[:, None]
     v0 = (sums - C * (sums.sum(axis=1) / n)[:, None]).sum(axis=0)  # residuals of each window
     logs = np.empty(len(PRECISIONS))
     for j, rho in enumerate(PRECISIONS):
@@ -117,7 +117,7 @@ def drift(
     evidence = log_mean(logs)
     if evidence < math.log(1 / level):
         return Finding(False, evidence, level, f"No drift seen so far.{remark}")
-    return Finding(True, evidence, level, _drift_message(C, n, v0, used, scale) + remark)
+    return Finding(True, evidence, level, _drift_message(C, n, v0, used, typical(scales)) + remark)
 
 
 def _drift_message(

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surepick.arrays.types import FloatArray
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive
 from surepick.problem import Problem
 from surepick.run.diagnostics.noise import NoiseEstimate
@@ -30,13 +30,24 @@ class Finding:
         return self.alarm
 
 
-def noise_scale(problem: Problem, noise: float | NoiseEstimate | None) -> tuple[float, str]:
-    """The noise scale to use, and what to add to a message."""
+def noise_scale(
+    problem: Problem, noise: float | NoiseEstimate | None, arms: IntArray
+) -> tuple[FloatArray, str]:
+    """The noise scale to use for each of these arms, and what to add to a message."""
+    remark = ""
     if noise is None:
-        return problem.unit, ""
-    if isinstance(noise, NoiseEstimate):
-        return noise.high, " (The noise scale is an estimate, so this check is approximate.)"
-    return positive(noise, "noise"), ""
+        scale = problem.noise_kind.units(arms)
+    elif isinstance(noise, NoiseEstimate):
+        scale = noise.high if noise.of_arms is None else noise.of_arms[arms]
+        remark = " (The noise scale is an estimate, so this check is approximate.)"
+    else:
+        scale = positive(noise, "noise")
+    return np.broadcast_to(np.asarray(scale, dtype=float), len(arms)), remark
+
+
+def typical(scales: FloatArray) -> float:
+    """One number for all of them."""
+    return float(scales[0] if (scales == scales[0]).all() else np.sqrt((scales**2).mean()))
 
 
 def log_mean(logs: FloatArray) -> float:

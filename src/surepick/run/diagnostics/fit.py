@@ -11,7 +11,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import probability
 from surepick.design.misfit import PRECISIONS, leverage, noticeable
 from surepick.problem import Problem
-from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale
+from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale, typical
 from surepick.run.diagnostics.noise import NoiseEstimate
 
 _NAMED = 8  # arms that a warning names at most
@@ -45,13 +45,14 @@ def lack_of_fit(
     (1,)
     """
     level = probability(level, "level")
-    scale, remark = noise_scale(problem, noise)
     n = np.asarray(counts, dtype=float)
     pulled = np.flatnonzero(n)
     if not len(pulled):
         return Finding(False, 0.0, level, "Nothing has been measured yet.", blind=True)
-    n, X = n[pulled], problem.feature_rows(pulled)
-    y = np.asarray(sums, dtype=float)[pulled] / (n * scale)
+    scales, remark = noise_scale(problem, noise, pulled)
+    scale = typical(scales)
+    n, X = n[pulled], _per_noise(problem, pulled, scales)
+    y = np.asarray(sums, dtype=float)[pulled] / (n * scales)
     columns, _ = _coordinates(X)
     rank = columns.shape[1]
     if rank == len(pulled):
@@ -72,8 +73,15 @@ def lack_of_fit(
         )
         return Finding(False, evidence, level, text, noticeable=least)
     odd, rest = _odd_arms(X, n, y, level, problem.n_arms)
-    message = _misfit_message(problem, pulled, odd, rest, X, n, y, scale) + remark
+    message = _misfit_message(problem, pulled, odd, rest, X, n, y, scales) + remark
     return Finding(True, evidence, level, message, tuple(int(pulled[i]) for i in odd))
+
+
+def _per_noise(problem: Problem, arms: IntArray, scales: FloatArray) -> FloatArray:
+    """Features of these arms; where scales differ, those of noisier arms are smaller."""
+    rows = problem.feature_rows(arms)
+    ratios = scales / problem.noise_kind.units(arms)  # features have the problem's own scales in
+    return rows if (ratios == ratios[0]).all() else rows * (ratios.min() / ratios)[:, None]
 
 
 def _misfit(X: FloatArray, n: FloatArray, y: FloatArray, total: int) -> float:
@@ -163,14 +171,14 @@ def _misfit_message(
     X: FloatArray,
     n: FloatArray,
     y: FloatArray,
-    scale: float,
+    scales: FloatArray,
 ) -> str:
     left = np.setdiff1d(np.arange(len(n)), odd)
     root = np.sqrt(n[left])
     theta = np.linalg.lstsq(X[left] * root[:, None], y[left] * root, rcond=None)[0]
     shown = [
-        f"{problem.labels[pulled[i]]!r} (measured {y[i] * scale:.3g}, the others suggest "
-        f"{float(X[i] @ theta) * scale:.3g})"
+        f"{problem.labels[pulled[i]]!r} (measured {y[i] * scales[i]:.3g}, the others suggest "
+        f"{float(X[i] @ theta) * scales[i]:.3g})"
         for i in odd[:4]
     ]
     more = len(odd) - len(shown)

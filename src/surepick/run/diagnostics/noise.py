@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 import numpy as np
 
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
+
+_AS_MANY = 3.0  # measurements of an arm that those of all arms count for
 
 
 @dataclass(frozen=True, eq=False)
@@ -45,12 +47,14 @@ class NoiseEstimate:
     scale: float  #: pooled standard deviation
     freedom: int  #: replicates it rests on (degrees of freedom)
     low: float  #: 95 % interval, for Gaussian noise
-    high: float  #: use this one as the noise of a run: too little noise voids the guarantee
+    high: float  #: the end to use: with too little noise, mere chance looks like a finding
+    #: the same for each arm, where scales may differ
+    of_arms: FloatArray | None = field(default=None, repr=False, compare=False)
 
     def __str__(self) -> str:
         return (
             f"noise {self.scale:.3g} (95 % interval {self.low:.3g} to {self.high:.3g}, from "
-            f"{self.freedom} replicates); a guarantee that rests on it is approximate"
+            f"{self.freedom} replicates); what rests on it is approximate"
         )
 
 
@@ -81,3 +85,20 @@ def estimate_noise(summary: ArmSummary) -> NoiseEstimate:
         )
     low, high = (math.sqrt(total / float(chdtri(freedom, p))) for p in (0.025, 0.975))
     return NoiseEstimate(math.sqrt(total / freedom), freedom, low, high)
+
+
+def by_arm(noise: NoiseEstimate, summary: ArmSummary) -> NoiseEstimate:
+    """The same where scales may differ: arms that vary more than all together have their own.
+
+    With few measurements an arm's own variance says little; that of all of them then counts as
+    much as a few of its own.
+
+    Examples
+    --------
+    >>> told = ArmSummary.of(2, [0] * 40 + [1] * 40, [0.0, 1.0] * 20 + [0.0, 9.0] * 20)
+    >>> by_arm(estimate_noise(told), told).of_arms.round(1).tolist()
+    [3.8, 4.5]
+    """
+    freedom = np.maximum(summary.counts - 1, 0)
+    own = (_AS_MANY * noise.high**2 + summary.spread) / (_AS_MANY + freedom)
+    return replace(noise, of_arms=np.maximum(np.sqrt(own), noise.high))

@@ -1,36 +1,51 @@
-"""Whether what a study rests on holds: the model, the noise scale, rewards that stay the same.
+"""Whether what a study rests on holds: the model, the noise, rewards that stay the same.
 
 All from the log of tells. The checks of fit and drift keep their error level over all looks (see
-:mod:`surepick.run.diagnostics`). The check of the noise scale does not: it compares the scale in
-use with replicates at a level of 0.001 for one look.
+:mod:`surepick.run.diagnostics`), and so does that of noise which is said to be equal. The check of
+a noise scale that was given does not: it compares that scale with replicates at a level of 0.001
+for one look. Where no scale was given there is nothing to check.
 """
 
 from __future__ import annotations
 
 import math
 from dataclasses import dataclass, replace
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surepick.algorithms.base import Guarantee
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.run import Answer
+from surepick.problem.noise import EqualNoise, KnownNoise, NoiseByArm
+from surepick.run import Answer, Run
 from surepick.run.diagnostics import (
     ArmSummary,
     Finding,
     NoiseEstimate,
     Timeline,
+    by_arm,
     check_pulls,
     drift,
     estimate_noise,
     lack_of_fit,
+    unequal_noise,
 )
+from surepick.statistics.unequal import UnequalScales
+from surepick.study.checks.advice import better_kinds
+from surepick.study.outlook import noise_in_use
 
 _LEVEL = 0.001  # error level of the check of the noise scale
 _FEWEST_REPLICATES = 10  # fewer say too little about the noise
 _WASTEFUL = 2.0  # a noise scale this many times too large wastes pulls: worth a remark
+
+
+class Measured(NamedTuple):
+    """What was measured, as the checks see it."""
+
+    summary: ArmSummary  #: per arm
+    timeline: Timeline  #: over time
+    scales: UnequalScales  #: how much rewards of the same arm differ, batch by batch
 
 
 @dataclass(frozen=True)
@@ -42,17 +57,19 @@ class Checks:
     noise: NoiseEstimate | None  #: from replicates, where there are enough
     noise_alarm: str  #: that the noise scale in use is too small
     remarks: tuple[str, ...]  #: worth knowing, but nothing is wrong
+    scales: Finding | None = None  #: whether options vary alike, where the study says so
 
     @property
     def warnings(self) -> list[str]:
         """What is wrong, as sentences."""
         found = [self.noise_alarm] if self.noise_alarm else []
-        return found + [f.message for f in (self.fit, self.drift) if f]
+        return found + [f.message for f in (self.scales, self.fit, self.drift) if f]
 
     @property
     def broken(self) -> list[str]:
         """The assumptions that do not hold, in a few words each."""
         found = ["the noise is larger than stated"] if self.noise_alarm else []
+        found += ["some options vary more than others"] if self.scales else []
         found += ["the linear model does not fit"] if self.fit else []
         return found + (["rewards changed over time"] if self.drift else [])
 
@@ -70,6 +87,7 @@ class Checks:
                 "replicates": self.noise.freedom,
             },
             "noise_alarm": self.noise_alarm,
+            "scales": None if self.scales is None else _finding(self.scales),
             "warnings": self.warnings,
             "remarks": list(self.remarks),
         }
@@ -77,7 +95,7 @@ class Checks:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Checks:
         """What :meth:`to_dict` made."""
-        fit, noise = saved["fit"], saved["noise"]
+        fit, noise, scales = saved["fit"], saved["noise"], saved.get("scales")
         estimate = None
         if noise is not None:
             ends = (noise["low"], noise["high"])
@@ -88,42 +106,48 @@ class Checks:
             estimate,
             saved["noise_alarm"],
             tuple(saved["remarks"]),
+            None if scales is None else _as_finding(scales),
         )
 
 
-def check_rewards(
-    problem: Problem,
-    summary: ArmSummary,
-    timeline: Timeline,
-    used: float | None,
-    *,
-    estimated: bool = False,
-) -> Checks:
+def check_rewards(run: Run, told: Measured) -> Checks:
     """What the rewards say about the assumptions.
 
     Parameters
     ----------
-    problem, summary, timeline
+    run
+        The run as of the last complete batch: what is assumed, and the noise scale in use.
+    told
         What was measured.
-    used
-        The noise scale in use; None where it is not known yet.
-    estimated
-        Whether it is an estimate; the checks then use all replicates there are by now.
     """
-    noise = _replicates(summary)
-    alarm, remarks = "", []
-    if used is not None and noise is not None:
-        alarm, remarks = _noise_check(used, noise, float(summary.spread.sum()))
-    # With too small a noise scale, mere noise would look like misfit and drift.
-    scale = noise if alarm or estimated else used
-    fit = None
-    if scale is None:
+    problem, summary, kind = run.problem, told.summary, run.problem.noise_kind.kind
+    alarm, remarks = _stated_noise(run, summary) if kind == "known" else ("", [])
+    remarks += better_kinds(run, summary, told.scales)
+    scales = unequal_noise(problem, told.scales) if kind == "equal" else None
+    sayable, scale = _scale(run, summary, bool(alarm))
+    fit, timeline = None, told.timeline
+    if not sayable:
         timeline = Timeline(problem.n_arms)  # empty: without a noise scale nothing can be said
     elif problem.rank < problem.n_arms:
         fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale)
-        size = scale.high if isinstance(scale, NoiseEstimate) else scale
-        remarks += _how_to_check(problem, fit, summary.counts, size)
-    return Checks(fit, drift(problem, timeline, noise=scale), noise, alarm, tuple(remarks))
+        size = noise_in_use(run) if scale is None else scale.high
+        remarks += _how_to_check(problem, fit, summary.counts, size or problem.unit)
+    drifted = drift(problem, timeline, noise=scale)
+    return Checks(fit, drifted, _replicates(summary), alarm, tuple(remarks), scales)
+
+
+def _scale(run: Run, summary: ArmSummary, alarm: bool) -> tuple[bool, NoiseEstimate | None]:
+    """Whether fit and drift can be checked, and with which noise; None: what the problem says."""
+    kind, noise = run.problem.noise_kind, _replicates(summary)
+    if kind.kind == "known":
+        # With too small a noise scale, mere noise would look like misfit and drift.
+        if not (alarm or run.state.scale_estimated):
+            return True, None
+    elif noise is None:
+        return kind.scale_known, None  # half the range is enough for whatever lies in it
+    if noise is not None and not isinstance(kind, KnownNoise | EqualNoise):
+        noise = by_arm(noise, summary)
+    return noise is not None, noise
 
 
 def qualified(answer: Answer, checks: Checks) -> Answer:
@@ -148,26 +172,41 @@ def _replicates(summary: ArmSummary) -> NoiseEstimate | None:
     return noise if noise.freedom >= _FEWEST_REPLICATES else None
 
 
-def _noise_check(used: float, noise: NoiseEstimate, spread: float) -> tuple[str, list[str]]:
-    from scipy.special import chdtri  # scipy.stats takes most of a second to load
-
-    least = math.sqrt(spread / float(chdtri(noise.freedom, _LEVEL)))
-    if used < least:
-        text = (
-            f"The noise is larger than stated: {used:g} is in use, but measurements of the same "
-            f"option differ by {noise.scale:.3g} (95 % interval {noise.low:.3g} to "
-            f"{noise.high:.3g}). The guarantee rests on a noise scale that is not too small: "
-            f"start again with noise {noise.high:.3g}."
-        )
-        return text, []
+def _stated_noise(run: Run, summary: ArmSummary) -> tuple[str, list[str]]:
+    """That the noise scale in use is too small, or a remark that it is very large."""
+    kind, factor = run.problem.noise_kind, run.state.noise_factor
+    units = kind.units(np.arange(run.problem.n_arms))
+    used, of_stated = (factor or 0.0) * run.problem.unit, ""
+    if isinstance(kind, NoiseByArm):
+        summary = ArmSummary(summary.counts, summary.sums / units, summary.spread / units**2)
+        of_stated = " times what was stated for it"
+    noise = _replicates(summary)
+    if factor is None or noise is None:
+        return "", []
+    differ = (
+        f"measurements of the same option differ by {noise.scale:.3g}{of_stated} (95 % interval "
+        f"{noise.low:.3g} to {noise.high:.3g})"
+    )
+    differ = differ if of_stated else f"{used:g} is in use, but {differ}"
+    if used < _least_scale(noise, summary):
+        cure = "" if of_stated else f" with noise {noise.high:.3g}, or"
+        return (
+            f"The noise is larger than stated: {differ}. The guarantee rests on a noise scale that "
+            f"is not too small: start again{cure} without saying how large it is, which needs no "
+            f"scale at all."
+        ), []
     if used > _WASTEFUL * noise.high:
         return "", [
-            f"The noise may be smaller than stated: {used:g} is in use, but measurements of the "
-            f"same option differ by {noise.scale:.3g} (95 % interval {noise.low:.3g} to "
-            f"{noise.high:.3g}). That is safe, but costs about {(used / noise.high) ** 2:.0f} "
-            f"times the measurements."
+            f"The noise may be smaller than stated: {differ}. That is safe, but costs about "
+            f"{(used / noise.high) ** 2:.0f} times the measurements."
         ]
     return "", []
+
+
+def _least_scale(noise: NoiseEstimate, summary: ArmSummary) -> float:
+    from scipy.special import chdtri  # scipy.stats takes most of a second to load
+
+    return math.sqrt(float(summary.spread.sum()) / float(chdtri(noise.freedom, _LEVEL)))
 
 
 def _how_to_check(problem: Problem, fit: Finding, counts: Any, size: float) -> list[str]:
@@ -175,7 +214,7 @@ def _how_to_check(problem: Problem, fit: Finding, counts: Any, size: float) -> l
     if not fit.blind or not counts.any():
         return []
     try:
-        extra = check_pulls(problem, counts, size)
+        extra = check_pulls(problem, counts, problem.unit)  # as large as the noise, whatever it is
     except InvalidInputError:  # it would take far too many
         return []
     return [

@@ -5,10 +5,13 @@ from __future__ import annotations
 import threading
 from typing import Any
 
+from surepick.algorithms.pooled.ledger import Rows
 from surepick.problem import Problem
+from surepick.run import Run
+from surepick.statistics.unequal import UnequalScales
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import StudyProgress
-from surepick.study.checks.checks import Checks, check_rewards
+from surepick.study.checks.checks import Checks, Measured, check_rewards
 from surepick.study.checks.tally import Tally
 
 
@@ -18,24 +21,29 @@ class Findings:
     def __init__(self, storage: Storage, study: int, problem: Problem) -> None:
         self._storage, self._study, self._problem = storage, study, problem
         self.tally = Tally(problem.n_arms)
+        self._scales = UnequalScales(problem.n_arms)
+        self._batches = 0  # that these scales are from
         self._lock = threading.Lock()
         self._known: tuple[Any, Checks] | None = None
 
-    def checks(self, factor: float | None) -> Checks:
-        """What they say now, with the noise scale in use in units of the problem's."""
+    def checks(self, run: Run) -> Checks:
+        """What they say now, with the run as of the last complete batch."""
         with self._lock:
             at = self._storage.read(self._count)
-            state = (at.batch, at.told, factor)
+            state = (at.batch, at.told, run.batches)
             if self._known is None or self._known[0] != state:
-                found = check_rewards(
-                    self._problem,
-                    self.tally.summary(),
-                    self.tally.timeline(),
-                    None if factor is None else factor * self._problem.unit,
-                    estimated=factor != 1.0,
-                )
-                self._known = (state, found)
+                self._look_at_scales(run)
+                told = Measured(self.tally.summary(), self.tally.timeline(), self._scales)
+                self._known = (state, check_rewards(run, told))
             return self._known[1]
+
+    def _look_at_scales(self, run: Run) -> None:
+        """How much rewards of the same option differ in the batches that are new."""
+        for told in run.told(self._batches):
+            self._batches += 1
+            if told.spreads is not None:  # otherwise nobody wants to know
+                rows = Rows.of(told).by_arm()
+                self._scales.add(rows.arms, rows.counts - 1, rows.spreads)
 
     def _count(self, tx: Transaction) -> StudyProgress:
         at = tx.progress(self._study)

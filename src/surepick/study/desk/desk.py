@@ -13,6 +13,8 @@ from collections.abc import Sequence
 from functools import cached_property
 from typing import Any
 
+import numpy as np
+
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.problem import Problem
 from surepick.run import Run
@@ -49,6 +51,12 @@ class Desk:
     def problem(self) -> Problem:
         """The problem of the study."""
         return rebuild.problem_of(self.record)
+
+    @cached_property
+    def _least_unit(self) -> float:
+        """The smallest unit in which rewards are counted."""
+        units = self.problem.noise_kind.units(np.arange(self.problem.n_arms))
+        return min(float(np.min(units)), 1.0)
 
     # -- handing out -----------------------------------------------------------------------
     def lease(
@@ -107,9 +115,9 @@ class Desk:
     def check_reward(self, pair: Any, worker: str | None) -> Reward:
         """A (pull, reward) pair that can be recorded, or an error."""
         reward = Reward.of(pair, worker)
-        if abs(reward.value) / min(self.problem.unit, 1.0) >= _LARGEST:
+        if abs(reward.value) / self._least_unit >= _LARGEST:
             raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
-        return reward
+        return reward.possible(self.problem.noise_kind)
 
     def tell(self, rewards: Sequence[Reward]) -> list[Told]:
         """Record rewards: all or, on an error, none. Goes on where they complete the batch."""

@@ -20,6 +20,10 @@ declare namespace Api {
     leased: number;
     waiting: number;
   }
+  interface Bounds {
+    low: number;
+    high: number;
+  }
   interface Certificate {
     format: string;
     version: number;
@@ -68,7 +72,7 @@ declare namespace Api {
     name: string;
     table?: TableBody | null;
     problem?: ProblemBody | null;
-    noise?: number | "estimate" | null;
+    noise?: number | string | Bounds | number[] | null;
     delta?: number;
     epsilon?: number;
     max_samples?: number | null;
@@ -110,7 +114,7 @@ declare namespace Api {
     candidates?: number[][] | null;
     labels?: string[] | null;
     candidate_labels?: string[] | null;
-    noise?: number;
+    noise?: number | string | Bounds | number[] | null;
   }
   interface ProgressOf {
     batch: number;
@@ -156,6 +160,7 @@ declare namespace Api {
     failures: number[];
     batch: BatchOf;
     pulls_left: number | null;
+    rewards: string;
     noise: number | null;
     noise_estimated: boolean;
     checks: Record<string, any>;

@@ -26,6 +26,7 @@ declare namespace Api {
     fit: Check | null;
     drift: Check;
     noise: { estimate: number; low: number; high: number } | null;
+    scales: Check | null;
     warnings: string[];
     remarks: string[];
   }

@@ -77,7 +77,10 @@ function findings({ status, anyFailures }) {
   /** @type {Finding[]} */
   const found = [];
   if (checks.fit) found.push(finding("Linear model", checks.fit));
-  found.push(finding("Rewards that stay the same", checks.drift), noise(status));
+  found.push(finding("Rewards that stay the same", checks.drift));
+  // Where no noise scale was given there is nothing that could be wrong about it.
+  if (!status.noise_estimated || status.algorithm === "estimated-noise") found.push(noise(status));
+  if (checks.scales) found.push(finding("The same noise for all options", checks.scales));
   const failures = status.failures.reduce((a, b) => a + b, 0);
   const uneven = status.warnings.filter((text) => !checks.warnings.includes(text));
   found.push({
@@ -109,9 +112,7 @@ function finding(title, { alarm, blind, message }) {
 function noise(status) {
   const { noise: found, warnings } = /** @type {Api.Checks} */ (status.checks);
   const used =
-    status.noise === null
-      ? "The noise is being estimated."
-      : `In use: ${short(status.noise)}${status.noise_estimated ? " (estimated)" : ""}.`;
+    status.noise === null ? "The noise is being estimated." : `In use: ${short(status.noise)}.`;
   if (!found)
     return {
       title: "Noise",

@@ -4,18 +4,19 @@ import { post } from "../api.js";
 import { h, put } from "../dom.js";
 import { oneIn, sureness } from "../format.js";
 import { errorLine, field, input, number, submit } from "../parts/field.js";
+import { rewardsChoice } from "../parts/rewards.js";
 import { tableSource } from "../parts/table-source.js";
 import { go } from "../router.js";
 
 // Those that need nothing but the options; the first is the default of everything in surepick.
-// Noise can be estimated first only by those that measure in batches.
+// The others have to know how much measurements vary.
 const ALGORITHMS = [
-  { name: "pooled-peleg", words: "PooledPeleg (recommended)", batches: true },
-  { name: "peleg", words: "PELEG: batches of growing size", batches: true },
-  { name: "rage", words: "RAGE: batches of growing size", batches: true },
-  { name: "lingape", words: "LinGapE: one measurement at a time", batches: false },
-  { name: "lingame", words: "LinGame: one measurement at a time", batches: false },
-  { name: "uniform", words: "Uniform: all options in turn", batches: false },
+  { name: "pooled-peleg", words: "PooledPeleg (recommended)", needsScale: false },
+  { name: "peleg", words: "PELEG: batches of growing size", needsScale: true },
+  { name: "rage", words: "RAGE: batches of growing size", needsScale: true },
+  { name: "lingape", words: "LinGapE: one measurement at a time", needsScale: true },
+  { name: "lingame", words: "LinGame: one measurement at a time", needsScale: true },
+  { name: "uniform", words: "Uniform: all options in turn", needsScale: true },
 ];
 
 /** @type {View} */
@@ -23,26 +24,7 @@ export const createView = (scope) => {
   /** @type {Chosen} */
   let table = { ready: false };
   const name = input({ type: "text", required: true, maxlength: 200, oninput: check });
-  const known = h("input", {
-    type: "radio",
-    name: "noise",
-    value: "known",
-    checked: true,
-    onchange: noiseChanged,
-  });
-  const guess = h("input", {
-    type: "radio",
-    name: "noise",
-    value: "estimate",
-    onchange: noiseChanged,
-  });
-  const noise = input({
-    type: "text",
-    inputmode: "decimal",
-    value: "1",
-    "aria-label": "Noise of one measurement",
-    oninput: check,
-  });
+  const rewards = rewardsChoice(rewardsChanged);
   const delta = input({
     type: "text",
     inputmode: "decimal",
@@ -69,10 +51,9 @@ export const createView = (scope) => {
     check();
   });
 
-  function noiseChanged() {
-    noise.disabled = guess.checked;
+  function rewardsChanged() {
     ALGORITHMS.forEach((one, i) => {
-      algorithm.options[i].disabled = guess.checked && !one.batches;
+      algorithm.options[i].disabled = one.needsScale && !rewards.scaleKnown();
     });
     if (algorithm.selectedOptions[0].disabled) algorithm.value = ALGORITHMS[0].name;
     check();
@@ -90,7 +71,7 @@ export const createView = (scope) => {
   }
 
   function check() {
-    const noisy = guess.checked || (number(noise) ?? 0) > 0;
+    const noisy = rewards.noise() !== undefined;
     const risk = number(delta) ?? 0;
     const sure = risk > 0 && risk < 1;
     button.disabled = !(table.ready && name.value.trim() && noisy && sure);
@@ -106,7 +87,7 @@ export const createView = (scope) => {
         name: name.value.trim(),
         table: table.spec,
         source: table.fileName,
-        noise: guess.checked ? "estimate" : number(noise),
+        noise: rewards.noise(),
         delta: number(delta),
         algorithm: algorithm.value,
         epsilon: number(epsilon) ?? 0,
@@ -117,6 +98,7 @@ export const createView = (scope) => {
   }
 
   deltaSaid();
+  rewardsChanged();
   return h(
     "div",
     {},
@@ -151,19 +133,7 @@ export const createView = (scope) => {
             { class: "fields" },
             field("Name of the study", name),
             field("Error probability δ", delta, deltaHint),
-            h(
-              "fieldset",
-              { class: "field" },
-              h("legend", {}, "Noise of one measurement"),
-              h("label", { class: "choice" }, known, "Known:", noise),
-              h("label", { class: "choice" }, guess, "Estimate it first"),
-              h(
-                "span",
-                { class: "hint" },
-                "Its standard deviation, or half the range of bounded rewards. Too small a value voids the guarantee; an estimate makes it approximate.",
-              ),
-            ),
-            field("Algorithm", algorithm, "The recommended one needs the fewest measurements."),
+            rewards.question,
           ),
           h(
             "details",
@@ -178,6 +148,12 @@ export const createView = (scope) => {
                 "Any option this close to the best will do. Options with equal means cannot be told apart otherwise.",
               ),
               field("Most measurements", most, "Stop there, without a guarantee."),
+              rewards.advanced,
+              field(
+                "Algorithm",
+                algorithm,
+                "The recommended one needs the fewest measurements. The others have to know how much measurements vary.",
+              ),
             ),
           ),
         ),

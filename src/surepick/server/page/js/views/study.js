@@ -180,8 +180,8 @@ const head = (name, settings, badge) =>
 
 /** @param {Api.Status} status */
 function describe(status) {
-  const noise = status.noise === null ? "noise being estimated" : `noise ${short(status.noise)}`;
-  const parts = [algorithmName(status.algorithm), `error probability ${status.delta}`, noise];
+  const rewards = `rewards: ${status.rewards}`;
+  const parts = [algorithmName(status.algorithm), `error probability ${status.delta}`, rewards];
   if (status.epsilon) parts.push(`within ${short(status.epsilon)} of the best`);
   return parts.join(" · ");
 }

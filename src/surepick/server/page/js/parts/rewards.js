@@ -1,0 +1,84 @@
+// What a measurement gives: the question that every new study is asked, and what experts may add.
+
+import { fresh, h } from "../dom.js";
+import { input, number } from "./field.js";
+
+/**
+ * The controls, and what they say about the noise in the words of the service (null: nothing
+ * needs to be known; undefined: they do not make sense yet).
+ *
+ * @param {() => void} changed
+ */
+export function rewardsChoice(changed) {
+  const kind = fresh("rewards");
+  const about = fresh("noise");
+  const any = radio(kind, true);
+  const yesNo = radio(kind);
+  const between = radio(kind);
+  const low = bound("Lowest reward", "0", between);
+  const high = bound("Highest reward", "10", between);
+  const nothing = radio(about, true);
+  const equal = radio(about);
+  const known = radio(about);
+  const scale = bound("How much measurements vary", "", known);
+  const advanced = h(
+    "fieldset",
+    { class: "field" },
+    h("legend", {}, "Is more known about the noise?"),
+    h("label", { class: "choice" }, nothing, "No, and nothing needs to be"),
+    h("label", { class: "choice" }, equal, "It is the same for all options"),
+    h("label", { class: "choice" }, known, "Its standard deviation is", scale),
+    hint(
+      "The same for all options: this saves measurements, if noise is normal. A standard deviation that is too small voids the guarantee.",
+    ),
+  );
+
+  /** @param {string} name @param {boolean} [checked] */
+  function radio(name, checked = false) {
+    return h("input", { type: "radio", name, checked, onchange: told });
+  }
+
+  /** @param {string} label @param {string} value @param {HTMLInputElement} owner */
+  function bound(label, value, owner) {
+    const choose = () => ((owner.checked = true), told());
+    const shown = { inputmode: "decimal", "aria-label": label, value };
+    return input({ type: "text", ...shown, oninput: choose });
+  }
+
+  function told() {
+    advanced.disabled = !any.checked; // bounds say all that is needed
+    changed();
+  }
+
+  /** @returns {Api.NewStudy["noise"]} */
+  function noise() {
+    if (yesNo.checked) return "yes-no";
+    if (between.checked) {
+      const [from, to] = [number(low), number(high)];
+      return from !== null && to !== null && from < to ? { low: from, high: to } : undefined;
+    }
+    if (equal.checked) return "equal";
+    if (!known.checked) return null;
+    const given = number(scale);
+    return given !== null && given > 0 ? given : undefined;
+  }
+
+  return {
+    noise,
+    /** Whether algorithms that need a scale can do with what was said. */
+    scaleKnown: () => !any.checked || known.checked,
+    question: h(
+      "fieldset",
+      { class: "field wide" },
+      h("legend", {}, "What does a measurement give?"),
+      h("label", { class: "choice" }, any, "A number"),
+      h("label", { class: "choice" }, yesNo, "Yes or no (1 or 0)"),
+      h("label", { class: "choice" }, between, "A number between", low, "and", high),
+      hint("Nothing else needs to be known. Bounds, where there are any, save measurements."),
+    ),
+    advanced,
+  };
+}
+
+/** @type {(text: string) => HTMLElement} */
+const hint = (text) => h("span", { class: "hint" }, text);
