@@ -17,6 +17,7 @@ from surepick.problem import Problem
 from surepick.problem.noise import Between
 from surepick.statistics.bounded import array_log_capped_payoff
 
+_SUCCESSES = 10.0  # that the overall mean counts for in the predicted mean of one arm
 _AS_MANY = 10.0  # pulls that the variance of all arms together counts for in that of one
 _LEAST_VARIANCE = 1e-9  # of the squared range: nothing divides by zero
 
@@ -85,7 +86,7 @@ class BoundedRewards(Reading):
     def _predicted(self, totals: Totals, scales: Scales) -> FloatArray:
         """Where each arm's mean lies between the bounds, 0 to 1, never at an end.
 
-        What least squares says, and as much of the overall mean as half a success is worth: where
+        What least squares says, and as much of the overall mean as ten successes are worth: where
         one reward in 200 is not 0, a hundred zeros do not say that an arm has nothing else.
         """
         problem, backend = self.problem, self.problem.backend
@@ -96,7 +97,7 @@ class BoundedRewards(Reading):
         means = backend.host(backend.product(problem.features, fit.theta))
         variances = backend.host(backend.quadratic(problem.features, fit.root, None))
         worth = np.clip(scales.of(np.arange(problem.n_arms)) / np.maximum(variances, 1e-300), 0, n)
-        rarer = 0.5 / min(overall, 1.0 - overall)
+        rarer = _SUCCESSES / min(overall, 1.0 - overall)
         share = np.clip((means - self._low) / width, 0.0, 1.0)
         return (worth * share + rarer * overall) / (worth + rarer)
 
