@@ -11,7 +11,7 @@ from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.payoff import Payoff
 from surepick.problem import Problem
 
-_DIGITS = 1e-13  # of the rewards: differences below are rounding
+DIGITS = 1e-13  # of the rewards: differences below are rounding
 
 
 class Reading(ABC):
@@ -42,6 +42,6 @@ def pooled_variance(problem: Problem, totals: Totals) -> float:
     residuals = means - problem.feature_rows(pulled) @ fit.theta
     squares = float(totals.spreads[pulled].sum() + counts @ residuals**2)
     freedom = int(counts.sum()) - fit.root.shape[1]
-    least = _DIGITS**2 * float(counts @ means**2) / int(counts.sum())
+    least = DIGITS**2 * float(counts @ means**2) / int(counts.sum())
     variance = max(squares / max(freedom, 1), least)
     return variance if variance > 0.0 else 1.0  # nothing but zeros: any unit will do
