@@ -55,12 +55,10 @@ KINDS = {
 }
 
 
-def finished(
-    name, seed=0, *, algorithm="pooled-peleg", past=0, in_advance=True, large=False, **more
-):
+def finished(name, seed=0, *, past=0, in_advance=True, large=False, by="pooled-peleg", **more):
     """A run on rewards of this kind."""
     kind, rng = KINDS[name], np.random.default_rng(seed)
-    run = sp.algorithms.get(algorithm, **{"delta": 0.05} | more).start(kind.problem(large=large))
+    run = sp.algorithms.get(by, **{"delta": 0.05} | more).start(kind.problem(large=large))
     if past:
         arms = rng.integers(len(kind.arms), size=past)
         run.tell_past(arms, kind.draw(rng, arms), chosen_in_advance=in_advance)

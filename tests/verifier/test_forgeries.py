@@ -159,7 +159,8 @@ def sentence(certificate, kind):
         "eps-pac": f"within {certificate['epsilon']:.12g} of the best {sure}",
     }.get(kind, "no guarantee")
     norm = proper(certificate["evidence"]).get("norm_bound")
-    noise = read_kind(certificate["problem"]["noise"], len(ARMS)).provided
+    problem = certificate["problem"]
+    noise = read_kind(problem["noise"], len(problem["arms"])).provided
     conditions = [] if norm is None else [f"if ‖theta*‖ <= {norm:g}"]
     return ", ".join([promise, *conditions, *filter(None, [noise])])
 
