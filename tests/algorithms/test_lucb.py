@@ -6,6 +6,7 @@ import pytest
 
 import surepick as sp
 from surepick.algorithms import Lucb, get
+from surepick.errors import InvalidInputError
 from surepick.run.certificate import fingerprint
 from surepick.simulate import Instance, instances, trials
 from surepick.verifier.verify import verify
@@ -128,7 +129,7 @@ def test_candidates_must_be_arms():
     assert run.answer.arm == 0
     assert set(pulled) == {1, 2}
     assert verify(run.answer.certificate()).candidate == 0
-    with pytest.raises(sp.errors.InvalidInputError, match=r"candidate 1 \('odd'\)"):
+    with pytest.raises(InvalidInputError, match=r"candidate 1 \('odd'\)"):
         Lucb(0.1).start(
             sp.Problem(arms, [[1, 1], [0, 2]], candidate_labels=["fine", "odd"], noise=1.0)
         )
@@ -156,3 +157,9 @@ def test_false_certificates_are_refused(change, complaint):
 def test_name():
     made = Lucb(0.2, epsilon=0.1, max_samples=50)
     assert get("lucb", **made.settings()) == made
+
+
+def test_scales_that_differ_are_refused():
+    problem = sp.Problem(np.eye(3), noise=[1.0, 2.5, 1.0])
+    with pytest.raises(InvalidInputError, match=r"one scale for all.*noise=2\.5.*pooled"):
+        sp.algorithms.Lucb(0.1).start(problem)

@@ -68,6 +68,15 @@ def test_candidates_may_differ_from_arms():
     assert result.weights[1] > 0.999
 
 
+@pytest.mark.parametrize("large", [False, True])
+def test_scales_by_arm_count(large):
+    """Two arms of noise 3 and 1 are told apart soonest when they are pulled 3 to 1."""
+    problem = Problem(np.eye(2), noise=[3.0, 1.0], large=large)
+    result = complexity(problem, [0.5, 0.0])
+    assert result.weights == pytest.approx([0.75, 0.25], abs=1e-3)
+    assert 1 / result.D_star == pytest.approx((3 + 1) ** 2 / 0.5**2, rel=1e-5)
+
+
 def test_duplicates_of_the_best_do_not_count_but_ties_do():
     twice = Problem([[1.0, 0.0], [1.0, 0.0], [0.0, 1.0]], noise=1.0)
     assert 1 / complexity(twice, [0.5, 0.0]).D_star == pytest.approx(16.0, rel=1e-6)

@@ -523,6 +523,26 @@ def test_another_noise_scale_changes_nothing_else():
         problem.with_noise(0.0)
 
 
+def test_scales_by_arm_change_what_arms_are_measured_as():
+    scales = [0.5, 2.0, 1.0]
+    mixed = sp.Problem(THREE, noise=scales)
+    for problem in (sp.Problem(THREE, noise=1.0), sp.Problem(THREE, noise=[3.0, 1.0, 1.0])):
+        _ = problem.isometric, problem.spanning_arms
+        changed = problem.with_noise(scales)
+        for name in ("features", "targets", "standardised_arms", "spanning_arms"):
+            assert np.array_equal(getattr(changed, name), getattr(mixed, name)), name
+        assert not changed.features.flags.writeable
+        back = changed.with_noise(1.0)
+        assert np.array_equal(back.features, sp.Problem(THREE, noise=1.0).features)
+    per_noise = mixed.arms / np.array(scales)[:, None]
+    arms, candidates = mixed.isometric
+    assert np.allclose(arms @ candidates.T, per_noise @ mixed.arms.T)
+    flat = sp.Problem(np.c_[mixed.arms, mixed.arms.sum(axis=1)], noise=scales)
+    arms, candidates = flat.isometric
+    assert arms.shape[1] == flat.rank < flat.n_features
+    assert np.allclose(arms @ candidates.T, flat.standardised_arms @ flat.arms.T)
+
+
 def test_a_problem_survives_its_dict():
     for problem in (
         sp.Problem(THREE, noise=0.1, labels=["a", "b", "c"]),

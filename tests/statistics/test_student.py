@@ -9,8 +9,9 @@ from scipy import integrate
 from scipy.special import log_ndtr
 
 from surepick.arrays.backend import backend_named
+from surepick.statistics.payoff_kernels import student_payoffs
 from surepick.statistics.payoffs import log_payoff
-from surepick.statistics.student import array_log_student_payoff, log_student_payoff
+from surepick.statistics.student import array_log_student_payoff, legendre, log_student_payoff
 
 # b, p, estimate, I, RSS, ν, log payoff; worked out independently
 KNOWN = [
@@ -125,3 +126,17 @@ def test_arrays_of_other_libraries_give_the_same():
     np.testing.assert_allclose(
         there.host(found), log_student_payoff(*parts, information, 10.0, 10), rtol=1e-10
     )
+
+
+@pytest.mark.parametrize("freedom", [1, 20, 500])
+def test_clear_leads_do_not_drown_in_rounding(freedom):
+    """With leads of very many standard errors all that is left is growth by ν per factor e."""
+    row = np.array([[4.0], [1.0]]) * 10.0 ** np.arange(4, 14)
+    found = log_student_payoff(row[0], 4.0, row[1], 9.0, float(freedom), freedom)
+    np.testing.assert_allclose(np.diff(found), freedom * math.log(10), rtol=1e-3)
+    bets = (row[0][:, None] / 4.0, np.full((10, 1), 4.0), np.zeros((10, 1)))
+    news = (row[1][:, None], np.full((10, 1), 9.0))
+    compiled = student_payoffs(
+        bets, news, np.array([1.0]), float(freedom), float(freedom), *legendre()
+    )
+    np.testing.assert_allclose(compiled[:, 0, 0], found, rtol=1e-10)

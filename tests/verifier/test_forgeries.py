@@ -15,6 +15,7 @@ import pytest
 
 import surepick as sp
 from surepick.errors import CertificateError
+from surepick.problem.noise import read_kind
 from surepick.run.certificate import fingerprint
 from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import drive
@@ -25,6 +26,15 @@ from surepick.verifier.verify import RULES, verify
 ARMS = np.random.default_rng(7).normal(size=(10, 2))
 THETA = np.array([0.6, -0.4])
 PROBLEM = sp.Problem(ARMS, noise=0.5)
+PROBLEMS = {  # where the noise is of another kind
+    "pooled, scales unknown": sp.Problem(ARMS),
+    "pooled, equal scales": sp.Problem(ARMS, noise="equal"),
+    "pooled, scales by arm": sp.Problem(ARMS, noise=np.linspace(0.5, 1.5, 10)),
+    "phases, scales by arm": sp.Problem(ARMS, noise=np.linspace(0.5, 1.5, 10)),
+    "alba, scales by arm": sp.Problem(ARMS, noise=np.linspace(0.5, 1.5, 10)),
+    "ellipsoid, scales by arm": sp.Problem(ARMS, noise=np.linspace(0.5, 1.5, 10)),
+    "glr, scales by arm": sp.Problem(ARMS, noise=np.linspace(0.5, 1.5, 10)),
+}
 TIED = np.array([ARMS[6, 1] - ARMS[5, 1], ARMS[5, 0] - ARMS[6, 0]])  # 5 and 6 are equally good
 TIED *= 2.0 * np.sign(ARMS[6] @ TIED) / np.linalg.norm(TIED)
 #: algorithm and settings; pulls after which it is far from certain
@@ -42,15 +52,35 @@ RULERS = {
     "glr in rounds": ("uniform", {}, 30),
     "estimated-noise": ("estimated-noise", {}, 60),
     "checked-fit": ("checked-fit", {}, 20),
+    "pooled, scales unknown": ("pooled-peleg", {}, 20),
+    "pooled, equal scales": ("pooled-peleg", {}, 12),
+    "pooled, scales by arm": ("pooled-peleg", {}, 12),
+    "phases, scales by arm": ("peleg", {}, 12),
+    "alba, scales by arm": ("alba", {"norm_bound": 2.0}, 40),
+    "ellipsoid, scales by arm": ("glucb", {"norm_bound": 2.0}, 40),
+    "glr, scales by arm": ("lingame", {}, 20),
 }
 NUMBERS = ("gap", "width", "log_capital", "bias", "lead")
 
 
-def certificate_of(ruler, problem=PROBLEM, theta=THETA, **more):
+def certificate_of(ruler, problem=None, theta=THETA, **more):
     name, settings, _ = RULERS[ruler]
+    problem = problem or PROBLEMS.get(ruler, PROBLEM)
     run = sp.algorithms.get(name, delta=0.1, **settings | more).start(problem)
-    drive(run, sp.simulate.Instance(problem, theta), np.random.default_rng(0), Gaussian())
+    if problem.noise_kind.kind == "known" and problem is not PROBLEM:
+        by_arm(run, problem, theta)
+    else:
+        drive(run, sp.simulate.Instance(problem, theta), np.random.default_rng(0), Gaussian())
     return json.loads(json.dumps(run.answer.certificate()))
+
+
+def by_arm(run, problem, theta):
+    """Rewards whose noise has the scale of their arm."""
+    rng, scales = np.random.default_rng(0), problem.noise * np.ones(problem.n_arms)
+    while not run.stopped:
+        batch = run.ask()
+        noise = scales[batch.arms] * rng.standard_normal(batch.size)
+        run.tell(batch, problem.arms[batch.arms] @ theta + noise)
 
 
 def cut_short(ruler):
@@ -68,7 +98,7 @@ class Accomplice(Check):
     def demand(self, holds, complaint):
         pass
 
-    def agree_all(self, recorded, computed, what):
+    def agree_all(self, recorded, computed, what, rounding=None):
         self.wanted.update(zip(recorded.tolist(), np.asarray(computed).tolist()))
 
 
@@ -129,7 +159,10 @@ def sentence(certificate, kind):
         "eps-pac": f"within {certificate['epsilon']:.12g} of the best {sure}",
     }.get(kind, "no guarantee")
     norm = proper(certificate["evidence"]).get("norm_bound")
-    return promise if norm is None else f"{promise}, if ‖theta*‖ <= {norm:g}"
+    problem = certificate["problem"]
+    noise = read_kind(problem["noise"], len(problem["arms"])).provided
+    conditions = [] if norm is None else [f"if ‖theta*‖ <= {norm:g}"]
+    return ", ".join([promise, *conditions, *filter(None, [noise])])
 
 
 def concluded(certificate, survivors, kind="pac"):

@@ -30,6 +30,7 @@ from surepick.algorithms.sequential import SequentialState
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.problem.noise import NoiseByArm
 
 
 @dataclass(frozen=True)
@@ -49,6 +50,16 @@ class Lucb(Algorithm):
 
     name: ClassVar[str] = "lucb"
     theorem: ClassVar[str] = "one interval per arm, union over arms, rounds and pull counts"
+
+    def check_problem(self, problem: Problem) -> None:
+        """Refuse scales that differ: one width is for all arms pulled equally often."""
+        super().check_problem(problem)
+        if isinstance(problem.noise_kind, NoiseByArm):
+            raise InvalidInputError(
+                f"noise: lucb knows one scale for all arms, and this problem has one for each: "
+                f"give the largest, noise={problem.noise_kind.scales.max():g}, or use "
+                f"pooled-peleg, which makes use of all of them"
+            )
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> LucbState:
         """A fresh state; nothing is drawn at random."""

@@ -34,7 +34,7 @@ _FINE, _ROUGH = 1e-6, 0.05  # accuracies for usual problems and for very large o
 
 class _Problem(Protocol):
     @property
-    def arms(self) -> FloatArray: ...
+    def standardised_arms(self) -> FloatArray: ...
     @property
     def candidates(self) -> FloatArray: ...
     @property
@@ -106,9 +106,9 @@ def complexity(problem: _Problem, theta: ArrayLike, tol: float | None = None) ->
     >>> round(1 / result.D_star, 3), round(result.lower_bound(0.1), 1)
     (16.0, 56.2)
     """
-    candidates = problem.candidates
+    arms, candidates = problem.standardised_arms, problem.candidates
     truth = _as_truth(theta, candidates.shape[1])
-    if not backend_of(candidates).plain or is_large(candidates) or is_large(problem.arms):
+    if not backend_of(candidates).plain or is_large(candidates) or is_large(arms):
         return _large_complexity(problem, truth, tol)
     means = candidates @ truth
     best = int(np.argmax(means))
@@ -116,20 +116,21 @@ def complexity(problem: _Problem, theta: ArrayLike, tol: float | None = None) ->
     scale = np.abs(candidates).max(axis=0)
     rivals = np.flatnonzero((np.abs(differences) > _SAME * scale).any(axis=1))
     if not len(rivals):
-        return _trivial(problem)
+        return _trivial(len(arms), problem)
     gaps = differences[rivals] @ truth
     tied = rivals[gaps <= _SAME * float(scale @ np.abs(truth))]
     if len(tied):
         raise _tie(best, tied[0])
     directions = differences[rivals] / gaps[:, None]
-    return _found(minimax(problem.arms, directions, _FINE if tol is None else tol), problem)
+    return _found(minimax(arms, directions, _FINE if tol is None else tol), problem)
 
 
 def _large_complexity(problem: _Problem, truth: FloatArray, tol: float | None) -> Complexity:
     """The same in blocks, without a table of differences, on any array library."""
+    arms: Any = problem.standardised_arms
     candidates: Any = problem.candidates
     if tol is None:
-        entries = max(problem.arms.shape[0], candidates.shape[0]) * candidates.shape[1]
+        entries = max(len(arms), len(candidates)) * candidates.shape[1]
         tol = _ROUGH if entries > limits.HUGE_TABLE else _FINE
     backend = backend_of(candidates)
     xp, means = backend.xp, backend.product(candidates, truth)
@@ -142,10 +143,10 @@ def _large_complexity(problem: _Problem, truth: FloatArray, tol: float | None) -
     if tied.shape[0]:
         raise _tie(best, int(tied[0]))
     if bool(xp.all(same)):
-        return _trivial(problem)
+        return _trivial(len(arms), problem)
     one = xp.ones_like(gaps)
     scales = xp.where(same, xp.zeros_like(gaps), one / xp.where(same, one, gaps))
-    return _found(minimax(problem.arms, Leads(candidates, leader, scales), tol), problem)
+    return _found(minimax(arms, Leads(candidates, leader, scales), tol), problem)
 
 
 def _found(result: MinimaxResult, problem: _Problem) -> Complexity:
@@ -158,8 +159,7 @@ def _found(result: MinimaxResult, problem: _Problem) -> Complexity:
     )
 
 
-def _trivial(problem: _Problem) -> Complexity:
-    k = len(problem.arms)
+def _trivial(k: int, problem: _Problem) -> Complexity:
     return Complexity(np.full(k, 1.0 / k), math.inf, 0.0, "optimal", problem.unit)
 
 

@@ -58,6 +58,11 @@ class NoiseKind:
         """Whether rewards, in these units, are 1-sub-Gaussian."""
         return True
 
+    @property
+    def provided(self) -> str:
+        """What a guarantee rests on, for its sentence; empty where the numbers given say it."""
+        return ""
+
     def impossible(self, rewards: FloatArray) -> IntArray:
         """Numbers of the rewards that cannot occur."""
         return np.empty(0, dtype=np.int64)
@@ -94,6 +99,13 @@ class SymmetricNoise(NoiseKind):
     def scale_known(self) -> bool:
         return False
 
+    @property
+    def provided(self) -> str:
+        return (
+            "provided that each reward is as likely to be above its mean as below it by the same "
+            "amount"
+        )
+
     def __str__(self) -> str:
         return "noise not known"
 
@@ -115,6 +127,10 @@ class EqualNoise(NoiseKind):
     @property
     def words(self) -> str:
         return "numbers, with the same noise for all options"
+
+    @property
+    def provided(self) -> str:
+        return "provided that the noise is normal and of one scale for all options"
 
     def __str__(self) -> str:
         return "noise equal for all"

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sized
 from functools import cached_property
 from pathlib import Path
-from typing import Any
+from typing import Any, Self
 
 import numpy as np
 
@@ -88,12 +88,6 @@ class Problem(Contents):
             large=large,
         )
         self._find_span()
-        if self.backend.plain:
-            for table in (self.arms, self.candidates, self.features, self.targets):
-                table.setflags(write=False)
-        if self.large:  # nobody else can change these: designs need not check them again
-            mark_checked(self.features)
-            mark_checked(self.targets)
 
     @classmethod
     def unstructured(cls, labels: Any, noise: Any = None) -> Problem:
@@ -145,7 +139,7 @@ class Problem(Contents):
 
     def _find_span(self) -> None:
         """Choose coordinates in the span of the arms, and check the candidates against it."""
-        measured = self._per_unit_of_noise(self.arms)
+        measured = self.standardised_arms
         span = find_large_span(measured, self.backend) if self.large else find_span(measured)
         self._scale, self._basis = span.scale, span.basis
         #: arms, each per unit of its noise, in coordinates where their second-moment matrix is
@@ -159,16 +153,32 @@ class Problem(Contents):
             )
         else:
             self.targets = self.features
+        if self.backend.plain:
+            for table in (self.arms, self.candidates, self.features, self.targets):
+                table.setflags(write=False)
+        if self.large:  # nobody else can change these: designs need not check them again
+            mark_checked(self.features)
+            mark_checked(self.targets)
 
-    def _per_unit_of_noise(self, arms: FloatArray) -> FloatArray:
+    @property
+    def standardised_arms(self) -> FloatArray:
         """The arms as algorithms measure them: where scales differ, each divided by its own.
 
         Rewards are divided in the same way, so that all of them have noise of scale one.
         """
         if not isinstance(self.noise_kind, NoiseByArm):
-            return arms
+            return self.arms
         scales = self.noise_kind.scales[:, None]
-        return arms / (scales if self.backend.plain else self.backend.put(scales))
+        return self.arms / (scales if self.backend.plain else self.backend.put(scales))
+
+    def with_noise(self, noise: Any) -> Self:
+        """The same problem with other noise; arms and all that follows are shared."""
+        other = super().with_noise(noise)
+        if any(isinstance(problem.noise_kind, NoiseByArm) for problem in (self, other)):
+            for name in ("isometric", "spanning_arms"):
+                other.__dict__.pop(name, None)
+            other._find_span()
+        return other
 
     def _whitened(self, table: FloatArray, whiten: FloatArray, what: str) -> FloatArray:
         if not self.large:
@@ -199,15 +209,17 @@ class Problem(Contents):
         """Arms and candidates in orthonormal coordinates of the span.
 
         Lengths and angles are those of the features as given (they are the features as
-        given when the arms span the whole space). For algorithms whose constants depend
-        on lengths; all others use ``features`` and ``targets``.
+        given when the arms span the whole space), of arms per unit of their noise where scales
+        differ. For algorithms whose constants depend on lengths; all others use ``features`` and
+        ``targets``.
         """
+        arms, candidates = self.standardised_arms, self.candidates
         if self.rank == self.n_features:
-            return self.arms, self.candidates
+            return arms, candidates
         q, _ = np.linalg.qr(self._basis * self._scale[:, None])
         if self.large:
-            return self.backend.image(self.arms, q), self.backend.image(self.candidates, q)
-        return np.ascontiguousarray(self.arms @ q), np.ascontiguousarray(self.candidates @ q)
+            return self.backend.image(arms, q), self.backend.image(candidates, q)
+        return np.ascontiguousarray(arms @ q), np.ascontiguousarray(candidates @ q)
 
     @cached_property
     def spanning_arms(self) -> IntArray:

@@ -253,9 +253,12 @@ class Run:
                 f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best",
             )
         promised = self.algorithm.guarantee(epsilon_used=len(self.state.active) > 1)
+        parts, condition = [str(promised)], self.problem.noise_kind.provided
+        if promised and condition:
+            parts.append(condition)
         if self._past is not None and self._past["evidence"]:
-            promised = Guarantee(promised.kind, f"{promised}; {PROVIDED}")
-        return promised
+            parts.append(PROVIDED)
+        return Guarantee(promised.kind, "; ".join(parts))
 
     def _totals(self) -> list[dict[str, Any]]:
         arms = np.flatnonzero(self.pulls)

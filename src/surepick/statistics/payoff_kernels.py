@@ -67,51 +67,73 @@ def student_payoffs(bets, news, precisions, squares, freedom, nodes, weights):
             if told[i, a] == 0.0:
                 continue
             z = math.sqrt(told[i, a] / squares) * new_lead[i, a]
-            q = z / math.sqrt(1.0 + z * z)
             score = information[i, a] * lead[i, a]
             for j in range(J):
                 precision = information[i, a] + precisions[j] * unit[i, a]
-                after = precision + told[i, a]
-                slope, start = q * math.sqrt(told[i, a] / after), score / math.sqrt(after)
-                averaged = _average_over_scales(slope, start, freedom, nodes, weights) - constant
-                before = log_psi(score / math.sqrt(precision))
-                paid[i, a, j] = averaged - before - 0.5 * math.log(after / precision)
+                paid[i, a, j] = _student(score, precision, z, told[i, a], freedom, nodes, weights)
+                paid[i, a, j] -= constant
     return paid
 
 
 @njit(cache=True)
-def _average_over_scales(slope, start, freedom, nodes, weights):
+def _student(score, precision, z, told, freedom, nodes, weights):
+    """Log payoff, but for the constant of the density of w; as in the module on Student's bets."""
+    after = precision + told
+    known, news = precision / after, told / after
+    slope, start = z / math.sqrt(1.0 + z * z) * math.sqrt(news), score / math.sqrt(after)
+    before, width = score / math.sqrt(precision), 0.5 * math.log(after / precision)
+    a, k, centre = 1.0, 0.0, 0.0
+    ahead = slope > 0.0 and start > 0.0
+    if slope > 0.0:
+        a, k = known + news / (1.0 + z * z), slope * start
+    if ahead:
+        centre, k = k / a, 0.0
+        stakes = math.log(0.5 * math.erfc(-before * math.sqrt(0.5)))
+        stakes += 0.5 * start * start * news / ((1.0 + z * z) * a * known)
+    else:
+        stakes = log_psi(before)
+    inner = (a, k, centre, ahead)
+    return _average_over_scales(slope, start, inner, freedom, nodes, weights) - stakes - width
+
+
+@njit(cache=True)
+def _average_over_scales(slope, start, inner, freedom, nodes, weights):
     """log ∫ w^ν exp(−w²/2) psi(start + w·slope) dw; panels as in the module on Student's bets."""
-    rising = max(slope, 0.0)
-    a, k = 1.0 - rising * rising, rising * start
-    root = math.sqrt(k * k + 4.0 * freedom * a)
-    peak = (k + root) / (2.0 * a) if k > 0 else 2.0 * freedom / (root - k)
-    width = 1.0 / math.sqrt(freedom / (peak * peak) + a)
-    low, high = max(peak - 9.0 * width, 0.0), peak + 9.0 * width
+    a, k, centre, _ = inner
+    whole = k + a * centre
+    peak = 2.0 * freedom / (math.sqrt(whole * whole + 4.0 * freedom * a) + abs(whole))
+    width = 1.0 / math.sqrt(freedom / (centre + peak) ** 2 + a)
+    low, high = max(peak - 9.0 * width, -centre), peak + 9.0 * width
     if start < 0 or slope <= 0:
         flat, reach = math.sqrt(freedom), 9.0 / math.sqrt(2.0)
         low, high = min(low, max(flat - reach, 0.0)), max(high, flat + reach)
     end = high
     for _ in range(4):
-        fallen = freedom * math.log(peak / end) + 0.5 * a * (end * end - peak * peak)
-        fallen -= k * (end - peak)
-        end = max(high, end + (40.5 - fallen) / (a * end - k - freedom / end))
-    total = _panel(low, high, slope, start, freedom, nodes, weights)
-    if end > 1.001 * high:
-        rest = _panel(high, end, slope, start, freedom, nodes, weights)
+        fallen = freedom * math.log((centre + peak) / (centre + end)) - k * (end - peak)
+        fallen += 0.5 * a * (end * end - peak * peak)
+        end = max(high, end + (40.5 - fallen) / (a * end - k - freedom / (centre + end)))
+    total = _panel(low, high, slope, start, inner, freedom, nodes, weights)
+    if end > high + 1e-3 * (high - low):
+        rest = _panel(high, end, slope, start, inner, freedom, nodes, weights)
         top = max(total, rest)
         total = top + math.log(math.exp(total - top) + math.exp(rest - top))
     return total
 
 
 @njit(cache=True)
-def _panel(low, high, slope, start, freedom, nodes, weights):
+def _panel(low, high, slope, start, inner, freedom, nodes, weights):
+    a, _, centre, ahead = inner
     half = 0.5 * (high - low)
     logs = np.empty(nodes.shape[0])
     top = -np.inf
     for i in range(nodes.shape[0]):
-        w = low + half * (1.0 + nodes[i])
-        logs[i] = freedom * math.log(w) - 0.5 * w * w + log_psi(start + w * slope)
+        v = low + half * (1.0 + nodes[i])
+        w = centre + v
+        if ahead:
+            shape = math.log(0.5 * math.erfc(-(start + w * slope) * math.sqrt(0.5)))
+            logs[i] = freedom * math.log(w) - 0.5 * a * v * v + shape
+        else:
+            logs[i] = freedom * math.log(w) - 0.5 * v * v + log_psi(start + w * slope)
         top = max(top, logs[i])
     total = 0.0
     for i in range(nodes.shape[0]):

@@ -28,7 +28,7 @@ from __future__ import annotations
 
 import math
 from functools import cache
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -79,7 +79,7 @@ def array_log_student_payoff(
     backend: Backend, b: Any, p: Any, estimate: Any, information: Any, squares: float, freedom: int
 ) -> Any:
     """The same for arrays of any library."""
-    xp = backend.xp
+    xp, log_ndtr = backend.xp, backend.special("log_ndtr")
     b, p, estimate, information = xp.broadcast_arrays(b, p, estimate, information)
     if freedom == 0 or squares == 0.0:
         return xp.zeros_like(p)
@@ -87,51 +87,84 @@ def array_log_student_payoff(
     z = xp.sqrt(information) * (estimate / math.sqrt(squares))
     q = z / xp.sqrt(1.0 + z * z)
     after = p + information
-    slope = q * xp.sqrt(information / after)  # of psi's argument in w
+    known, news = p / after, information / after
+    slope = q * xp.sqrt(news)  # of psi's argument in w
     start = b / xp.sqrt(after)
+    ahead = (slope > 0) & (start > 0)
+    inner = Inner.of(xp, slope, start, ahead, known + news / (1.0 + z * z))
     nodes, weights = legendre()
     total = xp.full_like(p, -math.inf)
-    for low, high in _panels(xp, slope, start, float(freedom)):
+    for low, high in _panels(xp, inner, (start < 0) | (slope <= 0), float(freedom)):
         half = 0.5 * (high - low)
         for node, weight in zip(nodes.tolist(), weights.tolist()):
-            w = low + half * (1.0 + node)
-            log = freedom * xp.log(w) - 0.5 * w * w + array_log_psi(backend, start + w * slope)
+            v = low + half * (1.0 + node)
+            w = inner.centre + v
+            at = start + w * slope
+            shape = xp.where(ahead, log_ndtr(xp.clip(at, 0.0, None)), array_log_psi(backend, at))
+            log = freedom * xp.log(w) - 0.5 * xp.where(ahead, inner.a, 1.0) * v * v + shape
             total = xp.logaddexp(total, log + xp.log(half * weight))
     # density of w: w^ν exp(−w²/2) / (2^{(ν−1)/2} Γ((ν+1)/2))
     constant = 0.5 * (freedom - 1) * math.log(2.0) + math.lgamma(0.5 * (freedom + 1))
-    averaged = total - constant
-    return averaged - array_log_psi(backend, b / xp.sqrt(p)) - 0.5 * xp.log(after / p)
+    before = b / xp.sqrt(p)
+    peak = -0.5 * start * start * news / ((1.0 + z * z) * inner.a * known)
+    stakes = xp.where(
+        ahead, log_ndtr(xp.clip(before, 0.0, None)) - peak, array_log_psi(backend, before)
+    )
+    return total - constant - stakes - 0.5 * xp.log(after / p)
 
 
-def _panels(xp: Any, slope: Any, start: Any, freedom: float) -> list[tuple[Any, Any]]:
-    """Where the integrand w^ν exp(−w²/2) psi(start + w·slope) is not negligible.
+class Inner(NamedTuple):
+    """How the integrand w^ν exp(−w²/2) psi(start + w·slope) behaves; arrays.
 
     Where psi's argument is positive psi is about exp(argument²/2), and the integrand about
-    w^ν exp(−a w²/2 + k w); elsewhere psi is nearly constant, and a = 1, k = 0. Each has a peak and
-    a width, and the first panel covers both. Where k is negative and a small, the integrand
-    falls more slowly than its width at the peak says: a second panel goes on to where it ends.
+    w^ν exp(−a w²/2 + k w); elsewhere psi is nearly constant, and a = 1, k = 0. With a lead that was
+    expected and seen (slope and start above 0) both terms may be huge, and what they leave is not:
+    then v = w − k/a is the variable, in which the linear term is gone, and what is constant in
+    w is put together in closed form.
     """
-    rising = xp.clip(slope, 0.0, None)
-    a, k = 1.0 - rising * rising, rising * start
-    root = xp.sqrt(k * k + 4.0 * freedom * a)
-    # two forms of one root of ν/w − a w + k = 0, each free of cancellation on its side
-    peak = xp.where(k > 0, (k + root) / (2.0 * a), 2.0 * freedom / (root - k))
-    width = 1.0 / xp.sqrt(freedom / (peak * peak) + a)
-    low = xp.clip(peak - _REACH * width, 0.0, None)
+
+    a: Any
+    k: Any  #: left in v
+    centre: Any  #: w − v
+
+    @classmethod
+    def of(cls, xp: Any, slope: Any, start: Any, ahead: Any, rest: Any) -> Inner:
+        """``rest`` is 1 − slope², free of cancellation."""
+        a = xp.where(slope > 0, rest, xp.ones_like(rest))
+        k = xp.clip(slope, 0.0, None) * start
+        zero = xp.zeros_like(k)
+        return cls(a, xp.where(ahead, zero, k), xp.where(ahead, k / a, zero))
+
+
+def _panels(xp: Any, inner: Inner, both: Any, freedom: float) -> list[tuple[Any, Any]]:
+    """Where the integrand is not negligible, in v.
+
+    Its peak has a width, and the first panel covers both, where psi may be flat (``both``) the
+    flat peak as well. Where k is negative and a small, the integrand falls more slowly than its
+    width at the peak says: a second panel goes on to where it ends.
+    """
+    a, k, centre = inner
+    whole = k + a * centre
+    root = xp.sqrt(whole * whole + 4.0 * freedom * a)
+    # the root of ν/(centre + v) − a v + k = 0, free of cancellation
+    peak = 2.0 * freedom / (root + xp.abs(whole))
+    width = 1.0 / xp.sqrt(freedom / (centre + peak) ** 2 + a)
+    low = xp.maximum(peak - _REACH * width, -centre)
     high = peak + _REACH * width
     flat, reach = math.sqrt(freedom), _REACH / math.sqrt(2.0)  # the flat peak's width is 1/√2
-    both = (start < 0) | (slope <= 0)
     low = xp.where(both, xp.clip(low, None, max(flat - reach, 0.0)), low)
     high = xp.where(both, xp.clip(high, flat + reach, None), high)
     end = high
-    for _ in range(4):  # Newton: how far it has fallen is convex in w, so steps come from beyond
-        fallen = freedom * xp.log(peak / end) + 0.5 * a * (end * end - peak * peak)
-        fallen = fallen - k * (end - peak)
-        end = xp.maximum(high, end + (0.5 * _REACH**2 - fallen) / (a * end - k - freedom / end))
-    further = end > 1.001 * high
+    for _ in range(4):  # Newton: how far it has fallen is convex in v, so steps come from beyond
+        fallen = freedom * xp.log((centre + peak) / (centre + end)) - k * (end - peak)
+        fallen = fallen + 0.5 * a * (end * end - peak * peak)
+        steep = a * end - k - freedom / (centre + end)
+        end = xp.maximum(high, end + (0.5 * _REACH**2 - fallen) / steep)
+    little = 1e-3 * (high - low)
+    further = end > high + little
     if not bool(xp.any(further)):
         return [(low, high)]
-    return [(low, high), (high, xp.where(further, end, 1.001 * high))]
+    return [(low, high), (high, xp.where(further, end, high + little))]
 
 
 @cache

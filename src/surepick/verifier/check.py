@@ -15,8 +15,11 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier.estimate import Fit
+from surepick.verifier.noise import COLUMNS, PROVIDED, read_noise
 from surepick.verifier.tables import EPS, Given, Tables
 
+_ANY_NOISE = ("pooled", "checked-fit")  # rules that can do without a known scale
+_AROUND = ("checked-fit", "estimated-noise")  # rules around another one
 _WHOLE_NUMBERS = ("candidate", "by", "batch")  # columns of records that hold whole numbers
 
 
@@ -30,7 +33,8 @@ class Check(Tables):
     def _read(self, body: dict[str, Any]) -> None:
         """Take in all that is not a table."""
         self.body = body
-        self.noise = self._number(body["problem"]["noise"], "noise")
+        self.kind = read_noise(body["problem"]["noise"], len(self.raw_arms), self.demand)
+        self.noise = self.kind.unit
         self.delta = self._number(body["delta"], "delta")
         self.epsilon = self._number(body["epsilon"], "epsilon")
         self.claim = body["claim"]
@@ -42,6 +46,7 @@ class Check(Tables):
             "it does not say how past measurements were chosen",
         )
         self._rounding = 0.0
+        self.rounding_per_noise = 0.0
         self.risk = 0.0
         self.checked = 0
 
@@ -62,13 +67,21 @@ class Check(Tables):
         self.agree_all(np.array([recorded]), np.array([computed]), lambda _: what)
 
     def agree_all(
-        self, recorded: np.ndarray, computed: np.ndarray, what: Callable[[int], str]
+        self,
+        recorded: np.ndarray,
+        computed: np.ndarray,
+        what: Callable[[int], str],
+        rounding: float | None = None,
     ) -> None:
-        """The same for arrays; ``what`` names an entry."""
+        """The same for arrays; ``what`` names an entry.
+
+        ``rounding`` is what they may differ by; by default that of rewards.
+        """
+        rounding = self._rounding if rounding is None else rounding
         gap = np.abs(recorded - computed)
         largest = np.maximum(np.abs(computed), np.abs(recorded))
         self.demand_all(
-            np.isfinite(gap) & (gap <= self._close * largest + self._rounding),
+            np.isfinite(gap) & (gap <= self._close * largest + rounding),
             lambda i: (
                 f"{what(i)} is recorded as {recorded[i]:.9g} but the data give {computed[i]:.9g}"
             ),
@@ -117,7 +130,6 @@ class Check(Tables):
     def check_record(self) -> None:
         """Whether the record is complete and consistent, whatever follows from it."""
         self.check_labels()
-        self.demand(self.noise > 0, "noise must be above 0")
         self.demand(0 < self.delta < 1, "delta must lie between 0 and 1")
         self.demand(self.epsilon >= 0, "epsilon must be at least 0")
         settings = self.body["algorithm"]["settings"]
@@ -125,9 +137,19 @@ class Check(Tables):
             settings["delta"] == self.delta and settings["epsilon"] == self.epsilon,
             "delta or epsilon is not what the algorithm was set to",
         )
+        rule = self.body["evidence"]["rule"]
+        self.demand(
+            self.kind.scale_known or rule in _ANY_NOISE,
+            f"the rule {rule!r} needs a known scale of the noise, and it says none",
+        )
+        guides = not self.past_counts
         for b, batch in enumerate(self.past):
-            self._pulls_of(batch, f"past batch {b}")
-        total = sum(self._pulls_of(x, f"batch {b}") for b, x in enumerate(self.body["batches"]))
+            self._check_columns(batch, rule, f"past batch {b}", guides)
+            self._pulls_of(batch, f"past batch {b}", guides)
+        total = 0
+        for b, batch in enumerate(self.body["batches"]):
+            self._check_columns(batch, rule, f"batch {b}")
+            total += self._pulls_of(batch, f"batch {b}")
         self.demand(total == self.claim["samples"], "the number of pulls does not add up")
 
     def check_measured(self) -> None:
@@ -139,19 +161,52 @@ class Check(Tables):
                 self.measured == sorted(pulled), "the arms listed as measured are not those"
             )
 
-    def _pulls_of(self, batch: dict[str, Any], where: str) -> int:
+    def _check_columns(
+        self, batch: dict[str, Any], rule: str, where: str, guides: bool = False
+    ) -> None:
+        """A batch must say what the rule's bets need under this noise, and no more."""
+        more = COLUMNS.get(self.kind.kind, set()) if rule == "pooled" else set()
+        if guides:  # whatever they are dealt into, nothing is bet on them
+            more = more - {"parts"}
+        found = batch.keys() - {"arms", "counts", "sums"}
+        if rule in _AROUND:  # what the rule inside does not need is left out there
+            self.demand(found <= {"spreads", "parts"}, f"{where} has unknown columns")
+            return
+        for name in sorted(more ^ found):
+            self.demand(
+                False,
+                f"{where} lacks {name!r}, which bets need under this noise"
+                if name in more
+                else f"{where} has {name!r}, which no bet needs under this noise",
+            )
+
+    def _pulls_of(self, batch: dict[str, Any], where: str, averaged: bool = False) -> int:
         """How many pulls a batch has, after checking that it makes sense."""
         arms, counts, sums = batch["arms"], batch["counts"], batch["sums"]
+        parts, spreads = batch.get("parts", [0] * len(arms)), batch.get("spreads")
+        columns = (arms, counts, sums, parts, arms if spreads is None else spreads)
+        even = len({len(column) for column in columns}) == 1
         self.demand(
-            len(arms) == len(counts) == len(sums) and len(set(arms)) == len(arms),
+            even and len(set(zip(arms, parts, strict=True))) == len(arms),
             f"{where} is inconsistent",
         )
-        for arm, count, value in zip(arms, counts, sums, strict=True):
-            self.demand(0 <= arm < len(self.arms), f"{where} pulls unknown arm {arm}")
-            self.demand(count >= 1 and count == int(count), f"{where}: {count} pulls of arm {arm}")
-            mean = self._number(value, f"{where}: sum of arm {arm}") / count
+        for row, (arm, part, count) in enumerate(zip(arms, parts, counts, strict=True)):
+            known = type(arm) is int and 0 <= arm < len(self.arms)
+            self.demand(known, f"{where} pulls unknown arm {arm!r:.80}")
+            here = f"{where}, arm {arm}"
+            self.demand(type(part) is int and part >= 0, f"{here}: {part!r:.80} is no part")
+            fine = type(count) is int and count >= 1
+            self.demand(fine, f"{where}: {count!r:.80} pulls of arm {arm}")
+            total = self._number(sums[row], f"{where}: sum of arm {arm}")
+            self.kind.check_sum(self.demand, total, count, here, averaged=averaged)
+            if spreads is not None:
+                spread = self._number(spreads[row], f"{where}: spread of arm {arm}")
+                self.kind.check_spread(self.demand, spread, total, count, here, averaged=averaged)
             # Small differences of large means cannot be had more exactly than this.
-            self._rounding = max(self._rounding, 100 * EPS * abs(mean))
+            rounding = 100 * EPS * abs(total / count)
+            self._rounding = max(self._rounding, rounding)
+            per_noise = rounding / float(self.kind.units(arm))
+            self.rounding_per_noise = max(self.rounding_per_noise, per_noise)
         return sum(counts)
 
     # -- the conclusion --------------------------------------------------------------------
@@ -194,16 +249,23 @@ class Check(Tables):
                 "provided that what was measured in the past did not depend on rewards" in rest,
                 "the statement hides that it rests on how past measurements were chosen",
             )
+        condition = PROVIDED.get(self.kind.kind, "")
+        if kind in ("pac", "eps-pac"):
+            self.demand(condition in rest, "the statement hides what it rests on: the noise")
         self.demand(
             rest != statement and rest[:1] in ("", " ", ",", ":"),
             f"the statement should begin with {promise!r}; it is {statement!r}",
         )
 
+    def per_noise(self, arms: Any, sums: Any) -> np.ndarray:
+        """Sums of rewards of these arms, in units of their noise."""
+        return np.array(sums, dtype=float) / self.kind.units(arms)
+
     # -- plain least squares ---------------------------------------------------------------
     def fit(self, batch: dict[str, Any]) -> Fit:
         """Least squares on the pulls of one batch, in units of the noise."""
         counts = np.array(batch["counts"], dtype=float)
-        sums = np.array(batch["sums"], dtype=float) / self.noise
+        sums = self.per_noise(batch["arms"], batch["sums"])
         return Fit(self.arms[batch["arms"]], counts, sums, self.whiten, self.basis)
 
     def least_squares(self, batch: dict[str, Any]) -> tuple[np.ndarray, Callable]:

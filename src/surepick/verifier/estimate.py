@@ -38,6 +38,7 @@ class Fit:
         scaled = (rows @ whiten) * root[:, None]
         u, s, vt = np.linalg.svd(scaled, full_matrices=scaled.shape[0] < scaled.shape[1])
         seen = int((s > s[0] * _SEEN).sum())
+        self.rank = seen  #: dimensions that the pulls tell about
         inverse = vt[:seen].T / s[:seen]
         self.theta: np.ndarray = whiten @ (inverse @ (u[:, :seen].T @ (sums / root)))
         self._root = whiten @ inverse  # (d, seen): ‖rootᵀy‖² is the variance of yᵀθ̂
@@ -48,6 +49,10 @@ class Fit:
         if basis.shape[1] < len(basis):
             complete = np.linalg.svd(basis, full_matrices=True)[0]
             self._open.append((complete[:, basis.shape[1] :], np.eye(len(basis))))
+
+    def solve(self, moments: np.ndarray) -> np.ndarray:
+        """V⁻¹ times each column, on what was measured."""
+        return self._root @ (self._root.T @ moments)
 
     def variance(self, y: np.ndarray) -> np.ndarray:
         """yᵀV⁻¹y of each row y (of a single vector too); inf where the pulls do not tell."""

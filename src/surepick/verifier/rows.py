@@ -17,7 +17,7 @@ BLOCK_ENTRIES = 1 << 18  # entries of a block: it stays in a processor's cache
 
 
 class Rows:
-    """The rows of a table, each column divided by a scale.
+    """The rows of a table, each column divided by a scale, and perhaps each row too.
 
     Parameters
     ----------
@@ -25,10 +25,14 @@ class Rows:
         A matrix of numbers.
     scale
         One number per column; by default all one.
+    units
+        One number per row; by default all one.
     """
 
-    def __init__(self, table: Any, scale: np.ndarray | None = None) -> None:
-        self._table, self._scale = table, scale
+    def __init__(
+        self, table: Any, scale: np.ndarray | None = None, units: np.ndarray | None = None
+    ) -> None:
+        self._table, self._scale, self._units = table, scale, units
         self.shape: tuple[int, int] = (int(table.shape[0]), int(table.shape[1]))
 
     def __len__(self) -> int:
@@ -37,6 +41,8 @@ class Rows:
     def __getitem__(self, which: Any) -> np.ndarray:
         """A row by its number, or several by a slice or a list of numbers."""
         rows = on_host(self._table[which])
+        if self._units is not None:
+            rows = rows / self._units[which][..., None]
         return rows if self._scale is None else rows / self._scale
 
     def __matmul__(self, matrix: np.ndarray) -> np.ndarray:
@@ -53,7 +59,11 @@ class Rows:
 
     def scaled(self, scale: np.ndarray) -> Rows:
         """The same table with its columns divided by a scale."""
-        return Rows(self._table, scale)
+        return Rows(self._table, scale, self._units)
+
+    def per(self, units: np.ndarray) -> Rows:
+        """The same table with each row divided by a unit of its own."""
+        return Rows(self._table, self._scale, units)
 
     def column_scale(self) -> np.ndarray:
         """Largest absolute entry of each column; 1 where all are zero."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.errors import CertificateError
+from surepick.verifier.noise import read_noise
 from surepick.verifier.rows import Rows
 
 _CLOSE = 1e-6  # recorded and recomputed numbers must agree to this relative precision
@@ -37,7 +38,8 @@ class Tables:
     Attributes
     ----------
     raw_arms, raw_candidates : Rows
-        As they were given, for where lengths matter.
+        As they were given, for where lengths matter; but arms per unit of their noise, where each
+        has a scale of its own.
     arms, candidates : Rows
         The same, with all columns brought to the scale of the arms.
     whiten, basis : array, (d, rank)
@@ -47,17 +49,21 @@ class Tables:
 
     def __init__(self, problem: dict[str, Any], given: Given) -> None:
         separate = problem["candidates"] is not None
-        self.raw_arms = self._table(problem["arms"], given.arms, "arms")
-        self.raw_candidates = self.raw_arms
+        self._arms_given = self._table(problem["arms"], given.arms, "arms")
+        self.raw_arms = self.raw_candidates = self._arms_given
         if separate:
             self.raw_candidates = self._table(problem["candidates"], given.candidates, "candidates")
         self.demand(
             self.raw_arms.shape[1] == self.raw_candidates.shape[1],
             "candidates have other features than arms",
         )
+        scales = read_noise(problem["noise"], len(self.raw_arms), self.demand).scales
+        if scales is not None:
+            self.raw_arms = self.raw_arms.per(scales)
         scale = self.raw_arms.column_scale()
         self.arms = self.raw_arms.scaled(scale)
-        self.candidates = self.raw_candidates.scaled(scale) if separate else self.arms
+        same = self.raw_candidates is self.raw_arms
+        self.candidates = self.arms if same else self.raw_candidates.scaled(scale)
         self._kinds = _first_equal(self.raw_candidates)
         self._find_span()
         refers = isinstance(problem["arms"], dict)
@@ -131,7 +137,7 @@ class Tables:
             all(type(arm) is int and 0 <= arm < len(self.arms) for arm in self.measured),
             "it lists unknown arms as measured",
         )
-        features = self.raw_arms[self.measured] if self.measured else np.empty((0, 0))
+        features = self._arms_given[self.measured] if self.measured else np.empty((0, 0))
         self.demand(
             np.array_equal(np.array(measured["features"]).reshape(features.shape), features),
             "the features listed for the measured arms are not theirs",

@@ -2,9 +2,9 @@
 
 Nothing here is shared with the algorithms: from the recorded pulls and reward sums alone, this
 file works out again why every other candidate is ruled out, and refuses a certificate whose
-numbers, levels or conclusions do not follow. What it cannot see it says: that the noise is
-sub-Gaussian with the stated scale, that the model is linear, and that the pulls of each
-batch were chosen before its rewards were seen.
+numbers, levels or conclusions do not follow. What it cannot see it says: that the noise is of the
+stated kind, that the model is linear, and that the pulls of each batch, and the parts that they
+were dealt into, were chosen before its rewards were seen.
 """
 
 from __future__ import annotations

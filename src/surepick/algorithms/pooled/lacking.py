@@ -42,6 +42,7 @@ def lacking(backend: Backend, market: Market, at: Standing) -> Lacking:
     if bool(xp.any(gone)):
         nats = xp.where(gone, at.goal - _assurance(xp, market, at), nats)
     noise = xp.clip(_CAUTION * market.variances, 1e-300, None)
+    noise[leader] = 1.0  # its lead over itself is none, and takes none
     pulls = nats / (market.gaps**2 + noise)
     if at.epsilon > 0 and not bool(gone[leader]):
         # showing that x is not more than epsilon better will do as well

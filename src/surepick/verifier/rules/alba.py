@@ -117,7 +117,7 @@ class _Sample:
         )
         at = [self.place[arm] for arm in batch["arms"]]
         self.counts[at] += batch["counts"]
-        self.sums[at] += np.array(batch["sums"]) / self.check.noise
+        self.sums[at] += self.check.per_noise(batch["arms"], batch["sums"])
 
     def compare(
         self, by: np.ndarray, losers: np.ndarray, shift: float

@@ -29,7 +29,7 @@ def verify(check: Check) -> list[int]:
     counts, sums = np.zeros(K), np.zeros(K)
     for batch in check.body["batches"]:
         counts[batch["arms"]] += batch["counts"]
-        sums[batch["arms"]] += np.array(batch["sums"]) / check.noise
+        sums[batch["arms"]] += check.per_noise(batch["arms"], batch["sums"])
     pulled = np.flatnonzero(counts)
     rows = check.raw_arms[pulled]
     A = lam * np.eye(d) + (rows.T * counts[pulled]) @ rows

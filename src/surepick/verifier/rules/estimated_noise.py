@@ -19,6 +19,7 @@ def verify(check: Check) -> list[int]:
     """
     evidence, batches = check.body["evidence"], check.body["batches"]
     kind = check.claim["guarantee"]
+    check.demand(check.kind.scales is None, "a pilot is for one noise scale of all arms")
     check.demand(kind in ("heuristic", "none"), f"an estimated noise cannot support {kind!r}")
     rounds, inner = int(evidence["rounds"]), evidence["inner"]
     if inner is None:
@@ -43,12 +44,21 @@ def verify(check: Check) -> list[int]:
             "evidence": inner,
             "problem": check.body["problem"] | {"noise": float(recorded[0]["noise"])},
             "claim": check.claim | {"samples": check.claim["samples"] - used},
+            "past": _plain(check.body.get("past")),
         }
     )
     proper.check_record()
     survivors = importlib.import_module(f"surepick.verifier.rules.{rule}").verify(proper)
     check.risk, check.checked = 1.0, proper.checked  # no bound
     return survivors
+
+
+def _plain(past: dict[str, Any] | None) -> dict[str, Any] | None:
+    """Past measurements without what only the noise was estimated from."""
+    if past is None:
+        return None
+    columns = ("arms", "counts", "sums")
+    return past | {"batches": [{key: b[key] for key in columns} for b in past["batches"]]}
 
 
 def _check_pilot(check: Check, rounds: list[dict[str, Any]]) -> None:
@@ -102,7 +112,8 @@ def _rescaled(
         if b >= scales[0][0]:
             noise = next(noise for start, noise in reversed(scales) if start <= b)
             ratio = float(scales[0][1]) / float(noise)
-            out.append(batch | {"sums": [total * ratio for total in batch["sums"]]})
+            sums = [total * ratio for total in batch["sums"]]
+            out.append({"arms": batch["arms"], "counts": batch["counts"], "sums": sums})
     return out
 
 

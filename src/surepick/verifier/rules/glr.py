@@ -102,7 +102,7 @@ class _Data:
         arms = self.arms(pulled)
         self.V = (arms.T * self.counts[pulled]) @ arms + prior * np.eye(arms.shape[1])
         check.demand(np.linalg.matrix_rank(self.V) == len(self.V), "the pulls do not span the arms")
-        self.theta = np.linalg.solve(self.V, arms.T @ (sums[pulled] / check.noise))
+        self.theta = np.linalg.solve(self.V, arms.T @ check.per_noise(pulled, sums[pulled]))
         #: largest absolute estimate of a candidate
         self.largest = float(np.abs(self._candidates @ (self._to @ self.theta)).max())
 

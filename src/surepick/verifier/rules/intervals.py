@@ -17,6 +17,7 @@ def verify(check: Check) -> list[int]:
     M candidates, u pulls of the arm, t rounds of two pulls after M initial ones. One side of
     each interval, u up to t, all t: the risk is the sum of M·t·4 delta / (5 M t⁴).
     """
+    check.demand(check.kind.scales is None, "intervals need one noise scale for all arms")
     everyone = check.distinct()
     if check.claim["guarantee"] == "none" or len(everyone) == 1:
         return everyone

@@ -7,22 +7,37 @@ from typing import Any
 
 import numpy as np
 
+from surepick.verifier.blocks import Block, check_parts, read_block
 from surepick.verifier.check import Check
-from surepick.verifier.estimate import Fit, log_sum, log_twice_normal
+from surepick.verifier.estimate import Fit, log_sum
+from surepick.verifier.payoffs.base import News, Pairs, Payoff
+from surepick.verifier.payoffs.bounded import Bounded
+from surepick.verifier.payoffs.gaussian import Gaussian
+from surepick.verifier.payoffs.stakes import STAKES
+from surepick.verifier.payoffs.student import Student
+from surepick.verifier.payoffs.symmetric import Symmetric
 from surepick.verifier.rows import slices
 
 # Doubt, the stakes' prior precisions and the capital of their accounts, as published: they must
 # not have been chosen after the rewards were seen.
 _PRIORS = [(4.0, [10.0, 150.0], [1 / 3, 2 / 3])]
 _RIVALS = 8
+_PAYOFFS: dict[str, type[Payoff]] = {
+    "symmetric": Symmetric,
+    "equal": Student,
+    "known": Gaussian,
+    "yes-no": Bounded,
+    "bounded": Bounded,
+}
 
 
 def verify(check: Check) -> list[int]:
     """Candidates left when capital bet against each of the others has reached 1/delta.
 
     Block after block, the rivals must be the candidates that trailed the leader least in the
-    earlier blocks, and shares and stakes what those blocks suggest. Each payoff then has an
-    expectation of at most 1 while the candidate bet against is the best. With epsilon, half of
+    earlier blocks, and shares and stakes what those blocks suggest. Each payoff, of the kind that
+    the noise calls for, then has an expectation of at most 1 while the candidate bet against is
+    the best. With epsilon, half of
     the capital is bet on "not more than epsilon better than the leader" instead, leader after
     leader.
     """
@@ -35,7 +50,7 @@ def verify(check: Check) -> list[int]:
     check.risk += check.delta
     book = _Book(check, np.array(everyone))
     for number, (block, batches) in enumerate(_blocks(check), start=1):
-        book.settle(block, _merge(batches), f"block {number}")
+        book.settle(block, read_block(check, batches), f"block {number}")
     left = book.candidates[book.alive].tolist()
     if check.claim["guarantee"] == "eps-pac":
         book.check_close()
@@ -65,18 +80,6 @@ def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     return found
 
 
-def _merge(batches: list[dict[str, Any]]) -> dict[str, Any]:
-    """Several batches as one."""
-    counts: dict[int, float] = {}
-    sums: dict[int, float] = {}
-    for batch in batches:
-        for arm, count, total in zip(batch["arms"], batch["counts"], batch["sums"], strict=True):
-            counts[arm] = counts.get(arm, 0) + count
-            sums[arm] = sums.get(arm, 0.0) + total
-    arms = sorted(counts)
-    return {"arms": arms, "counts": [counts[a] for a in arms], "sums": [sums[a] for a in arms]}
-
-
 class _Market:
     """Who is bet on in one block, and by what: all of it from earlier blocks.
 
@@ -84,10 +87,23 @@ class _Market:
     candidates share would cost digits.
     """
 
-    def __init__(self, rivals: np.ndarray, rows: np.ndarray, before: Fit, first: Fit) -> None:
+    def __init__(
+        self, rivals: np.ndarray, rows: np.ndarray, before: Fit, first: Fit, pulls: float
+    ) -> None:
         self.rivals, self.before, self.first = rivals, before, first
+        self.pulls = pulls  # of the first block, per dimension
         self.leader_row = rows[0]
         self.rows = rows - rows[0]  # (R, d)
+
+    def pairs(self, x: np.ndarray, own: np.ndarray, now: Fit) -> Pairs:
+        """Candidates with all rivals; where they are the same (``own``), any numbers."""
+        apart = (np.where(own, 1.0, fit.between(x, self.rows)) for fit in (self.first, self.before))
+        unit, information = (1.0 / variance for variance in apart)
+        told = 1.0 / np.where(own, 1.0, now.between(x, self.rows))  # 0 where it says nothing
+        lead, new_lead = (
+            self.rows @ fit.theta - (x @ fit.theta)[:, None] for fit in (self.before, now)
+        )
+        return Pairs(x, self.rows, lead, information, unit / self.pulls, new_lead, told)
 
     def trail(self, x: np.ndarray) -> np.ndarray:
         """By how many squared standard errors candidates trail the leader."""
@@ -107,33 +123,40 @@ class _Book:
         self.start = np.log(evidence["accounts"])  # log capital of each account
         self.goal = -math.log(check.delta)
         self.epsilon = check.epsilon / check.noise
+        self.payoff = _PAYOFFS[check.kind.kind](check, self.precisions)
         self.alive = np.ones(len(candidates), dtype=bool)
         self.capital = np.tile(self.start, (len(candidates), 1))
         self.spare: dict[int, np.ndarray] = {}  # on closeness to each leader, in order
         self.close: dict[int, np.ndarray] = {}  # where that was shown
-        self.past: dict[str, Any] | None = None
-        self.first: Fit | None = None
-        self.unit = 1.0  # pulls per dimension of the first block
+        self.past: Block | None = None  # all blocks so far, by arm
+        self.first: Block | None = None
+        self.rounding = 0.0  # of log capital
+        # Bets are worked out for so many candidates at once that a block of memory holds them.
+        self.width = max(check.candidates.shape[1], 2 * _RIVALS * STAKES)
 
-    def settle(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> None:
+    def settle(self, record: dict[str, Any], block: Block, where: str) -> None:
         """Pay out one block, and drop the candidates that it drops."""
-        check = self.check
+        check, payoff = self.check, self.payoff
+        parts = check_parts(check, block, where) if payoff.in_parts else 1
         if self.past is None or self.first is None:
             check.demand(not record["dropped"], f"{where} has no past to bet by")
-            self.past, self.first = batch, check.fit(batch)
-            self.unit = sum(batch["counts"]) / check.whiten.shape[1]
+            self.past = self.first = block.by_arm()
             return
-        market = self._open(record["rivals"], check.fit(self.past), self.first, where)
+        outlook = payoff.look(self.past)
+        self.rounding = check.rounding_per_noise / outlook.scale
+        before, first = (payoff.fit(part, outlook) for part in (self.past, self.first))
+        market = self._open(record["rivals"], before, first, where)
         leader = int(market.rivals[0])
         if self.epsilon > 0 and leader not in self.spare:
             self.spare[leader] = np.tile(self.start, (len(self.candidates), 1))
             self.close[leader] = np.zeros(len(self.candidates), dtype=bool)
-        self._pay_all(market, check.fit(batch), where)
+        news = payoff.read(block, outlook, parts)
+        self._pay_all(market, news, outlook.scale, where)
         if self.epsilon > 0:
             shown = self._log_capital(leader) >= self.goal - 1e-9
             self.close[leader] |= shown & self.alive
         self._drop(record["dropped"], where)
-        self.past = _merge([self.past, batch])
+        self.past = self.past.plus(block.by_arm())
 
     def _open(self, rivals: Any, before: Fit, first: Fit, where: str) -> _Market:
         complaint = f"{where}: the rivals are not the right number of candidates"
@@ -144,13 +167,16 @@ class _Book:
             and (self.candidates[places] == named).all(),
             complaint,
         )
-        return _Market(places, self.check.candidates[named], before, first)
+        assert self.first is not None
+        per_dimension = self.first.pulls / self.check.whiten.shape[1]
+        rows = self.check.candidates[named]
+        return _Market(places, rows, before, first, per_dimension)
 
     def _places(self, named: np.ndarray) -> np.ndarray:
         """Where candidates are among the distinct ones; anywhere for those that are not."""
         return np.minimum(np.searchsorted(self.candidates, named), len(self.candidates) - 1)
 
-    def _pay_all(self, market: _Market, now: Fit, where: str) -> None:
+    def _pay_all(self, market: _Market, news: News, scale: float, where: str) -> None:
         """One pass over all candidates: who leads, who trails, and what bets against each paid."""
         check, theta = self.check, market.before.theta
         top = float(market.leader_row @ theta)
@@ -159,7 +185,7 @@ class _Book:
         rest = np.ones(len(self.candidates), dtype=bool)
         rest[market.rivals] = False
         ahead, size, others = -math.inf, abs(top), math.inf
-        for part in slices(len(self.candidates), check.candidates.shape[1]):
+        for part in slices(len(self.candidates), self.width):
             x = check.candidates[self.candidates[part]] - market.leader_row
             places = np.arange(part.start, part.stop)
             leads = x @ theta
@@ -167,9 +193,9 @@ class _Book:
             size = max(size, float(np.abs(top + leads).max()))
             others = np.minimum(others, market.trail(x[rest[part]]).min(initial=math.inf))
             still = self.alive[part]
-            self._pay(x[still], places[still], market, shares, now)
+            self._pay(x[still], places[still], market, shares, news)
         check.demand(
-            ahead <= 1e-6 * (size + 1.0),
+            ahead <= 1e-6 * (size + scale),
             f"{where}: {self.candidates[market.rivals[0]]} did not lead before",
         )
         check.demand(
@@ -178,47 +204,22 @@ class _Book:
         )
 
     def _pay(
-        self, x: np.ndarray, places: np.ndarray, market: _Market, shares: np.ndarray, now: Fit
+        self, x: np.ndarray, places: np.ndarray, market: _Market, shares: np.ndarray, news: News
     ) -> None:
         """Bets against some candidates, and those on their closeness to the leader."""
-        unit = 1.0 / (market.first.between(x, market.rows) * self.unit)
-        information = 1.0 / market.before.between(x, market.rows)
-        told = 1.0 / now.between(x, market.rows)  # 0 where the block says nothing
-        leads = [market.rows @ fit.theta - (x @ fit.theta)[:, None] for fit in (market.before, now)]
         own = places[:, None] == market.rivals[None, :]
-        logs = np.where(own, -math.inf, shares + np.log(unit))  # nobody is a rival of itself
-        paid = self._payoffs(unit, information, told, *leads)
+        pairs = market.pairs(x, own, news.fit)
+        logs = np.where(own, -math.inf, shares + np.log(pairs.unit))  # nobody is its own rival
         whole = log_sum(logs)
-        for j, payoff in enumerate(paid):
-            self.capital[places, j] += log_sum(np.where(own, -math.inf, logs + payoff)) - whole
+        for j, payoff in enumerate(self.payoff.log_paid(pairs, news)):
+            paid = log_sum(np.where(own, -math.inf, logs + payoff)) - whole
+            self.capital[places, j] += paid
         if self.epsilon > 0:
             leader = int(market.rivals[0])
             others = places != leader
-            shifted = [lead[others, :1] + self.epsilon for lead in leads]
-            parts = [value[others, :1] for value in (unit, information, told)]
-            for j, payoff in enumerate(self._payoffs(*parts, *shifted)):
+            closer = pairs.on_leader(others, self.epsilon)
+            for j, payoff in enumerate(self.payoff.log_paid(closer, news)):
                 self.spare[leader][places[others], j] += payoff[:, 0]
-
-    def _payoffs(
-        self,
-        unit: np.ndarray,
-        information: np.ndarray,
-        told: np.ndarray,
-        lead: np.ndarray,
-        lead_now: np.ndarray,
-    ) -> list[np.ndarray]:
-        """Log of what stakes paid that the past suggests, for each prior precision."""
-        past_score, score = information * lead, told * lead_now
-        found = []
-        for multiple in self.precisions:
-            precision = information + multiple * unit
-            after = precision + told
-            found.append(
-                _log_psi((past_score + score) / np.sqrt(after))
-                - _log_psi(past_score / np.sqrt(precision))
-                - 0.5 * np.log(after / precision)
-            )
-        return found
 
     def _log_capital(self, leader: int | None = None) -> np.ndarray:
         """Against each candidate; with a leader, on being close to that one."""
@@ -241,7 +242,12 @@ class _Book:
             f"{where} drops an absent candidate",
         )
         capital = self._log_capital()[places]
-        check.agree_all(recorded, capital, lambda i: f"{where}: the log capital against {named[i]}")
+        check.agree_all(
+            recorded,
+            capital,
+            lambda i: f"{where}: the log capital against {named[i]}",
+            self.rounding,
+        )
         check.demand_all(
             capital >= self.goal - 1e-6,
             lambda i: f"{where}: the capital against {named[i]} has not reached 1/delta",
@@ -260,13 +266,3 @@ class _Book:
             lambda i: f"candidate {self.candidates[left[i]]} may be more than epsilon better",
         )
         self.check.checked += len(left)
-
-
-def _log_psi(z: np.ndarray) -> np.ndarray:
-    """log of e^{z²/2} Φ(z)."""
-    # the tail's asymptotic series: exact to float64 out there
-    tail = np.minimum(z, -20.0)
-    t = 1 / (tail * tail)
-    series = 1 - t * (1 - 3 * t * (1 - 5 * t * (1 - 7 * t * (1 - 9 * t))))
-    far = np.log(series / (-tail * math.sqrt(2 * math.pi)))
-    return np.where(z > -20, 0.5 * z * z + log_twice_normal(z) - math.log(2), far)

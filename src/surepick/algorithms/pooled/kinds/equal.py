@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
-from surepick.algorithms.pooled.kinds.reading import Reading, pooled_variance, smallest_variance
+from surepick.algorithms.pooled.kinds.reading import DIGITS, Reading, pooled_variance
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
@@ -66,10 +66,11 @@ class EqualScale(Reading):
     def fit(self, rows: Rows, scales: Scales) -> BlockFit:
         block = rows.by_arm()
         fit = block_fit(self.problem, block, scales)
-        means, n = block.sums / block.counts, int(block.counts.sum())
+        means = block.sums / block.counts
         residuals = means - self.problem.feature_rows(block.arms) @ fit.theta
         squares = float(block.spreads.sum() + block.counts @ residuals**2)
-        if squares <= n * smallest_variance(block.counts, means):
-            squares = 0.0  # rewards are all alike: what is left of them is rounding
-        freedom = n - fit.root.shape[1]
+        # Rewards that fit exactly have residuals of rounding, which say nothing of the noise:
+        # larger ones do no harm.
+        squares = max(squares, DIGITS**2 * float(block.counts @ means**2))
+        freedom = int(block.counts.sum()) - fit.root.shape[1]
         return fit._replace(facts=Residuals(squares / scales.variance, freedom))

@@ -9,10 +9,9 @@ import numpy as np
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit, least_squares
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.payoff import Payoff
-from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
-_DIGITS = 1e-12  # of the rewards: differences below are rounding
+DIGITS = 1e-12  # of the rewards: differences below are rounding
 
 
 class Reading(ABC):
@@ -50,10 +49,5 @@ def pooled_variance(problem: Problem, totals: Totals) -> float:
     total = (within + float(counts @ overall**2)) / max(n - 1, 1)
     freedom = n - fit.root.shape[1]
     variance = (within + float(counts @ residuals**2) + total) / (freedom + 1)
-    variance = max(variance, smallest_variance(counts, means))
+    variance = max(variance, DIGITS**2 * float(counts @ means**2) / n)
     return variance if variance > 0.0 else 1.0  # nothing but zeros: any unit will do
-
-
-def smallest_variance(counts: IntArray, means: FloatArray) -> float:
-    """Variances of rewards with these means that are no more than rounding."""
-    return _DIGITS**2 * float(counts @ means**2) / int(counts.sum())

@@ -1,0 +1,86 @@
+"""What was measured, summed up by rows: an arm each, or a part of an arm's pulls.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.verifier.check import Check
+
+
+class Block(NamedTuple):
+    """Measurements by rows, in the order of arms and parts; rewards in units of the noise."""
+
+    arms: np.ndarray
+    parts: np.ndarray
+    counts: np.ndarray
+    sums: np.ndarray
+    spreads: np.ndarray  #: Σ (reward − mean of the row)²; 0 where nobody recorded it
+
+    @property
+    def means(self) -> np.ndarray:
+        """Mean reward of each row."""
+        return self.sums / self.counts
+
+    @property
+    def pulls(self) -> float:
+        """Number of pulls."""
+        return float(self.counts.sum())
+
+    def by_arm(self) -> Block:
+        """The same with one row for each arm."""
+        return _merged([self._replace(parts=np.zeros_like(self.parts))])
+
+    def plus(self, other: Block) -> Block:
+        """Both, with one row for each arm and part."""
+        return _merged([self, other])
+
+    def of(self, arms: np.ndarray) -> Block:
+        """Rows of some arms only."""
+        here = np.isin(self.arms, arms)
+        return Block(*(column[here] for column in self))
+
+
+def read_block(check: Check, batches: list[dict[str, Any]]) -> Block:
+    """Several batches as one."""
+    found = []
+    for batch in batches:
+        arms, counts = np.array(batch["arms"]), np.array(batch["counts"], dtype=float)
+        units = check.kind.units(arms)
+        parts = np.array(batch.get("parts", np.zeros_like(arms)))
+        spreads = np.array(batch.get("spreads", np.zeros(len(arms))), dtype=float)
+        sums = np.array(batch["sums"], dtype=float) / units
+        found.append(Block(arms, parts, counts, sums, spreads / units**2))
+    return _merged(found)
+
+
+def check_parts(check: Check, block: Block, where: str) -> int:
+    """Into how many parts a block was dealt, which must have been done by counting alone.
+
+    Every arm that has as many pulls as there are parts must be in all of them, in even shares;
+    the others are left whole. Otherwise parts could have been made after rewards were seen.
+    """
+    m = int(block.parts.max()) + 1
+    for arm in np.unique(block.arms):
+        rows = block.of(arm)
+        due = m if rows.pulls >= m else 1
+        check.demand(
+            np.array_equal(rows.parts, np.arange(due)) and np.ptp(rows.counts) <= 1,
+            f"{where}: the pulls of arm {arm} are not dealt evenly into its {due} parts",
+        )
+    return m
+
+
+def _merged(blocks: list[Block]) -> Block:
+    """One row for each arm and part: spreads are those of the rows, and of their means."""
+    arms, parts, counts, sums, spreads = (np.concatenate(column) for column in zip(*blocks))
+    keys, place = np.unique(np.stack([arms, parts]), axis=1, return_inverse=True)
+    place = place.ravel()
+    count, total = (np.bincount(place, weights=column) for column in (counts, sums))
+    apart = sums / counts - (total / count)[place]
+    spread = np.bincount(place, weights=spreads + counts * apart**2)
+    return Block(keys[0], keys[1], count, total, spread)

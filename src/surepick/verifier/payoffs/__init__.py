@@ -1,0 +1,1 @@
+"""What bets pay under each kind of noise, worked out again."""

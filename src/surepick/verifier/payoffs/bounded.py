@@ -1,0 +1,142 @@
+"""Rewards between two bounds, yes or no among them: bets that adapt to each arm's variance.
+
+With c_s the coefficient of pull s in the estimate of a lead, and m_s a prediction of its mean from
+the past, a stake λ pays exp(λ Σ c_s m_s) Π_s (1 + λ c_s (Y_s − m_s)): at most 1 on average where
+the lead is at most 0. For rewards between the bounds the logarithm of a factor is replaced by
+λc(Y − m) − (−log(1 − u) − u) (Y − m)²/g², u = λ|c|g, where g is the largest possible loss.
+"""
+
+from __future__ import annotations
+
+from typing import NamedTuple
+
+import numpy as np
+
+from surepick.verifier.blocks import Block
+from surepick.verifier.payoffs.base import News, Outlook, Pairs, Payoff, known
+from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
+
+_CAP = 0.7  # of the stake that one reward could lose
+_SUCCESSES = 10.0  # that the mean of all rewards counts for in the predicted mean of an arm
+_OTHERS = 10.0  # pulls that the variance of all arms counts for in that of one
+_LEAST = 1e-9  # variance, as a share of the squared range
+
+
+class _Results(NamedTuple):
+    """What a block says of each of its arms, and what was predicted."""
+
+    counts: np.ndarray
+    sums: np.ndarray
+    squares: np.ndarray  #: Σ (reward − predicted)²
+    predicted: np.ndarray
+
+
+class Bounded(Payoff):
+    """Least squares is weighted by the variances that the past predicts."""
+
+    @property
+    def _ends(self) -> tuple[float, float]:
+        kind = self.check.kind
+        return kind.low / kind.unit, kind.high / kind.unit
+
+    # -- predictions -----------------------------------------------------------------------
+    def look(self, past: Block) -> Outlook:
+        """Means by least squares with equal weights, then by those of the variances they imply."""
+        low, high = self._ends
+        spread = None if self.check.kind.kind == "yes-no" else self.pooled_variance(past)
+
+        def variances(arms: np.ndarray, outlook: Outlook) -> np.ndarray:
+            share = self._share(past, arms, outlook)
+            found = (high - low) ** 2 * share * (1 - share)
+            if spread is not None:
+                found = np.minimum(found, _shrunk(past, arms, spread))
+            return np.maximum(found, _LEAST * (high - low) ** 2)
+
+        once = Outlook(1.0, lambda arms: variances(arms, known()))
+        return Outlook(
+            1.0,
+            lambda arms: variances(arms, once),
+            lambda arms: low + (high - low) * self._share(past, arms, once),
+        )
+
+    def _share(self, past: Block, arms: np.ndarray, outlook: Outlook) -> np.ndarray:
+        """Where the means of arms lie between the bounds, never at an end.
+
+        Least squares counts for as many pulls of the arm as it is worth; beside it the mean of
+        all rewards counts for as many as give ten successes, or ten failures.
+        """
+        low, high = self._ends
+        fit, pulls = self.fit(past, outlook), past.pulls
+        overall = ((past.sums.sum() - pulls * low) / (high - low) + 0.5) / (pulls + 1.0)
+        rows = self.check.arms[arms]
+        estimate = np.clip((rows @ fit.theta - low) / (high - low), 0.0, 1.0)
+        worth = outlook.variances(arms) / np.maximum(fit.variance(rows), 1e-300)
+        worth = np.clip(worth, 0.0, pulls)
+        rare = _SUCCESSES / min(overall, 1.0 - overall)
+        return (worth * estimate + rare * overall) / (worth + rare)
+
+    # -- payoffs ---------------------------------------------------------------------------
+    def read(self, block: Block, outlook: Outlook, parts: int) -> News:
+        assert outlook.means is not None
+        block = block.by_arm()
+        fit, predicted = self.fit(block, outlook), outlook.means(block.arms)
+        squares = block.spreads + block.counts * (block.means - predicted) ** 2
+        per_pull = self.check.arms[block.arms].T / outlook.variances(block.arms)
+        return News(
+            fit, fit.solve(per_pull), _Results(block.counts, block.sums, squares, predicted)
+        )
+
+    def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
+        assert news.columns is not None
+        coefficients = pairs.across(news.columns)
+        largest = self._largest_stake(coefficients, news.facts)[..., None]
+        found = []
+        for multiple in self.precisions:
+            stakes = cut_normal_stakes(*pairs.stakes(multiple)) * pairs.told[..., None]
+            stakes = np.minimum(stakes, _CAP * largest)
+            found.append(log_mean(self._log_bets(stakes, coefficients, news.facts, pairs.shift)))
+        return found
+
+    def _largest_stake(self, coefficients: np.ndarray, facts: _Results) -> np.ndarray:
+        """The stake at which one possible reward would lose everything; inf if there is none."""
+        low, high = self._ends
+        worst = np.minimum(coefficients * low, coefficients * high)  # what a reward is worth
+        loss = coefficients * facts.predicted - worst
+        return 1.0 / np.maximum(loss.max(axis=-1), 0.0)
+
+    def _log_bets(
+        self, stakes: np.ndarray, coefficients: np.ndarray, facts: _Results, shift: float
+    ) -> np.ndarray:
+        """Log of what each stake (n, R, S) pays."""
+        low, high = self._ends
+        paid = stakes * shift
+        for k, (n, total, squares, predicted) in enumerate(zip(*facts, strict=True)):
+            bets = stakes * coefficients[..., k, None]
+            if self.check.kind.kind == "yes-no":
+                yes = round(total * self.check.kind.unit)
+                paid = paid + bets * (n * predicted)
+                paid += yes * np.log1p(bets * (high - predicted))
+                paid += (n - yes) * np.log1p(bets * (low - predicted))
+            else:
+                loss = np.where(bets > 0, predicted - low, high - predicted)
+                paid = paid + bets * total
+                paid -= squares * bets**2 * _curve(np.abs(bets) * loss)
+        return paid
+
+
+def _shrunk(past: Block, arms: np.ndarray, overall: float) -> np.ndarray:
+    """Variance of each arm from its own rewards, and what all of them say for ten more."""
+    freedom, spreads = np.zeros(len(arms)), np.zeros(len(arms))
+    at = np.minimum(np.searchsorted(past.arms, arms), len(past.arms) - 1)
+    seen = past.arms[at] == arms
+    freedom[seen] = past.counts[at[seen]] - 1
+    spreads[seen] = past.spreads[at[seen]]
+    return (_OTHERS * overall + spreads) / (_OTHERS + freedom)
+
+
+def _curve(u: np.ndarray) -> np.ndarray:
+    """(−log(1 − u) − u) / u², by its series where u is small."""
+    small = u < 0.01
+    series = sum(u**k / (k + 2) for k in range(8))
+    safe = np.where(small, 0.5, u)
+    return np.where(small, series, (-np.log1p(-safe) - safe) / safe**2)
