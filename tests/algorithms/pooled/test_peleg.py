@@ -419,3 +419,19 @@ def test_a_budget_that_cuts_the_first_block_short_still_answers():
     assert run.stopped
     assert run.answer.guarantee.kind == "none"
     sp.verify(run.answer.certificate())
+
+
+@pytest.mark.parametrize("large", [False, True])
+@pytest.mark.parametrize("noise", [None, "equal"])
+@pytest.mark.parametrize("scale", [0.0, 1e-6, 1e-3])
+def test_precise_rewards_need_few_pulls(large, noise, scale):
+    """Every block measures what it bets on, however clear the leads are; exact rewards too."""
+    arms = np.random.default_rng(0).normal(size=(8, 2))
+    rng = np.random.default_rng(1)
+    run = PooledPeleg(0.05, max_samples=100).start(sp.Problem(arms, noise=noise, large=large))
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, arms[batch.arms] @ [1.0, 0.3] + scale * rng.standard_normal(batch.size))
+    assert run.samples <= 24
+    assert run.answer.guarantee
+    assert run.answer.arm == int(np.argmax(arms @ [1.0, 0.3]))

@@ -15,6 +15,9 @@ PARTS = (1, 2, 4, 8, 16, 32)  # to choose from
 # as if its nats took this share of 1/m blocks more.
 PART_COST = 0.5
 PART_CUTS = (0.6, 0.3, 0.05)  # arms due less than so much of a pull in each part get none
+# Pulls that do not span get a ridge; a direction with this share of it outside is not measured. By
+# its variance alone it may seem to be, where leads are clearer than the ridge is small.
+OPEN = 1e-3
 HOPELESS = 100.0  # blocks of this kind that a lead would take: more are all the same
 
 

@@ -17,7 +17,7 @@ import math
 import numpy as np
 from numba import njit
 
-from surepick.algorithms.pooled.parts import HOPELESS, PART_COST, PART_CUTS, PARTS
+from surepick.algorithms.pooled.parts import HOPELESS, OPEN, PART_COST, PART_CUTS, PARTS
 from surepick.arrays.kernels import cholesky, weighted_gram, whiten
 
 _RIDGE = 1e-10  # of the trace: makes matrices invertible, changes no variance that matters
@@ -235,6 +235,7 @@ def round_in_parts(arms, weights, n, directions, shares, nats, spanning):
     """
     best, parts, least = np.zeros(arms.shape[0], dtype=np.int64), 0, np.inf
     variances = np.empty(directions.shape[0])
+    squares, lengths = (arms * arms).sum(axis=1), (directions * directions).sum(axis=1)
     for m in PARTS:
         if m > n:
             break
@@ -252,8 +253,11 @@ def round_in_parts(arms, weights, n, directions, shares, nats, spanning):
                 if not _variances(arms, counts, directions, variances):
                     continue
                 cost = 0.0
+                ridge = _RIDGE * (squares * counts).sum()
                 for j in range(directions.shape[0]):
                     blocks = 0.5 * variances[j] + PART_COST * nats[j] / m
+                    if ridge * variances[j] > OPEN * lengths[j]:
+                        blocks = HOPELESS
                     cost += min(blocks, HOPELESS) * (shares[j] + 1.0 / shares.shape[0])
                 if cost < least:
                     best, parts, least = counts, m, cost

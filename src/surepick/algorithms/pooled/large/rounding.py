@@ -10,7 +10,7 @@ import math
 
 import numpy as np
 
-from surepick.algorithms.pooled.parts import PART_CUTS, PARTS, cost_in_parts
+from surepick.algorithms.pooled.parts import OPEN, PART_CUTS, PARTS, cost_in_parts
 from surepick.algorithms.pooled.planner import BlockDesign
 from surepick.arrays import limits
 from surepick.arrays.types import FloatArray, IntArray
@@ -72,6 +72,7 @@ def round_many_in_parts(
     """``n`` pulls and a number of parts, with a pull of every arm in each part."""
     weights = weights / weights.sum()
     best, parts, least = np.zeros(len(arms), dtype=np.int64), 0, math.inf
+    squares, lengths = (arms**2).sum(axis=1), (judges.directions**2).sum(axis=1)
     for m in PARTS:
         if m > n:
             break
@@ -84,6 +85,8 @@ def round_many_in_parts(
             variances = _variances(arms, counts, judges.directions)
             if counts.sum() != n or variances is None:
                 continue
+            ridge = _RIDGE * float(squares @ counts)
+            variances = np.where(ridge * variances > OPEN * lengths, math.inf, variances)
             cost = cost_in_parts(variances, judges.shares, judges.nats, m)
             if cost < least:
                 best, parts, least = counts, m, cost
