@@ -32,13 +32,16 @@ run: $(SHOWN) ## a demonstration, then the paper's figures from a few trials; se
 	$(BIN)/surepick demo
 	$(BIN)/surepick reproduce --quick --fresh --out results/quick
 
-# Side by side: pyright fills the pauses of tests that wait. Tests stay in order in each of the two
-# processes, so a service, a database server or a browser is started once for those that share it.
+# Side by side: pyright works while kernels are compiled, which takes one process more than a minute
+# where it was never done. Tests stay in order in each of the two processes, so a service, a database
+# server or a browser is started once for those that share it.
 test: ## lint, and run all tests (PYTEST_ARGS="-k name" to choose)
 	@$(MAKE) --no-print-directory -j 2 lint pytest
 
+# Three processes on two cores: many tests wait for a service or a browser.
 pytest: $(DEV)
-	$(BIN)/python -m pytest -n 2 --dist worksteal $(PYTEST_ARGS)
+	$(BIN)/python -m tests.compiled
+	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
 
 docs: $(DEV) ## build the site in docs/_build/html; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

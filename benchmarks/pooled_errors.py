@@ -1,4 +1,4 @@
-"""How often PooledPeleg is wrong: a recorded validation run.
+"""How often PooledPeleg is wrong where it knows the noise: a recorded validation run.
 
 Eight instances at delta = 0.2 and 0.05, with exact (Clopper–Pearson) 99.9 % intervals: ties broken
 by tiny gaps, small batches, Bernoulli rewards, bounded rewards, separate candidates. Prints a table
@@ -27,8 +27,8 @@ def cases() -> list[tuple[str, Instance, str, dict[str, int]]]:
     sums = np.array([[1.0, 1.0, 0.0], [0.0, 1.0, 1.0], [1.0, 0.0, 1.0]])
     line = np.array([[0.2], [0.5], [0.8]])
     return [
-        ("two arms, gap 0.001", Instance(sp.Problem(tie), [1e-3, 0.0]), "gaussian", {}),
-        ("two arms, gap 0.3", Instance(sp.Problem(tie), [0.3, 0.0]), "gaussian", {}),
+        ("two arms, gap 0.001", Instance(sp.Problem(tie, noise=1.0), [1e-3, 0.0]), "gaussian", {}),
+        ("two arms, gap 0.3", Instance(sp.Problem(tie, noise=1.0), [0.3, 0.0]), "gaussian", {}),
         ("standard, gap 0.5", instances.standard(0.5), "gaussian", {}),
         ("confounding, d=3, omega=0.4", instances.confounding(3, 0.4), "gaussian", {}),
         (
@@ -51,7 +51,7 @@ def cases() -> list[tuple[str, Instance, str, dict[str, int]]]:
         ),
         (
             "separate candidates",
-            Instance(sp.Problem(probes, sums), [0.3, 0.2, 0.0]),
+            Instance(sp.Problem(probes, sums, noise=1.0), [0.3, 0.2, 0.0]),
             "gaussian",
             {},
         ),

@@ -69,8 +69,7 @@ def test_scenarios_share_their_truth():
 def test_fixed_samples_keep_their_promise():
     """The formulas, checked by simulating the tests themselves where all others tie."""
     k, gap, delta = 6, 0.4, 0.1
-    problem = Problem.unstructured(k, noise=1.0)
-    pulls = fixed_sample(problem, gap, delta)
+    pulls = fixed_sample(k, 2.0, gap, delta)
     z = norm.ppf(1 - delta / (k - 1))
     assert pulls[AB_TEST] == k * math.ceil(8 * z**2 / gap**2)
     assert pulls[LARGEST] == k * math.ceil(2 * z**2 / gap**2)
@@ -90,9 +89,10 @@ def test_fixed_samples_keep_their_promise():
 
 
 def test_fixed_samples_scale():
-    base = fixed_sample(PROBLEM, 0.01, 0.1)[AB_TEST]
-    assert fixed_sample(PROBLEM, 0.005, 0.1)[AB_TEST] == pytest.approx(4 * base, rel=1e-3)
-    assert fixed_sample(PROBLEM, 0.01, 0.05)[AB_TEST] > base
+    base = fixed_sample(4, 8.0, 0.01, 0.1)[AB_TEST]
+    assert fixed_sample(4, 8.0, 0.005, 0.1)[AB_TEST] == pytest.approx(4 * base, rel=1e-3)
+    assert fixed_sample(4, 8.0, 0.01, 0.05)[AB_TEST] > base
+    assert Question(PROBLEM, gap=0.01, delta=0.1).fixed_sample(ASKED)[AB_TEST] == base
 
 
 def test_forecast(found):

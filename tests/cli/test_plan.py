@@ -22,7 +22,8 @@ def plan(tmp_path, monkeypatch):
 
 
 def test_table_picture_and_notes(plan, tmp_path):
-    done = plan("--features", "price,colour", "--gap", "1", "--algorithms", "peleg,rage")
+    known = ("--noise", "1", "--noise-is", "known", "--algorithms", "peleg,rage")
+    done = plan("--features", "price,colour", "--gap", "1", *known)
     assert done.exit_code == 0, done.output
     for words in ("4 different options, 3 coefficients", "PELEG", "RAGE", "A/B/n test"):
         assert words in done.output
@@ -33,20 +34,39 @@ def test_table_picture_and_notes(plan, tmp_path):
 
 
 def test_json(plan):
-    done = plan("--gap", "1", "--algorithms", "peleg", "--json", "--out", "elsewhere")
+    done = plan("--gap", "1", "--json", "--out", "elsewhere")
     assert done.exit_code == 0, done.output
     content = json.loads(done.stdout)
     methods = {row["method"] for row in content["forecast"]}
-    assert methods == {"peleg", "A/B/n test", "largest average", "lower bound"}
+    assert methods == {"pooled-peleg", "A/B/n test", "largest average", "lower bound"}
     assert all(row["mean"] > 0 for row in content["forecast"])
     assert all(name.startswith("elsewhere") for name in content["files"])
+    assert any("no noise was given" in note for note in content["notes"])
+
+
+def test_yes_no_and_bounded_rewards(plan):
+    one = ("--unstructured", "--algorithms", "pooled-peleg")
+    done = plan("--rewards", "yes-no", "--base-rate", "0.2", "--lift", "0.5", *one)
+    assert done.exit_code == 0, done.output
+    assert "the best at 30 %, all others at 20 % at most" in done.output
+    assert "lower bound" not in done.output
+    done = plan("--rewards", "0..10", "--gap", "2", *one)
+    assert done.exit_code == 0, done.output
+    assert "rewards between 0 and 10" in done.output
+
+
+def test_progress_without_a_terminal_is_lines_on_stderr(plan, monkeypatch):
+    monkeypatch.setattr("surepick.cli.plan._BETWEEN_LINES", 0.0)
+    done = plan("--gap", "1", "--json")
+    assert "6 of 6 simulated runs" in done.stderr
+    json.loads(done.stdout)
 
 
 def test_formula_and_unstructured(plan):
-    done = plan("--gap", "1", "--formula", "C(colour)", "--algorithms", "peleg", "--json")
+    done = plan("--gap", "1", "--formula", "C(colour)", "--json")
     assert done.exit_code == 0, done.output
     assert any("count as one" in note for note in json.loads(done.stdout)["notes"])
-    done = plan("--gap", "1", "--unstructured", "--algorithms", "peleg")
+    done = plan("--gap", "1", "--unstructured")
     assert "4 different options, 4 coefficients" in done.output
 
 
@@ -57,18 +77,16 @@ def test_formula_and_unstructured(plan):
         (["--gap", "0"], "gap must be above 0"),
         (["--gap", "1", "--algorithms", "pelge"], "did you mean 'peleg'"),
         (["--gap", "1", "--jobs", "0"], "jobs"),
+        (["--gap", "1", "--rewards", "maybe"], "rewards must be number, yes-no"),
+        (["--gap", "1", "--rewards", "yes-no"], "give base_rate and lift"),
+        (["--gap", "1", "--noise-is", "known"], "noise is missing"),
+        ([], "gap is missing"),
     ],
 )
 def test_bad_input(plan, words, said):
     done = plan(*words)
     assert done.exit_code != 0
     assert said in str(done.exception)
-
-
-def test_gap_is_required(plan):
-    done = plan()
-    assert done.exit_code == 2
-    assert "--gap" in done.output
 
 
 def test_a_file_that_is_not_there(plan):

@@ -16,11 +16,12 @@ import sys
 import sysconfig
 
 import pytest
-from tests.docs.pages import ROOT, blocks, infos, name_of, pages
+from tests.docs.pages import ROOT, Block, blocks, infos, name_of, pages
 
 EXAMPLE_DATABASE = "postgresql+psycopg://surepick@localhost/surepick"
 EXAMPLE_PORTS = ("8421", "8786")  # of `surepick serve`, and of Dask's scheduler
 _MAKE = re.compile(r"^make (\S+)", re.MULTILINE)
+README, LAYOUTS = ROOT / "README.md", ROOT / "docs" / "tutorials" / "layouts.md"
 _WITH_CODE = [page for page in pages() if any(block.is_run for block in blocks(page))]
 
 
@@ -45,7 +46,7 @@ def to_run(page, database) -> list[dict]:
     swaps |= {port: free_port() for port in EXAMPLE_PORTS if port in text}
     work = []
     for block in blocks(page):
-        if not block.is_run:
+        if not block.is_run or (page == README and is_part_of(LAYOUTS, block)):
             continue
         code, prints = block.code, block.prints
         for example, real in swaps.items():
@@ -55,6 +56,15 @@ def to_run(page, database) -> list[dict]:
         row = dataclasses.asdict(block) | {"code": code, "prints": prints}
         work.append(row | {"page": name_of(page), "saved_as": block.saved_as})
     return work
+
+
+def is_part_of(page, block) -> bool:
+    """Whether a page runs these commands, some with more options, in this order, and others."""
+    if block.language != "sh" or block.prints:
+        return False
+    shell = [b.code for b in blocks(page) if b.language == "sh" and b.is_run]
+    lines = iter("".join(shell).splitlines())
+    return all(any(line.startswith(own) for line in lines) for own in block.code.splitlines())
 
 
 @pytest.mark.parametrize("page", _WITH_CODE, ids=name_of)
@@ -103,11 +113,18 @@ def test_all_kinds_of_blocks_are_found():
     assert {block.language for block in known} == {"python", "sh"}
 
 
+def test_commands_that_another_page_runs_are_recognised():
+    commands = "surepick new layouts examples/layouts.csv\nsurepick status layouts\n"
+    assert is_part_of(LAYOUTS, Block("sh", commands, 1))
+    assert not is_part_of(LAYOUTS, Block("sh", commands, 1, prints="a table"))
+    assert not is_part_of(LAYOUTS, Block("sh", commands + "surepick plan\n", 1))  # before them
+    assert not is_part_of(LAYOUTS, Block("sh", commands + "surepick ask\n", 1))
+
+
 def test_readme_and_tutorial_tell_the_same_numbers():
     """The tutorial's are what its blocks print."""
-    readme, tutorial = (ROOT / name for name in ("README.md", "docs/tutorials/layouts.md"))
-    claimed = re.findall(r"(\d+)\s+measurements\s+of\s+(\d+)\s+layouts", readme.read_text("utf-8"))
-    printed = re.findall(r"^(\d+) ratings of (\d+) layouts$", tutorial.read_text("utf-8"), re.M)
+    claimed = re.findall(r"(\d+)\s+measurements\s+of\s+(\d+)\s+layouts", README.read_text("utf-8"))
+    printed = re.findall(r"^(\d+) ratings of (\d+) layouts$", LAYOUTS.read_text("utf-8"), re.M)
     assert len(printed) == 1
     assert set(claimed) <= set(printed)
 

@@ -210,8 +210,8 @@ def test_a_plan_is_that_of_the_command_line(http, tmp_path):
     from surepick.problem.tables import from_table
 
     (tmp_path / "options.csv").write_text(OPTIONS)
-    made = from_table(tmp_path / "options.csv", ["price"], noise=0.5)
-    rows = forecast(Question(made.problem, 0.5, trials=2)).summary.rows()
+    made = from_table(tmp_path / "options.csv", ["price"])
+    rows = forecast(Question(made.problem, 0.5, noise=0.5, trials=2)).summary.rows()
     body = {"csv": OPTIONS, "features": ["price"], "gap": 0.5, "noise": 0.5, "trials": 2}
     found = http.post("/api/v1/plan", json=body).json()
     assert [row["mean"] for row in found["forecast"]] == pytest.approx(

@@ -63,7 +63,7 @@ class LucbState(SequentialState):
 
         problem, config = self.problem, self.config
         choices = arms_of(problem)
-        self.update, self.choose = kernels.update, kernels.choose
+        self.update, self.choose, self.many = kernels.update, kernels.choose, kernels.many
         self.memory = kernels.Memory(
             choices=choices,
             counts=np.zeros(problem.n_arms, dtype=np.int64),

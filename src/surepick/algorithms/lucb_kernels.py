@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from surepick.algorithms.loop import loop
 from surepick.algorithms.sequential import STOP
 from surepick.arrays.types import FloatArray
 
@@ -73,3 +74,9 @@ def choose(memory):
     whole[PENDING] = choices[rival]
     whole[ROUND] += 1
     return choices[h]
+
+
+@njit(cache=True, error_model="numpy")
+def many(memory, arm, means, noise, pulls, sums):
+    """Many pulls at once, as in a simulation."""
+    return loop(update, choose, memory, arm, means, noise, pulls, sums)

@@ -7,7 +7,8 @@ Such an algorithm is two compiled functions over one named tuple of arrays, its 
   that compiled code cannot compute (a linear program, a plug-in design): ``supply`` is then
   called and the choice repeated.
 
-Ask/tell calls them one pull at a time; simulation runs the same two functions in a compiled loop.
+Ask/tell calls them one pull at a time; simulation runs the same two functions in a compiled loop,
+``many`` (see :mod:`surepick.algorithms.loop`).
 """
 
 from __future__ import annotations
@@ -33,6 +34,8 @@ class SequentialState(State):
     #: the compiled rule, set by ``build``: update(memory, arm, reward) and choose(memory)
     update: Callable[..., Any]
     choose: Callable[..., Any]
+    #: both in a compiled loop: many(memory, arm, means, noise, pulls, sums)
+    many: Callable[..., Any]
     memory: Any  #: a NamedTuple of NumPy arrays; all the state there is
 
     def __init__(self, config: Algorithm, problem: Problem) -> None:
@@ -45,7 +48,7 @@ class SequentialState(State):
 
     @abstractmethod
     def build(self) -> None:
-        """Set ``memory``, ``update`` and ``choose`` (import numba code here, not above)."""
+        """Set ``memory``, ``update``, ``choose`` and ``many`` (import numba code here)."""
 
     def supply(self) -> None:
         """Compute what ``choose`` asked for with ``NEED``, and put it into the memory."""

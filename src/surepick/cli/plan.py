@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
+import time
 from pathlib import Path
 from typing import Any
 
 import click
 
 from surepick.algorithms.registry import DEFAULT
+
+_BETWEEN_LINES = 5.0  # seconds between two lines of progress
 
 
 @click.command("plan", short_help="Forecast the measurements that a study needs.")
@@ -18,20 +21,61 @@ from surepick.algorithms.registry import DEFAULT
 @click.option("--label", default=None, help="Column with the names of the options.")
 @click.option("--unstructured", is_flag=True, help="Use no features at all.")
 @click.option(
+    "--rewards",
+    default="number",
+    show_default=True,
+    metavar="number|yes-no|LO..HI",
+    help="What one measurement gives: a number, yes or no, or a number between two bounds.",
+)
+@click.option(
     "--gap",
-    required=True,
+    default=None,
     type=float,
     help="Lead of the best option over the second best that should be found out.",
 )
-@click.option("--noise", default=1.0, show_default=True, help="Scale of one measurement's noise.")
+@click.option(
+    "--base-rate",
+    default=None,
+    type=float,
+    help="Yes/no: how often the second best option says yes (0.02).",
+)
+@click.option(
+    "--lift",
+    default=None,
+    type=float,
+    help="Yes/no: how much more often the best one does (0.2: 1.2 times as often).",
+)
+@click.option(
+    "--noise",
+    default=None,
+    type=float,
+    help="How much repeated measurements of one option differ (standard deviation); a guess "
+    "will do.  [default: 1, or a quarter of LO..HI]",
+)
+@click.option(
+    "--noise-is",
+    type=click.Choice(["guessed", "equal", "known"]),
+    default="guessed",
+    show_default=True,
+    help="What the study will be told: nothing, that it is normal and equal for all, or how much.",
+)
 @click.option("--delta", default=0.05, show_default=True, help="Error probability.")
 @click.option("--trials", default=30, show_default=True, help="Simulated runs of each kind.")
 @click.option(
     "--algorithms",
     default="",
-    help=f"Registry names, separated by commas.  [default: {DEFAULT},peleg,rage,uniform]",
+    help=f"Registry names, separated by commas.  [default: {DEFAULT}; also peleg,rage where "
+    f"rewards are bounded, and uniform where their noise is known]",
 )
-@click.option("--max-samples", default=None, type=int, help="Pulls at which a run gives up.")
+@click.option(
+    "--max-samples",
+    default=None,
+    type=int,
+    help="Pulls at which a run gives up.  [default: 20 times an A/B/n test]",
+)
+@click.option(
+    "--seconds", default=10.0, show_default=True, help="Computing time for each algorithm."
+)
 @click.option("--seed", default=0, show_default=True, help="Seed of the simulation.")
 @click.option("--jobs", default=1, show_default=True, help="Processes.")
 @click.option(
@@ -48,12 +92,17 @@ def command(
     formula: str | None,
     label: str | None,
     unstructured: bool,
-    gap: float,
-    noise: float,
+    rewards: str,
+    gap: float | None,
+    base_rate: float | None,
+    lift: float | None,
+    noise: float | None,
+    noise_is: str,
     delta: float,
     trials: int,
     algorithms: str,
     max_samples: int | None,
+    seconds: float,
     seed: int,
     jobs: int,
     out: Path,
@@ -62,23 +111,29 @@ def command(
     """Forecast the measurements needed to find the best of the OPTIONS in a table.
 
     Every algorithm is simulated on truths drawn at random, scaled so that the best option leads by
-    the gap; beside them stand a plain A/B/n test of the same options and the lower bound.
+    the gap; beside them stand a plain A/B/n test of the same options and, for numbers without
+    bounds, the lower bound. For yes/no rewards say --rewards yes-no --base-rate 0.02 --lift 0.2.
     """
-    from surepick.bench.forecast import ALGORITHMS, Question
+    from surepick.bench.forecast import Question, study_noise
     from surepick.files import without_nan
     from surepick.problem.tables import from_table
     from surepick.report.planning import write_report
     from surepick.text import split_list
 
-    made = from_table(options, features, formula, label, noise, unstructured=unstructured)
+    told, guess = study_noise(rewards, noise, noise_is)
+    made = from_table(options, features, formula, label, told, unstructured=unstructured)
     question = Question(
         made.problem,
         gap,
         delta,
-        tuple(split_list(algorithms)) or ALGORITHMS,
+        tuple(split_list(algorithms)) or None,
+        noise=guess,
+        base_rate=base_rate,
+        lift=lift,
         trials=trials,
         seed=seed,
         max_samples=max_samples,
+        seconds=seconds,
     )
     found = _simulate(question, jobs)
     files, missing = write_report(found, out)
@@ -93,16 +148,32 @@ def command(
 
 
 def _simulate(question: Any, jobs: int) -> Any:
+    """The forecast, with a bar on a terminal and else a line now and then, on stderr."""
     from rich.console import Console
     from rich.progress import BarColumn, MofNCompleteColumn, TextColumn, TimeRemainingColumn
     from rich.progress import Progress as Bar
 
     from surepick.bench.forecast import forecast
 
+    console = Console(stderr=True)
+    if not console.is_terminal:
+        return forecast(question, jobs, _Lines(question.size))
     columns = (BarColumn(), MofNCompleteColumn(), TextColumn("simulated runs"))
-    with Bar(*columns, TimeRemainingColumn(), console=Console(stderr=True), transient=True) as bar:
+    with Bar(*columns, TimeRemainingColumn(), console=console, transient=True) as bar:
         task = bar.add_task("", total=question.size)
         return forecast(question, jobs, lambda done: bar.update(task, completed=done))
+
+
+class _Lines:
+    """Progress as lines of text, some seconds apart."""
+
+    def __init__(self, size: int) -> None:
+        self.size, self.last = size, time.monotonic()
+
+    def __call__(self, done: int) -> None:
+        if time.monotonic() - self.last >= _BETWEEN_LINES:
+            self.last = time.monotonic()
+            click.echo(f"{done} of {self.size} simulated runs", err=True)
 
 
 def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
@@ -111,8 +182,7 @@ def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
     from rich.markup import escape
     from rich.table import Table
 
-    from surepick.bench.forecast import AB_TEST, LARGEST
-    from surepick.report.planning import table
+    from surepick.report.planning import explained, table
 
     question = found.question
     console = Console(highlight=False)
@@ -120,8 +190,7 @@ def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
         console.width = 120
     console.print(
         f"\n[bold]{len(problem.distinct)} different options, {problem.rank} coefficients[/bold]; "
-        f"the best leads by {question.gap:g}, noise {question.problem.noise:g}, "
-        f"delta {question.delta:g}"
+        f"{question.words}; delta {question.delta:g}"
     )
     head, rows = table(found)
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -130,15 +199,7 @@ def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
     for row in rows:
         shown.add_row(*(escape(cell) for cell in row))
     console.print(shown)
-    console.print(
-        f"Algorithms: mean of {question.trials} simulated runs, on truths drawn at random and "
-        f"scaled to the gap; differences within the intervals are chance (more --trials narrow "
-        f"them).\n{AB_TEST}: each option 2·noise²·(2z)²/gap² times, z the normal "
-        f"quantile of 1 − delta/(options − 1).\n{LARGEST}: a quarter of that; right only if the "
-        f"gap is known beforehand. Lower bound: no method that is right with probability 1 − delta "
-        f"can average less.",
-        soft_wrap=True,
-    )
+    console.print(explained(found), soft_wrap=True)
     for note in notes:
         console.print(f"Note: {escape(note)}", soft_wrap=True)
     console.print(f"Written: {', '.join(escape(f) for f in files)}", soft_wrap=True)

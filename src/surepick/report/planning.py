@@ -8,13 +8,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-import numpy as np
-
 from surepick.bench.files import write_csv
 from surepick.bench.forecast import (
+    AB_TEST,
     ASKED,
     HALF_DELTA,
     HALF_GAP,
+    LARGEST,
     LOWER_BOUND,
     Forecast,
 )
@@ -33,6 +33,7 @@ class Row:
     label: str
     colour: str
     pulls: float
+    more: bool  #: whether runs were cut off, so that the true number is larger
     spread: tuple[float, float] | None  #: 10 % and 90 % quantile over runs
     half_gap: float
     half_delta: float
@@ -61,6 +62,7 @@ def chart(forecast: Forecast) -> Chart:
                 label,
                 colour,
                 asked["mean"],
+                asked["gave_up"] > 0,
                 (asked["q10"], asked["q90"]) if simulated else None,
                 forecast.cell(method, HALF_GAP)["mean"],
                 forecast.cell(method, HALF_DELTA)["mean"],
@@ -69,11 +71,9 @@ def chart(forecast: Forecast) -> Chart:
     question = forecast.question
     title = (
         f"Measurements to find the best of {len(question.problem.distinct)} options\n"
-        f"best leads by {question.gap:g}, noise {question.problem.noise:g}, "
-        f"error probability {question.delta:g}"
+        f"{question.words}; error probability {question.delta:g}"
     )
-    bound = forecast.cell(LOWER_BOUND, ASKED)["mean"]
-    return Chart(title, sorted(rows, key=lambda row: row.pulls), bound)
+    return Chart(title, sorted(rows, key=lambda row: row.pulls), forecast.bound)
 
 
 def draw_chart(data: Chart, formats: Sequence[str] = ("png", "pdf")) -> dict[str, bytes]:
@@ -118,7 +118,7 @@ def _draw_row(axes: Any, y: int, row: Row) -> None:
     axes.plot(row.half_gap, y, marker=">", ms=5.5, mfc="white", color=row.colour, ls="")
     axes.plot(row.pulls, y, marker="o", ms=7, color=row.colour, ls="")
     axes.annotate(
-        number(row.pulls),
+        f"> {number(row.pulls)}" if row.more else number(row.pulls),
         (row.pulls, y),
         (0, 7),
         textcoords="offset points",
@@ -131,7 +131,7 @@ def _draw_row(axes: Any, y: int, row: Row) -> None:
 
 def _limits(axes: Any, data: Chart) -> None:
     ends = [value for row in data.rows for value in (row.pulls, row.half_gap, *(row.spread or ()))]
-    ends += [data.bound] if data.bound > 0 else []
+    ends = [value for value in (*ends, data.bound) if math.isfinite(value) and value > 0]
     low, high = min(ends), max(ends)
     pad = (high / low) ** 0.04
     axes.set_xlim(low / pad, high * pad)
@@ -181,28 +181,70 @@ def _named(method: str) -> tuple[str, str]:
 
 def table(forecast: Forecast) -> tuple[list[str], list[list[str]]]:
     """Headings and rows for people, cheapest method first and the lower bound last."""
-    bound = forecast.cell(LOWER_BOUND, ASKED)["mean"]
+    bound = forecast.bound
     head = ["method", "measurements", "95 % interval", "9 of 10 runs", "× bound"]
     head += ["half the gap", "half of delta"]
+    if not bound > 0:
+        head.remove("× bound")
     keyed = []
     for method in forecast.methods:
         asked = forecast.cell(method, ASKED)
-        simulated = asked["kind"] == "simulated"
+        simulated, cut = asked["kind"] == "simulated", asked["gave_up"] > 0
+        whole = simulated and not cut and asked["trials"] > 0
         mean = asked["mean"]
-        times = mean / bound if bound > 0 else math.nan
-        label = _named(method)[0] if simulated else method
         cells = [
-            label,
-            number(mean),
-            f"{number(asked['low'])} – {number(asked['high'])}" if simulated else "",
-            f"≤ {number(asked['q90'])}" if simulated else "",
-            f"{times:.1f}" if np.isfinite(times) and method != LOWER_BOUND else "",
-            number(forecast.cell(method, HALF_GAP)["mean"]),
-            number(forecast.cell(method, HALF_DELTA)["mean"]),
+            _label(forecast, method) if simulated else method,
+            _measurements(asked),
+            _interval(asked) if whole else "",
+            f"≤ {number(asked['q90'])}" if whole else "",
         ]
+        if bound > 0:
+            times = f"{mean / bound:.1f}" if math.isfinite(mean) and method != LOWER_BOUND else ""
+            cells.append(f"> {times}" if cut and times else times)
+        cells += [_measurements(forecast.cell(method, s)) for s in (HALF_GAP, HALF_DELTA)]
         last = method == LOWER_BOUND
         keyed.append((last, mean if math.isfinite(mean) else math.inf, cells))
     return head, [cells for *_, cells in sorted(keyed, key=lambda row: row[:2])]
+
+
+def _interval(cell: dict[str, Any]) -> str:
+    return f"{number(cell['low'])} – {number(cell['high'])}" if cell["trials"] > 1 else ""
+
+
+def explained(forecast: Forecast) -> str:
+    """What the rows of the table are, as sentences."""
+    question = forecast.question
+    variance = "2·noise²"
+    if question.base_rate is not None:
+        variance = "(p(1 − p) + q(1 − q))"
+    lines = [
+        f"Algorithms: mean of {question.trials} simulated runs, on truths drawn at random and "
+        f"scaled to the lead; differences within the intervals are chance (more --trials narrow "
+        f"them). “>”: runs were cut off, the true number is larger.",
+        f"{AB_TEST}: each option {variance}·(2z)²/lead² times, z the normal quantile of "
+        f"1 − delta/(options − 1)"
+        + (", p and q the two highest rates." if question.base_rate is not None else "."),
+        f"{LARGEST}: a quarter of that; right only if the lead is known beforehand.",
+    ]
+    if forecast.bound > 0:
+        lines.append(
+            f"{LOWER_BOUND.capitalize()}: no method that is right with probability 1 − delta can "
+            f"average less."
+        )
+    return "\n".join(lines)
+
+
+def _measurements(cell: dict[str, Any]) -> str:
+    """A mean, or what it is larger than where runs were cut off."""
+    return f"> {number(cell['mean'])}" if cell["gave_up"] else number(cell["mean"])
+
+
+def _label(forecast: Forecast, method: str) -> str:
+    """The name of an algorithm, and how many of its runs were made where time was up."""
+    label, question = _named(method)[0], forecast.question
+    skipped = sum(forecast.cell(method, scenario)["skipped"] for scenario in question.scenarios)
+    all_runs = len(question.scenarios) * question.trials
+    return f"{label} (cut off: {all_runs - skipped} of {all_runs} runs)" if skipped else label
 
 
 def write_report(forecast: Forecast, out: Path) -> tuple[list[str], list[str]]:

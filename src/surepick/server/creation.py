@@ -74,7 +74,7 @@ def options_of(body: models.TableBody) -> OptionTable:
     )
 
 
-def problem_of(body: models.TableBody, noise: float = 1.0) -> TableProblem:
+def problem_of(body: models.TableBody, noise: Any = None) -> TableProblem:
     """The problem that a table describes."""
     options = options_of(body)
     _check_size(options)

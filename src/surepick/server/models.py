@@ -72,8 +72,26 @@ class PlanRequest(TableBody):
 
     model_config = example(csv=_TABLE, features=["price"], gap=0.5, noise=0.5, trials=2)
 
-    gap: Annotated[Finite, Field(gt=0)]
-    noise: Annotated[Finite, Field(gt=0)] = 1.0
+    rewards: str = Field(
+        "number", max_length=100, description="What one measurement gives: number, yes-no or LO..HI"
+    )
+    gap: Annotated[Finite, Field(gt=0)] | None = Field(
+        None, description="Lead of the best option that should be found out; not for yes-no."
+    )
+    base_rate: Probability | None = Field(
+        None, description="For yes-no: how often the second best option says yes."
+    )
+    lift: Annotated[Finite, Field(gt=0)] | None = Field(
+        None, description="For yes-no: how much more often the best one does; 0.2: 1.2 times."
+    )
+    noise: Annotated[Finite, Field(gt=0)] | None = Field(
+        None,
+        description="How much repeated measurements of one option differ; 1, or a quarter of LO..HI"
+        " by default.",
+    )
+    noise_is: Literal["guessed", "equal", "known"] = Field(
+        "guessed", description="What the study will be told about it."
+    )
     delta: Probability = 0.05
     trials: Annotated[int, Field(ge=2, le=200)] = 30
 

@@ -50,10 +50,20 @@ async def plan(body: models.PlanRequest, seconds: float) -> dict[str, Any]:
 
 def forecast_for(body: models.PlanRequest) -> dict[str, Any]:
     """The forecast for a table."""
-    from surepick.bench.forecast import Question, forecast
+    from surepick.bench.forecast import Question, forecast, study_noise
 
-    made = problem_of(body, body.noise)
-    found = forecast(Question(made.problem, body.gap, body.delta, trials=body.trials))
+    told, guess = study_noise(body.rewards, body.noise, body.noise_is)
+    made = problem_of(body, told)
+    question = Question(
+        made.problem,
+        body.gap,
+        body.delta,
+        noise=guess,
+        base_rate=body.base_rate,
+        lift=body.lift,
+        trials=body.trials,
+    )
+    found = forecast(question)
     rows = [{key: _plain(value) for key, value in row.items()} for row in found.summary.rows()]
     return {"forecast": rows, "notes": [*made.notes, *found.notes], "files": []}
 

@@ -2,18 +2,30 @@
 
 from surepick.simulate import families, instances
 from surepick.simulate.instance import Instance
-from surepick.simulate.noise import Bernoulli, Bounded, Gaussian, Noise, StudentT
+from surepick.simulate.noise import (
+    Bernoulli,
+    Beta,
+    Bounded,
+    Exponential,
+    Gaussian,
+    Noise,
+    StudentT,
+    TwoPoint,
+)
 from surepick.simulate.table import Table
 from surepick.simulate.trials import trials
 
 __all__ = [
     "Bernoulli",
+    "Beta",
     "Bounded",
+    "Exponential",
     "Gaussian",
     "Instance",
     "Noise",
     "StudentT",
     "Table",
+    "TwoPoint",
     "families",
     "instances",
     "trials",

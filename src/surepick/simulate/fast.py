@@ -1,35 +1,17 @@
 """Fully adaptive algorithms in simulation: a compiled loop over the very rule of ask/tell."""
 
-# numba compiles these functions: their types are what the callers pass.
-# pyright: reportArgumentType=false, reportCallIssue=false
-
 from __future__ import annotations
 
 import time
 from typing import Any
 
 import numpy as np
-from numba import njit
 
 from surepick.algorithms.sequential import NEED, STOP, SequentialState
 from surepick.arrays.types import FloatArray
 
 _FIRST, _LARGEST = 256, 65_536  # standard normal draws made at a time
 _BETWEEN_LOOKS = 512  # pulls between two looks at the clock, where there is a deadline
-
-
-@njit(error_model="numpy", boundscheck=False)
-def _loop(update, choose, memory, arm, means, noise, pulls, sums):
-    """Pull, update, choose, until the noise runs out or the rule says STOP or NEED."""
-    for t in range(noise.shape[0]):
-        reward = means[arm] + noise[t]
-        pulls[arm] += 1
-        sums[arm] += reward
-        update(memory, arm, reward)
-        arm = choose(memory)
-        if arm < 0:
-            return arm, t + 1
-    return arm, noise.shape[0]
 
 
 def drive_sequential(
@@ -55,9 +37,7 @@ def drive_sequential(
             noise, used = rng.standard_normal(size), 0
             size = min(2 * size, _LARGEST)
         block = noise[used : used + min(len(noise) - used, left, most)]
-        arm, n = _loop(
-            state.update, state.choose, state.memory, state.arm, means, block, pulls, sums
-        )
+        arm, n = state.many(state.memory, state.arm, means, block, pulls, sums)
         used += n
         left -= n
         if arm == NEED:

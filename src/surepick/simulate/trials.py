@@ -15,26 +15,34 @@ from surepick.engines import local
 from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError
 from surepick.run import Run
 from surepick.simulate.instance import Instance
-from surepick.simulate.noise import Gaussian, Noise, noise_family
+from surepick.simulate.noise import Gaussian, Noise, check_rewards, noise_family
 from surepick.simulate.table import Table
 
 
 class TooSlowError(SurepickError, TimeoutError):
-    """A simulated run took more time than it was given."""
+    """A simulated run took more time than it was given; ``samples``: pulls it had made by then."""
+
+    def __init__(self, samples: int) -> None:
+        super().__init__(f"not finished in time, after {samples} pulls")
+        self.samples = samples
+
+    def __reduce__(self) -> Any:
+        return type(self), (self.samples,)
 
 
 def trial(
     algorithm: Algorithm,
     instance: Instance,
     seeds: np.random.SeedSequence,
-    noise: Noise,
+    noise: Noise | None = None,
     time_limit: float | None = None,
 ) -> dict[str, Any]:
     """One run on simulated rewards, as a row of results.
 
-    A run that has computed for ``time_limit`` seconds (of processor time: a busy machine does not
-    matter) ends in a :class:`TooSlowError`, at its next chance: between batches, or after some
-    hundreds of single pulls.
+    Without ``noise`` rewards are drawn as :func:`trials` does. A run that has computed for
+    ``time_limit`` seconds (of processor time: a busy machine does not matter) ends in a
+    :class:`TooSlowError`, at its next chance: between batches, or after some hundreds of single
+    pulls.
     """
     started = time.perf_counter()
     deadline = None if time_limit is None else time.process_time() + time_limit
@@ -57,27 +65,30 @@ def drive(
     run: Run,
     instance: Instance,
     rng: np.random.Generator,
-    noise: Noise,
+    noise: Noise | None = None,
     deadline: float | None = None,
 ) -> None:
     """Feed a run with simulated rewards until it stops."""
-    scale = instance.problem.unit
-    noise.check(instance.means, scale)
-    if isinstance(noise, Gaussian) and isinstance(run.state, SequentialState):
+    problem = instance.problem
+    noise = noise_family(noise, problem.noise_kind)
+    check_rewards(noise, problem, instance.means)
+    scales = noise.scales(problem)
+    if noise == Gaussian() and isinstance(run.state, SequentialState):
         from surepick.simulate.fast import drive_sequential
 
         pulls, sums = drive_sequential(
-            run.state, instance.means / scale, rng, run.algorithm.sample_limit(), deadline
+            run.state, instance.means / scales, rng, run.algorithm.sample_limit(), deadline
         )
-        run.record_pulls(pulls, sums * scale)
+        run.record_pulls(pulls, sums * scales)
         if not run.stopped:
-            raise TooSlowError(f"not finished in time, after {run.samples} pulls")
+            raise TooSlowError(run.samples)
         return
     while not run.stopped:
         if deadline is not None and time.process_time() > deadline:
-            raise TooSlowError(f"not finished in time, after {run.samples} pulls")
+            raise TooSlowError(run.samples)
         batch = run.ask()
         means, counts = instance.means[batch.pulls.arms], batch.pulls.counts
+        scale = scales[batch.pulls.arms] if isinstance(scales, np.ndarray) else scales
         if run.state.demands_spread:
             run.tell_totals(batch, *noise.totals(rng, means, counts, scale))
         else:
@@ -90,9 +101,12 @@ def trials(
     n: int = 50,
     seed: int = 0,
     n_jobs: int = 1,
-    noise: str | Noise = "gaussian",
+    noise: str | Noise | None = None,
 ) -> Table:
     """Run ``n`` independent trials; the result does not depend on ``n_jobs``.
+
+    Rewards are drawn from the family ``noise``. By default they are Bernoulli for yes/no problems,
+    Beta between given bounds, else Gaussian with the scale that the problem has, or 1.
 
     Returns a table with the columns samples, correct, arm, batches, survivors, guarantee and
     seconds; trial i is seeded by ``SeedSequence(seed, spawn_key=(i,))``.
@@ -108,7 +122,7 @@ def trials(
         raise InvalidTypeError(f"algorithm must be a configured algorithm; got {algorithm!r:.80}")
     if not isinstance(instance, Instance):
         raise InvalidTypeError(f"instance must be a surepick Instance; got {instance!r:.80}")
-    n, family = whole(n, "n", least=1), noise_family(noise)
+    n, family = whole(n, "n", least=1), noise_family(noise, instance.problem.noise_kind)
     whole(seed, "seed")
     if whole(n_jobs, "n_jobs", least=-1024) == 0:
         raise InvalidInputError("n_jobs must be a number of processes, or -1: one per core; got 0")

@@ -187,6 +187,34 @@ def test_plan_shows_what_the_service_forecasts(open_page, served):
     expect(chart.locator("line.bound")).to_have_count(1)
 
 
+def test_plan_asks_for_what_the_rewards_need(open_page, served):
+    page = open_page()
+    page.goto("/#/plan")
+    page.get_by_label("CSV file").set_input_files(CSV)
+    button = page.get_by_role("button", name="Forecast")
+    expect(page.get_by_label("Base rate")).to_be_hidden()
+    page.get_by_label("Rewards are").select_option("a number between two bounds")
+    page.get_by_label("Gap").fill("0.4")
+    expect(button).to_be_disabled()  # there are no bounds yet
+    page.get_by_label("Lowest reward").fill("0")
+    page.get_by_label("Highest reward").fill("10")
+    expect(button).to_be_enabled()
+    page.get_by_label("Rewards are").select_option("yes or no")
+    expect(page.get_by_label("Gap")).to_be_hidden()
+    expect(button).to_be_disabled()
+    page.get_by_label("Base rate").fill("0.3")
+    page.get_by_label("Lift").fill("0.1")
+    with page.expect_response("**/api/v1/plan") as answer:
+        button.click()
+    methods = {row["method"] for row in answer.value.json()["forecast"]}
+    assert "lower bound" not in methods
+    forecast = page.get_by_role("region", name="Forecast", exact=True)
+    expect(forecast).to_contain_text("says yes at 33 %, all others at 30 % at most")
+    table = page.get_by_role("table", name="Expected measurements per method")
+    expect(table.get_by_role("row")).to_have_count(len(methods) + 1)
+    expect(table).not_to_contain_text("lower bound")
+
+
 def test_tokens_are_made_shown_once_and_revoked(open_page, served, layouts):
     page = open_page()
     page.get_by_role("link", name="Access").click()

@@ -21,6 +21,7 @@ import numpy as np
 from numba import njit
 from numpy.typing import NDArray
 
+from surepick.algorithms.loop import loop
 from surepick.algorithms.sequential import NEED, STOP
 from surepick.arrays.kernels import back_substitute, cholesky, weighted_gram, whiten
 from surepick.arrays.types import FloatArray
@@ -280,3 +281,15 @@ def choose_greedily(memory):
         if gain > most:
             arm, most = k, gain
     return arm
+
+
+@njit(cache=True)
+def many_by_ratio(memory, arm, means, noise, pulls, sums):
+    """Many pulls at once, as in a simulation: chosen by ratio."""
+    return loop(update, choose_by_ratio, memory, arm, means, noise, pulls, sums)
+
+
+@njit(cache=True)
+def many_greedily(memory, arm, means, noise, pulls, sums):
+    """Many pulls at once, as in a simulation: chosen greedily."""
+    return loop(update, choose_greedily, memory, arm, means, noise, pulls, sums)

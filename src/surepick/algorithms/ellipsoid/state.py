@@ -71,6 +71,7 @@ class EllipsoidState(SequentialState):
         columns = np.ascontiguousarray(arms.T) if greedy else np.empty((d, 0))
         self.update = kernels.update
         self.choose = kernels.choose_greedily if greedy else kernels.choose_by_ratio
+        self.many = kernels.many_greedily if greedy else kernels.many_by_ratio
         model, board, tally = np.zeros((d + 2, d)), np.zeros((4, M)), np.zeros((4, K))
         model[:d] = np.eye(d) / lam
         board[kernels.SQUARE] = (points**2).sum(axis=0) / lam

@@ -71,7 +71,7 @@ class FrankWolfeState(GlrState):
         return np.arange(self.problem.n_arms)
 
     def build(self) -> None:
-        from surepick.algorithms.glr.fws_kernels import FrankWolfeMemory, choose, update
+        from surepick.algorithms.glr.fws_kernels import FrankWolfeMemory, choose, many, update
 
         core = self.new_core()
         K, d = core.arms.shape
@@ -85,7 +85,7 @@ class FrankWolfeState(GlrState):
             shift=np.empty(d),
             room=np.array([limits.GAME_ENTRIES, 0]),
         )
-        self.update, self.choose = update, choose
+        self.update, self.choose, self.many = update, choose, many
 
     def supply(self) -> None:
         """Room for a matrix game of many rivals, if there is enough memory."""

@@ -20,6 +20,7 @@ from surepick.algorithms.glr.kernels import (
     products,
     rival_variances,
 )
+from surepick.algorithms.loop import loop
 from surepick.algorithms.sequential import NEED, STOP
 from surepick.arrays.kernels import cholesky
 from surepick.game.kernels import track
@@ -193,3 +194,9 @@ def _pivot(table, basic, free):
     table[row, column] = 1.0 / pivot
     basic[row], free[column] = free[column], basic[row]
     return True
+
+
+@njit(cache=True)
+def many(memory, arm, means, noise, pulls, sums):
+    """Many pulls at once, as in a simulation."""
+    return loop(update, choose, memory, arm, means, noise, pulls, sums)

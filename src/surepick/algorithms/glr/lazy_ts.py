@@ -83,7 +83,7 @@ class LazyState(GlrState):
         super().__init__(config, problem)
 
     def build(self) -> None:
-        from surepick.algorithms.glr.lazy_ts_kernels import LazyMemory, choose, update
+        from surepick.algorithms.glr.lazy_ts_kernels import LazyMemory, choose, many, update
 
         core = self.new_core()
         K, d = core.arms.shape
@@ -98,7 +98,7 @@ class LazyState(GlrState):
             shifted=np.empty((d, d)),
             factor=np.zeros((d, d)),
         )
-        self.update, self.choose = update, choose
+        self.update, self.choose, self.many = update, choose, many
 
     def supply(self) -> None:
         """Optimal weights for θ̂, in force from now on, and when they are due again."""

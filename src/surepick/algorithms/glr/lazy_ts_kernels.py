@@ -11,6 +11,7 @@ import numpy as np
 from numba import njit
 
 from surepick.algorithms.glr.kernels import TIME, Core, absorb, evidence_suffices
+from surepick.algorithms.loop import loop
 from surepick.algorithms.sequential import NEED, STOP
 from surepick.arrays.kernels import cholesky
 
@@ -67,3 +68,9 @@ def explored_enough(V, floor, shifted, factor):
     for i in range(V.shape[0]):
         shifted[i, i] -= (1.0 - 1e-9) * floor
     return cholesky(shifted, factor)
+
+
+@njit(cache=True)
+def many(memory, arm, means, noise, pulls, sums):
+    """Many pulls at once, as in a simulation."""
+    return loop(update, choose, memory, arm, means, noise, pulls, sums)

@@ -107,7 +107,7 @@ class LinGameState(GlrState):
         from surepick.algorithms.glr import lingame_kernels as kernels
 
         self._allocate(self.problem.n_arms, min(_FIRST_ROWS, len(self.problem.distinct)))
-        self.update, self.choose = kernels.update, kernels.choose
+        self.update, self.choose, self.many = kernels.update, kernels.choose, kernels.many
 
     def _allocate(self, experts: int, learners: int) -> None:
         from surepick.algorithms.glr.lingame_kernels import GameMemory
@@ -144,3 +144,4 @@ class LinGameCState(LinGameState):
 
         self._allocate(len(self.problem.distinct) * self.problem.n_arms, 1)
         self.update, self.choose = kernels.update, kernels.choose_convexified
+        self.many = kernels.many_convexified

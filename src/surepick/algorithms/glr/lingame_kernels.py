@@ -24,6 +24,7 @@ from surepick.algorithms.glr.kernels import (
     rival_variances,
     solve,
 )
+from surepick.algorithms.loop import loop
 from surepick.algorithms.sequential import NEED, STOP
 from surepick.arrays.kernels import cholesky, weighted_gram
 from surepick.game.kernels import learner_update, learner_weights
@@ -154,3 +155,15 @@ def choose_convexified(memory):
         gains[own + k] = optimistic_gain(along[k], norms[k], log_t)
     learner_update(ADAHEDGE, 1.0, 0.0, learner, weights, gains)
     return furthest_behind(core.pulls, targets, norms)
+
+
+@njit(cache=True)
+def many(memory, arm, means, noise, pulls, sums):
+    """Many pulls at once, as in a simulation: LinGame."""
+    return loop(update, choose, memory, arm, means, noise, pulls, sums)
+
+
+@njit(cache=True)
+def many_convexified(memory, arm, means, noise, pulls, sums):
+    """Many pulls at once, as in a simulation: LinGame-C."""
+    return loop(update, choose_convexified, memory, arm, means, noise, pulls, sums)

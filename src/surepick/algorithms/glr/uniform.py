@@ -56,7 +56,7 @@ class UniformState(GlrState):
         return np.arange(self.problem.n_arms)
 
     def build(self) -> None:
-        from surepick.algorithms.glr.uniform_kernels import UniformMemory, choose, update
+        from surepick.algorithms.glr.uniform_kernels import UniformMemory, choose, many, update
 
         self.memory = UniformMemory(self.new_core())
-        self.update, self.choose = update, choose
+        self.update, self.choose, self.many = update, choose, many

@@ -10,6 +10,7 @@ from typing import NamedTuple
 from numba import njit
 
 from surepick.algorithms.glr.kernels import TIME, Core, absorb, evidence_suffices
+from surepick.algorithms.loop import loop
 from surepick.algorithms.sequential import STOP
 
 
@@ -32,3 +33,9 @@ def choose(memory):
     if evidence_suffices(core):
         return STOP
     return core.place[TIME] % core.arms.shape[0]
+
+
+@njit(cache=True)
+def many(memory, arm, means, noise, pulls, sums):
+    """Many pulls at once, as in a simulation."""
+    return loop(update, choose, memory, arm, means, noise, pulls, sums)

@@ -70,12 +70,14 @@ class Rows(NamedTuple):
         return Rows(self.arms[first], self.parts[first], counts, sums, spreads)
 
 
+_NOTHING = Pulls.from_counts(np.zeros(0, dtype=np.int64))
+
+
 class OpenBlock:
     """The block under way: its pulls that are still to be asked for, and what was told."""
 
     def __init__(self) -> None:
-        self.left = Pulls(*Rows.none()[:2], None)
-        self.told = Rows.none()
+        self.left, self.told = _NOTHING, Rows.none()
         self.pieces = 0  # batches it was told in so far
         self.pieces_of_past = 0  # blocks of past measurements in it
 
@@ -97,18 +99,16 @@ class OpenBlock:
         rows = Rows.of(told)
         self.told = self.told.plus(rows)
         self.pieces += 1
-        width = int(rows.parts.max(initial=0)) + 1
+        if told.pulls.total == self.left.total:
+            self.left = _NOTHING
+            return
         parts = np.zeros_like(self.left.arms) if self.left.parts is None else self.left.parts
-        width = max(width, int(parts.max(initial=0)) + 1)
-        keys = self.left.arms * width + parts
-        counts = self.left.counts.copy()
+        width = max(int(parts.max()), int(rows.parts.max())) + 1
+        keys, counts = self.left.arms * width + parts, self.left.counts.copy()
         counts[np.searchsorted(keys, rows.arms * width + rows.parts)] -= rows.counts
         rest = counts > 0
-        self.left = Pulls(
-            self.left.arms[rest],
-            counts[rest],
-            None if self.left.parts is None else self.left.parts[rest],
-        )
+        own = None if self.left.parts is None else self.left.parts[rest]
+        self.left = Pulls(self.left.arms[rest], counts[rest], own)
 
     def take_past(self, told: Told) -> None:
         """Measurements from before the run."""
@@ -117,20 +117,23 @@ class OpenBlock:
 
 
 class Totals:
-    """All settled blocks together, by arm."""
+    """All settled blocks together, by arm; spreads only where somebody asks for them."""
 
-    def __init__(self, n_arms: int) -> None:
+    def __init__(self, n_arms: int, with_spreads: bool = True) -> None:
+        self._with_spreads = with_spreads
         self.counts: IntArray = np.zeros(n_arms, dtype=np.int64)
         self.sums: FloatArray = np.zeros(n_arms)
         self.spreads: FloatArray = np.zeros(n_arms)  # Σ (reward − mean of the arm)²
 
     def add(self, rows: Rows) -> None:
         """A settled block, with one row for each arm."""
-        at, n = rows.arms, self.counts[rows.arms]
-        before = np.divide(self.sums[at], n, out=np.zeros(len(at)), where=n > 0)
-        apart = rows.sums / rows.counts - before
-        both = n * rows.counts / (n + rows.counts)
-        self.spreads[at] += rows.spreads + both * apart**2
+        at = rows.arms
+        if self._with_spreads:
+            n = self.counts[at]
+            before = np.divide(self.sums[at], n, out=np.zeros(len(at)), where=n > 0)
+            apart = rows.sums / rows.counts - before
+            both = n * rows.counts / (n + rows.counts)
+            self.spreads[at] += rows.spreads + both * apart**2
         self.counts[at] += rows.counts
         self.sums[at] += rows.sums
 

@@ -79,7 +79,7 @@ class PooledState(State):
         M, K = self._points.shape[0], problem.n_arms
         self.finished = M == 1
         self.first = np.zeros(K, dtype=np.int64)  # pulls of the first block
-        self.totals = Totals(K)  # of all settled blocks
+        self.totals = Totals(K, self.demands_spread)  # of all settled blocks
         self.block = OpenBlock()
         self.dropped_at: Any = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
         self.capital: Any = np.tile(np.log(ACCOUNTS), (M, 1))  # log capital of each account, (M, J)
@@ -92,6 +92,7 @@ class PooledState(State):
         self._spreads: FloatArray | None = None  # of the batch that is being told
         self._scales: Scales | None = None
         self._market: Market | None = None
+        self._first_fit: BlockFit | None = None
         self._to_device()
 
     def _to_device(self) -> None:
@@ -113,7 +114,7 @@ class PooledState(State):
         self.block.load(memory["block"])
         self.closeness.load(memory)
         self._to_device()
-        self._market = self._scales = None
+        self._market = self._scales = self._first_fit = None
 
     def _gather(self) -> Any:
         """The candidates that differ, (M, d)."""
@@ -135,15 +136,23 @@ class PooledState(State):
         """Rivals and stakes for the block under way, from least squares on all earlier ones."""
         if self._market is None:
             scales = self._now()
-            first = Rows.from_counts(self.first, np.zeros(self.problem.n_arms))
             self._market = make_market(
                 self.problem,
                 self._points,
                 least_squares(self.problem, self.totals.counts, self.totals.sums, scales),
-                block_fit(self.problem, first, scales),
+                self._first_block(scales),
                 self.problem.rank / int(self.first.sum()),
             )
         return self._market
+
+    def _first_block(self, scales: Scales) -> BlockFit:
+        """What the first block can tell, rewards varying so."""
+        if self._first_fit is None or scales.by_arm is not None:
+            first = Rows.from_counts(self.first, np.zeros(self.problem.n_arms))
+            self._first_fit = block_fit(self.problem, first, scales._replace(variance=1.0))
+        if scales.variance == 1.0:
+            return self._first_fit
+        return self._first_fit._replace(root=self._first_fit.root * math.sqrt(scales.variance))
 
     @property
     def design_gaps(self) -> list[float]:

@@ -7,13 +7,14 @@ import math
 from collections.abc import Callable, Iterator
 from typing import Any
 
+import numpy as np
+
 from surepick.algorithms.base import Algorithm
 from surepick.bench.compare.plan import Cell, Plan, instance_seeds
 from surepick.bench.named import Named
 from surepick.engines import local
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.simulate.instance import Instance
-from surepick.simulate.noise import Gaussian
 from surepick.simulate.table import Table
 from surepick.simulate.trials import TooSlowError
 from surepick.simulate.trials import trial as run_trial
@@ -153,8 +154,8 @@ def _trial(
         algorithm = cell.contender.configure(
             instance, cell.delta, epsilon=epsilon, max_samples=max_samples
         )
-        _warm_up(cell, algorithm, instance)
-        result = run_trial(algorithm, instance, cell.seeds(seed, trial), Gaussian(), time_limit)
+        warm_up(cell.contender.text, algorithm, instance)
+        result = run_trial(algorithm, instance, cell.seeds(seed, trial), None, time_limit)
     except TooSlowError as error:
         return row | _NO_RESULT | {"failed": f"{TOO_SLOW}: {error} ({time_limit:g} s)"}
     except SurepickError as error:
@@ -187,9 +188,12 @@ _NO_RESULT: dict[str, Any] = {
 }
 
 
-def _warm_up(cell: Cell, algorithm: Algorithm, instance: Instance) -> None:
-    """Compile what the algorithm needs, once per process, outside the measured time."""
-    if cell.contender.text not in _warm:
-        short = dataclasses.replace(algorithm, max_samples=instance.problem.n_arms + 2)
-        run_trial(short, instance, cell.seeds(0, 0), Gaussian())
-        _warm.add(cell.contender.text)
+def warm_up(text: str, algorithm: Algorithm, instance: Instance) -> None:
+    """Compile what the algorithm of this name needs, once per process, outside measured time."""
+    problem = instance.problem
+    key = f"{text} {problem.noise_kind.kind}"
+    if key not in _warm:
+        enough = max(problem.n_arms, 6 * problem.rank) + 2  # to come to decisions
+        short = dataclasses.replace(algorithm, max_samples=enough)
+        run_trial(short, instance, np.random.SeedSequence(0))
+        _warm.add(key)

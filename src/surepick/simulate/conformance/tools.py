@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any, Protocol
 
 import numpy as np
@@ -35,10 +36,10 @@ class ConformanceCheck(Protocol):
     def __call__(self, make: Make) -> dict[str, Any]: ...
 
 
-def demand(holds: Any, complaint: str) -> None:
+def demand(holds: Any, complaint: str | Callable[[], str]) -> None:
     """Raise ``AssertionError`` unless ``holds`` (also under ``python -O``)."""
     if not holds:
-        raise AssertionError(complaint)
+        raise AssertionError(complaint if isinstance(complaint, str) else complaint())
 
 
 def configure(make: Make, instance: Instance, delta: float = DELTA, **settings: Any) -> Algorithm:
@@ -133,18 +134,19 @@ def check_batch(run: Run, pulls: Pulls) -> None:
     """The pulls asked for exist, come in order, and are at least one."""
     arms, counts, parts = pulls
     k = run.problem.n_arms
-    demand(len(arms) == len(counts) and len(arms) > 0, f"asked for {arms!r} times {counts!r}")
-    for what, values in (("arms", arms), ("counts", counts)):
-        demand(
-            np.issubdtype(np.asarray(values).dtype, np.integer), f"{what} are {values!r}, not whole"
-        )
-    demand(min(arms) >= 0 and max(arms) < k, f"asked for arms {arms.tolist()}, there are {k}")
-    same = np.zeros(len(arms) - 1, dtype=bool) if parts is None else np.diff(parts) > 0
+    # Every batch comes here: a message is only written where it is needed.
     demand(
-        ((np.diff(arms) > 0) | (np.diff(arms) == 0) & same).all(),
-        f"arms must be ascending, each once or in parts; got {arms.tolist()}",
+        len(arms) == len(counts) and len(arms) > 0, lambda: f"asked for {arms!r} times {counts!r}"
     )
-    demand(min(counts) >= 1, f"asked for {counts.tolist()} pulls")
+    for what, values in (("arms", arms), ("counts", counts)):
+        whole = np.issubdtype(np.asarray(values).dtype, np.integer)
+        demand(whole, lambda w=what, v=values: f"{w} are {v!r}, not whole")
+    there = min(arms) >= 0 and max(arms) < k
+    demand(there, lambda: f"asked for arms {arms.tolist()}, there are {k}")
+    rows = list(zip(arms, arms * 0 if parts is None else parts))
+    in_order = all(first < second for first, second in pairwise(rows))
+    demand(in_order, lambda: f"arms must be ascending, each once or in parts; got {arms.tolist()}")
+    demand(min(counts) >= 1, lambda: f"asked for {counts.tolist()} pulls")
 
 
 def check_answer(run: Run, instance: Instance) -> Answer:

@@ -100,8 +100,12 @@ declare namespace Api {
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
-    gap: number;
-    noise?: number;
+    rewards?: string;
+    gap?: number | null;
+    base_rate?: number | null;
+    lift?: number | null;
+    noise?: number | null;
+    noise_is?: "guessed" | "equal" | "known";
     delta?: number;
     trials?: number;
   }

@@ -44,6 +44,7 @@ declare namespace Api {
     high: number | null;
     q10: number | null;
     q90: number | null;
+    gave_up: number;
   }
 }
 

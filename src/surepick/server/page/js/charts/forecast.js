@@ -152,7 +152,7 @@ function drawRow(row, x, y, left, width) {
       left
         ? { class: "strong", x: x(row.mean), y: at - 11, "text-anchor": "middle" }
         : beside(x(row.mean), x(Math.max(row.mean, high, q90)), at, width),
-      amount(row.mean),
+      (row.gave_up ? "> " : "") + amount(row.mean),
     ),
   );
   return s("g", { class: row.best ? "best" : row.kind === "simulated" ? "" : "fixed" }, parts);

@@ -12,19 +12,30 @@ import { tableSource } from "../parts/table-source.js";
 /** @typedef {import("../charts/forecast.js").Row} Row */
 
 const ASKED = "as asked";
+const REWARDS = [
+  ["number", "a number"],
+  ["yes-no", "yes or no"],
+  ["between", "a number between two bounds"],
+];
 
 /** @type {View} */
 export const planView = (scope) => {
   /** @type {Chosen} */
   let table = { ready: false };
-  const gap = input({
-    type: "text",
-    inputmode: "decimal",
-    placeholder: "0.4",
-    required: true,
-    oninput: check,
-  });
-  const noise = input({ type: "text", inputmode: "decimal", value: "1", oninput: check });
+  /** @type {(placeholder: string) => HTMLInputElement} */
+  const numeric = (placeholder) =>
+    input({ type: "text", inputmode: "decimal", placeholder, oninput: check });
+  const rewards = h(
+    "select",
+    { class: "input", onchange: check },
+    REWARDS.map(([value, words]) => h("option", { value }, words)),
+  );
+  const low = numeric("0");
+  const high = numeric("10");
+  const gap = numeric("0.4");
+  const noise = numeric("1");
+  const baseRate = numeric("0.02");
+  const lift = numeric("0.2");
   const delta = input({ type: "text", inputmode: "decimal", value: "0.05", oninput: check });
   const trials = h(
     "select",
@@ -43,9 +54,59 @@ export const planView = (scope) => {
     check();
   });
 
+  // Each field, and for which rewards it is shown.
+  /** @type {[HTMLElement, string[]][]} */
+  const asked = [
+    [field("Lowest reward", low), ["between"]],
+    [field("Highest reward", high), ["between"]],
+    [
+      field(
+        "Gap",
+        gap,
+        "Lead of the best option over the second best that should be found out, in units of the reward.",
+      ),
+      ["number", "between"],
+    ],
+    [
+      field(
+        "Noise",
+        noise,
+        "How much repeated measurements of one option differ (standard deviation). A guess will do; 1, or a quarter of the range, if left empty.",
+      ),
+      ["number", "between"],
+    ],
+    [
+      field("Base rate", baseRate, "How often the second best option says yes: 0.02 for 2 %."),
+      ["yes-no"],
+    ],
+    [field("Lift", lift, "How much more often the best one does: 0.2 for 20 % more."), ["yes-no"]],
+  ];
+
   function check() {
-    const good = [gap, noise, delta].every((one) => (number(one) ?? 0) > 0);
-    button.disabled = !(table.ready && good);
+    const kind = rewards.value;
+    for (const [element, kinds] of asked) element.hidden = !kinds.includes(kind);
+    /** @type {(control: HTMLInputElement) => boolean} */
+    const good = (control) => (number(control) ?? 0) > 0;
+    const lead = kind === "yes-no" ? good(baseRate) && good(lift) : good(gap);
+    const guess = kind === "yes-no" || noise.value.trim() === "" || good(noise);
+    const ends = kind !== "between" || (number(low) ?? 0) < (number(high) ?? 0);
+    button.disabled = !(table.ready && good(delta) && lead && guess && ends);
+  }
+  check();
+
+  /** What the service is asked, but for the table. */
+  function question() {
+    const kind = rewards.value;
+    const common = { delta: number(delta), trials: Number(trials.value) };
+    if (kind === "yes-no")
+      return { ...common, rewards: kind, base_rate: number(baseRate), lift: number(lift) };
+    const bounds = `${number(low)}..${number(high)}`;
+    return {
+      ...common,
+      rewards: kind === "between" ? bounds : kind,
+      gap: number(gap),
+      noise: number(noise),
+    };
   }
 
   /** @param {SubmitEvent} event */
@@ -63,13 +124,7 @@ export const planView = (scope) => {
         bones("tall"),
       );
       try {
-        const body = {
-          ...table.spec,
-          gap: number(gap),
-          noise: number(noise),
-          delta: number(delta),
-          trials: Number(trials.value),
-        };
+        const body = { ...table.spec, ...question() };
         /** @type {{forecast: Api.Forecast[], notes: string[]}} */
         const found = await post("/plan", body, { signal: scope.signal });
         put(result, shown(found, body));
@@ -113,12 +168,8 @@ export const planView = (scope) => {
           h(
             "div",
             { class: "fields" },
-            field(
-              "Gap",
-              gap,
-              "Lead of the best option over the second best that should be found out, in units of the reward.",
-            ),
-            field("Noise", noise, "Standard deviation of one measurement."),
+            field("Rewards are", rewards, "What one measurement gives."),
+            asked.map(([element]) => element),
             field("Error probability δ", delta, "How often the answer may be wrong."),
             field("Effort", trials, "More runs take longer and give narrower intervals."),
           ),
@@ -137,7 +188,8 @@ export const planView = (scope) => {
 
 /**
  * @param {{forecast: Api.Forecast[], notes: string[]}} found
- * @param {{gap: number | null, noise: number | null, delta: number | null, trials: number}} body
+ * @param {{rewards: string, gap?: number | null, base_rate?: number | null, lift?: number | null,
+ *   noise?: number | null, delta: number | null, trials: number}} body
  */
 function shown({ forecast, notes }, body) {
   const asked = forecast.filter((row) => row.scenario === ASKED);
@@ -152,7 +204,7 @@ function shown({ forecast, notes }, body) {
   const methods = rows
     .filter((row) => row.kind !== "bound" && row.mean !== null)
     .sort((a, b) => a.mean - b.mean);
-  const best = methods.find((row) => row.kind === "simulated");
+  const best = methods.find((row) => row.kind === "simulated" && !row.gave_up);
   if (best) best.best = true;
   const test = methods.find((row) => row.method === "A/B/n test");
   return h(
@@ -174,7 +226,7 @@ function shown({ forecast, notes }, body) {
         ["mean", "mean, with its 95 % interval"],
         ["spread-key", "8 of 10 runs"],
         ["fixed-key", "fixed in advance"],
-        ["bound-key", "no method can average fewer"],
+        ...(bound > 0 ? [["bound-key", "no method can average fewer"]] : []),
       ].map(([key, words]) => h("li", {}, h("span", { class: `key ${key}` }), words)),
     ),
     table(
@@ -186,7 +238,7 @@ function shown({ forecast, notes }, body) {
     h(
       "p",
       { class: "explain" },
-      `The best option leads by ${short(body.gap)}, noise ${short(body.noise)}, error probability ${body.delta}. Mean of ${body.trials} simulated runs on truths drawn at random; differences within the intervals are chance.`,
+      `${lead(body)}, error probability ${body.delta}. Mean of ${body.trials} simulated runs on truths drawn at random; differences within the intervals are chance. “>”: runs were cut off, the true number is larger.`,
     ),
     notes.length > 0 &&
       h(
@@ -197,15 +249,31 @@ function shown({ forecast, notes }, body) {
   );
 }
 
+/**
+ * @param {{rewards: string, gap?: number | null, base_rate?: number | null, lift?: number | null}} body
+ */
+function lead({ rewards, gap, base_rate, lift }) {
+  if (rewards !== "yes-no") return `The best option leads by ${short(gap ?? null)}`;
+  const rate = base_rate ?? 0;
+  return `The best option says yes at ${percent(rate * (1 + (lift ?? 0)))}, all others at ${percent(rate)} at most`;
+}
+
+/** @type {(rate: number) => string} */
+const percent = (rate) => `${Number((100 * rate).toPrecision(4))} %`;
+
 /** @type {(text: string) => string} */
 const capital = (text) => text[0].toUpperCase() + text.slice(1);
 
+/** @type {(row: Api.Forecast) => string} */
+const measurements = (row) => (row.gave_up ? "> " : "") + amount(row.mean);
+
+const TIMES = "× lower bound";
 const HEADS = [
   "Method",
   "Measurements",
   "95 % interval",
   "9 of 10 runs",
-  "× lower bound",
+  TIMES,
   "Half the gap",
   "Half of δ",
 ];
@@ -218,22 +286,22 @@ const HEADS = [
  */
 function table(methods, bound, forecast, least) {
   /** @type {(row: Row, scenario: string) => string} */
-  const other = (row, scenario) =>
-    amount(
-      forecast.find((one) => one.method === row.method && one.scenario === scenario)?.mean ?? null,
-    );
+  const other = (row, scenario) => {
+    const found = forecast.find((one) => one.method === row.method && one.scenario === scenario);
+    return found ? measurements(found) : "";
+  };
   /** @type {(row: Row) => HTMLElement} */
   const line = (row) => {
-    const simulated = row.kind === "simulated";
+    const simulated = row.kind === "simulated" && !row.gave_up;
     return h(
       "tr",
       {},
       h("th", { scope: "row" }, row.label),
       [
-        amount(row.mean),
+        measurements(row),
         simulated ? `${amount(row.low)} – ${amount(row.high)}` : "",
         simulated ? `≤ ${amount(row.q90)}` : "",
-        least > 0 && row.kind !== "bound" ? (row.mean / least).toFixed(1) : "",
+        ...(least > 0 ? [row.kind !== "bound" ? (row.mean / least).toFixed(1) : ""] : []),
         other(row, "half the gap"),
         other(row, "half of delta"),
       ].map((cell) => h("td", { class: "number" }, cell)),
@@ -252,7 +320,7 @@ function table(methods, bound, forecast, least) {
         h(
           "tr",
           {},
-          HEADS.map((head, i) => h("th", { scope: "col", class: i ? "number" : "" }, head)),
+          HEADS.filter((head) => least > 0 || head !== TIMES).map((head, i) => h("th", { scope: "col", class: i ? "number" : "" }, head)),
         ),
       ),
       h("tbody", {}, methods.map(line), bound && line(bound)),

@@ -1,0 +1,271 @@
+"""What a forecast is asked: which options, how large a lead, and what rewards are like."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass, field
+from functools import cached_property
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.registry import DEFAULT
+from surepick.arrays.validate import positive, probability, whole
+from surepick.bench.compare.plan import Contender
+from surepick.bench.forecast.fixed import AB_TEST, fixed_sample
+from surepick.bench.forecast.truths import Room, draw, draw_within, shrunk
+from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.problem import Problem
+from surepick.problem.noise import Between
+from surepick.problem.rewards import read_rewards
+from surepick.simulate.instance import Instance
+from surepick.simulate.noise import Beta, Gaussian, Noise
+
+#: what is compared unless the caller says otherwise: guarantees, and nothing to know in advance
+ALGORITHMS = (DEFAULT, "peleg", "rage", "uniform")
+ASKED, HALF_GAP, HALF_DELTA = "as asked", "half the gap", "half of delta"
+_PATIENCE = 20  # times the pulls of an A/B/n test after which a simulated run gives up
+_LEAST_PATIENCE = 20_000
+
+
+def study_noise(rewards: str, noise: float | None, noise_is: str) -> tuple[Any, float | None]:
+    """What a study of such rewards is told about noise, and what is left to guess for a forecast.
+
+    ``noise_is`` says what the study is told: ``"guessed"`` (nothing), ``"equal"`` or ``"known"``.
+
+    Examples
+    --------
+    >>> study_noise("number", 0.5, "guessed"), study_noise("number", 0.5, "known")
+    ((None, 0.5), (0.5, None))
+    """
+    kind = read_rewards(rewards)
+    if noise_is == "guessed":
+        return kind, noise
+    if kind is not None:
+        raise InvalidInputError(
+            f"noise_is: {noise_is!r} is for rewards that are numbers without bounds; these are "
+            f"{rewards}"
+        )
+    if noise_is == "equal":
+        return "equal", noise
+    if noise_is != "known":
+        raise InvalidInputError(f"noise_is must be guessed, equal or known; got {noise_is!r:.80}")
+    if noise is None:
+        raise InvalidInputError("noise is missing: a study that knows it has to be told how much")
+    return noise, None
+
+
+@dataclass(frozen=True, eq=False)
+class Question:
+    """How many measurements will it take to find a lead of this size?
+
+    Parameters
+    ----------
+    problem
+        The options; its noise is what the study will be told, which decides how it measures.
+    gap
+        Lead of the best candidate over the second best that should be found out, in the units of
+        the reward; not for yes/no rewards.
+    delta
+        Error probability.
+    algorithms
+        Names, with settings if any, as in :class:`surepick.bench.Plan`. Those that have to know
+        the scale of the noise are left out where the problem has none.
+    noise
+        Where the problem does not say: a guess of how much repeated measurements of one option
+        differ (their standard deviation). The simulated studies are not told. By default 1, or a
+        quarter of the range of bounded rewards.
+    base_rate, lift
+        For yes/no rewards: the second best option says yes this often, the others at most as
+        often, and the best ``1 + lift`` times as often.
+    trials, seed
+        Simulated runs of each algorithm in each scenario, and the seed of them all.
+    max_samples
+        Pulls at which a simulated run gives up; by default 20 times those of an A/B/n test.
+    seconds
+        Processor time for all runs of one algorithm; what is not finished then is cut off.
+    """
+
+    problem: Problem
+    gap: float | None = None
+    delta: float = 0.05
+    algorithms: Sequence[str] | None = None
+    noise: float | None = field(default=None, kw_only=True)
+    base_rate: float | None = field(default=None, kw_only=True)
+    lift: float | None = field(default=None, kw_only=True)
+    trials: int = field(default=30, kw_only=True)
+    seed: int = field(default=0, kw_only=True)
+    max_samples: int | None = field(default=None, kw_only=True)
+    seconds: float = field(default=10.0, kw_only=True)
+
+    def __post_init__(self) -> None:
+        if not isinstance(self.problem, Problem):
+            raise InvalidTypeError(f"problem must be a surepick.Problem; got {self.problem!r:.80}")
+        if len(self.problem.distinct) < 2:
+            raise InvalidInputError("there is nothing to plan: all options are the same")
+        probability(self.delta, "delta")
+        whole(self.trials, "trials", least=2)
+        whole(self.seed, "seed")
+        positive(self.seconds, "seconds")
+        if self.max_samples is not None:
+            whole(self.max_samples, "max_samples", least=1)
+        self._check_lead()
+        self._check_noise()
+        if not self.contenders:
+            raise InvalidInputError("algorithms must name at least one")
+        texts = [contender.text for contender in self.contenders]
+        for i, text in enumerate(texts):
+            if text in texts[:i]:
+                raise InvalidInputError(f"algorithms: {text!r} is there twice")
+        if len(self.left_out) == len(texts):
+            raise InvalidInputError(next(iter(self.left_out.values())))
+
+    def _check_lead(self) -> None:
+        rates = {"base_rate": self.base_rate, "lift": self.lift}
+        if self.problem.noise_kind.kind != "yes-no":
+            for name, value in rates.items():
+                if value is not None:
+                    raise InvalidInputError(f"{name} is for yes/no rewards; give gap instead")
+            if self.gap is None:
+                raise InvalidInputError("gap is missing: the lead that should be found out")
+            object.__setattr__(self, "gap", positive(self.gap, "gap"))
+            return
+        if self.gap is not None:
+            raise InvalidInputError("gap: for yes/no rewards give base_rate and lift instead")
+        for name, value in rates.items():
+            if value is None:
+                raise InvalidInputError(
+                    f"{name} is missing: yes/no rewards need base_rate (how often the second best "
+                    f"option says yes, as 0.02) and lift (0.2: the best one 20 % more often)"
+                )
+        base, lift = probability(self.base_rate, "base_rate"), positive(self.lift, "lift")
+        if not base * (1 + lift) < 1:
+            raise InvalidInputError(
+                f"lift: {1 + lift:g} times a base_rate of {base:g} is no rate below 1"
+            )
+        object.__setattr__(self, "gap", base * lift)
+
+    def _check_noise(self) -> None:
+        kind = self.problem.noise_kind
+        if self.noise is None:
+            return
+        positive(self.noise, "noise")
+        if kind.kind in ("known", "yes-no"):
+            raise InvalidInputError(f"noise: nothing is to be guessed, the problem has {kind}")
+        if isinstance(kind, Between) and not self.noise < kind.unit:
+            raise InvalidInputError(
+                f"noise: rewards between {kind.low:g} and {kind.high:g} differ by less than "
+                f"{kind.unit:g}; got {self.noise:g}"
+            )
+
+    # -- what is compared ------------------------------------------------------------------
+    @cached_property
+    def contenders(self) -> list[Contender]:
+        """The algorithms, configured but for what depends on the instance."""
+        names, kind = self.algorithms, self.problem.noise_kind
+        if names is None:
+            names = ALGORITHMS if kind.scale_known else (DEFAULT,)
+            if isinstance(kind, Between):  # single pulls are simulated fast for Gaussian rewards
+                names = [name for name in names if name != "uniform"]
+        return [Contender.named(text) for text in names]
+
+    @cached_property
+    def left_out(self) -> dict[str, str]:
+        """Algorithms that cannot work on this problem, and why."""
+        found, example = {}, self.instance(ASKED, 0)
+        for contender in self.contenders:
+            algorithm = contender.configure(example, self.delta)
+            try:
+                algorithm.check_problem(self.problem)
+            except InvalidInputError as error:
+                found[contender.text] = str(error)
+        return found
+
+    @cached_property
+    def simulated(self) -> list[Contender]:
+        """Those that can."""
+        return [one for one in self.contenders if one.text not in self.left_out]
+
+    @property
+    def size(self) -> int:
+        """Simulated runs in all."""
+        return len(self.simulated) * len(self.scenarios) * self.trials
+
+    # -- scenarios -------------------------------------------------------------------------
+    @property
+    def lead(self) -> float:
+        """The gap, given or worked out."""
+        assert self.gap is not None
+        return self.gap
+
+    @property
+    def scenarios(self) -> dict[str, tuple[float, float]]:
+        """Gap and delta of each scenario."""
+        return {
+            ASKED: (self.lead, self.delta),
+            HALF_GAP: (self.lead / 2, self.delta),
+            HALF_DELTA: (self.lead, self.delta / 2),
+        }
+
+    def instance(self, scenario: str, trial: int) -> Instance:
+        """The problem of one trial, with its drawn truth."""
+        rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(trial,)))
+        share = self.scenarios[scenario][0] / self.lead
+        kind = self.problem.noise_kind
+        if not isinstance(kind, Between):
+            return shrunk(draw(self.problem, self.lead, rng), share, None)
+        room = Room(kind.low, kind.high, self.base_rate)
+        drawn = draw_within(self.problem, self.lead, room, rng)
+        middle = 0.5 * (kind.low + kind.high)
+        return shrunk(drawn, share, middle if self.base_rate is None else self.base_rate)
+
+    # -- rewards ---------------------------------------------------------------------------
+    @property
+    def deviation(self) -> float:
+        """Standard deviation of one measurement, known or guessed; not for yes/no rewards."""
+        kind = self.problem.noise_kind
+        if isinstance(kind, Between):
+            return self.noise if self.noise is not None else 0.5 * kind.unit
+        if kind.kind == "known":
+            return float(np.max(kind.units(np.arange(self.problem.n_arms))))
+        return 1.0 if self.noise is None else self.noise
+
+    @property
+    def family(self) -> Noise | None:
+        """How rewards are drawn; None: as the problem says."""
+        kind = self.problem.noise_kind
+        if kind.kind in ("known", "yes-no"):
+            return None
+        if isinstance(kind, Between):  # of this deviation in the middle of the range, less at ends
+            return Beta(kind.low, kind.high, (kind.unit / self.deviation) ** 2 - 1.0)
+        return Gaussian(scale=self.deviation)
+
+    def fixed_sample(self, scenario: str) -> dict[str, int]:
+        """Measurements that tests with fixed numbers take."""
+        gap, delta = self.scenarios[scenario]
+        variance = 2 * self.deviation**2
+        if self.base_rate is not None:
+            best = self.base_rate + gap
+            variance = best * (1 - best) + self.base_rate * (1 - self.base_rate)
+        return fixed_sample(len(self.problem.distinct), variance, gap, delta)
+
+    def sample_limit(self, scenario: str) -> int:
+        """Pulls at which a simulated run gives up."""
+        patience = _PATIENCE * self.fixed_sample(scenario)[AB_TEST]
+        return self.max_samples or max(patience, _LEAST_PATIENCE)
+
+    @property
+    def words(self) -> str:
+        """What was asked, in words."""
+        kind, lead = self.problem.noise_kind, f"the best leads by {self.lead:g}"
+        if self.base_rate is not None:
+            return (
+                f"yes/no rewards, the best at {100 * (self.base_rate + self.lead):.4g} %, "
+                f"all others at {100 * self.base_rate:.4g} % at most"
+            )
+        if kind.kind == "known":
+            return f"{lead}, {kind}"
+        guess = f"measurements of one option differ by about {self.deviation:g} (a guess)"
+        if isinstance(kind, Between):
+            return f"{lead}, {kind}, {guess}"
+        return f"{lead}, {guess}"
