@@ -333,33 +333,3 @@ class EventLog(Answered):
 
     events: list[EventRow]
     next: int
-
-
-class AnswerOf(Answered):
-    """The answer, as ``surepick answer --json`` prints it."""
-
-    finished: bool
-    study: str
-    arm: int
-    label: str
-    samples: int
-    batches: int
-    guarantee: dict[str, Any]
-    survivors: list[int]
-    equivalent: list[int]
-    checks: dict[str, Any]
-
-
-class Certificate(Answered):
-    """The proof of an answer; ``surepick verify`` checks it."""
-
-    format: str
-    version: int
-    digest: str
-
-
-class Verdict(Answered):
-    """What the independent verifier says about the certificate."""
-
-    valid: bool
-    message: str

@@ -10,7 +10,7 @@ from fastapi import Query, Request, Response
 
 from surepick.errors import CertificateError, FormatError
 from surepick.run import verify
-from surepick.server import models
+from surepick.server import outcomes
 from surepick.server.replies import Json
 from surepick.server.routes.studies import read
 from surepick.server.routing import READERS, router, spec
@@ -24,7 +24,7 @@ _TYPES = {
 }
 
 
-@routes.get("/studies/{name}/answer", **spec(READERS, models.AnswerOf))
+@routes.get("/studies/{name}/answer", **spec(READERS, outcomes.AnswerOf))
 async def answer(request: Request, name: str) -> Json:
     """Get the answer of a finished study."""
 
@@ -35,14 +35,14 @@ async def answer(request: Request, name: str) -> Json:
     return Json(await read(request, name, work))
 
 
-@routes.get("/studies/{name}/certificate", **spec(READERS, models.Certificate))
+@routes.get("/studies/{name}/certificate", **spec(READERS, outcomes.Certificate))
 async def certificate(request: Request, name: str) -> Json:
     """Download the certificate: everything needed to check the answer again."""
     content = await read(request, name, lambda study: study.answer.certificate())
     return Json(content, headers=_download(name, "certificate.json"))
 
 
-@routes.post("/studies/{name}/verify", **spec(READERS, models.Verdict))
+@routes.post("/studies/{name}/verify", **spec(READERS, outcomes.Verdict))
 async def check(request: Request, name: str) -> Json:
     """Run the independent verifier on the certificate."""
 

@@ -242,14 +242,18 @@ def round_in_parts(arms, weights, n, directions, shares, nats, spanning):
         for cut in PART_CUTS:
             for spans in (False, True):
                 due = n - m * spanning.shape[0] if spans else n
-                if due < m:
+                if due < (0 if spans else m):
                     continue
                 counts = apportion(weights, due, cut, m)
-                if counts.sum() != due:
-                    continue
+                fits = counts.sum() == due
                 if spans:
                     for k in spanning:
                         counts[k] += m
+                    if not fits:  # weights spread over too many arms
+                        for i in range(due):
+                            counts[spanning[i % spanning.shape[0]]] += 1
+                elif not fits:
+                    continue
                 if not _variances(arms, counts, directions, variances):
                     continue
                 cost = 0.0

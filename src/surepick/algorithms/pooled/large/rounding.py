@@ -79,6 +79,8 @@ def round_many_in_parts(
         spread = np.zeros(len(arms), dtype=np.int64)
         spread[spanning] = m
         ways = [_at_least(weights, n, cut, m) for cut in PART_CUTS]
+        if n >= m * len(spanning):  # alone, where weights are spread over too many arms
+            ways.append(np.bincount(spanning[np.arange(n) % len(spanning)], minlength=len(arms)))
         if n >= 2 * m * len(spanning):
             ways.append(_at_least(weights, n - m * len(spanning), PART_CUTS[0], m) + spread)
         for counts in ways:

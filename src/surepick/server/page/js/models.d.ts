@@ -1,18 +1,6 @@
 // What the service sends and takes: made from its models by tests/server/page/test_types.py.
 
 declare namespace Api {
-  interface AnswerOf {
-    finished: boolean;
-    study: string;
-    arm: number;
-    label: string;
-    samples: number;
-    batches: number;
-    guarantee: Record<string, any>;
-    survivors: number[];
-    equivalent: number[];
-    checks: Record<string, any>;
-  }
   interface BatchOf {
     number: number;
     size: number;
@@ -23,11 +11,6 @@ declare namespace Api {
   interface Bounds {
     low: number;
     high: number;
-  }
-  interface Certificate {
-    format: string;
-    version: number;
-    digest: string;
   }
   interface Created {
     name: string;
@@ -208,6 +191,23 @@ declare namespace Api {
     features: string[];
     rank: number;
     notes: string[];
+  }
+  interface AnswerOf {
+    finished: boolean;
+    study: string;
+    arm: number;
+    label: string;
+    samples: number;
+    batches: number;
+    guarantee: Record<string, any>;
+    survivors: number[];
+    equivalent: number[];
+    checks: Record<string, any>;
+  }
+  interface Certificate {
+    format: string;
+    version: number;
+    digest: string;
   }
   interface Verdict {
     valid: boolean;

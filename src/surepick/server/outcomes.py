@@ -1,0 +1,37 @@
+"""What came of a study, as the service sends it; see also :mod:`surepick.server.models`."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surepick.server.models import Answered
+
+
+class AnswerOf(Answered):
+    """The answer, as ``surepick answer --json`` prints it."""
+
+    finished: bool
+    study: str
+    arm: int
+    label: str
+    samples: int
+    batches: int
+    guarantee: dict[str, Any]
+    survivors: list[int]
+    equivalent: list[int]
+    checks: dict[str, Any]
+
+
+class Certificate(Answered):
+    """The proof of an answer; ``surepick verify`` checks it."""
+
+    format: str
+    version: int
+    digest: str
+
+
+class Verdict(Answered):
+    """What the independent verifier says about the certificate."""
+
+    valid: bool
+    message: str
