@@ -388,15 +388,15 @@ MUTATIONS = (
     Mutation(
         "stale-market",
         "algorithms/pooled/state.py",
-        "self.pieces_of_past = 0, 0.0, 0, 0\n        self._market = None\n",
-        "self.pieces_of_past = 0, 0.0, 0, 0\n",
+        "self.block = OpenBlock()\n        self._market = self._scales = None\n",
+        "self.block = OpenBlock()\n        self._scales = None\n",
         _FORGERIES,
     ),
     Mutation(
         "ellipsoid-shift-in-wrong-units",
         "algorithms/ellipsoid/state.py",
-        "math.sqrt(lam) * config.norm_bound / problem.noise",
-        "math.sqrt(lam) * config.norm_bound * problem.noise",
+        "math.sqrt(lam) * config.norm_bound / problem.unit",
+        "math.sqrt(lam) * config.norm_bound * problem.unit",
         _FORGERIES,
     ),
     Mutation(
@@ -459,7 +459,7 @@ MUTATIONS = (
     Mutation(
         "sums-of-the-last-batch",
         "run/run.py",
-        "self._sums[pulls.arms] += totals",
+        "np.add.at(self._sums, pulls.arms, totals)",
         "self._sums[pulls.arms] = totals",
         "run/test_totals.py",
     ),
