@@ -38,10 +38,12 @@ def test_from_a_table_and_a_command_that_says_yes_or_no_to_an_answer(surepick, f
         ("run", clicks, "--exec", f"{sys.executable} click.py", "--workers", "4"),
         ("status", clicks),
         ("answer", clicks, "--certificate", "proof.json"),
+        ("verify", "proof.json"),
     ):
         code, out, err = surepick(*arguments)
         assert code == 0, err
         said.append(out + err)
+    assert "Holds" in said[3]
     assert "rewards yes or no, noise about 0." in said[1]
     assert "Answer: d" in said[2]
     assert "the best with probability at least 0.95" in said[2]
