@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks import error_rates, noise_cost, yes_no
+from benchmarks import error_rates, noise_cost, peeking, yes_no
 from benchmarks.recorded import Record, chunks, options, table
 
 from surepick.problem.noise import Between
@@ -154,3 +154,20 @@ def test_errors_are_counted():
     text = error_rates.report(parts, cases)
     assert text.index("covers") < text.index("does not cover")
     assert "60 of 100 | **0.6000** |" in text
+
+
+# -- peeking ---------------------------------------------------------------------------------
+def test_tests_that_are_looked_at_stop_and_proven_ones_are_right():
+    for case, ways in (("numbers", peeking.NUMBERS), ("clicks", peeking.CLICKS)):
+        for way in ways:
+            found = peeking.measure((case, way, False, 0, 3, 0))
+            assert len(found["pulls"]) == 3
+            assert max(found["pulls"]) < 10 * peeking.MOST  # a clear lead is decided
+            if way.startswith("PooledPeleg"):
+                assert not any(found["called"])
+
+
+def test_a_t_test_looked_at_all_the_time_is_wrong_too_often():
+    """At one look 3 of 60 are to be expected, and more than 10 have a chance of one in 5,800."""
+    found = peeking.measure(("numbers", peeking.NUMBERS[0], True, 0, 60, 0))
+    assert sum(found["called"]) > 10
