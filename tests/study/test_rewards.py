@@ -84,11 +84,11 @@ def test_the_outlook_of_yes_and_no_counts_each_rate_by_its_own_variance():
     run = sp.algorithms.PooledPeleg(1e-6).start(sp.Problem(np.eye(2), noise="yes-no"))
     assert run.state.reward_scale() is None
     draws = np.random.default_rng(0)
-    for _ in range(8):
+    for _ in range(14):
         batch = run.ask()
         run.tell(batch, (draws.random(batch.size) < rates[batch.arms]).astype(float))
     scale = run.problem.unit * run.state.reward_scale()
-    assert scale[0] > 1.5 * scale[1]
+    assert scale[0] > 1.3 * scale[1]
     counts = run.totals()[0]
     assert outlook(run).error.max() == pytest.approx(np.sqrt((scale**2 / counts).sum()))
 
