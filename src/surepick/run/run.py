@@ -146,7 +146,8 @@ class Run:
         batch
             What :meth:`ask` returned.
         rewards
-            One reward per pull, in the order of ``batch.arms``.
+            One reward per pull, in the order of ``batch.arms``; those of one arm as they were
+            measured, not sorted.
         sums
             Instead of rewards: their sum for each arm of the problem (0 where not pulled).
         """
