@@ -181,6 +181,12 @@ def broken() -> list[Case]:
             ),
             ("default: ten tied, exponential of one scale", None, tied(10), Exponential),
             (
+                "default: ten tied at 0.005, clicks told as numbers",
+                None,
+                tied(10, 0.005),
+                Bernoulli,
+            ),
+            (
                 "default: ten tied, coarse readings, σ = 0.4 steps",
                 None,
                 tied(10),

@@ -136,5 +136,5 @@ def test_numbers_that_are_all_yes_and_no_are_pointed_out(surepick, folder):
     assert surepick("run", "s", "--exec", f"{sys.executable} click.py")[0] == 0
     for verb in ("status", "answer"):
         out = " ".join(surepick(verb, "s")[1].split())
-        assert "Note: All 20 rewards so far are 0 or 1." in out
+        assert "Warning: All 20 rewards so far are 0 or 1." in out
         assert "--rewards yes-no" in out

@@ -10,7 +10,7 @@ from scipy.special import ndtri
 from scipy.stats import truncnorm
 from tests.verifier.kinds import KINDS, as_json, finished
 
-from surepick.statistics.bounded import log_bounded_payoff, log_yes_no_payoff
+from surepick.statistics.bounded import log_capped_payoff
 from surepick.statistics.stakes import normal_stakes
 from surepick.statistics.student import log_student_payoff
 from surepick.statistics.symmetric import log_symmetric_payoff
@@ -141,14 +141,8 @@ def test_bounded_bets_are_those_of_the_algorithm(data, arms, share):
         facts = _Results(counts, sums, squares, means)
         stake = share * payoff._largest_stake(c, facts)
         own = payoff._log_bets(np.array([[[stake]]]), c[None, None], facts, 0.3)[0, 0, 0]
-        if name == "yes-no":  # in shares of the way from low to high
-            other = log_yes_no_payoff(
-                stake * width, c, counts, (sums - low * counts) / width, (means - low) / width
-            )
-            other += stake * low * float(c @ counts)
-        else:
-            other = log_bounded_payoff(stake, c, sums, squares, means, low, high)
-        assert own == pytest.approx(float(other) + 0.3 * stake, rel=1e-8, abs=1e-8)
+        other = log_capped_payoff(stake, c, tuple(facts), (low, high, name == "yes-no"), 0.3)
+        assert own == pytest.approx(float(other), rel=1e-8, abs=1e-8)
 
 
 # -- whole runs ----------------------------------------------------------------------------

@@ -32,17 +32,9 @@ class _Rewards(click.ParamType):
     name = "number|yes-no|LO..HI"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str | tuple[float, float] | None:
-        if not isinstance(value, str):
-            return value
-        if value in ("number", "yes-no"):
-            return None if value == "number" else value
-        low, dots, high = value.partition("..")
-        try:
-            if dots:
-                return float(low), float(high)
-        except ValueError:
-            pass
-        self.fail(f"{value!r} is neither number nor yes-no nor bounds such as 0..10", param, ctx)
+        from surepick.problem.rewards import read_rewards
+
+        return read_rewards(value) if isinstance(value, str) else value
 
 
 class _Noise(click.ParamType):

@@ -6,6 +6,7 @@ write it down. :class:`surepick.Problem` explains the choice.
 
 from __future__ import annotations
 
+from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any, ClassVar, Literal
@@ -29,7 +30,7 @@ _CHOICES = (
 
 
 @dataclass(frozen=True, eq=False)
-class NoiseKind:
+class NoiseKind(ABC):
     """One kind of noise; made by :func:`noise_kind`."""
 
     kind: ClassVar[Kind]
@@ -44,9 +45,9 @@ class NoiseKind:
         return self.unit
 
     @property
+    @abstractmethod
     def given(self) -> Any:
         """As it was given: what :func:`noise_kind` takes."""
-        raise NotImplementedError
 
     @property
     def written(self) -> Any:
@@ -81,8 +82,8 @@ class NoiseKind:
         """What a measurement gives, for people who need not know what a scale is."""
         return "numbers"
 
-    def __str__(self) -> str:
-        raise NotImplementedError
+    @abstractmethod
+    def __str__(self) -> str: ...
 
 
 @dataclass(frozen=True, eq=False)

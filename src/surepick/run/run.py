@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, Told, set_run_starter
+from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import (
     BatchError,
@@ -21,7 +21,8 @@ from surepick.problem import Problem
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.codec import dumps
-from surepick.run.past import PROVIDED, Past, check_past
+from surepick.run.guarantee import guarantee_of
+from surepick.run.past import Past, check_past
 from surepick.run.rewards import check_size, check_sums, spread_of, sum_rewards
 
 
@@ -222,12 +223,19 @@ class Run:
         same = self.problem.same_as
         survivors = np.flatnonzero(np.isin(same, self.state.active))
         evidence: dict[str, Any] = self.state.evidence()
+        past = [] if self._past is None else self._past["batches"]
         return Answer(
             arm=leader,
             label=self.problem.candidate_labels[leader],
             samples=self.samples,
             pulls=self.pulls.copy(),
-            guarantee=self._guarantee(),
+            guarantee=guarantee_of(
+                self.algorithm,
+                self.problem,
+                self.state,
+                past + self._log,
+                self._past is not None and self._past["evidence"],
+            ),
             survivors=tuple(int(i) for i in survivors),
             equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
             batches=self.batches,
@@ -242,24 +250,6 @@ class Run:
                 "past": self._past,
             },
         )
-
-    def _guarantee(self) -> Guarantee:
-        if not self.state.finished:
-            left = len(self.active)
-            limit = self.algorithm.max_samples
-            why = "as they look tied" if limit is None else f"by max_samples={limit}"
-            return Guarantee(
-                "none",
-                f"no guarantee: stopped {why} with {left} "
-                f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best",
-            )
-        promised = self.algorithm.guarantee(epsilon_used=len(self.state.active) > 1)
-        parts, condition = [str(promised)], self.problem.noise_kind.provided
-        if promised and condition:
-            parts.append(condition)
-        if self._past is not None and self._past["evidence"]:
-            parts.append(PROVIDED)
-        return Guarantee(promised.kind, "; ".join(parts))
 
     def _totals(self) -> list[dict[str, Any]]:
         arms = np.flatnonzero(self.pulls)

@@ -24,111 +24,43 @@ from typing import Any
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surepick.arrays.backend import Backend
+from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import FloatArray
 
 CAP = 0.7  # of the largest stake: larger ones lose nearly everything to one bad reward
 
 
-def largest_stake(
-    coefficients: FloatArray, means: FloatArray, low: float = 0.0, high: float = 1.0
-) -> float:
-    """The stake at which some possible reward would lose everything.
-
-    Examples
-    --------
-    >>> largest_stake(np.array([1.0, -1.0]), np.array([0.5, 0.5]))
-    2.0
-    """
-    loss = np.abs(coefficients) * _losses(coefficients, means, low, high)
-    worst = float(loss.max(initial=0.0))
-    return np.inf if worst == 0.0 else 1.0 / worst
+Results = tuple[FloatArray, FloatArray, FloatArray, FloatArray]
 
 
-def log_yes_no_payoff(
+def log_capped_payoff(
     stakes: ArrayLike,
     coefficients: FloatArray,
-    counts: FloatArray,
-    successes: FloatArray,
-    means: FloatArray,
+    results: Results,
+    rule: tuple[float, float, bool] = (0.0, 1.0, True),
+    shift: float = 0.0,
 ) -> FloatArray:
-    """Log of what each stake pays, for rewards 0 and 1.
-
-    Parameters
-    ----------
-    stakes
-        Values of λ below :func:`largest_stake`, any shape.
-    coefficients
-        c of a pull of each arm.
-    counts, successes
-        Pulls of each arm, and how many of them gave 1.
-    means
-        Predicted rate of each arm, between 0 and 1.
+    """Log of what each stake on one mean pays; :func:`array_log_capped_payoff` has the parameters.
 
     Examples
     --------
-    >>> c, rates = np.array([0.5, -0.5]), np.array([0.5, 0.5])
-    >>> bool(log_yes_no_payoff(1.0, c, np.array([2, 2]), np.array([2, 0]), rates) > 0)
+    Two successes of the rival, two failures of the candidate:
+
+    >>> counts, hits, rates = np.array([2.0, 2.0]), np.array([2.0, 0.0]), np.array([0.5, 0.5])
+    >>> c = np.array([0.5, -0.5])
+    >>> bool(log_capped_payoff(1.0, c, (counts, hits, counts / 4, rates)) > 0)
     True
     """
-    bets = np.multiply.outer(np.asarray(stakes, dtype=float), coefficients)
-    paid = bets * (counts * means)
-    # An arm without a success (or without a failure) never pays the logarithm of a loss.
-    paid += np.where(successes > 0, successes * np.log1p(bets * (1.0 - means)), 0.0)
-    failures = counts - successes
-    paid += np.where(failures > 0, failures * np.log1p(-bets * means), 0.0)
-    return paid.sum(axis=-1)
-
-
-def log_bounded_payoff(
-    stakes: ArrayLike,
-    coefficients: FloatArray,
-    sums: FloatArray,
-    squares: FloatArray,
-    means: FloatArray,
-    low: float = 0.0,
-    high: float = 1.0,
-) -> FloatArray:
-    """Log of what each stake pays at least, for rewards between ``low`` and ``high``.
-
-    Parameters
-    ----------
-    stakes
-        Values of λ below :func:`largest_stake`, any shape.
-    coefficients
-        c of a pull of each arm.
-    sums, squares
-        Of each arm, Σ Y and Σ (Y − mean predicted)².
-    means
-        Predicted mean of each arm, between the bounds.
-    """
-    stakes = np.asarray(stakes, dtype=float)
-    losses = _losses(coefficients, means, low, high)
-    bets = np.multiply.outer(stakes, np.abs(coefficients))
-    return stakes * float(coefficients @ sums) - (_curvature(bets, losses) * squares).sum(axis=-1)
-
-
-def _losses(coefficients: FloatArray, means: FloatArray, low: float, high: float) -> FloatArray:
-    """The largest loss on a pull of each arm, per unit of stake and coefficient."""
-    return np.where(coefficients > 0, means - low, high - means)
-
-
-def _curvature(bets: FloatArray, losses: FloatArray) -> FloatArray:
-    """ψ(λ|c|g)/g² with its limit λ²c²/2 at g = 0."""
-    u = bets * losses
-    # log(1 − u) + u cancels for small u: there a series, to float64's precision below 1e-3
-    series = 0.5 + u * (1 / 3 + u * (1 / 4 + u * (1 / 5 + u / 6)))
-    small = u < 1e-3
-    safe = np.where(small, 0.5, u)
-    direct = (-np.log1p(-safe) - safe) / safe**2
-    return bets**2 * np.where(small, series, direct)
+    own = np.asarray(stakes, dtype=float)
+    spread = [np.full_like(own, c) for c in coefficients.tolist()]
+    return array_log_capped_payoff(HOST, own, spread, results, rule, shift)
 
 
 def array_log_capped_payoff(
     backend: Backend,
     stakes: Any,
     coefficients: list[Any],
-    results: tuple[FloatArray, FloatArray, FloatArray, FloatArray],
+    results: Results,
     rule: tuple[float, float, bool],
     shift: float,
 ) -> Any:
@@ -171,7 +103,7 @@ def array_log_capped_payoff(
 
 
 def _curve(xp: Any, bets: Any, loss: float) -> Any:
-    """As :func:`_curvature`, for one loss."""
+    """(−log(1 − u) − u) / loss² with u = bet · loss; bet²/2 in the limit."""
     u = bets * loss
     series = 0.5 + u * (1 / 3 + u * (1 / 4 + u * (1 / 5 + u / 6)))
     small = (u < 1e-3) | (u >= 1.0)  # where u is 1 or more the other loss is the one that counts

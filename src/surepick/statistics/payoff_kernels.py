@@ -142,6 +142,14 @@ def _panel(low, high, slope, start, inner, freedom, nodes, weights):
 
 
 @njit(cache=True)
+def _log_mean(logs):
+    top, total = logs.max(), 0.0
+    for log in logs:
+        total += math.exp(log - top)
+    return top + math.log(total / logs.shape[0])
+
+
+@njit(cache=True)
 def symmetric_payoffs(told, contrasts, stakes):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of contrasts (n, R, m).
 
@@ -157,7 +165,6 @@ def symmetric_payoffs(told, contrasts, stakes):
                 continue
             each = 2.0 * told[i, a] / m  # twice the information of one contrast
             for j in range(J):
-                top = -np.inf
                 for s in range(S):
                     unit = each * stakes[i, a, j, s]
                     total, product = 0.0, 1.0
@@ -166,17 +173,9 @@ def symmetric_payoffs(told, contrasts, stakes):
                         if bet < 0.0:
                             total += bet
                             bet = -bet
-                        product *= 2.0 / (1.0 + math.exp(-bet))
-                        if product > 1e200:
-                            total += math.log(product)
-                            product = 1.0
+                        product *= 2.0 / (1.0 + math.exp(-bet))  # 1 to 2, of some thirty at most
                     logs[s] = total + math.log(product)
-                    top = max(top, logs[s])
-                mean = 0.0
-                for s in range(S):
-                    mean += math.exp(logs[s] - top)
-                staked = top + math.log(mean / S) + math.log1p(-KEPT)
-                kept = math.log(KEPT)
+                staked, kept = _log_mean(logs) + math.log1p(-KEPT), math.log(KEPT)
                 top = max(staked, kept)
                 paid[i, a, j] = top + math.log(math.exp(staked - top) + math.exp(kept - top))
     return paid
@@ -207,7 +206,6 @@ def bounded_payoffs(told, shift, coefficients, stakes, block, low, high, yes_no)
                 drift += c[k] * (counts[k] * means[k] if yes_no else sums[k])
             largest = CAP / worst if worst > 0.0 else np.inf
             for j in range(J):
-                top = -np.inf
                 for s in range(S):
                     stake = min(stakes[i, a, j, s] * told[i, a], largest)
                     total = stake * drift
@@ -223,11 +221,7 @@ def bounded_payoffs(told, shift, coefficients, stakes, block, low, high, yes_no)
                             loss = means[k] - low if bet > 0.0 else high - means[k]
                             total -= _curvature(abs(bet), loss) * squares[k]
                     logs[s] = total
-                    top = max(top, total)
-                mean = 0.0
-                for s in range(S):
-                    mean += math.exp(logs[s] - top)
-                paid[i, a, j] = top + math.log(mean / S)
+                paid[i, a, j] = _log_mean(logs)
     return paid
 
 

@@ -15,7 +15,7 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier.estimate import Fit
-from surepick.verifier.noise import COLUMNS, PROVIDED, read_noise
+from surepick.verifier.noise import COLUMNS, PROVIDED, read_noise, yes_and_no
 from surepick.verifier.tables import EPS, Given, Tables
 
 _ANY_NOISE = ("pooled", "checked-fit")  # rules that can do without a known scale
@@ -252,6 +252,10 @@ class Check(Tables):
         condition = PROVIDED.get(self.kind.kind, "")
         if kind in ("pac", "eps-pac"):
             self.demand(condition in rest, "the statement hides what it rests on: the noise")
+            self.demand(
+                self.kind.scale_known or not yes_and_no([*self.past, *self.body["batches"]]),
+                "all rewards are 0 or 1: yes or no is not the noise that the statement rests on",
+            )
         self.demand(
             rest != statement and rest[:1] in ("", " ", ",", ":"),
             f"the statement should begin with {promise!r}; it is {statement!r}",

@@ -108,3 +108,22 @@ def _number(value: Any, what: str, demand: Demand) -> float:
     fine = isinstance(value, int | float) and not isinstance(value, bool)
     demand(fine and math.isfinite(value), f"{what} is {value!r:.80}, not a finite number")
     return float(value)
+
+
+def yes_and_no(batches: list[dict[str, Any]]) -> bool:
+    """Whether ten rewards or more are all 0 or 1, and differ: then their squares add up as they do.
+
+    Batches without spreads cannot be told.
+    """
+    rows = [
+        row
+        for batch in batches
+        for row in zip(batch["counts"], batch["sums"], batch.get("spreads", []), strict=False)
+    ]
+    if sum(count for count, _, _ in rows) < 10 or not any(spread for _, _, spread in rows):
+        return False
+    return all(
+        total == math.floor(total)
+        and abs(spread + total * total / count - total) <= 1e-9 * (1 + count)
+        for count, total, spread in rows
+    )

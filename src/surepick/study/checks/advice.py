@@ -9,24 +9,32 @@ from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.state import PooledState
 from surepick.run import Run
 from surepick.run.diagnostics import ArmSummary
+from surepick.run.guarantee import only_yes_and_no
 from surepick.statistics.unequal import UnequalScales
 
-_FEWEST_REWARDS = 10  # fewer may be 0 or 1 by chance
 _REPLICATES = 10.0  # of an option, before it is said to vary like another
 _WORTH_SAYING = 0.9  # of the measurements made: savings of less are not worth a remark
 _CHEAP = 300  # settled blocks that are gone through again
 _SMALL = 2_000  # candidates of a problem for which they are
 
 
+def not_symmetric(run: Run, summary: ArmSummary) -> str:
+    """That rewards are yes or no, in a study whose guarantee rests on other noise; or nothing."""
+    told = only_yes_and_no(summary.counts, summary.sums, summary.spread)
+    if run.problem.noise_kind.scale_known or not told:
+        return ""
+    return (
+        f"All {summary.counts.sum():,} rewards so far are 0 or 1. If a measurement says yes or no, "
+        f"it is not as likely to be above its mean as below by the same amount, on which the "
+        f"guarantee rests. Start the study again with --rewards yes-no (in Python "
+        f"noise='yes-no'): its guarantee is exact for yes and no, and often takes fewer "
+        f"measurements; those made so far can guide (as past measurements, chosen by results)."
+    )
+
+
 def better_kinds(run: Run, summary: ArmSummary, scales: UnequalScales) -> list[str]:
     """Remarks for a study that said nothing, or little, about its noise."""
     kind = run.problem.noise_kind
-    if not kind.scale_known and only_yes_and_no(summary):
-        return [
-            f"All {summary.counts.sum():,} rewards so far are 0 or 1. If a measurement says yes or "
-            f"no, start the study so (surepick new --rewards yes-no, in Python noise='yes-no'): "
-            f"what is known about the noise of yes and no is then made use of."
-        ]
     if kind.kind != "symmetric" or not run.state.finished or not vary_alike(scales):
         return []
     fewer = pulls_if_equal(run)
@@ -38,23 +46,6 @@ def better_kinds(run: Run, summary: ArmSummary, scales: UnequalScales) -> list[s
         f"measurements would have been enough. That cannot be said afterwards; but for the next "
         f"study of this kind it may be worth knowing."
     ]
-
-
-def only_yes_and_no(summary: ArmSummary) -> bool:
-    """Whether all rewards are 0 or 1: sums are whole, and equal to the sums of squares.
-
-    Examples
-    --------
-    >>> only_yes_and_no(ArmSummary.of(2, [0, 1] * 5, [0, 1, 1, 1, 0] * 2))
-    True
-    >>> only_yes_and_no(ArmSummary.of(2, [0, 1] * 5, [0, 1, 2, 1, 0] * 2))
-    False
-    """
-    if summary.counts.sum() < _FEWEST_REWARDS:
-        return False
-    squares = summary.spread + summary.sums**2 / np.maximum(summary.counts, 1)
-    whole = (summary.sums == np.floor(summary.sums)).all()
-    return bool(whole and (np.abs(squares - summary.sums) <= 1e-9 * (1 + summary.counts)).all())
 
 
 def vary_alike(scales: UnequalScales) -> bool:

@@ -32,7 +32,7 @@ from surepick.run.diagnostics import (
     unequal_noise,
 )
 from surepick.statistics.unequal import UnequalScales
-from surepick.study.checks.advice import better_kinds
+from surepick.study.checks.advice import better_kinds, not_symmetric
 from surepick.study.outlook import noise_in_use
 
 _LEVEL = 0.001  # error level of the check of the noise scale
@@ -55,7 +55,7 @@ class Checks:
     fit: Finding | None  #: None where no model is assumed (unstructured)
     drift: Finding
     noise: NoiseEstimate | None  #: from replicates, where there are enough
-    noise_alarm: str  #: that the noise scale in use is too small
+    noise_alarm: str  #: that the noise is larger than stated, or not of the kind that was said
     remarks: tuple[str, ...]  #: worth knowing, but nothing is wrong
     scales: Finding | None = None  #: whether options vary alike, where the study says so
 
@@ -68,7 +68,7 @@ class Checks:
     @property
     def broken(self) -> list[str]:
         """The assumptions that do not hold, in a few words each."""
-        found = ["the noise is larger than stated"] if self.noise_alarm else []
+        found = ["the noise is not what the study was told"] if self.noise_alarm else []
         found += ["some options vary more than others"] if self.scales else []
         found += ["the linear model does not fit"] if self.fit else []
         return found + (["rewards changed over time"] if self.drift else [])
@@ -122,6 +122,7 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     """
     problem, summary, kind = run.problem, told.summary, run.problem.noise_kind.kind
     alarm, remarks = _stated_noise(run, summary) if kind == "known" else ("", [])
+    skewed = not_symmetric(run, summary)
     remarks += better_kinds(run, summary, told.scales)
     scales = unequal_noise(problem, told.scales) if kind == "equal" else None
     sayable, scale = _scale(run, summary, bool(alarm))
@@ -133,7 +134,7 @@ def check_rewards(run: Run, told: Measured) -> Checks:
         size = noise_in_use(run) if scale is None else scale.high
         remarks += _how_to_check(problem, fit, summary.counts, size or problem.unit)
     drifted = drift(problem, timeline, noise=scale)
-    return Checks(fit, drifted, _replicates(summary), alarm, tuple(remarks), scales)
+    return Checks(fit, drifted, _replicates(summary), alarm or skewed, tuple(remarks), scales)
 
 
 def _scale(run: Run, summary: ArmSummary, alarm: bool) -> tuple[bool, NoiseEstimate | None]:

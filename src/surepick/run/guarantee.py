@@ -1,0 +1,76 @@
+"""What the answer of a run promises, and on what the promise rests."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.base import Algorithm, Guarantee, State
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem import Problem
+from surepick.run.past import PROVIDED
+
+_FEWEST = 10  # fewer rewards may be 0 or 1 by chance
+NOT_SYMMETRIC = (
+    "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
+    "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)"
+)
+
+
+def guarantee_of(
+    algorithm: Algorithm, problem: Problem, state: State, batches: list[dict[str, Any]], past: bool
+) -> Guarantee:
+    """The promise of a stopped run.
+
+    Parameters
+    ----------
+    batches
+        All that was measured, before the run too.
+    past
+        Whether measurements from before the run are evidence.
+    """
+    if not state.finished:
+        left, limit = len(state.active), algorithm.max_samples
+        why = "as they look tied" if limit is None else f"by max_samples={limit}"
+        return Guarantee(
+            "none",
+            f"no guarantee: stopped {why} with {left} "
+            f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best",
+        )
+    promised = algorithm.guarantee(epsilon_used=len(state.active) > 1)
+    kind, parts = problem.noise_kind, [str(promised)]
+    if promised and kind.provided:
+        parts.append(kind.provided)
+    if past:
+        parts.append(PROVIDED)
+    text = "; ".join(parts)
+    if promised and not kind.scale_known and _yes_and_no(batches):
+        text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"
+        return Guarantee("heuristic", text)
+    return Guarantee(promised.kind, text)
+
+
+def _yes_and_no(batches: Iterable[dict[str, Any]]) -> bool:
+    columns = [[b["counts"], b["sums"], b["spreads"]] for b in batches if "spreads" in b]
+    return bool(columns) and only_yes_and_no(*(np.concatenate(part) for part in zip(*columns)))
+
+
+def only_yes_and_no(counts: IntArray, sums: FloatArray, spreads: FloatArray) -> bool:
+    """Whether rewards, summed up by rows, are all 0 or 1 and not the same every time.
+
+    Their sums are whole then, and equal to their sums of squares.
+
+    Examples
+    --------
+    >>> only_yes_and_no(np.array([10, 10]), np.array([3.0, 0.0]), np.array([2.1, 0.0]))
+    True
+    >>> only_yes_and_no(np.array([10, 10]), np.array([3.0, 5.0]), np.array([2.1, 4.0]))
+    False
+    """
+    if counts.sum() < _FEWEST or not spreads.any():
+        return False
+    squares = spreads + sums**2 / np.maximum(counts, 1)
+    whole = (sums == np.floor(sums)).all()
+    return bool(whole and (np.abs(squares - sums) <= 1e-9 * (1 + counts)).all())
