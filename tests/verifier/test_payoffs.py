@@ -16,6 +16,7 @@ from surepick.statistics.student import log_student_payoff
 from surepick.statistics.symmetric import log_symmetric_payoff
 from surepick.verifier.blocks import read_block
 from surepick.verifier.check import Check
+from surepick.verifier.guide import Guide
 from surepick.verifier.payoffs.bounded import Bounded, _Results
 from surepick.verifier.payoffs.stakes import STAKES, cut_normal_stakes, normal_quantile
 from surepick.verifier.payoffs.student import log_student_bet
@@ -132,7 +133,7 @@ def test_bounded_bets_are_those_of_the_algorithm(data, arms, share):
     counts = rng.integers(1, 50, size=arms).astype(float)
     c = rng.normal(size=arms) / counts
     for name, check in CHECKS.items():
-        payoff = Bounded(check, [1.0])
+        payoff = Bounded(Guide(check, False), [1.0])
         low, high = payoff._ends
         width = high - low
         means = low + width * rng.random(arms)

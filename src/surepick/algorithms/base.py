@@ -82,8 +82,17 @@ class Pulls(NamedTuple):
     @classmethod
     def in_parts(cls, counts: NDArray[Any], parts: int) -> Pulls:
         """From one count per arm; those with so many pulls are dealt into this many even parts."""
+        return cls._dealt(counts, np.where(counts >= parts, parts, 1))
+
+    @classmethod
+    def in_own_parts(cls, counts: NDArray[Any], most: int) -> Pulls:
+        """From one count per arm; each is dealt into as many parts as it can, a power of two."""
+        return cls._dealt(counts, 1 << np.log2(np.clip(counts, 1, most)).astype(np.int64))
+
+    @classmethod
+    def _dealt(cls, counts: NDArray[Any], parts: NDArray[Any]) -> Pulls:
         whole = cls.from_counts(counts)
-        each = np.where(whole.counts >= parts, parts, 1)
+        each = parts[whole.arms]
         arms, dealt = np.repeat(whole.arms, each), np.repeat(whole.counts, each)
         of, number = np.repeat(each, each), np.arange(each.sum())
         number -= np.repeat(np.cumsum(each) - each, each)
@@ -258,6 +267,8 @@ class Algorithm(ABC):
     any_backend: ClassVar[bool] = False
     #: whether its guarantee rests on a noise scale that is known
     needs_scale: ClassVar[bool] = True
+    #: whether its guarantee rests on rewards that are exactly linear in the features
+    trusts_features: ClassVar[bool] = True
 
     def __post_init__(self) -> None:
         # Plain floats and ints, whatever kind of number was given: settings are saved as JSON.
@@ -289,6 +300,12 @@ class Algorithm(ABC):
                 f"noise: {self.registered_name()} has to know the scale of the noise, and this "
                 f"problem does not say: give it one, as noise=…, or use pooled-peleg, which does "
                 f"without"
+            )
+        if self.trusts_features and problem.misfit:
+            raise InvalidInputError(
+                f"misfit: {self.registered_name()} takes rewards to be exactly linear in the "
+                f"features, and this problem says that they may be off: set misfit=0 to trust "
+                f"them, or use pooled-peleg, which does without"
             )
 
     @abstractmethod

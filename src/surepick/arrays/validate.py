@@ -69,15 +69,15 @@ def positive(value: Any, name: str) -> float:
     return number
 
 
-def real(value: Any, name: str) -> float:
-    """A finite real number."""
+def real(value: Any, name: str, *, finite: bool = True) -> float:
+    """A real number, finite unless infinity has a meaning."""
     if isinstance(value, bool) or not isinstance(value, numbers.Real):
         raise InvalidTypeError(f"{name} must be a number; got {value!r}")
     try:
         number = float(value)
     except OverflowError:
         number = math.inf
-    if not math.isfinite(number):
+    if math.isnan(number) or (finite and math.isinf(number)):
         raise InvalidInputError(f"{name} must be finite; got {value!r}")
     return number
 

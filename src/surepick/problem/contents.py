@@ -5,6 +5,7 @@ from __future__ import annotations
 import copy
 import hashlib
 import itertools
+import math
 from functools import cached_property
 from typing import Any, Self
 
@@ -12,7 +13,7 @@ from surepick.arrays import limits
 from surepick.arrays.backend import HOST, Backend, backend_named, backend_of
 from surepick.arrays.tables import as_table, is_large, table_digest
 from surepick.arrays.types import FloatArray
-from surepick.arrays.validate import is_dataframe
+from surepick.arrays.validate import is_dataframe, real
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem.labels import Labels, describe_labels, make_labels
 from surepick.problem.noise import NoiseKind, noise_kind, read_kind
@@ -29,6 +30,7 @@ class Contents:
         candidates: Any = None,
         noise: Any = None,
         labels: Any = None,
+        misfit: float = 0.0,
         *,
         candidate_labels: Any = None,
         backend: str | Backend | None = None,
@@ -43,6 +45,8 @@ class Contents:
         self.arms: FloatArray = as_table(arms, "arms", self.backend)
         #: what is known about the noise
         self.noise_kind: NoiseKind = noise_kind(noise, len(self.arms))
+        #: how far an arm's mean may lie from what its features say, in units of the reward
+        self.misfit: float = _misfit(misfit, candidates)
         self.labels: Labels = make_labels(arms, labels, len(self.arms), "labels")
         self.transductive: bool = candidates is not None
         if candidates is None:
@@ -108,9 +112,10 @@ class Contents:
     def digest(self) -> str:
         """A fingerprint of arms, candidates and noise."""
         shapes = tuple(self.arms.shape), tuple(self.candidates.shape)
-        return hashlib.sha256(
-            repr((shapes, self.digests, self.noise_kind.written)).encode()
-        ).hexdigest()
+        content = (shapes, self.digests, self.noise_kind.written)
+        if self.misfit:
+            content = (*content, self.misfit)
+        return hashlib.sha256(repr(content).encode()).hexdigest()
 
     @cached_property
     def key(self) -> str:
@@ -161,7 +166,7 @@ class Contents:
             "noise": self.noise_kind.written,
             "labels": describe_labels(self.labels),
             "candidate_labels": describe_labels(self.candidate_labels) if separate else None,
-        }
+        } | self.written_misfit()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything needed to build this problem again, as NumPy arrays and plain values."""
@@ -173,9 +178,16 @@ class Contents:
             "labels": list(self.labels),
             "candidate_labels": list(self.candidate_labels) if separate else None,
         }
+        content |= self.written_misfit()
         if self.large and not self.by_reference:  # chosen by the caller; the size does not show it
             content["large"] = True
         return content
+
+    def written_misfit(self) -> dict[str, Any]:
+        """Nothing where there is none, as in files of 0.1.0; JSON has no infinity."""
+        if not self.misfit:
+            return {}
+        return {"misfit": "any" if math.isinf(self.misfit) else self.misfit}
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Self:
@@ -186,12 +198,36 @@ class Contents:
                 saved["candidates"],
                 read_kind(saved["noise"], len(saved["arms"])).given,
                 saved["labels"],
+                read_misfit(saved),
                 candidate_labels=saved["candidate_labels"],
                 # 0.1.0 wrote backend: "numpy" for what large: true says now
                 large=saved.get("large", "backend" in saved),
             )
         except KeyError as missing:
             raise FormatError(f"saved problem lacks {missing}") from None
+
+
+def read_misfit(saved: dict[str, Any]) -> float:
+    """The misfit that a file names."""
+    value = saved.get("misfit", 0.0)
+    return math.inf if value == "any" else value
+
+
+def _misfit(value: Any, candidates: Any) -> float:
+    """Checked: 0 to infinity, and finite where candidates are not measured themselves."""
+    allowed = real(value, "misfit", finite=False)
+    if not allowed >= 0:
+        raise InvalidInputError(
+            f"misfit must be at least 0 (0: rewards are exactly linear in the features; inf: "
+            f"features prove nothing); got {value!r}"
+        )
+    if math.isinf(allowed) and candidates is not None:
+        raise InvalidInputError(
+            "misfit: without trust in features only what was measured itself can be the answer, "
+            "and candidates are given; say how far features may be off (misfit=0.1, in units of "
+            "the reward), or leave candidates out"
+        )
+    return allowed
 
 
 def _home(arms: Any, candidates: Any) -> Backend:

@@ -49,6 +49,10 @@ class Problem(Contents):
         - ``(lowest, highest)``: rewards lie between these bounds, and may be anything there.
     labels
         One label per arm; by default the row numbers.
+    misfit
+        How far the mean reward of an arm may lie from what its features say, in units of the
+        reward: 0 where rewards are exactly linear in the features; ``inf`` where features are only
+        a guide to what is worth measuring, and every proof is to rest on measurements alone.
     candidate_labels
         One label per candidate, when candidates are given.
     backend
@@ -73,6 +77,7 @@ class Problem(Contents):
         candidates: Any = None,
         noise: Any = None,
         labels: Any = None,
+        misfit: float = 0.0,
         *,
         candidate_labels: Any = None,
         backend: str | Backend | None = None,
@@ -83,6 +88,7 @@ class Problem(Contents):
             candidates,
             noise,
             labels,
+            misfit,
             candidate_labels=candidate_labels,
             backend=backend,
             large=large,
@@ -232,10 +238,31 @@ class Problem(Contents):
         _, _, order = qr(self.features.T, mode="economic", pivoting=True)  # pyright: ignore
         return np.sort(np.asarray(order[: self.rank], dtype=np.int64))
 
+    @cached_property
+    def has_level(self) -> bool:
+        """Whether features can say "as much more for every option": an intercept, or groups.
+
+        Then a level that all rewards share cancels from every comparison of candidates.
+        """
+        units = np.broadcast_to(self.noise_kind.units(np.arange(self.n_arms)), self.n_arms)
+        ones = self.unit / units
+        # Features have the identity as their second-moment matrix: these are least squares.
+        mean = self.backend.host(self.features.T @ self.backend.put(ones)) / self.n_arms
+        of_arms, of_candidates = (
+            self.backend.host(self.backend.product(table, mean))
+            for table in (self.features, self.targets)
+        )
+        return bool(np.abs(of_arms - ones).max() < 1e-9 and np.abs(of_candidates - 1).max() < 1e-9)
+
     # -- duplicates ------------------------------------------------------------------------
     @cached_property
     def same_as(self) -> IntArray:
-        """For each candidate the first candidate equal to it, ``(M,)``."""
+        """For each candidate the first candidate equal to it, ``(M,)``.
+
+        With a misfit, candidates of the same features may differ all the same.
+        """
+        if self.misfit:
+            return np.arange(self.n_candidates)
         return first_equal(self.candidates, self.backend)
 
     @cached_property

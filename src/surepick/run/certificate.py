@@ -65,7 +65,7 @@ def _embed(problem: Problem) -> dict[str, Any]:
         "noise": problem.noise_kind.written,
         "labels": list(problem.labels),
         "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
-    }
+    } | problem.written_misfit()
 
 
 def _refer(record: dict[str, Any]) -> dict[str, Any]:

@@ -150,19 +150,20 @@ def _log_mean(logs):
 
 
 @njit(cache=True)
-def symmetric_payoffs(told, contrasts, stakes):
+def symmetric_payoffs(told, contrasts, parts, stakes):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of contrasts (n, R, m).
 
-    ``told`` is the information of all contrasts together; 0 where they say nothing.
+    ``told`` is the information of all contrasts together, 0 where they say nothing; ``parts`` is
+    how many of them a pair has.
     """
     n, R, J, S = stakes.shape
-    m = contrasts.shape[2]
     paid = np.zeros((n, R, J))
     logs = np.empty(S)
     for i in range(n):
         for a in range(R):
             if told[i, a] == 0.0:
                 continue
+            m = parts[i, a]
             each = 2.0 * told[i, a] / m  # twice the information of one contrast
             for j in range(J):
                 for s in range(S):
@@ -182,47 +183,99 @@ def symmetric_payoffs(told, contrasts, stakes):
 
 
 @njit(cache=True)
+def direct_contrasts(places, rivals, parts, means, shift):
+    """Contrasts (n, R, 32) of pairs of arms, and how many of them each pair has.
+
+    ``means`` has a column for all pulls of an arm, two for two parts of them, and so on; a pair has
+    as many contrasts as both arms have parts.
+    """
+    n, R = places.shape[0], rivals.shape[0]
+    contrasts = np.zeros((n, R, (means.shape[1] + 1) // 2))
+    found = np.ones((n, R), dtype=np.int64)
+    for i in range(n):
+        for a in range(R):
+            m = min(parts[places[i]], parts[rivals[a]])
+            if m == 0:
+                continue
+            found[i, a] = m
+            for g in range(m):
+                lead = means[rivals[a], m - 1 + g] - means[places[i], m - 1 + g]
+                contrasts[i, a, g] = lead + shift[i, a]
+    return contrasts, found
+
+
+@njit(cache=True)
 def bounded_payoffs(told, shift, coefficients, stakes, block, low, high, yes_no):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of rewards between bounds.
 
     Bets of :mod:`surepick.statistics.bounded`: ``coefficients`` (n, R, s) of a pull of each arm of
     the block; of these arms, ``block`` has pulls, sums, Σ (reward − predicted)² and predictions.
     """
-    n, R, J, S = stakes.shape
-    counts, sums, squares, means = block
-    arms = counts.shape[0]
-    width = high - low
+    n, R, J, _ = stakes.shape
     paid = np.zeros((n, R, J))
-    logs = np.empty(S)
+    rule = (low, high, yes_no)
+    for i in range(n):
+        for a in range(R):
+            if told[i, a] > 0.0:
+                own = coefficients[i, a]
+                _pay_bounded(told[i, a], shift[i, a], own, stakes[i, a], block, rule, paid[i, a])
+    return paid
+
+
+@njit(cache=True)
+def direct_bounded_payoffs(told, shift, pairs, stakes, results, low, high, yes_no):
+    """The same for pairs of arms, by their own rewards; ``results`` are those of all arms."""
+    places, rivals = pairs
+    counts, sums, squares, means = results
+    n, R, J, _ = stakes.shape
+    paid = np.zeros((n, R, J))
+    rule = (low, high, yes_no)
+    own, two = np.empty(2), np.empty((4, 2))
     for i in range(n):
         for a in range(R):
             if told[i, a] == 0.0:
                 continue
-            c = coefficients[i, a]
-            worst, drift = 0.0, shift
-            for k in range(arms):
-                loss = c[k] * (means[k] - low) if c[k] > 0.0 else -c[k] * (high - means[k])
-                worst = max(worst, loss)
-                drift += c[k] * (counts[k] * means[k] if yes_no else sums[k])
-            largest = CAP / worst if worst > 0.0 else np.inf
-            for j in range(J):
-                for s in range(S):
-                    stake = min(stakes[i, a, j, s] * told[i, a], largest)
-                    total = stake * drift
-                    for k in range(arms):
-                        bet = stake * c[k]
-                        if yes_no:
-                            yes = (sums[k] - low * counts[k]) / width
-                            if yes > 0.5:
-                                total += yes * math.log1p(bet * (high - means[k]))
-                            if counts[k] - yes > 0.5:
-                                total += (counts[k] - yes) * math.log1p(bet * (low - means[k]))
-                        elif squares[k] > 0.0:
-                            loss = means[k] - low if bet > 0.0 else high - means[k]
-                            total -= _curvature(abs(bet), loss) * squares[k]
-                    logs[s] = total
-                paid[i, a, j] = _log_mean(logs)
+            for side in range(2):
+                k = rivals[a] if side == 0 else places[i]
+                own[side] = (1.0 - 2.0 * side) / counts[k]
+                two[0, side], two[1, side] = counts[k], sums[k]
+                two[2, side], two[3, side] = squares[k], means[k]
+            block = (two[0], two[1], two[2], two[3])
+            _pay_bounded(told[i, a], shift[i, a], own, stakes[i, a], block, rule, paid[i, a])
     return paid
+
+
+@njit(cache=True)
+def _pay_bounded(told, shift, c, stakes, block, rule, paid):
+    """Bets on one mean, for each account; ``paid`` (J,) gets the log of what they pay."""
+    counts, sums, squares, means = block
+    low, high, yes_no = rule
+    J, S = stakes.shape
+    logs = np.empty(S)
+    width = high - low
+    worst, drift = 0.0, shift
+    for k in range(counts.shape[0]):
+        loss = c[k] * (means[k] - low) if c[k] > 0.0 else -c[k] * (high - means[k])
+        worst = max(worst, loss)
+        drift += c[k] * (counts[k] * means[k] if yes_no else sums[k])
+    largest = CAP / worst if worst > 0.0 else np.inf
+    for j in range(J):
+        for s in range(S):
+            stake = min(stakes[j, s] * told, largest)
+            total = stake * drift
+            for k in range(counts.shape[0]):
+                bet = stake * c[k]
+                if yes_no:
+                    yes = (sums[k] - low * counts[k]) / width
+                    if yes > 0.5:
+                        total += yes * math.log1p(bet * (high - means[k]))
+                    if counts[k] - yes > 0.5:
+                        total += (counts[k] - yes) * math.log1p(bet * (low - means[k]))
+                elif squares[k] > 0.0:
+                    loss = means[k] - low if bet > 0.0 else high - means[k]
+                    total -= _curvature(abs(bet), loss) * squares[k]
+            logs[s] = total
+        paid[j] = _log_mean(logs)
 
 
 @njit(cache=True)

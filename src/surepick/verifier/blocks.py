@@ -11,6 +11,8 @@ import numpy as np
 
 from surepick.verifier.check import Check
 
+MOST_PARTS = 32
+
 
 class Block(NamedTuple):
     """Measurements by rows, in the order of arms and parts; rewards in units of the noise."""
@@ -58,16 +60,20 @@ def read_block(check: Check, batches: list[dict[str, Any]]) -> Block:
     return _merged(found)
 
 
-def check_parts(check: Check, block: Block, where: str) -> int:
+def check_parts(check: Check, block: Block, where: str, own: bool) -> int:
     """Into how many parts a block was dealt, which must have been done by counting alone.
 
     Every arm that has as many pulls as there are parts must be in all of them, in even shares;
-    the others are left whole. Otherwise parts could have been made after rewards were seen.
+    the others are left whole. Where parts are each arm's ``own``, there must be as many as it has
+    pulls, to the next power of two below. Otherwise parts could have been made after rewards were
+    seen.
     """
     m = int(block.parts.max()) + 1
     for arm in np.unique(block.arms):
         rows = block.of(arm)
         due = m if rows.pulls >= m else 1
+        if own:
+            due = 1 << (min(int(rows.pulls), MOST_PARTS).bit_length() - 1)
         check.demand(
             np.array_equal(rows.parts, np.arange(due)) and np.ptp(rows.counts) <= 1,
             f"{where}: the pulls of arm {arm} are not dealt evenly into its {due} parts",

@@ -64,7 +64,10 @@ class Tables:
         self.arms = self.raw_arms.scaled(scale)
         same = self.raw_candidates is self.raw_arms
         self.candidates = self.arms if same else self.raw_candidates.scaled(scale)
-        self._kinds = _first_equal(self.raw_candidates)
+        self.misfit = self._read_misfit(problem.get("misfit", 0.0), separate)
+        # Candidates with the same features are one, unless features may be wrong.
+        alone = np.arange(len(self.raw_candidates))
+        self._kinds = alone if self.misfit > 0 else _first_equal(self.raw_candidates)
         self._find_span()
         refers = isinstance(problem["arms"], dict)
         self._arm_labels = self._labels(problem["labels"], given.labels, refers, "arms")
@@ -80,6 +83,15 @@ class Tables:
         """Refuse the certificate unless something holds."""
         if not holds:
             raise CertificateError(f"certificate refused: {complaint}")
+
+    def _read_misfit(self, written: Any, separate: bool) -> float:
+        """How far means may lie from what features say; "any" is infinite."""
+        if written == "any":
+            self.demand(not separate, "candidates that are not measured need a finite misfit")
+            return math.inf
+        fine = type(written) in (int, float) and math.isfinite(written) and written >= 0
+        self.demand(fine, f"misfit is {written!r:.80}, not a number of at least 0")
+        return float(written)
 
     # -- held, or referred to --------------------------------------------------------------
     def _table(self, held: Any, given: Any, what: str) -> Rows:

@@ -234,7 +234,7 @@ def both_ways(payoff, bets, news, block):
     columns = None
     if news.columns is not None:
         columns = [put(news.columns[..., q]) for q in range(news.columns.shape[-1])]
-    there = News(put(news.lead), put(news.information), news.shift, columns)
+    there = News(put(news.lead), put(news.information), float(news.shift.max()), columns)
     on = payoff.on(torch, Bets(*map(put, bets)), there, block)
     return payoff.compiled(bets, news, block), np.stack([torch.host(p) for p in on], axis=-1)
 
@@ -259,7 +259,7 @@ def test_payoffs_are_the_same_compiled_and_on_another_library(kind, shift):
         facts = Results(counts, sums, np.array([0.5, 3.0, 0.0, 0.1]), means)
         payoff = BoundedPayoff(PRECISIONS, 0.0, 2.0, kind == "yes-no")
     block = BlockFit(np.eye(2), np.zeros(2), np.zeros((2, 0)), None, facts)
-    mine, other = both_ways(payoff, bets, News(lead, told, shift, columns), block)
+    mine, other = both_ways(payoff, bets, News(lead, told, np.full((7, 3), shift), columns), block)
     np.testing.assert_allclose(mine, other, rtol=1e-8, atol=1e-9)
     assert np.isfinite(mine).all()
 
@@ -269,7 +269,9 @@ def test_a_block_that_says_nothing_pays_nothing(kind):
     rng = np.random.default_rng(7)
     payoff = StudentPayoff(PRECISIONS) if kind == "student" else SymmetricPayoff(PRECISIONS)
     block = BlockFit(np.eye(2), np.zeros(2), np.zeros((2, 0)), None, Residuals(3.0, 4))
-    news = News(rng.normal(size=(7, 3)), np.zeros((7, 3)), 0.0, rng.normal(size=(7, 3, 4)))
+    news = News(
+        rng.normal(size=(7, 3)), np.zeros((7, 3)), np.zeros((7, 3)), rng.normal(size=(7, 3, 4))
+    )
     for paid in both_ways(payoff, some_bets(rng), news, block):
         np.testing.assert_allclose(paid, 0.0, atol=1e-12)
 

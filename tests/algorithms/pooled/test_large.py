@@ -54,7 +54,7 @@ def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift):
         least_squares(problem, *past, Scales()),
         block_fit(problem, Rows.from_counts(*first), Scales()),
     )
-    plain = CompiledMarket(points, past_fit, first_fit, scale=0.1)
+    plain = CompiledMarket.by_features(points, past_fit, first_fit, scale=0.1)
     large = LargeMarket(backend_named(backend), there, past_fit, first_fit, 0.1)
     assert large.rivals.tolist() == plain.rivals.tolist()
     alive = np.ones(200, dtype=bool)

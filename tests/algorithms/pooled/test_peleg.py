@@ -161,7 +161,7 @@ def test_payoffs_are_those_of_the_formula():
         problem, blocks[0][0] + blocks[1][0], blocks[0][1] + blocks[1][1], Scales()
     )
     scale = 3 / blocks[0][0].sum()
-    market = CompiledMarket(points, past, first, scale)
+    market = CompiledMarket.by_features(points, past, first, scale)
     capital = np.zeros((6, 2))
     everyone = np.ones(6, dtype=bool)
     market.settle(
@@ -196,7 +196,7 @@ def test_a_block_says_nothing_about_directions_it_did_not_measure():
     points = problem.targets
     first = block_fit(problem, Rows.from_counts(np.array([2, 2, 2]), np.zeros(3)), Scales())
     past = least_squares(problem, np.array([2, 2, 2]), np.array([1.0, 0.5, 0.0]), Scales())
-    market = CompiledMarket(points, past, first, 0.5)
+    market = CompiledMarket.by_features(points, past, first, 0.5)
     capital = np.zeros((3, 2))
     market.settle(
         capital,

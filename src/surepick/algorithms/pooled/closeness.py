@@ -11,19 +11,19 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pooled.fit import BlockFit
-from surepick.algorithms.pooled.market import ACCOUNTS, Market, all_accounts
-from surepick.algorithms.pooled.payoff import Payoff
+from surepick.algorithms.pooled.evidence import Evidence
+from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.arrays.backend import Backend
 
 
 class Closeness:
     """Capital on closeness to everyone who ever led; arrays live where the features are."""
 
-    def __init__(self, backend: Backend, candidates: int) -> None:
-        self._b, self._M = backend, candidates
+    def __init__(self, backend: Backend, candidates: int, evidence: Evidence) -> None:
+        self._b, self._M, self._evidence = backend, candidates, evidence
         self.leaders: list[int] = []
-        self.spare: Any = backend.put(np.zeros((0, candidates, len(ACCOUNTS))))  # log capital
+        accounts = len(evidence.accounts)
+        self.spare: Any = backend.put(np.zeros((0, candidates, accounts)))  # log capital
         self.close: Any = backend.put(np.zeros((0, candidates), dtype=bool))
 
     def save(self) -> dict[str, Any]:
@@ -40,8 +40,7 @@ class Closeness:
         self,
         market: Market,
         alive: Any,
-        block: BlockFit,
-        payoff: Payoff,
+        blocks: list[Any],
         epsilon: float,
         goal: float,
     ) -> None:
@@ -50,12 +49,12 @@ class Closeness:
         k = self._number(leader)
         if k == len(self.leaders):
             self.leaders.append(leader)
-            fresh = self._b.put(np.tile(np.log(ACCOUNTS), (1, self._M, 1)))
+            fresh = self._b.put(np.tile(np.log(self._evidence.accounts), (1, self._M, 1)))
             self.spare = xp.concat([self.spare, fresh])
             self.close = xp.concat([self.close, self._b.full((1, self._M), False, "bool")])
         others = xp.asarray(alive, copy=True)
         others[leader] = False
-        market.settle(self.spare[k], others, block, payoff, closeness=epsilon)
+        self._evidence.settle(market, self.spare[k], others, blocks, closeness=epsilon)
         self.close[k] |= self.evidence(leader) >= goal
 
     def winner(self, alive: Any) -> int | None:

@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.algorithms.pooled.ledger import Rows
+from surepick.algorithms.pooled.values import Seen, Values
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
@@ -34,6 +35,12 @@ class BlockFit(NamedTuple):
     #: (d, q): for each pair of candidates a payoff gets yᵀcolumns, where it needs that
     columns: FloatArray | None = None
     facts: Any = None  #: what else the payoff needs
+
+    def seen(self, points: FloatArray) -> Seen:
+        """What it says about these candidates."""
+        values = Values(points @ self.theta, points @ self.root, np.zeros(len(points)))
+        columns = None if self.columns is None else points @ self.columns
+        return Seen(values, points @ self.blind, columns, self.facts)
 
 
 def least_squares(

@@ -137,9 +137,9 @@ class Totals:
         self.counts[at] += rows.counts
         self.sums[at] += rows.sums
 
-    def plus(self, rows: Rows) -> tuple[IntArray, FloatArray]:
-        """Counts and sums as if this block were settled."""
-        counts, sums = self.counts.copy(), self.sums.copy()
-        counts[rows.arms] += rows.counts
-        sums[rows.arms] += rows.sums
-        return counts, sums
+    def plus(self, rows: Rows) -> Totals:
+        """As if this block were settled too; without spreads."""
+        both = Totals(len(self.counts), False)
+        both.counts, both.sums = self.counts.copy(), self.sums.copy()
+        both.add(rows)
+        return both

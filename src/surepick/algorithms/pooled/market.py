@@ -10,7 +10,6 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any
 
-from surepick.algorithms.pooled.fit import BlockFit
 from surepick.algorithms.pooled.payoff import Payoff
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import IntArray
@@ -38,7 +37,7 @@ class Market(ABC):
     variances: Any  #: of these gaps
 
     def settle(
-        self, capital: Any, against: Any, block: BlockFit, payoff: Payoff, *, closeness: Any = None
+        self, capital: Any, against: Any, block: Any, payoff: Payoff, *, closeness: Any = None
     ) -> None:
         """Multiply the capital against those of a mask by what their bets on all rivals paid.
 
@@ -55,7 +54,7 @@ class Market(ABC):
         self,
         capital: Any,
         against: Any,
-        block: BlockFit,
+        block: Any,
         payoff: Payoff,
         rivals: int,
         shift: float,

@@ -6,19 +6,48 @@ has to be pulled in each of them, so fewer arms can be.
 
 from __future__ import annotations
 
+from typing import Literal
+
 import numpy as np
 
-from surepick.arrays.types import FloatArray
+from surepick.algorithms.base import Pulls
+from surepick.arrays.types import FloatArray, IntArray
 
+# Whether the pulls of a block are dealt into parts: into the same number for all arms, so that
+# least squares can be done in each, or into as many as each arm can have.
+Parts = Literal["none", "same", "own"]
 PARTS = (1, 2, 4, 8, 16, 32)  # to choose from
+MOST_PARTS = PARTS[-1]
 # Where a lead has g standard errors in each of m parts, the bets make about (m/2) g² / (1 + g²/2):
 # as if its nats took this share of 1/m blocks more.
 PART_COST = 0.5
+_KEPT = 0.8  # share of the pulls of a block that count at least, where parts are made afterwards
 PART_CUTS = (0.6, 0.3, 0.05)  # arms due less than so much of a pull in each part get none
 # Pulls that do not span get a ridge; a direction with this share of it outside is not measured. By
 # its variance alone it may seem to be, where leads are clearer than the ridge is small.
 OPEN = 1e-3
 HOPELESS = 100.0  # blocks of this kind that a lead would take: more are all the same
+
+
+def dealt(counts: IntArray, parts: Parts) -> Pulls:
+    """Pulls of a block: as many parts as each arm can have, or (as yet) one."""
+    if parts == "none":
+        return Pulls.from_counts(counts)
+    return Pulls.in_own_parts(counts, MOST_PARTS) if parts == "own" else Pulls.in_parts(counts, 1)
+
+
+def parts_for_all(features: FloatArray, counts: IntArray) -> int:
+    """The most parts for which enough pulls count: those of arms with one in every part.
+
+    ``features`` are those of arms with these numbers of pulls; the rest of them must span as much.
+    """
+    rank = np.linalg.matrix_rank(features, tol=1e-9)
+    for m in reversed(PARTS):
+        full = counts >= m
+        enough = counts[full].sum() >= _KEPT * counts.sum()
+        if enough and np.linalg.matrix_rank(features[full], tol=1e-9) == rank:
+            return m
+    return 1
 
 
 def cost_in_parts(variances: FloatArray, shares: FloatArray, nats: FloatArray, m: int) -> float:

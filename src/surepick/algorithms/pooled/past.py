@@ -17,7 +17,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.base import Pulls, Told
-from surepick.algorithms.pooled.parts import PARTS
+from surepick.algorithms.pooled.parts import Parts, dealt, parts_for_all
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -26,20 +26,18 @@ _GROWTH = 0.4  # later blocks have this share of all measurements before them
 _GUIDE = 10.0  # weight per dimension that a guide has at most
 _SEED = 2_110_231  # of the shuffle; any number, as long as it is fixed in advance
 
-_KEPT = 0.8  # share of the pulls of a block that count at least, where it is dealt into parts
-
 
 def past_blocks(
-    problem: Problem, arms: IntArray, rewards: FloatArray, evidence: bool, in_parts: bool
+    problem: Problem, arms: IntArray, rewards: FloatArray, evidence: bool, parts: Parts
 ) -> list[Told]:
     """Past measurements as blocks; a single one where they only guide.
 
-    With ``in_parts``, the pulls of each arm in a block are dealt into parts.
+    The pulls of each arm in a block may be dealt into parts: the same number for all, or its own.
     """
     if not evidence:
         return [_guide(problem, arms, rewards)]
     if not spans(problem, arms):
-        return [_block(problem, arms, rewards, in_parts)]
+        return [_block(problem, arms, rewards, parts)]
     order = np.random.Generator(np.random.PCG64(_SEED)).permutation(len(arms))
     order = _spanning_first(problem, arms, order)
     size = max(1, int(_FIRST * problem.rank))
@@ -47,7 +45,7 @@ def past_blocks(
     while len(arms) - end >= size:  # the last block is no smaller than the first
         cuts.append(end)
         end += max(size, int(_GROWTH * end))
-    return [_block(problem, arms[part], rewards[part], in_parts) for part in np.split(order, cuts)]
+    return [_block(problem, arms[part], rewards[part], parts) for part in np.split(order, cuts)]
 
 
 def spans(problem: Problem, arms: IntArray) -> bool:
@@ -67,11 +65,9 @@ def _spanning_first(problem: Problem, arms: IntArray, order: IntArray) -> IntArr
     return np.concatenate([order[front], np.delete(order, front)])
 
 
-def _block(problem: Problem, arms: IntArray, rewards: FloatArray, in_parts: bool) -> Told:
+def _block(problem: Problem, arms: IntArray, rewards: FloatArray, parts: Parts) -> Told:
     counts = np.bincount(arms, minlength=problem.n_arms)
-    pulls = Pulls.in_parts(counts, _parts(problem, counts)) if in_parts else None
-    if pulls is None:
-        pulls = Pulls.from_counts(counts)
+    pulls = _dealt(problem, counts, parts)
     values = rewards[np.argsort(arms, kind="stable")]  # by arm, in the order given
     starts = np.cumsum(pulls.counts) - pulls.counts
     sums = np.add.reduceat(values, starts)
@@ -79,18 +75,16 @@ def _block(problem: Problem, arms: IntArray, rewards: FloatArray, in_parts: bool
     return Told(pulls, sums, np.add.reduceat(apart**2, starts))
 
 
-def _parts(problem: Problem, counts: IntArray) -> int:
-    """The most parts for which enough pulls count: those of arms with one in every part."""
-    for m in reversed(PARTS):
-        full = np.flatnonzero(counts >= m)
-        if counts[full].sum() >= _KEPT * counts.sum() and spans(problem, full):
-            return m
-    return 1
+def _dealt(problem: Problem, counts: IntArray, parts: Parts) -> Pulls:
+    if parts != "same":
+        return dealt(counts, parts)
+    arms = np.flatnonzero(counts)
+    return Pulls.in_parts(counts, parts_for_all(problem.feature_rows(arms), counts[arms]))
 
 
 def _guide(problem: Problem, arms: IntArray, rewards: FloatArray) -> Told:
     """All of them, with the weight of fewer where there are many: the means stay what they are."""
-    pulls, sums, spreads = _block(problem, arms, rewards, False)
+    pulls, sums, spreads = _block(problem, arms, rewards, "none")
     share = min(1.0, _GUIDE * problem.rank / pulls.total)
     counts = np.maximum(1, np.round(pulls.counts * share)).astype(np.int64)
     weight = counts / pulls.counts

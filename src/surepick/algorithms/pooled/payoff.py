@@ -13,7 +13,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.pooled.fit import BlockFit
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
 from surepick.statistics.stakes import array_stakes, normal_stakes
@@ -33,8 +32,9 @@ class News(NamedTuple):
 
     lead: Any  #: estimated lead of r over x (and the shift)
     information: Any  #: 0 where the block says nothing about the pair
-    shift: float = 0.0  #: that leads were raised by
+    shift: Any = 0.0  #: that leads were raised by: (n, R), or on a backend one number
     columns: Any = None  #: (r − x)ᵀ of the block's columns: (n, R, q), or on a backend q arrays
+    pairs: Any = None  #: places of the candidates (n,) and of the rivals (R,); not on a backend
 
 
 class Payoff(ABC):
@@ -45,11 +45,11 @@ class Payoff(ABC):
         self._precisions = np.array(precisions)
 
     @abstractmethod
-    def compiled(self, bets: Bets, news: News, block: BlockFit) -> FloatArray:
-        """Log payoffs, (n, R, J), of NumPy arrays."""
+    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
+        """Log payoffs, (n, R, J), of NumPy arrays; ``block`` has the ``facts`` of the block."""
 
     @abstractmethod
-    def on(self, backend: Backend, bets: Bets, news: News, block: BlockFit) -> list[Any]:
+    def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
         """The same on arrays of any library: an array (n, R) for each account."""
 
     def stakes(self, bets: Bets) -> FloatArray:

@@ -67,6 +67,7 @@ class PooledPeleg(Algorithm):
     name: ClassVar[str] = "pooled-peleg"
     any_backend: ClassVar[bool] = True
     needs_scale: ClassVar[bool] = False
+    trusts_features: ClassVar[bool] = False
     theorem: ClassVar[str] = (
         "the capital bet against the best candidate is a supermartingale; Ville's inequality"
     )

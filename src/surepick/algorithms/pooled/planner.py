@@ -11,8 +11,10 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.lacking import Lacking
+from surepick.algorithms.pooled.parts import Parts, dealt
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -66,6 +68,12 @@ class Planner(ABC):
         shares
             How much each direction mattered in it; updated in place.
         """
+
+    def pulls(self, weights: FloatArray, n: int, judges: BlockDesign, parts: Parts) -> Pulls:
+        """A block in about these proportions, dealt into parts where bets are made part by part."""
+        if parts == "same":
+            return Pulls.in_parts(*self.pulls_in_parts(weights, n, judges))
+        return dealt(self.whole_pulls(weights, n, judges, must_span=False), parts)
 
     @abstractmethod
     def whole_pulls(

@@ -14,16 +14,25 @@ import numpy as np
 
 from surepick.algorithms.base import Pulls, State, Told
 from surepick.algorithms.pooled.closeness import Closeness
-from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit, least_squares
+from surepick.algorithms.pooled.evidence import Evidence, ways_of
+from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
+from surepick.algorithms.pooled.guide import without_level
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.lacking import Lacking, Standing, lacking
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
-from surepick.algorithms.pooled.market import ACCOUNTS, DOUBT, PRECISIONS, Market, all_accounts
+from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market, all_accounts
 from surepick.algorithms.pooled.memory import upgraded
+from surepick.algorithms.pooled.parts import dealt
 from surepick.algorithms.pooled.past import past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
-from surepick.algorithms.pooled.tools import make_market, make_planner, make_reading
-from surepick.arrays.backend import Backend
+from surepick.algorithms.pooled.tools import (
+    make_direct_market,
+    make_market,
+    make_planner,
+    make_reading,
+)
+from surepick.algorithms.pooled.values import Values
+from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.tables import mark_checked
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
@@ -65,25 +74,25 @@ class PooledState(State):
         "shares",
         "blocks",
         "held",
+        "follows_levels",
         "_best",
     )
 
     def __init__(self, config: BlockSettings, problem: Problem) -> None:
         self.config, self.problem = config, problem
-        self._reading: Reading = make_reading(problem)
+        self._read_in(ways_of(problem))
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.scale_estimated = problem.noise_kind.kind != "known"
-        self._b: Backend = problem.backend
-        self._points: Any = self._gather()
-        self._planner: Planner = make_planner(problem, self._points)
         M, K = self._points.shape[0], problem.n_arms
         self.finished = M == 1
+        #: whether a level that all rewards of a block share is kept out of later estimates
+        self.follows_levels = "direct" in self.ways.ways or problem.has_level
         self.first = np.zeros(K, dtype=np.int64)  # pulls of the first block
         self.totals = Totals(K, self.demands_spread)  # of all settled blocks
         self.block = OpenBlock()
         self.dropped_at: Any = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
-        self.capital: Any = np.tile(np.log(ACCOUNTS), (M, 1))  # log capital of each account, (M, J)
-        self.closeness = Closeness(self._b, M)  # with epsilon
+        self.capital: Any = np.tile(np.log(self.ways.accounts), (M, 1))  # logs, (M, J)
+        self.closeness = Closeness(self._b, M, self.ways)  # with epsilon
         self.weights = np.zeros(K)  # last design, and the shares of its directions
         self.shares = self._planner.first_shares()
         self.blocks: list[dict[str, Any]] = []
@@ -95,12 +104,23 @@ class PooledState(State):
         self._first_fit: BlockFit | None = None
         self._to_device()
 
+    def _read_in(self, ways: tuple[str, ...]) -> None:
+        """Choose what depends on how blocks are read."""
+        problem = self.problem
+        self._reading: Reading = make_reading(problem, ways)
+        self.ways = Evidence(self._reading, ways)
+        # Options compared directly have few numbers each: in memory, wherever features are.
+        self._b: Backend = HOST if "direct" in ways else problem.backend
+        self._points: Any = self._gather()
+        self._planner: Planner = make_planner(problem, self._points, ways, self._reading.in_parts)
+
     def _to_device(self) -> None:
         for name in _MOVED:
             setattr(self, name, self._b.put(getattr(self, name)))
 
     def save(self) -> dict[str, Any]:
         memory = super().save() | self.closeness.save()
+        memory["ways"] = list(self.ways.ways)
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
         memory["held"] = [[*_columns(told)] for told in self.held]
@@ -108,6 +128,9 @@ class PooledState(State):
 
     def load(self, memory: dict[str, Any]) -> None:
         memory = upgraded(memory)
+        if tuple(memory["ways"]) != self.ways.ways:
+            self._read_in(tuple(memory["ways"]))
+            self.closeness = Closeness(self._b, len(memory["capital"]), self.ways)
         super().load(memory)
         self.held = [Told(Pulls(*told[:3]), *told[3:]) for told in memory["held"]]
         self.totals.counts, self.totals.sums, self.totals.spreads = memory["totals"]
@@ -119,6 +142,8 @@ class PooledState(State):
     def _gather(self) -> Any:
         """The candidates that differ, (M, d)."""
         problem = self.problem
+        if self._b is not problem.backend:
+            return problem.backend.host(problem.targets)
         if len(problem.distinct) == problem.n_candidates:
             return problem.targets
         points = self._b.take(problem.targets, problem.distinct)
@@ -136,13 +161,13 @@ class PooledState(State):
         """Rivals and stakes for the block under way, from least squares on all earlier ones."""
         if self._market is None:
             scales = self._now()
-            self._market = make_market(
-                self.problem,
-                self._points,
-                least_squares(self.problem, self.totals.counts, self.totals.sums, scales),
-                self._first_block(scales),
-                self.problem.rank / int(self.first.sum()),
-            )
+            past = self._reading.guide.estimate(self.totals, scales)
+            if isinstance(past, Values):
+                self._market = make_direct_market(self.problem, past, scales)
+            else:
+                first, pulls = self._first_block(scales), int(self.first.sum())
+                share = self.problem.rank / pulls
+                self._market = make_market(self.problem, self._points, past, first, share)
         return self._market
 
     def _first_block(self, scales: Scales) -> BlockFit:
@@ -172,9 +197,7 @@ class PooledState(State):
         if n == 0:
             size = min(self._whole_batches(least), budget)
             counts = self._planner.whole_pulls(first.weights, size, first, must_span=True)
-            return (
-                Pulls.in_parts(counts, 1) if self._reading.in_parts else Pulls.from_counts(counts)
-            )
+            return dealt(counts, self.ways.parts)
         scales, missing = self._now(), self._lacking()
         leader = int(self._open_market().rivals[0])
         self._planner.weigh(scales)
@@ -184,9 +207,7 @@ class PooledState(State):
         weights = (1 - explore) * design.weights + explore * first.weights
         size = max(_LEAST * n, min(self.config.batch_growth * n, _MOST * design.value), least)
         size = min(self._whole_batches(size), budget)
-        if self._reading.in_parts:
-            return Pulls.in_parts(*self._planner.pulls_in_parts(weights, size, design))
-        return Pulls.from_counts(self._planner.whole_pulls(weights, size, design, must_span=False))
+        return self._planner.pulls(weights, size, design, self.ways.parts)
 
     def _whole_batches(self, size: float) -> int:
         least, most = self.config.min_batch, self.config.max_batch
@@ -221,11 +242,10 @@ class PooledState(State):
             self._settle()
         else:
             everything = self.totals.plus(self.block.told.by_arm())
-            theta = least_squares(self.problem, *everything, Scales()).theta
-            self._best = self._top(self._b.product(self._points, theta))
+            self._best = self._top(self._reading.guide.candidates(everything, self._points))
 
     def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
-        return past_blocks(self.problem, arms, rewards, evidence, self._reading.in_parts)
+        return past_blocks(self.problem, arms, rewards, evidence, self.ways.parts)
 
     def observe_past(self, batches: list[Told], evidence: bool) -> None:
         self.held = list(batches)
@@ -245,10 +265,12 @@ class PooledState(State):
         if block.pieces_of_past:
             record["past"] = block.pieces_of_past
         if self.blocks:  # the first block has no past to choose rivals and stakes by
-            self._bet(self._reading.fit(block.told, self._now()), record)
+            self._bet(self.ways.read(block.told, self._now()), record)
         else:
             self.first[told.arms] = told.counts
         self.blocks.append(record)
+        if len(self.blocks) > 1 and self.follows_levels:
+            told = without_level(self._reading.guide, told, self.totals, self._now())
         self.totals.add(told)
         self.block = OpenBlock()
         self._market = self._scales = None
@@ -262,11 +284,11 @@ class PooledState(State):
             self.block.take_past(self.held.pop(0))
             self._settle()
 
-    def _bet(self, block: BlockFit, record: dict[str, Any]) -> None:
+    def _bet(self, blocks: list[Any], record: dict[str, Any]) -> None:
         """Multiply the capital against everyone still in by what this block paid."""
-        market, alive, payoff = self._open_market(), self.dropped_at == 0, self._reading.payoff
+        market, alive = self._open_market(), self.dropped_at == 0
         record["rivals"] = [self._name(r) for r in market.rivals]
-        market.settle(self.capital, alive, block, payoff)
+        self.ways.settle(market, self.capital, alive, blocks)
         goal, evidence = -math.log(self.config.delta), self._evidence()
         lost = self._b.nonzero(alive & (evidence >= goal))
         if lost.shape[0]:
@@ -274,7 +296,7 @@ class PooledState(State):
             self.dropped_at[lost] = int(pulls)
             record["dropped"] = self._dropped(lost, evidence)
         if self.config.epsilon > 0:
-            self.closeness.bet(market, alive, block, payoff, self._epsilon, goal)
+            self.closeness.bet(market, alive, blocks, self._epsilon, goal)
             winner = self.closeness.winner(self.dropped_at == 0)
             if winner is not None:
                 self.finished, self._best = True, winner
@@ -327,13 +349,18 @@ class PooledState(State):
         return share[np.searchsorted(self.problem.distinct, self.problem.same_as)]
 
     def evidence(self) -> dict[str, Any]:
-        return {
+        found: dict[str, Any] = {
             "rule": "pooled",
             "doubt": DOUBT,
             "precisions": list(PRECISIONS),
-            "accounts": list(ACCOUNTS),
+            "accounts": self.ways.accounts.tolist(),
             "blocks": self.blocks,
         }
+        if self.ways.ways != ("linear",):
+            found["ways"] = list(self.ways.ways)
+        if self.follows_levels:
+            found["levels"] = True
+        return found
 
 
 def _columns(told: Told) -> list[Any]:

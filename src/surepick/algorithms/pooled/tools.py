@@ -2,9 +2,18 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
-from surepick.algorithms.pooled.fit import BlockFit
+import numpy as np
+
+from surepick.algorithms.pooled.fit import BlockFit, Scales
+from surepick.algorithms.pooled.guide import (
+    FeaturesAndDeviations,
+    Guide,
+    TrustedFeatures,
+    squared_units,
+)
 from surepick.algorithms.pooled.kinds.bounded import BoundedRewards
 from surepick.algorithms.pooled.kinds.equal import EqualScale
 from surepick.algorithms.pooled.kinds.known import KnownScale
@@ -12,6 +21,7 @@ from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.kinds.symmetric import SymmetricScales
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.values import Values, alone
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
 
@@ -24,13 +34,21 @@ _READINGS: dict[str, type[Reading]] = {
 }
 
 
-def make_reading(problem: Problem) -> Reading:
-    """How blocks are read under the problem's noise."""
-    return _READINGS[problem.noise_kind.kind](problem)
+def make_reading(problem: Problem, ways: tuple[str, ...]) -> Reading:
+    """How blocks are read under the problem's noise, and in these ways."""
+    guide: Guide = FeaturesAndDeviations(problem) if "direct" in ways else TrustedFeatures(problem)
+    return _READINGS[problem.noise_kind.kind](problem, guide)
 
 
-def make_planner(problem: Problem, points: Any) -> Planner:
+def make_planner(
+    problem: Problem, points: Any, ways: tuple[str, ...] = ("linear",), in_parts: bool = False
+) -> Planner:
     """A planner for these candidates."""
+    if "direct" in ways:
+        from surepick.algorithms.pooled.direct import DirectPlanner
+
+        misfit = problem.misfit / problem.unit if "allowed" in ways else math.inf
+        return DirectPlanner(problem, make_planner(problem, problem.targets), in_parts, misfit)
     if problem.large:
         from surepick.algorithms.pooled.large.planner import LargePlanner
 
@@ -50,4 +68,13 @@ def make_market(
         return LargeMarket(problem.backend, points, past, first, scale)
     from surepick.algorithms.pooled.compiled.market import CompiledMarket
 
-    return CompiledMarket(points, past, first, scale)
+    return CompiledMarket.by_features(points, past, first, scale)
+
+
+def make_direct_market(problem: Problem, past: Values, scales: Scales) -> Market:
+    """The same where options are compared directly: the unit is one pull of each."""
+    from surepick.algorithms.pooled.compiled.market import CompiledMarket
+
+    variances = squared_units(problem) * scales.of(np.arange(problem.n_arms))
+    unit = alone(np.zeros(problem.n_arms), variances)
+    return CompiledMarket(problem.backend.host(problem.targets), past, unit, 1.0)

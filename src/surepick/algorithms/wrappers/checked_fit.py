@@ -55,6 +55,7 @@ class CheckedFit(Algorithm):
 
     name: ClassVar[str] = "checked-fit"
     needs_scale: ClassVar[bool] = False
+    trusts_features: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         super().__post_init__()

@@ -8,55 +8,55 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surepick.verifier.blocks import Block
-from surepick.verifier.check import Check
 from surepick.verifier.estimate import Fit, log_twice_normal
+from surepick.verifier.guide import Guide, Outlook, solve
+from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
 
 _DIGITS = 1e-12  # of rewards: smaller differences are taken for rounding
 
 
-class Outlook(NamedTuple):
-    """How much single rewards vary, as far as the blocks before say."""
-
-    scale: float  #: a typical standard deviation
-    variances: Callable[[np.ndarray], np.ndarray]  #: of the rewards of some arms
-    means: Callable[[np.ndarray], np.ndarray] | None = None  #: predicted, where bets need them
-
-
 class News(NamedTuple):
-    """What a block says."""
+    """What a block says, in one way of reading it."""
 
-    fit: Fit
-    columns: np.ndarray | None = None  #: (d, q): bets need these of every difference r − x
+    view: View
+    #: bets need the difference of these between r and x: of features (d, q), or of each arm (M, q)
+    columns: np.ndarray | None = None
     facts: Any = None  #: what else they need
+
+    def across(self, field: Field) -> np.ndarray:
+        """Differences of columns, (n, R, q)."""
+        assert self.columns is not None
+        if isinstance(self.view, ByFeatures):
+            mine, others = field.x @ self.columns, field.rivals @ self.columns
+        else:
+            mine, others = self.columns[field.places], self.columns[field.rival_places]
+        return others[None, :, :] - mine[:, None, :]
 
 
 class Pairs(NamedTuple):
-    """What was staked on "r beats x", and what the block says about it."""
+    """What was staked on "r beats x", and what the block says about it; arrays (n, R)."""
 
-    x: np.ndarray  #: candidates, (n, d)
-    rivals: np.ndarray  #: (R, d)
+    field: Field
     lead: np.ndarray  #: of r over x, before the block (and the shift)
     information: np.ndarray  #: about it, before the block
     unit: np.ndarray  #: what the first block would tell with one pull per dimension
     new_lead: np.ndarray  #: as the block has it (and the shift)
     told: np.ndarray  #: information of the block; 0 where it says nothing
-    shift: float = 0.0
+    shift: np.ndarray
 
-    def on_leader(self, some: np.ndarray, shift: float) -> Pairs:
-        """Some of the candidates with the first rival only, whose leads are raised."""
-        lead, information, unit, new_lead, told = (table[some, :1] for table in self[2:7])
-        raised = lead + shift, information, unit, new_lead + shift, told
-        return Pairs(self.x[some], self.rivals[:1], *raised, shift)
+    def raised(self, by: float | np.ndarray) -> Pairs:
+        """With all leads raised."""
+        lead, new_lead, shift = self.lead + by, self.new_lead + by, self.shift + by
+        return self._replace(lead=lead, new_lead=new_lead, shift=shift)
 
-    def across(self, columns: np.ndarray) -> np.ndarray:
-        """(r − x)ᵀ of each column, (n, R, q)."""
-        return (self.rivals @ columns)[None, :, :] - (self.x @ columns)[:, None, :]
+    def on_leader(self, some: np.ndarray) -> Pairs:
+        """Some of the candidates with the first rival only."""
+        return Pairs(self.field.some(some, 1), *(table[some, :1] for table in self[1:]))
 
     def stakes(self, multiple: float) -> tuple[np.ndarray, np.ndarray]:
         """Score and precision of the stakes of the account with this prior precision."""
@@ -68,46 +68,87 @@ class Payoff(ABC):
 
     in_parts = False  #: whether the pulls of a block are dealt into parts beforehand
 
-    def __init__(self, check: Check, precisions: list[float]) -> None:
-        self.check, self.precisions = check, precisions
+    def __init__(self, guide: Guide, precisions: list[float]) -> None:
+        self.check, self.guide, self.precisions = guide.check, guide, precisions
 
     @abstractmethod
     def look(self, past: Block) -> Outlook:
         """What the past says about how rewards vary; one row for each arm."""
 
-    def read(self, block: Block, outlook: Outlook, parts: int) -> News:
-        """What a block says that was dealt into so many parts."""
-        return News(self.fit(block.by_arm(), outlook))
+    def read(self, way: str, block: Block, outlook: Outlook, parts: int) -> News:
+        """What a block says in one way; ``parts`` is how many it was dealt into."""
+        read = {"linear": self._linear, "direct": self._direct, "allowed": self._allowed}[way]
+        return read(block, outlook, parts)
+
+    def _linear(self, block: Block, outlook: Outlook, parts: int) -> News:
+        """By features alone."""
+        return News(ByFeatures(self.guide.fit(block.by_arm(), outlook)))
+
+    def _direct(self, block: Block, outlook: Outlook, parts: int) -> News:
+        """By each arm's own rewards alone."""
+        whole, n = block.by_arm(), len(self.guide.units)
+        means, noise = self.of_means(whole, outlook)
+        values, own = np.zeros(n), np.full(n, math.inf)
+        values[whole.arms], own[whole.arms] = means, noise
+        return News(ByArm(values, np.zeros((n, 0)), own))
+
+    def _allowed(self, block: Block, outlook: Outlook, parts: int) -> News:
+        """By features as far as they are trusted, and by the arms' own rewards."""
+        return News(self.leaning(block.by_arm(), outlook))
+
+    def of_means(self, block: Block, outlook: Outlook) -> tuple[np.ndarray, np.ndarray]:
+        """Mean rewards in units of the problem, and their variances; one row for each arm."""
+        units = self.guide.units[block.arms]
+        return block.means * units, outlook.variances(block.arms) * units**2 / block.counts
+
+    def leaning(self, block: Block, outlook: Outlook) -> Leaning:
+        """Estimates that lean on features and own rewards; one row for each arm."""
+        check, separate = self.check, self.check.body["problem"]["candidates"] is not None
+        means, noise = self.of_means(block, outlook)
+        spread = (check.misfit / check.noise) ** 2 / 3  # of anything between −ζ and ζ
+        x = (check.arms[block.arms] * self.guide.units[block.arms][:, None]) @ check.whiten
+        points = check.candidates @ check.whiten
+        _, root = solve(x, means, spread + noise)
+        by_features = root @ (root.T @ (x / (spread + noise)[:, None]).T)  # (r, s)
+        takes = points @ by_features
+        if not separate:
+            own = spread / (spread + noise)
+            takes[block.arms] *= (1 - own)[:, None]
+            takes[block.arms, np.arange(len(own))] += own
+        measured = np.linalg.svd(root, full_matrices=False)[0]
+        outside = points - (points @ measured) @ measured.T
+        arms = np.full(len(block.arms), -1) if separate else block.arms
+        return Leaning(takes, means, noise, arms, outside)
 
     @abstractmethod
     def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
         """Log of what each bet pays, for each prior precision."""
 
-    def fit(self, block: Block, outlook: Outlook) -> Fit:
-        """Least squares by weights that the past suggests; one row for each arm."""
-        deviations = np.sqrt(outlook.variances(block.arms))
-        rows = self.check.arms[block.arms] / deviations[:, None]
-        sums = block.sums / deviations
-        return Fit(rows, block.counts, sums, self.check.whiten, self.check.basis)
-
     def residuals(self, block: Block, fit: Fit) -> tuple[float, float, float]:
         """Residual sum of squares, its degrees of freedom, and the least that is no rounding."""
-        means = block.means
-        apart = means - self.check.arms[block.arms] @ fit.theta
+        apart = block.means - self.check.arms[block.arms] @ fit.theta
         squares = block.spreads.sum() + (block.counts * apart**2).sum()
-        least = _DIGITS**2 * float((block.counts * means**2).sum())
-        return float(squares), block.pulls - fit.rank, least
+        return float(squares), block.pulls - fit.rank, rounding(block)
 
-    def pooled_variance(self, past: Block) -> float:
+    def variance(self, past: Block) -> float:
         """Variance of a single reward from all residuals, the same for all arms; above 0."""
-        squares, freedom, least = self.residuals(past, self.fit(past, known()))
+        squares, freedom, least = self.residuals(past, self.guide.fit(past, known()))
         # One residual more, as large as rewards differ altogether: the others may be few, and
         # small by chance.
         centre = past.sums.sum() / past.pulls
         apart = past.spreads.sum() + (past.counts * (past.means - centre) ** 2).sum()
         more = float(apart) / max(past.pulls - 1.0, 1.0)
-        variance = max((squares + more) / (freedom + 1.0), least / past.pulls)
-        return variance or 1.0
+        variance = max((squares + more) / (freedom + 1.0), least / past.pulls) or 1.0
+        if not self.guide.deviations:
+            return variance
+        # Residuals are noise and deviations: all of them count as one of those within arms.
+        within = float(past.spreads.sum())
+        return (within + variance) / (past.pulls - len(past.arms) + 1.0)
+
+
+def rounding(block: Block) -> float:
+    """The least sum of squares that is no rounding."""
+    return _DIGITS**2 * float((block.counts * block.means**2).sum())
 
 
 def known(scale: float = 1.0) -> Outlook:

@@ -13,8 +13,10 @@ from typing import NamedTuple
 import numpy as np
 
 from surepick.verifier.blocks import Block
-from surepick.verifier.payoffs.base import News, Outlook, Pairs, Payoff, known
+from surepick.verifier.guide import Outlook
+from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
 from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
+from surepick.verifier.views import ByFeatures
 
 _CAP = 0.7  # of the stake that one reward could lose
 _SUCCESSES = 10.0  # that the mean of all rewards counts for in the predicted mean of an arm
@@ -43,7 +45,7 @@ class Bounded(Payoff):
     def look(self, past: Block) -> Outlook:
         """Means by least squares with equal weights, then by those of the variances they imply."""
         low, high = self._ends
-        spread = None if self.check.kind.kind == "yes-no" else self.pooled_variance(past)
+        spread = None if self.check.kind.kind == "yes-no" else self.variance(past)
 
         def variances(arms: np.ndarray, outlook: Outlook) -> np.ndarray:
             share = self._share(past, arms, outlook)
@@ -62,50 +64,82 @@ class Bounded(Payoff):
     def _share(self, past: Block, arms: np.ndarray, outlook: Outlook) -> np.ndarray:
         """Where the means of arms lie between the bounds, never at an end.
 
-        Least squares counts for as many pulls of the arm as it is worth; beside it the mean of
-        all rewards counts for as many as give ten successes, or ten failures.
+        What the guide says counts for as many pulls of the arm as it is worth; beside it the mean
+        of all rewards counts for as many as give ten successes, or ten failures.
         """
         low, high = self._ends
-        fit, pulls = self.fit(past, outlook), past.pulls
+        pulls = past.pulls
+        means, uncertain = self.guide.expect(past, outlook, arms)
         overall = ((past.sums.sum() - pulls * low) / (high - low) + 0.5) / (pulls + 1.0)
-        rows = self.check.arms[arms]
-        estimate = np.clip((rows @ fit.theta - low) / (high - low), 0.0, 1.0)
-        worth = outlook.variances(arms) / np.maximum(fit.variance(rows), 1e-300)
+        estimate = np.clip((means - low) / (high - low), 0.0, 1.0)
+        worth = outlook.variances(arms) / np.maximum(uncertain, 1e-300)
         worth = np.clip(worth, 0.0, pulls)
         rare = _SUCCESSES / min(overall, 1.0 - overall)
         return (worth * estimate + rare * overall) / (worth + rare)
 
     # -- payoffs ---------------------------------------------------------------------------
-    def read(self, block: Block, outlook: Outlook, parts: int) -> News:
-        assert outlook.means is not None
+    def _linear(self, block: Block, outlook: Outlook, parts: int) -> News:
         block = block.by_arm()
-        fit, predicted = self.fit(block, outlook), outlook.means(block.arms)
-        squares = block.spreads + block.counts * (block.means - predicted) ** 2
+        fit = self.guide.fit(block, outlook)
         per_pull = self.check.arms[block.arms].T / outlook.variances(block.arms)
-        return News(
-            fit, fit.solve(per_pull), _Results(block.counts, block.sums, squares, predicted)
-        )
+        return News(ByFeatures(fit), fit.solve(per_pull), self._results(block, outlook))
+
+    def _direct(self, block: Block, outlook: Outlook, parts: int) -> News:
+        block, n = block.by_arm(), len(self.guide.units)
+        everyone = [np.zeros(n) for _ in _Results._fields]
+        for column, own in zip(everyone, self._results(block, outlook), strict=True):
+            column[block.arms] = own
+        return super()._direct(block, outlook, parts)._replace(facts=_Results(*everyone))
+
+    def _allowed(self, block: Block, outlook: Outlook, parts: int) -> News:
+        block = block.by_arm()
+        view = self.leaning(block, outlook)
+        return News(view, view.takes / block.counts, self._results(block, outlook))
+
+    def _results(self, block: Block, outlook: Outlook) -> _Results:
+        assert outlook.means is not None
+        predicted = outlook.means(block.arms)
+        squares = block.spreads + block.counts * (block.means - predicted) ** 2
+        return _Results(block.counts, block.sums, squares, predicted)
 
     def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
-        assert news.columns is not None
-        coefficients = pairs.across(news.columns)
-        largest = self._largest_stake(coefficients, news.facts)[..., None]
+        field, facts = pairs.field, news.facts
+        if news.columns is not None:
+            coefficients = news.across(field)
+        else:  # a pair is compared by its own rewards: r in the first column, x in the second
+            mine, others = field.places[:, None], field.rival_places[None, :]
+            with np.errstate(divide="ignore"):
+                each = 1 / facts.counts
+            both = np.stack(np.broadcast_arrays(each[others], -each[mine]), axis=-1)
+            coefficients = np.where((pairs.told > 0)[..., None], both, 0.0)
+            facts = _Results(
+                *(
+                    np.stack(np.broadcast_arrays(column[others], column[mine]))[..., None]
+                    for column in facts
+                )
+            )
+        largest = self._largest_stake(coefficients, facts)[..., None]
         found = []
         for multiple in self.precisions:
             stakes = cut_normal_stakes(*pairs.stakes(multiple)) * pairs.told[..., None]
             stakes = np.minimum(stakes, _CAP * largest)
-            found.append(log_mean(self._log_bets(stakes, coefficients, news.facts, pairs.shift)))
+            shift = pairs.shift[..., None]
+            found.append(log_mean(self._log_bets(stakes, coefficients, facts, shift)))
         return found
 
     def _largest_stake(self, coefficients: np.ndarray, facts: _Results) -> np.ndarray:
         """The stake at which one possible reward would lose everything; inf if there is none."""
         low, high = self._ends
         worst = np.minimum(coefficients * low, coefficients * high)  # what a reward is worth
-        loss = coefficients * facts.predicted - worst
-        return 1.0 / np.maximum(loss.max(axis=-1), 0.0)
+        predicted = facts.predicted
+        if predicted.ndim > 1:  # of each pair's own arms
+            predicted = predicted[..., 0].transpose(1, 2, 0)
+        loss = coefficients * predicted - worst
+        with np.errstate(divide="ignore"):
+            return 1.0 / np.maximum(loss.max(axis=-1), 0.0)
 
     def _log_bets(
-        self, stakes: np.ndarray, coefficients: np.ndarray, facts: _Results, shift: float
+        self, stakes: np.ndarray, coefficients: np.ndarray, facts: _Results, shift: np.ndarray
     ) -> np.ndarray:
         """Log of what each stake (n, R, S) pays."""
         low, high = self._ends
@@ -113,7 +147,7 @@ class Bounded(Payoff):
         for k, (n, total, squares, predicted) in enumerate(zip(*facts, strict=True)):
             bets = stakes * coefficients[..., k, None]
             if self.check.kind.kind == "yes-no":
-                yes = round(total * self.check.kind.unit)
+                yes = np.round(total * self.check.kind.unit)
                 paid = paid + bets * (n * predicted)
                 paid += yes * np.log1p(bets * (high - predicted))
                 paid += (n - yes) * np.log1p(bets * (low - predicted))

@@ -5,7 +5,8 @@ from __future__ import annotations
 import numpy as np
 
 from surepick.verifier.blocks import Block
-from surepick.verifier.payoffs.base import News, Outlook, Pairs, Payoff, known, log_psi
+from surepick.verifier.guide import Outlook
+from surepick.verifier.payoffs.base import News, Pairs, Payoff, known, log_psi
 
 
 class Gaussian(Payoff):

@@ -15,7 +15,9 @@ import numpy as np
 
 from surepick.verifier.blocks import Block
 from surepick.verifier.estimate import log_twice_normal
-from surepick.verifier.payoffs.base import News, Outlook, Pairs, Payoff, known, log_psi
+from surepick.verifier.guide import Outlook
+from surepick.verifier.payoffs.base import News, Pairs, Payoff, known, log_psi, rounding
+from surepick.verifier.views import ByFeatures
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
 _FALL = 40.0  # the integrand is left out where it is below exp(−this) of its peak
@@ -26,14 +28,27 @@ class Student(Payoff):
     """Residuals stand for the scale; stakes are in units of the scale that the past suggests."""
 
     def look(self, past: Block) -> Outlook:
-        return known(math.sqrt(self.pooled_variance(past)))
+        return known(math.sqrt(self.variance(past)))
 
-    def read(self, block: Block, outlook: Outlook, parts: int) -> News:
+    def _linear(self, block: Block, outlook: Outlook, parts: int) -> News:
         block = block.by_arm()
-        fit = self.fit(block, outlook)
+        fit = self.guide.fit(block, outlook)
         squares, freedom, least = self.residuals(block, fit)
         # Residuals that are nothing but rounding say nothing of the noise: it is taken as larger.
-        return News(fit, facts=(max(squares, least) / outlook.scale**2, freedom))
+        return News(ByFeatures(fit), facts=(max(squares, least) / outlook.scale**2, freedom))
+
+    def _direct(self, block: Block, outlook: Outlook, parts: int) -> News:
+        return self._within(super()._direct(block, outlook, parts), block, outlook)
+
+    def _allowed(self, block: Block, outlook: Outlook, parts: int) -> News:
+        return self._within(super()._allowed(block, outlook, parts), block, outlook)
+
+    def _within(self, news: News, block: Block, outlook: Outlook) -> News:
+        """Only what an arm's own rewards differ by is noise and nothing else."""
+        block = block.by_arm()
+        squares = max(float(block.spreads.sum()), rounding(block))
+        freedom = block.pulls - len(block.arms)
+        return news._replace(facts=(squares / outlook.scale**2, freedom))
 
     def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
         squares, freedom = news.facts

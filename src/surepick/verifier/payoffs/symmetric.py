@@ -6,9 +6,11 @@ import math
 
 import numpy as np
 
-from surepick.verifier.blocks import Block
-from surepick.verifier.payoffs.base import News, Outlook, Pairs, Payoff, known
+from surepick.verifier.blocks import MOST_PARTS, Block
+from surepick.verifier.guide import Outlook
+from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
 from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
+from surepick.verifier.views import ByFeatures
 
 _KEPT = 0.002  # share of the capital that is not staked
 
@@ -22,30 +24,84 @@ class Symmetric(Payoff):
     in_parts = True
 
     def look(self, past: Block) -> Outlook:
-        return known(math.sqrt(self.pooled_variance(past)))
+        return known(math.sqrt(self.variance(past)))
 
-    def read(self, block: Block, outlook: Outlook, parts: int) -> News:
+    def _linear(self, block: Block, outlook: Outlook, parts: int) -> News:
         arms, rows = np.unique(block.arms, return_counts=True)
         block = block.of(arms[rows == parts])  # arms that are not in every part do not count
         whole = block.by_arm()
-        fit = self.fit(whole, outlook)
+        fit = self.guide.fit(whole, outlook)
         means = block.means.reshape(len(whole.arms), parts)  # rows are ordered by arm and part
         weights = whole.counts / outlook.variances(whole.arms)
         moments = self.check.arms[whole.arms].T @ (weights[:, None] * means)
-        return News(fit, fit.solve(moments))
+        return News(ByFeatures(fit), fit.solve(moments))
+
+    def _direct(self, block: Block, outlook: Outlook, parts: int) -> News:
+        found = super()._direct(block, outlook, parts)
+        return found._replace(facts=self._halvings(block))
+
+    def _allowed(self, block: Block, outlook: Outlook, parts: int) -> News:
+        whole, halvings = block.by_arm(), self._halvings(block)
+        m = self._common(whole)
+        used = whole.of(whole.arms[whole.counts >= m])
+        view = self.leaning(used, outlook)
+        return News(view, view.takes @ halvings[m][used.arms])
+
+    def _common(self, block: Block) -> int:
+        """The most parts that arms with four pulls in five have, and that span as much as all."""
+        rows = self.check.arms[block.arms] @ self.check.whiten
+        span = np.linalg.matrix_rank(rows, tol=1e-9)
+        for m in (32, 16, 8, 4, 2):
+            full = block.counts >= m
+            enough = block.counts[full].sum() >= 0.8 * block.pulls
+            if enough and np.linalg.matrix_rank(rows[full], tol=1e-9) == span:
+                return m
+        return 1
+
+    def _halvings(self, block: Block) -> dict[int, np.ndarray]:
+        """Mean rewards of each arm in 1, 2, 4, … parts, (M, m); nan where it has fewer.
+
+        Of 2m parts, part j and part j + m make one of m.
+        """
+        n = len(self.guide.units)
+        counts, sums = np.zeros((n, MOST_PARTS)), np.zeros((n, MOST_PARTS))
+        counts[block.arms, block.parts] = block.counts
+        sums[block.arms, block.parts] = block.sums * self.guide.units[block.arms]
+        parts, found = (counts > 0).sum(axis=1), {}
+        for m in (32, 16, 8, 4, 2, 1):
+            folded = (table.reshape(n, -1, m).sum(axis=1) for table in (sums, counts))
+            with np.errstate(invalid="ignore"):
+                means = np.divide(*folded)
+            found[m] = np.where((parts >= m)[:, None], means, np.nan)
+        return found
 
     def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
-        assert news.columns is not None
-        estimates = pairs.across(news.columns) + pairs.shift
-        parts = estimates.shape[-1]
+        estimates, parts = self._estimates(pairs, news)
         found = []
         for multiple in self.precisions:
             stakes = cut_normal_stakes(*pairs.stakes(multiple)) * (pairs.told / parts)[..., None]
             logs = np.zeros_like(stakes)
-            for j in range(parts):
+            for j in range(estimates.shape[-1]):
                 logs += log_tanh_bet(stakes * estimates[..., j, None])
             found.append(np.logaddexp(log_mean(logs) + math.log(1 - _KEPT), math.log(_KEPT)))
         return found
+
+    def _estimates(self, pairs: Pairs, news: News) -> tuple[np.ndarray, np.ndarray]:
+        """Leads in each part, (n, R, m), and in how many parts there are any; 0 in the others."""
+        if news.facts is None:
+            found = news.across(pairs.field) + pairs.shift[..., None]
+            return found, np.full(pairs.told.shape, found.shape[-1])
+        field = pairs.field
+        found = np.zeros((*pairs.told.shape, MOST_PARTS))
+        parts = np.ones(pairs.told.shape, dtype=int)
+        for m, means in sorted(news.facts.items()):  # the most that both arms have counts
+            leads = means[field.rival_places][None] - means[field.places][:, None]
+            leads = leads + pairs.shift[..., None]
+            there = ~np.isnan(leads[..., 0])
+            parts[there] = m
+            found[there] = 0.0
+            found[there, :m] = leads[there]
+        return found, parts
 
 
 def log_tanh_bet(bet: np.ndarray) -> np.ndarray:

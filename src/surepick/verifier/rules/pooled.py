@@ -9,7 +9,8 @@ import numpy as np
 
 from surepick.verifier.blocks import Block, check_parts, read_block
 from surepick.verifier.check import Check
-from surepick.verifier.estimate import Fit, log_sum
+from surepick.verifier.estimate import log_sum
+from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff
 from surepick.verifier.payoffs.bounded import Bounded
 from surepick.verifier.payoffs.gaussian import Gaussian
@@ -17,10 +18,11 @@ from surepick.verifier.payoffs.stakes import STAKES
 from surepick.verifier.payoffs.student import Student
 from surepick.verifier.payoffs.symmetric import Symmetric
 from surepick.verifier.rows import slices
+from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
 
 # Doubt, the stakes' prior precisions and the capital of their accounts, as published: they must
 # not have been chosen after the rewards were seen.
-_PRIORS = [(4.0, [10.0, 150.0], [1 / 3, 2 / 3])]
+_DOUBT, _PRECISIONS, _ACCOUNTS = 4.0, [10.0, 150.0], [1 / 3, 2 / 3]
 _RIVALS = 8
 _PAYOFFS: dict[str, type[Payoff]] = {
     "symmetric": Symmetric,
@@ -42,8 +44,12 @@ def verify(check: Check) -> list[int]:
     leader.
     """
     evidence = check.body["evidence"]
+    ways = len(_ways(check))
     prior = (evidence["doubt"], evidence["precisions"], evidence["accounts"])
-    check.demand(prior in _PRIORS, "the stakes' prior is not one that was fixed in advance")
+    check.demand(
+        prior == (_DOUBT, _PRECISIONS, [share / ways for share in _ACCOUNTS] * ways),
+        "the stakes' prior is not one that was fixed in advance",
+    )
     everyone = check.distinct()
     if len(everyone) == 1:
         return everyone
@@ -56,6 +62,40 @@ def verify(check: Check) -> list[int]:
         book.check_close()
     # Everybody dropped: an event of probability at most delta, and any answer will do.
     return left or [check.claim["candidate"]]
+
+
+def _ways(check: Check) -> list[str]:
+    """How blocks are read: by features, by each option's own rewards, or in two ways.
+
+    It follows from the problem; but where every option has a feature of its own, by features and
+    by own rewards are the same, and earlier releases said the first.
+    """
+    named = check.body["evidence"].get("ways", ["linear"])
+    separate = check.body["problem"]["candidates"] is not None
+    if separate:
+        allowed = [["allowed"]] if check.misfit > 0 else [["linear"]]
+    elif check.misfit > 0:
+        allowed = [["direct"]] if math.isinf(check.misfit) else [["direct", "allowed"]]
+    else:
+        free = check.whiten.shape[1] == len(check.arms)
+        allowed = [["linear"], ["direct"]] if free else [["linear"]]
+    check.demand(named in allowed, "blocks are not read as the problem demands")
+    return named
+
+
+def _levels(check: Check) -> bool:
+    """Whether levels that all rewards of a block share are kept out of the guide.
+
+    They are where they cancel from all comparisons; earlier releases did not do so.
+    """
+    named = check.body["evidence"].get("levels", False)
+    cancels = "direct" in _ways(check)
+    if not cancels:
+        points = check.candidates @ check.whiten
+        level = np.linalg.lstsq(points, np.ones(len(points)), rcond=None)[0]
+        cancels = bool(np.abs(points @ level - 1.0).max() < 1e-6)
+    check.demand(named is False or (named is True and cancels), "levels do not cancel here")
+    return named
 
 
 def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -87,27 +127,28 @@ class _Market:
     candidates share would cost digits.
     """
 
-    def __init__(
-        self, rivals: np.ndarray, rows: np.ndarray, before: Fit, first: Fit, pulls: float
-    ) -> None:
-        self.rivals, self.before, self.first = rivals, before, first
-        self.pulls = pulls  # of the first block, per dimension
+    def __init__(self, rivals: np.ndarray, rows: np.ndarray, before: View, unit: View) -> None:
+        self.rivals, self.before, self.unit = rivals, before, unit
         self.leader_row = rows[0]
         self.rows = rows - rows[0]  # (R, d)
 
-    def pairs(self, x: np.ndarray, own: np.ndarray, now: Fit) -> Pairs:
-        """Candidates with all rivals; where they are the same (``own``), any numbers."""
-        apart = (np.where(own, 1.0, fit.between(x, self.rows)) for fit in (self.first, self.before))
-        unit, information = (1.0 / variance for variance in apart)
-        told = 1.0 / np.where(own, 1.0, now.between(x, self.rows))  # 0 where it says nothing
-        lead, new_lead = (
-            self.rows @ fit.theta - (x @ fit.theta)[:, None] for fit in (self.before, now)
-        )
-        return Pairs(x, self.rows, lead, information, unit / self.pulls, new_lead, told)
+    def field(self, x: np.ndarray, places: np.ndarray) -> Field:
+        """Candidates with all rivals."""
+        return Field(x, places, self.rows, self.rivals)
 
-    def trail(self, x: np.ndarray) -> np.ndarray:
+    def pairs(self, field: Field, own: np.ndarray, now: View) -> Pairs:
+        """What is known about them; where both are the same (``own``), any numbers."""
+        unit, information, told = (
+            1.0 / np.where(own, 1.0, view.variances(field))  # 0 where nothing is said
+            for view in (self.unit, self.before, now)
+        )
+        lead, new_lead = (view.leads(field) for view in (self.before, now))
+        return Pairs(field, lead, information, unit, new_lead, told, np.zeros(own.shape))
+
+    def trail(self, field: Field) -> np.ndarray:
         """By how many squared standard errors candidates trail the leader."""
-        return (x @ self.before.theta) ** 2 / self.before.variance(x)
+        only = field.some(np.arange(len(field.x)), 1)
+        return (self.before.leads(only) ** 2 / self.before.variances(only))[:, 0]
 
 
 class _Book:
@@ -123,7 +164,9 @@ class _Book:
         self.start = np.log(evidence["accounts"])  # log capital of each account
         self.goal = -math.log(check.delta)
         self.epsilon = check.epsilon / check.noise
-        self.payoff = _PAYOFFS[check.kind.kind](check, self.precisions)
+        self.ways, self.levels = _ways(check), _levels(check)
+        guide = Guide(check, "direct" in self.ways)
+        self.payoff = _PAYOFFS[check.kind.kind](guide, self.precisions)
         self.alive = np.ones(len(candidates), dtype=bool)
         self.capital = np.tile(self.start, (len(candidates), 1))
         self.spare: dict[int, np.ndarray] = {}  # on closeness to each leader, in order
@@ -137,28 +180,31 @@ class _Book:
     def settle(self, record: dict[str, Any], block: Block, where: str) -> None:
         """Pay out one block, and drop the candidates that it drops."""
         check, payoff = self.check, self.payoff
-        parts = check_parts(check, block, where) if payoff.in_parts else 1
+        own = self.ways != ["linear"]
+        parts = check_parts(check, block, where, own) if payoff.in_parts else 1
         if self.past is None or self.first is None:
             check.demand(not record["dropped"], f"{where} has no past to bet by")
             self.past = self.first = block.by_arm()
             return
         outlook = payoff.look(self.past)
         self.rounding = check.rounding_per_noise / outlook.scale
-        before, first = (payoff.fit(part, outlook) for part in (self.past, self.first))
-        market = self._open(record["rivals"], before, first, where)
+        market = self._open(record["rivals"], outlook, where)
         leader = int(market.rivals[0])
         if self.epsilon > 0 and leader not in self.spare:
             self.spare[leader] = np.tile(self.start, (len(self.candidates), 1))
             self.close[leader] = np.zeros(len(self.candidates), dtype=bool)
-        news = payoff.read(block, outlook, parts)
+        news = [payoff.read(way, block, outlook, parts) for way in self.ways]
         self._pay_all(market, news, outlook.scale, where)
         if self.epsilon > 0:
             shown = self._log_capital(leader) >= self.goal - 1e-9
             self.close[leader] |= shown & self.alive
         self._drop(record["dropped"], where)
-        self.past = self.past.plus(block.by_arm())
+        told = block.by_arm()
+        if self.levels:
+            told = payoff.guide.without_level(self.past, told, outlook)
+        self.past = self.past.plus(told)
 
-    def _open(self, rivals: Any, before: Fit, first: Fit, where: str) -> _Market:
+    def _open(self, rivals: Any, outlook: Outlook, where: str) -> _Market:
         complaint = f"{where}: the rivals are not the right number of candidates"
         named = self.check.whole(rivals, complaint)
         places = self._places(named)
@@ -167,33 +213,48 @@ class _Book:
             and (self.candidates[places] == named).all(),
             complaint,
         )
-        assert self.first is not None
-        per_dimension = self.first.pulls / self.check.whiten.shape[1]
-        rows = self.check.candidates[named]
-        return _Market(places, rows, before, first, per_dimension)
+        assert self.past is not None
+        guide, rows = self.payoff.guide, self.check.candidates[named]
+        before = guide.view(self.past, outlook)
+        return _Market(places, rows, before, self._unit(outlook))
+
+    def _unit(self, outlook: Outlook) -> View:
+        """What the first block would tell with one pull per dimension, or a pull of each arm."""
+        guide, first = self.payoff.guide, self.first
+        assert first is not None
+        if guide.deviations:
+            everyone = np.arange(len(guide.units))
+            single = outlook.variances(everyone) * guide.units**2
+            return ByArm(0.0 * single, np.zeros((len(single), 0)), single)
+        share = self.check.whiten.shape[1] / first.pulls
+        counts, sums = first.counts * share, first.sums * share
+        return ByFeatures(guide.fit(first._replace(counts=counts, sums=sums), outlook))
 
     def _places(self, named: np.ndarray) -> np.ndarray:
         """Where candidates are among the distinct ones; anywhere for those that are not."""
         return np.minimum(np.searchsorted(self.candidates, named), len(self.candidates) - 1)
 
-    def _pay_all(self, market: _Market, news: News, scale: float, where: str) -> None:
+    def _pay_all(self, market: _Market, news: list[News], scale: float, where: str) -> None:
         """One pass over all candidates: who leads, who trails, and what bets against each paid."""
-        check, theta = self.check, market.before.theta
-        top = float(market.leader_row @ theta)
-        trail = np.append(0.0, market.trail(market.rows[1:]))
+        check = self.check
+        trail = np.append(0.0, market.trail(market.field(market.rows[1:], market.rivals[1:])))
         shares = -self.doubt * trail
         rest = np.ones(len(self.candidates), dtype=bool)
         rest[market.rivals] = False
-        ahead, size, others = -math.inf, abs(top), math.inf
+        top = market.before.size(market.leader_row)
+        ahead, size, others = -math.inf, top, math.inf
         for part in slices(len(self.candidates), self.width):
             x = check.candidates[self.candidates[part]] - market.leader_row
             places = np.arange(part.start, part.stop)
-            leads = x @ theta
+            field = market.field(x, places)
+            leads = -market.before.leads(field.some(np.arange(len(x)), 1))
             ahead = np.maximum(ahead, leads.max())
-            size = max(size, float(np.abs(top + leads).max()))
-            others = np.minimum(others, market.trail(x[rest[part]]).min(initial=math.inf))
+            size = max(size, top + float(np.abs(leads).max()))
+            beside = rest[part]
+            trailing = market.trail(market.field(x[beside], places[beside]))
+            others = np.minimum(others, trailing.min(initial=math.inf))
             still = self.alive[part]
-            self._pay(x[still], places[still], market, shares, news)
+            self._pay(market.field(x[still], places[still]), market, shares, news)
         check.demand(
             ahead <= 1e-6 * (size + scale),
             f"{where}: {self.candidates[market.rivals[0]]} did not lead before",
@@ -203,23 +264,26 @@ class _Book:
             f"{where}: other candidates trailed the leader less than these rivals",
         )
 
-    def _pay(
-        self, x: np.ndarray, places: np.ndarray, market: _Market, shares: np.ndarray, news: News
-    ) -> None:
+    def _pay(self, field: Field, market: _Market, shares: np.ndarray, news: list[News]) -> None:
         """Bets against some candidates, and those on their closeness to the leader."""
+        places, leader = field.places, int(market.rivals[0])
         own = places[:, None] == market.rivals[None, :]
-        pairs = market.pairs(x, own, news.fit)
-        logs = np.where(own, -math.inf, shares + np.log(pairs.unit))  # nobody is its own rival
-        whole = log_sum(logs)
-        for j, payoff in enumerate(self.payoff.log_paid(pairs, news)):
-            paid = log_sum(np.where(own, -math.inf, logs + payoff)) - whole
-            self.capital[places, j] += paid
-        if self.epsilon > 0:
-            leader = int(market.rivals[0])
-            others = places != leader
-            closer = pairs.on_leader(others, self.epsilon)
-            for j, payoff in enumerate(self.payoff.log_paid(closer, news)):
-                self.spare[leader][places[others], j] += payoff[:, 0]
+        for number, told in enumerate(news):
+            accounts = range(number * len(self.precisions), (number + 1) * len(self.precisions))
+            pairs = market.pairs(field, own, told.view)
+            if isinstance(told.view, Leaning):
+                misfit = self.check.misfit / self.check.noise
+                pairs = pairs.raised(-misfit * told.view.allowances(field))
+            logs = np.where(own, -math.inf, shares + np.log(pairs.unit))  # nobody is its own rival
+            whole = log_sum(logs)
+            for j, payoff in zip(accounts, self.payoff.log_paid(pairs, told), strict=True):
+                paid = log_sum(np.where(own, -math.inf, logs + payoff)) - whole
+                self.capital[places, j] += paid
+            if self.epsilon > 0:
+                others = places != leader
+                closer = pairs.on_leader(others).raised(self.epsilon)
+                for j, payoff in zip(accounts, self.payoff.log_paid(closer, told), strict=True):
+                    self.spare[leader][places[others], j] += payoff[:, 0]
 
     def _log_capital(self, leader: int | None = None) -> np.ndarray:
         """Against each candidate; with a leader, on being close to that one."""

@@ -290,15 +290,18 @@ def _distance(points, i, j):
 
 
 @njit(cache=True)
-def pairs(against, rivals, doubt, points, past, block, first, shift):
+def pairs(against, rivals, doubt, points, past, block, first):
     """Stakes and news about each candidate (rows) and rival (columns).
 
     The capital of each account is split over the rivals r ≠ x in proportion to
-    exp(−doubt_r) times the information of the first block about r − x.
+    exp(−doubt_r) times the information of the first block about r − x. ``past``, ``block[0]`` and
+    ``first[0]`` are the columns of :class:`~surepick.algorithms.pooled.values.Values`.
     """
-    past_white, past_means = past
-    white, means, outside = block
-    first_white, scale = first
+    past_means, past_white, past_own = past
+    means, white, own = block[0]
+    outside = block[1]
+    _, first_white, first_own = first[0]
+    scale = first[1]
     n, R = against.shape[0], rivals.shape[0]
     shares, lead, information = np.empty((n, R)), np.zeros((n, R)), np.zeros((n, R))
     unit, new_lead, told = np.ones((n, R)), np.zeros((n, R)), np.zeros((n, R))
@@ -309,13 +312,14 @@ def pairs(against, rivals, doubt, points, past, block, first, shift):
             if r == x:
                 shares[i, a] = -np.inf
                 continue
-            unit[i, a] = scale / _distance(first_white, r, x)
+            unit[i, a] = scale / (_distance(first_white, r, x) + first_own[r] + first_own[x])
             shares[i, a] = math.log(unit[i, a]) - doubt[a]
-            information[i, a] = 1.0 / _distance(past_white, r, x)
-            lead[i, a] = past_means[r] - past_means[x] + shift
-            new_lead[i, a] = means[r] - means[x] + shift
+            apart = _distance(past_white, r, x) + past_own[r] + past_own[x]
+            information[i, a] = 1.0 / apart
+            lead[i, a] = past_means[r] - past_means[x]
+            new_lead[i, a] = means[r] - means[x]
             if _distance(outside, r, x) <= 1e-18 * _distance(points, r, x):
-                told[i, a] = 1.0 / _distance(white, r, x)
+                told[i, a] = 1.0 / (_distance(white, r, x) + own[r] + own[x])
     return shares, lead, information, unit, new_lead, told
 
 

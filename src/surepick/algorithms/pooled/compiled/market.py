@@ -2,12 +2,15 @@
 
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from surepick.algorithms.pooled.compiled.kernels import add_payoffs, pairs
 from surepick.algorithms.pooled.fit import BlockFit
 from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
+from surepick.algorithms.pooled.values import Values, allowances
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.statistics.estimate import LeastSquares
 
@@ -20,49 +23,63 @@ class CompiledMarket(Market):
     points
         All candidates, (M, d).
     past
-        Least squares on all earlier blocks.
+        What all earlier blocks suggest.
     first
-        The first block.
+        What the first block could tell.
     scale
-        Dimension over pulls of the first block: turns its information into the unit.
+        Turns its information into the unit.
     """
 
-    def __init__(
-        self, points: FloatArray, past: LeastSquares, first: BlockFit, scale: float
-    ) -> None:
-        self._points, self._first, self._scale = points, points @ first.root, scale
-        self._white, self.means = past.white(points), points @ past.theta
+    def __init__(self, points: FloatArray, past: Values, first: Values, scale: float) -> None:
+        self._points, self._past, self._first, self._scale = points, past, first, scale
+        self.means = past.means
         leader = int(np.argmax(self.means))
         self.gaps: FloatArray = self.means[leader] - self.means
-        self.variances: FloatArray = ((self._white[leader] - self._white) ** 2).sum(axis=1)
+        shared = ((past.white[leader] - past.white) ** 2).sum(axis=1)
+        self.variances: FloatArray = shared + past.own[leader] + past.own
+        self.variances[leader] = 0.0
         trailing = self.gaps**2 / np.where(self.variances > 0, self.variances, 1.0)
         trailing[leader] = -1.0
         self.rivals: IntArray = np.argsort(trailing, kind="stable")[:RIVALS]
         self._doubt = DOUBT * np.maximum(trailing[self.rivals], 0.0)
 
+    @classmethod
+    def by_features(
+        cls, points: FloatArray, past: LeastSquares, first: BlockFit, scale: float
+    ) -> CompiledMarket:
+        """After least squares on all earlier blocks."""
+        values = Values(points @ past.theta, past.white(points), np.zeros(len(points)))
+        return cls(points, values, first.seen(points).values, scale)
+
     def _pay(
         self,
         capital: FloatArray,
         against: np.ndarray,
-        block: BlockFit,
+        block: Any,
         payoff: Payoff,
         rivals: int,
         shift: float,
     ) -> None:
-        places, points = np.nonzero(against)[0], self._points
+        places, seen, bet_on = (
+            np.nonzero(against)[0],
+            block.seen(self._points),
+            self.rivals[:rivals],
+        )
         found = pairs(
             places,
-            self.rivals[:rivals],
+            bet_on,
             self._doubt[:rivals],
-            points,
-            (self._white, self.means),
-            (points @ block.root, points @ block.theta, points @ block.blind),
-            (self._first, self._scale),
-            shift,
+            self._points,
+            tuple(self._past),
+            (tuple(seen.values), seen.outside),
+            (tuple(self._first), self._scale),
         )
+        off = allowances(seen.allowance, places, bet_on)
+        shifts = shift - np.broadcast_to(off, found[1].shape)
+        shares, lead, information, unit, new_lead, told = found
         columns = None
-        if block.columns is not None:
-            image = points @ block.columns
-            columns = image[self.rivals[:rivals]] - image[places][:, None]
-        bets, news = Bets(*found[:4]), News(*found[4:], shift, columns)
-        add_payoffs(capital, places, bets.shares, payoff.compiled(bets, news, block))
+        if seen.columns is not None:
+            columns = seen.columns[bet_on] - seen.columns[places][:, None]
+        bets = Bets(shares, lead + shifts, information, unit)
+        news = News(new_lead + shifts, told, shifts, columns, (places, bet_on))
+        add_payoffs(capital, places, bets.shares, payoff.compiled(bets, news, seen))

@@ -6,8 +6,9 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit, least_squares
-from surepick.algorithms.pooled.kinds.reading import Reading, pooled_variance
+from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
+from surepick.algorithms.pooled.guide import Guide
+from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff, log_mean
@@ -38,7 +39,7 @@ class BoundedPayoff(Payoff):
         super().__init__(precisions)
         self._rule = (low, high, yes_no)
 
-    def compiled(self, bets: Bets, news: News, block: BlockFit) -> FloatArray:
+    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
         from surepick.statistics.payoff_kernels import bounded_payoffs
 
         stakes, results = self.stakes(bets), tuple(block.facts)
@@ -46,7 +47,7 @@ class BoundedPayoff(Payoff):
             news.information, news.shift, news.columns, stakes, results, *self._rule
         )
 
-    def on(self, backend: Backend, bets: Bets, news: News, block: BlockFit) -> list[Any]:
+    def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
         found = []
         for stakes in self.stakes_on(backend, bets):
             logs = [
@@ -64,17 +65,31 @@ class BoundedPayoff(Payoff):
         return found
 
 
+class DirectBoundedPayoff(BoundedPayoff):
+    """The same bets on pairs of arms: only their own rewards count."""
+
+    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
+        from surepick.statistics.payoff_kernels import direct_bounded_payoffs
+
+        stakes, results = self.stakes(bets), tuple(block.facts)
+        return direct_bounded_payoffs(
+            news.information, news.shift, news.pairs, stakes, results, *self._rule
+        )
+
+
 class BoundedRewards(Reading):
     """Every arm has a predicted mean, and a variance that goes with it."""
 
-    def __init__(self, problem: Problem) -> None:
-        super().__init__(problem)
+    def __init__(self, problem: Problem, guide: Guide) -> None:
+        super().__init__(problem, guide)
         kind = problem.noise_kind
         assert isinstance(kind, Between)
         self._low, self._high = kind.low / kind.unit, kind.high / kind.unit
         self._yes_no = kind.kind == "yes-no"
         self.demands_spread = not self._yes_no
-        self.payoff = BoundedPayoff(PRECISIONS, self._low, self._high, self._yes_no)
+        rule = (self._low, self._high, self._yes_no)
+        self.payoff = BoundedPayoff(PRECISIONS, *rule)
+        self.direct_payoff = DirectBoundedPayoff(PRECISIONS, *rule)
 
     def scales(self, totals: Totals) -> Scales:
         """Predictions by least squares, first with equal weights, then by their own variances."""
@@ -86,17 +101,14 @@ class BoundedRewards(Reading):
     def _predicted(self, totals: Totals, scales: Scales) -> FloatArray:
         """Where each arm's mean lies between the bounds, 0 to 1, never at an end.
 
-        What least squares says, and as much of the overall mean as ten successes are worth: where
+        What the guide says, and as much of the overall mean as ten successes are worth: where
         one reward in 200 is not 0, a hundred zeros do not say that an arm has nothing else.
         """
-        problem, backend = self.problem, self.problem.backend
         n = int(totals.counts.sum())
         width = self._high - self._low
         overall = ((float(totals.sums.sum()) - n * self._low) / width + 0.5) / (n + 1.0)
-        fit = least_squares(problem, totals.counts, totals.sums, scales)
-        means = backend.host(backend.product(problem.features, fit.theta))
-        variances = backend.host(backend.quadratic(problem.features, fit.root, None))
-        worth = np.clip(scales.of(np.arange(problem.n_arms)) / np.maximum(variances, 1e-300), 0, n)
+        means, variances = self.guide.arms(totals, scales)
+        worth = np.clip(scales.of(np.arange(len(means))) / np.maximum(variances, 1e-300), 0, n)
         rarer = _SUCCESSES / min(overall, 1.0 - overall)
         share = np.clip((means - self._low) / width, 0.0, 1.0)
         return (worth * share + rarer * overall) / (worth + rarer)
@@ -105,7 +117,7 @@ class BoundedRewards(Reading):
         square = (self._high - self._low) ** 2
         largest = square * shares * (1.0 - shares)  # of rewards with these means
         if not self._yes_no:
-            overall = pooled_variance(self.problem, totals)
+            overall = self.variance(totals)
             freedom = np.maximum(totals.counts - 1, 0)
             own = (_AS_MANY * overall + totals.spreads) / (_AS_MANY + freedom)
             largest = np.minimum(largest, own)
@@ -115,10 +127,23 @@ class BoundedRewards(Reading):
         block = rows.by_arm()
         fit = block_fit(self.problem, block, scales)
         features, variances = self.problem.feature_rows(block.arms), scales.of(block.arms)
+        return fit._replace(
+            columns=fit.root @ (fit.root.T @ (features.T / variances)),
+            facts=self._results(block, scales),
+        )
+
+    def allowed_facts(self, block: Rows, scales: Scales, takes: FloatArray) -> dict[str, Any]:
+        return {"columns": takes / block.counts, "facts": self._results(block, scales)}
+
+    def direct_facts(self, rows: Rows, scales: Scales) -> Results:
+        found, n = self._results(rows.by_arm(), scales), self.problem.n_arms
+        columns = [np.zeros(n) for _ in found]
+        for everyone, own in zip(columns, found):
+            everyone[rows.by_arm().arms] = own
+        return Results(*columns)
+
+    def _results(self, block: Rows, scales: Scales) -> Results:
         assert scales.means is not None
         means, counts = scales.means[block.arms], block.counts.astype(np.float64)
         squares = block.spreads + counts * (block.sums / counts - means) ** 2
-        return fit._replace(
-            columns=fit.root @ (fit.root.T @ (features.T / variances)),
-            facts=Results(counts, block.sums, squares, means),
-        )
+        return Results(counts, block.sums, squares, means)

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
-from surepick.algorithms.pooled.kinds.reading import DIGITS, Reading, pooled_variance
+from surepick.algorithms.pooled.kinds.reading import DIGITS, Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
@@ -24,7 +24,7 @@ class Residuals(NamedTuple):
 class StudentPayoff(Payoff):
     """The bets of :mod:`surepick.statistics.student`."""
 
-    def compiled(self, bets: Bets, news: News, block: BlockFit) -> FloatArray:
+    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
         from surepick.statistics.payoff_kernels import student_payoffs
 
         facts: Residuals = block.facts
@@ -33,7 +33,7 @@ class StudentPayoff(Payoff):
         own = (news.lead, told)
         return student_payoffs(bets[1:], own, self._precisions, squares, freedom, *legendre())
 
-    def on(self, backend: Backend, bets: Bets, news: News, block: BlockFit) -> list[Any]:
+    def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
         facts: Residuals = block.facts
         score = bets.information * bets.lead
         return [
@@ -58,10 +58,10 @@ class EqualScale(Reading):
     """Residuals of a block stand for the scale that is not known."""
 
     demands_spread = True
-    payoff = StudentPayoff(PRECISIONS)
+    payoff = direct_payoff = StudentPayoff(PRECISIONS)
 
     def scales(self, totals: Totals) -> Scales:
-        return Scales(pooled_variance(self.problem, totals))
+        return Scales(self.variance(totals))
 
     def fit(self, rows: Rows, scales: Scales) -> BlockFit:
         block = rows.by_arm()
@@ -69,8 +69,19 @@ class EqualScale(Reading):
         means = block.sums / block.counts
         residuals = means - self.problem.feature_rows(block.arms) @ fit.theta
         squares = float(block.spreads.sum() + block.counts @ residuals**2)
-        # Rewards that fit exactly have residuals of rounding, which say nothing of the noise:
-        # larger ones do no harm.
-        squares = max(squares, DIGITS**2 * float(block.counts @ means**2))
-        freedom = int(block.counts.sum()) - fit.root.shape[1]
-        return fit._replace(facts=Residuals(squares / scales.variance, freedom))
+        return fit._replace(facts=_residuals(block, squares, fit.root.shape[1], scales))
+
+    def allowed_facts(self, block: Rows, scales: Scales, takes: FloatArray) -> dict[str, Any]:
+        return {"facts": self.direct_facts(block, scales)}  # what arms share is not noise alone
+
+    def direct_facts(self, rows: Rows, scales: Scales) -> Residuals:
+        block = rows.by_arm()
+        return _residuals(block, float(block.spreads.sum()), len(block.arms), scales)
+
+
+def _residuals(block: Rows, squares: float, fitted: int, scales: Scales) -> Residuals:
+    # Rewards that fit exactly have residuals of rounding, which say nothing of the noise:
+    # larger ones do no harm.
+    rounding = DIGITS**2 * float(block.sums @ (block.sums / block.counts))
+    freedom = int(block.counts.sum()) - fitted
+    return Residuals(max(squares, rounding) / scales.variance, freedom)

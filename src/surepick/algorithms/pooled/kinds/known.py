@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from surepick.algorithms.pooled.fit import BlockFit, Scales
+from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Totals
 from surepick.algorithms.pooled.market import PRECISIONS
@@ -20,12 +20,12 @@ class GaussianPayoff(Payoff):
     Stakes are normal around the past's estimate, cut at 0. Rewards are in units of the noise.
     """
 
-    def compiled(self, bets: Bets, news: News, block: BlockFit) -> FloatArray:
+    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
         from surepick.statistics.payoff_kernels import gaussian_payoffs
 
         return gaussian_payoffs(bets[1:], news[:2], self._precisions)
 
-    def on(self, backend: Backend, bets: Bets, news: News, block: BlockFit) -> list[Any]:
+    def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
         score, told = bets.information * bets.lead, news.information * news.lead
         return [
             array_log_payoff(
@@ -38,7 +38,7 @@ class GaussianPayoff(Payoff):
 class KnownScale(Reading):
     """Rewards arrive in units of the noise."""
 
-    payoff = GaussianPayoff(PRECISIONS)
+    payoff = direct_payoff = GaussianPayoff(PRECISIONS)
 
     def scales(self, totals: Totals) -> Scales:
         return Scales()

@@ -3,12 +3,17 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.pooled.allowed import leaning
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit, least_squares
+from surepick.algorithms.pooled.guide import FeaturesAndDeviations, Guide, squared_units
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.payoff import Payoff
+from surepick.algorithms.pooled.values import Seen, alone
+from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 
 DIGITS = 1e-12  # of the rewards: differences below are rounding
@@ -20,9 +25,10 @@ class Reading(ABC):
     demands_spread = False  #: whether Σ (reward − mean)² of each row is part of the evidence
     in_parts = False  #: whether the pulls of a block are dealt into parts beforehand
     payoff: Payoff  #: what bets pay
+    direct_payoff: Payoff  #: and where options are compared by their own rewards alone
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, guide: Guide) -> None:
+        self.problem, self.guide = problem, guide
 
     @abstractmethod
     def scales(self, totals: Totals) -> Scales:
@@ -31,6 +37,47 @@ class Reading(ABC):
     def fit(self, rows: Rows, scales: Scales) -> BlockFit:
         """What a block says, with all that the payoff needs."""
         return block_fit(self.problem, rows.by_arm(), scales)
+
+    def direct(self, rows: Rows, scales: Scales) -> Seen:
+        """What a block says about arms by their own rewards alone, whatever features say."""
+        block, n = rows.by_arm(), self.problem.n_arms
+        squared = squared_units(self.problem, block.arms)
+        means, variances = np.zeros(n), np.full(n, np.inf)
+        means[block.arms] = np.sqrt(squared) * block.sums / block.counts
+        variances[block.arms] = squared * scales.of(block.arms) / block.counts
+        facts = self.direct_facts(rows, scales)
+        return Seen(alone(means, variances), np.zeros((n, 0)), facts=facts)
+
+    def allowed(self, rows: Rows, scales: Scales) -> Seen:
+        """What a block says if features are right up to the misfit that is allowed."""
+        block = rows.by_arm()
+        takes, seen = self.leaning(block, scales)
+        return seen._replace(**self.allowed_facts(block, scales, takes))
+
+    def leaning(self, block: Rows, scales: Scales) -> tuple[FloatArray, Seen]:
+        """Estimates that lean on the mean rewards of arms, and how far each does."""
+        squared = squared_units(self.problem, block.arms)
+        noise = squared * scales.of(block.arms) / block.counts
+        takes, seen = leaning(self.problem, block.arms, noise)
+        means = takes @ (np.sqrt(squared) * block.sums / block.counts)
+        return takes, seen._replace(values=seen.values._replace(means=means))
+
+    def allowed_facts(self, block: Rows, scales: Scales, takes: FloatArray) -> dict[str, Any]:
+        """Columns and facts for the payoff."""
+        return {}
+
+    def direct_facts(self, rows: Rows, scales: Scales) -> Any:
+        """What else the payoff needs there."""
+        return None
+
+    def variance(self, totals: Totals) -> float:
+        """Variance of one reward, where it is taken to be the same for all arms."""
+        found = pooled_variance(self.problem, totals)
+        if isinstance(self.guide, FeaturesAndDeviations):
+            # Residuals are noise and deviations: they count as one of those within arms.
+            freedom = int(totals.counts.sum() - np.count_nonzero(totals.counts))
+            return (float(totals.spreads.sum()) + found) / (freedom + 1)
+        return found
 
 
 def pooled_variance(problem: Problem, totals: Totals) -> float:

@@ -7,29 +7,34 @@ give one estimate of a lead; the parts give as many, with independent symmetric 
 
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
-from surepick.algorithms.pooled.kinds.reading import Reading, pooled_variance
+from surepick.algorithms.pooled.guide import squared_units
+from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
+from surepick.algorithms.pooled.parts import MOST_PARTS, parts_for_all
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff, log_mean
+from surepick.algorithms.pooled.values import Seen
 from surepick.arrays.backend import Backend
-from surepick.arrays.types import FloatArray
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.statistics.symmetric import array_log_kept, array_log_tanh_bet
 
 
 class SymmetricPayoff(Payoff):
     """The bets of :mod:`surepick.statistics.symmetric`; columns are estimates from each part."""
 
-    def compiled(self, bets: Bets, news: News, block: BlockFit) -> FloatArray:
+    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
         from surepick.statistics.payoff_kernels import symmetric_payoffs
 
-        return symmetric_payoffs(news.information, news.columns + news.shift, self.stakes(bets))
+        parts = np.full(news.information.shape, news.columns.shape[2])
+        contrasts = news.columns + news.shift[..., None]
+        return symmetric_payoffs(news.information, contrasts, parts, self.stakes(bets))
 
-    def on(self, backend: Backend, bets: Bets, news: News, block: BlockFit) -> list[Any]:
+    def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
         xp, m = backend.xp, len(news.columns)
         each = news.information / m  # of one part
         found = []
@@ -45,14 +50,34 @@ class SymmetricPayoff(Payoff):
         return found
 
 
+class ArmParts(NamedTuple):
+    """Mean rewards of the parts of each arm's pulls, and of those parts in pairs, in fours, …"""
+
+    parts: IntArray  #: a power of two, or 0: not pulled, (K,)
+    means: FloatArray  #: (K, 63): one column for all pulls, two for their halves, and so on
+
+
+class DirectSymmetricPayoff(SymmetricPayoff):
+    """The same bets on pairs of arms: each pair has as many contrasts as both arms have parts."""
+
+    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
+        from surepick.statistics.payoff_kernels import direct_contrasts, symmetric_payoffs
+
+        facts: ArmParts = block.facts
+        places, rivals = news.pairs
+        contrasts, parts = direct_contrasts(places, rivals, facts.parts, facts.means, news.shift)
+        return symmetric_payoffs(news.information, contrasts, parts, self.stakes(bets))
+
+
 class SymmetricScales(Reading):
     """The past suggests a scale for stakes; nothing rests on it."""
 
     demands_spread = in_parts = True
     payoff = SymmetricPayoff(PRECISIONS)
+    direct_payoff = DirectSymmetricPayoff(PRECISIONS)
 
     def scales(self, totals: Totals) -> Scales:
-        return Scales(pooled_variance(self.problem, totals))
+        return Scales(self.variance(totals))
 
     def fit(self, rows: Rows, scales: Scales) -> BlockFit:
         parts = int(rows.parts.max()) + 1
@@ -66,3 +91,24 @@ class SymmetricScales(Reading):
         features = self.problem.feature_rows(block.arms)
         weighted = features * (block.counts / scales.of(block.arms))[:, None]
         return fit._replace(columns=fit.root @ (fit.root.T @ (weighted.T @ means)))
+
+    def allowed(self, rows: Rows, scales: Scales) -> Seen:
+        block, parts = rows.by_arm(), self.direct_facts(rows, scales)
+        m = parts_for_all(self.problem.feature_rows(block.arms), block.counts)
+        used = block.some(block.counts >= m)
+        takes, seen = self.leaning(used, scales)
+        return seen._replace(columns=takes @ parts.means[used.arms, m - 1 : 2 * m - 1])
+
+    def direct_facts(self, rows: Rows, scales: Scales) -> ArmParts:
+        counts, sums = (np.zeros((self.problem.n_arms, MOST_PARTS)) for _ in range(2))
+        counts[rows.arms, rows.parts], sums[rows.arms, rows.parts] = rows.counts, rows.sums
+        parts = np.count_nonzero(counts, axis=1)
+        means = np.zeros((len(parts), 2 * MOST_PARTS - 1))
+        m = MOST_PARTS
+        while m:
+            own = parts >= m
+            means[own, m - 1 : 2 * m - 1] = sums[own, :m] / counts[own, :m]
+            m //= 2
+            for column in (counts, sums):  # part j and part j + m become one
+                column[:, :m] += column[:, m : 2 * m]
+        return ArmParts(parts, means * np.sqrt(squared_units(self.problem))[:, None])

@@ -1,0 +1,118 @@
+"""Where the pulls of a block go when options are compared by their own rewards.
+
+The lead of the leader over x has variance v_L/n_L + v_x/n_x, so the best numbers of pulls solve an
+equation in one unknown, n_L. The first block is a design for the features, which guide.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.guide import squared_units
+from surepick.algorithms.pooled.lacking import Lacking
+from surepick.algorithms.pooled.parts import PART_COST
+from surepick.algorithms.pooled.planner import BlockDesign, Planner
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem import Problem
+
+_LEANS = 4.0  # times the misfit that comparisons by features have to allow for, about
+_STEPS = 60  # halvings of the interval of n_L
+
+
+class DirectPlanner(Planner):
+    """As :class:`Planner`; with a finite misfit, features may be the cheaper way.
+
+    ``shares`` hold what each arm was due in earlier blocks and has not got, a fraction of a pull,
+    and behind that the shares of directions in designs for features.
+    """
+
+    def __init__(
+        self, problem: Problem, features: Planner, in_parts: bool, misfit: float = math.inf
+    ) -> None:
+        self.problem, self._features, self._misfit = problem, features, misfit
+        self._part_cost = PART_COST if in_parts else 0.0
+        self._squared = squared_units(problem)
+        self._variances: FloatArray = self._squared
+
+    def weigh(self, scales: Scales) -> None:
+        self._features.weigh(scales)
+        self._variances = self._squared * scales.of(np.arange(len(self._squared)))
+
+    def first_shares(self) -> FloatArray:
+        return np.append(np.zeros(self.problem.n_arms), self._features.first_shares())
+
+    def first(self) -> BlockDesign:
+        return self._features.first()
+
+    def next(
+        self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
+    ) -> BlockDesign:
+        due, directions = shares[: self.problem.n_arms], shares[self.problem.n_arms :]
+        wanted = np.clip(missing.pulls, 0.0, None)  # with a variance of one for each pull
+        wanted[leader] = 0.0
+        counts = direct_counts(leader, 2.0 * wanted, self._variances)
+        others = wanted > 0
+        counts[others] += self._part_cost * missing.nats[others]
+        counts[others] = np.maximum(counts[others], 1.0)
+        total = float(counts.sum())
+        direct = BlockDesign(counts / total, total, np.zeros((0, 0)), due, missing.nats)
+        if math.isinf(self._misfit):
+            return direct
+        # A lead g that is worth nats/g² pulls is worth less by what has to be allowed for.
+        leads = np.sqrt(missing.nats[others] / wanted[others])
+        leads = np.maximum(leads - _LEANS * self._misfit, 1e-3 * leads)
+        wanted[others] = missing.nats[others] / leads**2
+        less = Lacking(wanted, missing.nats)
+        by_features = self._features.next(leader, less, weights, directions)
+        return by_features if by_features.value < total else direct
+
+    def whole_pulls(
+        self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
+    ) -> IntArray:
+        """What each arm is due, with what it was due before; the rest of a pull is kept in mind."""
+        if len(judges.directions):
+            return self._features.whole_pulls(weights, n, judges, must_span)
+        due = weights * n + judges.shares
+        counts = np.clip(np.floor(due), 0, None).astype(np.int64)
+        order = np.argsort(counts - due, kind="stable")  # most of a pull first
+        missing = n - int(counts.sum())
+        if missing >= 0:
+            rounds, rest = divmod(missing, len(order))
+            counts[order] += rounds
+            counts[order[:rest]] += 1
+        while missing < 0:
+            counts[np.argmax(counts)] -= 1
+            missing += 1
+        judges.shares[:] = np.clip(due - counts, -1.0, 1.0)
+        return counts
+
+    def pulls_in_parts(
+        self, weights: FloatArray, n: int, judges: BlockDesign
+    ) -> tuple[IntArray, int]:
+        return self.whole_pulls(weights, n, judges, must_span=False), 1  # parts are each arm's own
+
+
+def direct_counts(leader: int, needs: FloatArray, variances: FloatArray) -> FloatArray:
+    """Fewest pulls n with needs_x · (v_L/n_L + v_x/n_x) ≤ 1 for all x, as fractions.
+
+    For a given n_L the others are n_x = needs_x v_x / (1 − needs_x v_L/n_L), and the sum of all is
+    convex in n_L.
+    """
+    own, others = variances[leader], needs > 0
+    s, v = needs[others], variances[others]
+    counts = np.zeros(len(needs))
+    if not len(s):
+        counts[leader] = 1.0
+        return counts
+    floor = float(s.max()) * own
+    low, high = 0.0, float(np.sqrt((s**2 * v * own).sum()))  # of n_L − floor
+    for _ in range(_STEPS):
+        middle = 0.5 * (low + high)
+        slope = 1.0 - float((s**2 * v * own / (floor + middle - s * own) ** 2).sum())
+        low, high = (middle, high) if slope < 0 else (low, middle)
+    counts[leader] = floor + high
+    counts[others] = s * v / (1.0 - s * own / counts[leader])
+    return counts

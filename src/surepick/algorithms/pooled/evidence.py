@@ -1,0 +1,66 @@
+"""Ways to read a block as evidence about candidates, and the capital that each is given.
+
+- ``linear``: least squares on the features of the block's arms. It proves something if rewards
+  are linear in the features.
+- ``direct``: an option's own rewards against its rival's. Features prove nothing; what was not
+  measured itself, together with a rival, is never dropped.
+
+- ``allowed``: estimates that trust features up to a misfit, which is allowed for.
+
+Where features are trusted all capital goes the first way, where they are not all goes the second;
+between the two half of it is for the second and half for the third. Where every option has a
+feature of its own, the first and the second are the same, and the second is the faster.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.kinds.reading import Reading
+from surepick.algorithms.pooled.ledger import Rows
+from surepick.algorithms.pooled.market import ACCOUNTS, Market
+from surepick.algorithms.pooled.parts import Parts
+from surepick.arrays.types import FloatArray
+from surepick.problem import Problem
+
+
+def ways_of(problem: Problem) -> tuple[str, ...]:
+    """How blocks of this problem are read."""
+    if problem.transductive:  # candidates that are not measured cannot be compared directly
+        return ("allowed",) if problem.misfit else ("linear",)
+    if 0 < problem.misfit < math.inf:
+        return ("direct", "allowed")
+    free = problem.rank == problem.n_arms and problem.backend.plain
+    return ("direct",) if problem.misfit or free else ("linear",)
+
+
+class Evidence:
+    """Accounts for every way; columns of a table of capital, way after way."""
+
+    def __init__(self, reading: Reading, ways: tuple[str, ...]) -> None:
+        self.reading, self.ways = reading, ways
+        #: how the pulls of a block are dealt
+        self.parts: Parts = "none"
+        if reading.in_parts:
+            self.parts = "same" if ways == ("linear",) else "own"
+        #: capital that the accounts begin with
+        self.accounts: FloatArray = np.tile(ACCOUNTS, len(ways)) / len(ways)
+
+    def read(self, rows: Rows, scales: Scales) -> list[Any]:
+        """What a block says, in each way."""
+        read = self.reading
+        readers = {"linear": read.fit, "direct": read.direct, "allowed": read.allowed}
+        return [readers[way](rows, scales) for way in self.ways]
+
+    def settle(
+        self, market: Market, capital: Any, against: Any, blocks: list[Any], **closeness: Any
+    ) -> None:
+        """Multiply the capital, as :meth:`Market.settle`, by what bets in each way paid."""
+        for number, (way, block) in enumerate(zip(self.ways, blocks)):
+            own = slice(number * len(ACCOUNTS), (number + 1) * len(ACCOUNTS))
+            payoff = self.reading.direct_payoff if way == "direct" else self.reading.payoff
+            market.settle(capital[:, own], against, block, payoff, **closeness)
