@@ -245,8 +245,8 @@ MUTATIONS = (
     Mutation(
         "noise-of-choice",
         "verifier/rules/estimated_noise.py",
-        'check.agree(float(entry["noise"]), noise,',
-        'check.agree(float(entry["noise"]), float(entry["noise"]),',
+        'check.agree(exact.number(entry["noise"], "a noise"), noise,',
+        'check.agree(exact.number(entry["noise"], "a noise"), float(entry["noise"]),',
         _FORGERIES,
     ),
     Mutation(
@@ -259,7 +259,7 @@ MUTATIONS = (
     Mutation(
         "survivors-not-compared",
         "verifier/check.py",
-        'self.demand(left == list(self.claim["survivors"])',
+        'self.demand(left == self.claim["survivors"]',
         'self.demand(set(left) & set(self.claim["survivors"])',
         _FORGERIES,
     ),

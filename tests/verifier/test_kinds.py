@@ -420,7 +420,8 @@ def test_parts_cannot_be_merged_in_hindsight(b):
 
 def test_parts_must_be_numbers_from_zero_on():
     b = in_parts()
-    for part, why in ((True, "no part"), (-1, "no part"), (0.5, "no part"), ("0", "no part")):
+    word = "not a whole number"
+    for part, why in ((True, word), (-1, "no part"), (0.5, word), ("0", word)):
         assert why in refusal(with_entry(IN_PARTS, b, "parts", 1, part))
     twice = with_entry(IN_PARTS, b, "parts", 1, 0)
     assert "inconsistent" in refusal(twice)

@@ -137,7 +137,7 @@ def test_other_arms_are_refused():
     ("change", "complaint"),
     [
         (lambda c: c["problem"]["measured"]["features"][0].reverse(), "listed .* are not theirs"),
-        (lambda c: c["problem"]["measured"]["features"].pop(), "malformed"),
+        (lambda c: c["problem"]["measured"]["features"].pop(), "listed .* are not theirs"),
         (
             lambda c: c["problem"]["measured"].update(arms=[0], features=[ARMS[0].tolist()]),
             "listed",
@@ -155,7 +155,7 @@ def test_other_arms_are_refused():
         (lambda c: blocks(c, -1, "log_capital", 9.0), "the log capital against"),
         (lambda c: blocks(c, -1, "candidate", 1234), "data give"),
         (lambda c: blocks(c, -1, "candidate", K), "drops an absent candidate"),
-        (lambda c: blocks(c, -1, "candidate", 0.5), "not whole numbers"),
+        (lambda c: blocks(c, -1, "candidate", 0.5), "0.5 is not a whole number"),
         (lambda c: c["evidence"]["blocks"][-1]["dropped"]["candidate"].pop(), "unequal length"),
         (lambda c: c["batches"][4]["sums"].reverse(), "certificate refused"),
         (lambda c: c["problem"].update(noise=0.4), "certificate refused"),

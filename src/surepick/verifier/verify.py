@@ -19,6 +19,7 @@ from typing import Any
 import numpy as np
 
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
+from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.tables import Given
 
@@ -37,6 +38,15 @@ RULES = {
 }
 
 
+# what reading a record may stumble over that lacks something, or has something else in its place
+_MALFORMED = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 _WITH_PAST = ("pooled", "estimated-noise", "checked-fit")
 
 
@@ -89,7 +99,7 @@ def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Ver
     if not isinstance(body, dict) or body.get("format") != "surepick-certificate":
         raise FormatError("this is not a surepick certificate")
     version = body.get("version")
-    if not isinstance(version, int) or not 1 <= version <= _VERSION:
+    if type(version) is not int or not 1 <= version <= _VERSION:
         raise FormatError(
             f"certificate version {version} is not one this verifier reads "
             f"(up to {_VERSION}); upgrade surepick"
@@ -101,8 +111,8 @@ def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Ver
             return _run(Check(body, given))
     except (CertificateError, InvalidInputError):
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise CertificateError(f"certificate refused: it is malformed ({error!r})") from None
+    except _MALFORMED as error:
+        raise CertificateError(f"certificate refused: it is malformed ({error!r:.200})") from None
 
 
 def _given(problem: Any) -> Given:
@@ -160,18 +170,14 @@ def _read(certificate: Any) -> Any:
         )
     if isinstance(certificate, str) and not certificate.lstrip().startswith("{"):
         certificate = Path(certificate)
-    try:
-        text = certificate.read_bytes() if isinstance(certificate, Path) else certificate
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"certificate is not JSON: {error}") from None
+    text = certificate.read_bytes() if isinstance(certificate, Path) else certificate
+    return exact.read_json(text)
 
 
 def _run(check: Check) -> Verification:
     body = check.body
-    text = json.dumps(
-        {k: v for k, v in body.items() if k != "digest"}, sort_keys=True, separators=(",", ":")
-    )
+    content = {k: v for k, v in body.items() if k != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     check.demand(
         hashlib.sha256(text.encode()).hexdigest() == body.get("digest"),
         "its content was changed after it was made (digest differs)",
@@ -180,7 +186,7 @@ def _run(check: Check) -> Verification:
     check.demand(body["version"] == (2 if refers else 1), "its version is not that of its content")
     check.check_record()
     check.check_measured()
-    rule = body["evidence"]["rule"]
+    rule = check.rule
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
     check.demand(
         not check.past or rule in _WITH_PAST, f"the rule {rule!r} knows no past measurements"
