@@ -25,6 +25,7 @@ PACKAGE = ROOT / "src" / "surepick"
 _PATIENCE = 900  # seconds for the tests of one bug: some bugs never end
 _PASSED, _FAILED = 0, 1  # exit codes of pytest; others say that it could not even begin
 _FORGERIES = "verifier/test_forgeries.py"
+_HINDSIGHT = "verifier/test_hindsight.py"
 
 
 class Mutation(NamedTuple):
@@ -245,9 +246,44 @@ MUTATIONS = (
     Mutation(
         "noise-of-choice",
         "verifier/rules/estimated_noise.py",
-        'check.agree(exact.number(entry["noise"], "a noise"), noise,',
-        'check.agree(exact.number(entry["noise"], "a noise"), float(entry["noise"]),',
+        'exact.number(entry["noise"], "a noise"), noise,',
+        'exact.number(entry["noise"], "a noise"), float(entry["noise"]),',
         _FORGERIES,
+    ),
+    Mutation(
+        "levels-of-choice",
+        "verifier/published.py",
+        "return threshold == width and (same(level, due) or (lower and level <= due))",
+        "return True",
+        _HINDSIGHT,
+    ),
+    Mutation(
+        "cycles-of-choice",
+        "verifier/rules/static.py",
+        '(first == self.cycle).all(), "its cycle',
+        '(first >= 0).all(), "its cycle',
+        _HINDSIGHT,
+    ),
+    Mutation(
+        "first-arms-of-choice",
+        "verifier/spanning.py",
+        "if lengths[farthest] < (1 - _AS_FAR) * lengths.max():",
+        "if lengths[farthest] < 0:",
+        _HINDSIGHT,
+    ),
+    Mutation(
+        "any-regularisation",
+        "verifier/published.py",
+        'check.demand(value == set_to, f"{name} is not',
+        'check.demand(value > 0, f"{name} is not',
+        _HINDSIGHT,
+    ),
+    Mutation(
+        "any-sentence",
+        "verifier/statement.py",
+        "statement in sentences,",
+        "statement.startswith(sentences[0][:30]),",
+        "verifier/test_certificate.py",
     ),
     Mutation(
         "checked-fit-keeps-all",

@@ -15,7 +15,7 @@ import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.estimate import Fit
-from surepick.verifier.noise import COLUMNS, PROVIDED, read_noise, yes_and_no
+from surepick.verifier.noise import COLUMNS, read_noise
 from surepick.verifier.tables import EPS, Given, Tables
 
 _ANY_NOISE = ("pooled", "checked-fit")  # rules that can do without a known scale
@@ -228,38 +228,6 @@ class Check(Tables):
             self.demand(
                 all(self.same(i, chosen) for i in left), "other candidates are still in the race"
             )
-        self._check_statement(kind)
-
-    def _check_statement(self, kind: str) -> None:
-        """The sentence must promise what was checked, and on the condition that it rests on."""
-        statement = self.claim["statement"]
-        sure = f"{1 - self.delta:.12g}" if self.delta >= 1e-9 else f"1 - {self.delta:g}"
-        promise = {
-            "pac": f"the best with probability at least {sure}",
-            "eps-pac": f"within {self.epsilon:.12g} of the best with probability at least {sure}",
-        }.get(kind, "no guarantee")
-        rest = statement.removeprefix(promise)
-        norm = self.evidence.get("norm_bound")
-        if norm is not None and kind in ("pac", "eps-pac"):
-            self.demand(
-                f"‖theta*‖ <= {norm:g}" in rest, "the statement hides a condition that it rests on"
-            )
-        if self.past_counts and kind in ("pac", "eps-pac"):
-            self.demand(
-                "provided that what was measured in the past did not depend on rewards" in rest,
-                "the statement hides that it rests on how past measurements were chosen",
-            )
-        condition = PROVIDED.get(self.kind.kind, "")
-        if kind in ("pac", "eps-pac"):
-            self.demand(condition in rest, "the statement hides what it rests on: the noise")
-            self.demand(
-                self.kind.scale_known or not yes_and_no([*self.past, *self.batches]),
-                "all rewards are 0 or 1: yes or no is not the noise that the statement rests on",
-            )
-        self.demand(
-            rest != statement and rest[:1] in ("", " ", ",", ":"),
-            f"the statement should begin with {promise!r}; it is {statement!r}",
-        )
 
     def per_noise(self, arms: Any, sums: Any) -> np.ndarray:
         """Sums of rewards of these arms, in units of their noise."""

@@ -19,8 +19,9 @@ from typing import Any
 import numpy as np
 
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
-from surepick.verifier import exact
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
+from surepick.verifier.statement import check_statement
 from surepick.verifier.tables import Given
 
 _VERSION = 2  # since 2, tables may be held by reference
@@ -188,11 +189,13 @@ def _run(check: Check) -> Verification:
     check.check_measured()
     rule = check.rule
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
+    published.check_name(check)
     check.demand(
         not check.past or rule in _WITH_PAST, f"the rule {rule!r} knows no past measurements"
     )
     survivors = importlib.import_module(f"surepick.verifier.rules.{RULES[rule]}").verify(check)
     check.check_conclusion(survivors)
+    check_statement(check, len(survivors))
     claim = check.claim
     return Verification(
         candidate=claim["candidate"],

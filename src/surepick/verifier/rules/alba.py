@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.verifier import exact
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum, log_twice_normal
 from surepick.verifier.rows import slices
@@ -19,7 +19,8 @@ def verify(check: Check) -> list[int]:
     """Candidates left when each dropped one lost by more than noise and bias can explain.
 
     Given the draws the noise in the estimate is a sum with known weights; the bias is at most
-    ``norm_bound`` times a known length. That the truth is no longer than that cannot be checked.
+    ``norm_bound`` times a known length. That the truth is no longer than that cannot be checked;
+    nor, without a replay, that the weights of a design were fixed before its draws.
     """
     batches = check.batches
     norm = exact.number(check.evidence["norm_bound"], "norm_bound")
@@ -30,7 +31,8 @@ def verify(check: Check) -> list[int]:
     ends = [exact.whole(s["batch"], "the first batch of a stage") for s in stages][1:]
     ends.append(len(batches))
     check.demand(not stages or stages[0]["batch"] == 0, "the first stage starts late")
-    sample = None
+    sample, terms = None, published.StageTerms(check, len(everyone))
+    published.demand_bounds(check)
     for number, (stage, end) in enumerate(zip(stages, ends, strict=False), start=1):
         where = f"stage {number}"
         check.demand(stage["batch"] <= end <= len(batches), f"{where} has no batches of its own")
@@ -41,9 +43,12 @@ def verify(check: Check) -> list[int]:
             ),
             f"{where} starts from other candidates",
         )
-        level = exact.number(stage["level"], f"the level of {where}")
-        check.demand(0 < level < 1, f"{where} has level {level}")
-        check.risk += level * (int(left.sum()) - 1)
+        check.demand(left.sum() > 1, f"{where} has nobody left to drop")
+        terms.demand(stage, int(left.sum()), where)
+        check.demand(
+            not terms.paper or end <= stage["batch"] + 1, f"{where} has more than one sample"
+        )
+        check.risk += stage["level"] * (int(left.sum()) - 1)
         sample = _Sample(check, stage, norm)
         record = check.columns(stage["dropped"], "batch", "candidate", "by", "gap", "bias")
         check.demand(

@@ -5,7 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from surepick.verifier import exact
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 
 _INNER = {  # rules of the algorithms that work in batches, and their files
@@ -39,9 +39,15 @@ def verify(check: Check) -> list[int]:
     rule = exact.text(inner["rule"], "the rule inside")
     check.demand(rule in _INNER, f"it uses an unknown rule {rule!r}")
     samples = sum(sum(batch["counts"]) for batch in own)
-    body = {"batches": own, "evidence": inner, "claim": check.claim | {"samples": samples}}
+    body = {
+        "algorithm": published.inner_algorithm(check),
+        "batches": own,
+        "evidence": inner,
+        "claim": check.claim | {"samples": samples},
+    }
     proper = check.variant(body)
     proper.check_record()
+    published.check_name(proper)
     survivors = importlib.import_module(f"surepick.verifier.rules.{_INNER[rule]}").verify(proper)
     check.risk, check.checked = proper.risk, proper.checked
     return survivors

@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from surepick.verifier import exact
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 
 
@@ -24,8 +24,8 @@ def verify(check: Check) -> list[int]:
     level, lam, norm = (
         exact.number(evidence[name], name) for name in ("level", "regularisation", "norm_bound")
     )
-    check.demand(0 < level < 1, f"level {level} is no probability")
-    check.demand(lam > 0 and norm > 0, "regularisation and norm_bound must be above 0")
+    published.demand_level(check, level, *published.ellipsoid_levels(check, len(everyone)))
+    published.demand_bounds(check)
     check.risk += level
     # Lengths matter to lambda and S: features as given, not brought to a common scale.
     K, d = check.raw_arms.shape

@@ -6,7 +6,7 @@ import importlib
 import math
 from typing import Any
 
-from surepick.verifier import exact
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 
 _LEVEL = 0.025
@@ -44,6 +44,7 @@ def verify(check: Check) -> list[int]:
     used = sum(sum(batch["counts"]) for batch in batches[:rounds])
     proper = check.variant(
         {
+            "algorithm": published.inner_algorithm(check),
             "batches": _rescaled(batches, [(e["from_batch"], e["noise"]) for e in recorded]),
             "evidence": inner,
             "problem": check.body["problem"] | {"noise": float(recorded[0]["noise"])},
@@ -52,6 +53,7 @@ def verify(check: Check) -> list[int]:
         }
     )
     proper.check_record()
+    published.check_name(proper)
     survivors = importlib.import_module(f"surepick.verifier.rules.{rule}").verify(proper)
     check.risk, check.checked = 1.0, proper.checked  # no bound
     return survivors

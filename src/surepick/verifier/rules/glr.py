@@ -13,9 +13,10 @@ from typing import Any
 
 import numpy as np
 
-from surepick.verifier import exact
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.rows import slices
+from surepick.verifier.spanning import span_by_rule
 
 _SCALES = [2.0, 16.0, 128.0, 1024.0]  # self-normalised: values of rho, in pulls per dimension
 _ROUNDS = 2.0  # round robin: precision of the mixture, in rounds
@@ -36,6 +37,8 @@ def verify(check: Check) -> list[int]:
     evidence = check.evidence
     name = exact.text(evidence["threshold"], "the threshold")
     check.demand(name in _LEVELS, f"it uses an unknown threshold {name!r}")
+    published.demand_threshold(check, name)
+    published.demand_bounds(check)
     if name == "heuristic":
         check.demand(kind == "heuristic", f"a heuristic threshold cannot support {kind!r}")
         check.risk = 1.0  # no bound
@@ -95,7 +98,6 @@ class _Data:
         self._arms, self._candidates, self._to = check.arms, check.candidates, check.whiten
         if evidence["threshold"] == "regularised":
             prior = exact.number(evidence["regularisation"], "the regularisation")
-            check.demand(prior > 0, "the regularisation must be above 0")
             # Directions outside the span change neither estimate nor determinant.
             self._arms, self._candidates = check.raw_arms, check.raw_candidates
             self._to = np.eye(check.arms.shape[1])
@@ -142,6 +144,13 @@ def _determinant(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, flo
         and (data.counts[first] >= 1).all(),
         "the arms it says were pulled first were not pulled",
     )
+    check = data.check
+    everything, spanning = published.first_arms(check)
+    data.check.demand(
+        (everything and len(first) == len(data.counts))
+        or (spanning and span_by_rule(check.arms, check.whiten, first)),
+        "the arms it says were pulled first are not those that are pulled first",
+    )
     rows = data.arms(first)
     c = float(np.linalg.eigvalsh(rows.T @ rows)[0])
     data.check.demand(c > 0, "the arms pulled first do not span")
@@ -151,7 +160,6 @@ def _determinant(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, flo
 
 def _regularised(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
     lam, bound = (exact.number(evidence[name], name) for name in ("regularisation", "norm_bound"))
-    data.check.demand(bound > 0, "the norm bound must be above 0")
     noise = math.sqrt(math.log(1 / data.check.delta) + data.half_log_det(lam, already=True))
     return [(0.0, (noise + bound / data.check.noise * math.sqrt(lam / 2)) ** 2)]
 

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.verifier import exact
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import Fit, log_sum, log_twice_normal
 from surepick.verifier.rows import slices
@@ -21,7 +21,8 @@ def verify(check: Check) -> list[int]:
     """Candidates left when each dropped one lost to a rival by a test that holds at all looks.
 
     The pulls are a cycle repeated, so the estimate of a direction is an average over cycles and
-    the mixture test (one-sided, level ``level``) holds at all looks at once. The other test is a
+    the mixture test (one-sided, level ``level``) holds at all looks at once. The first batch is one
+    cycle: how long a cycle is cannot be chosen in hindsight. The other test is a
     union over all numbers of pulls n, at level 6 delta/(pi² n² M^power) for each comparison.
     """
     evidence, batches = check.evidence, check.batches
@@ -29,7 +30,12 @@ def verify(check: Check) -> list[int]:
     if len(everyone) == 1:
         return everyone
     left, M = check.mask(everyone), len(everyone)
+    check.demand(
+        evidence["test"] in ("mixture", "union over times"),
+        f"unknown test {evidence['test']!r:.80}",
+    )
     mixture = evidence["test"] == "mixture"
+    published.demand_test(check, mixture, evidence["power"])
     passes = _Mixture(check, M) if mixture else _Union(check, M)
     counts, sums = np.zeros(len(check.arms)), np.zeros(len(check.arms))
     records = exact.mappings(evidence["looks"], "its looks")
@@ -105,7 +111,7 @@ class _Mixture:
     def __init__(self, check: Check, M: int) -> None:
         self.check = check
         self.level = exact.number(check.evidence["level"], "the level")
-        check.demand(0 < self.level < 1, f"level {self.level} is no probability")
+        published.demand_level(check, self.level, check.delta / (M - 1))
         check.risk += self.level * (M - 1)
         arms, counts = (exact.whole_numbers(c, "its cycle") for c in check.evidence["cycle"])
         check.demand(len(arms) == len(counts) == len(np.unique(arms)), "its cycle is inconsistent")
@@ -113,8 +119,12 @@ class _Mixture:
         self.cycle = np.zeros(len(check.arms))
         self.cycle[arms] = counts
         check.demand(self.cycle.sum() > 0 and (self.cycle >= 0).all(), "the cycle is empty")
+        self.begun = check.batches[0] if check.batches else {"arms": [], "counts": []}
 
     def __call__(self, counts: np.ndarray) -> Test:
+        first = np.zeros(len(self.cycle))
+        first[self.begun["arms"]] = self.begun["counts"]
+        self.check.demand((first == self.cycle).all(), "its cycle is not what was pulled first")
         cycles = round(counts.sum() / self.cycle.sum())
         self.check.demand(
             cycles >= 1 and (counts == cycles * self.cycle).all(),
