@@ -21,6 +21,7 @@ from surepick.problem import Problem
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.codec import dumps
+from surepick.run.dealing import deal
 from surepick.run.guarantee import guarantee_of
 from surepick.run.past import Past, check_past
 from surepick.run.rewards import check_size, check_sums, spread_of, sum_rewards
@@ -100,7 +101,9 @@ class Run:
         return max(0, self.algorithm.sample_limit() - self.samples)
 
     # -- ask and tell ----------------------------------------------------------------------
-    def tell_past(self, arms: Any, rewards: Any, *, chosen_in_advance: bool) -> None:
+    def tell_past(
+        self, arms: Any, rewards: Any, *, chosen_in_advance: bool, dealing: str = "hashed"
+    ) -> None:
         """Hand in measurements that were made before the run; only before the first :meth:`ask`.
 
         They cost nothing: they are not among ``pulls`` and ``samples``.
@@ -113,6 +116,9 @@ class Run:
             Whether what was measured, and how often, was decided without looking at rewards. Then
             they count as evidence, and the guarantee rests on this. Otherwise their averages
             are biased: they only guide what is measured first.
+        dealing
+            How they are dealt into blocks: by a hash of all of them, in whatever order they come;
+            ``"fixed"`` as version 0.1.0 did, for studies that were created by it.
         """
         if self._past is not None or self.batches or self._open is not None:
             raise RunStateError("past measurements can be told once, before the first ask")
@@ -120,6 +126,7 @@ class Run:
         with np.errstate(over="ignore"):
             every = np.arange(self.problem.n_arms)
             check_size(self.problem, every, _sums(self.problem, numbers, values), self._sums)
+        numbers, values = deal(self.problem, numbers, values, bool(chosen_in_advance), dealing)
         split = self.state.split_past(numbers, values, chosen_in_advance)
         if not self.state.needs_spread:
             split = [told._replace(spreads=None) for told in split]
