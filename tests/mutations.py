@@ -286,6 +286,20 @@ MUTATIONS = (
         "verifier/test_certificate.py",
     ),
     Mutation(
+        "replay-takes-anything",
+        "run/replay.py",
+        "if not exact and not (run.algorithm.any_pulls and _is_close(asked, told.pulls)):",
+        "if not exact and told.pulls.total == 0:",
+        "run/test_replay.py",
+    ),
+    Mutation(
+        "replay-looks-at-no-evidence",
+        "run/replay.py",
+        "if exact and place is not None:",
+        "if exact and place is False:",
+        "run/test_replay.py",
+    ),
+    Mutation(
         "checked-fit-keeps-all",
         "verifier/rules/checked_fit.py",
         "survivors = importlib",

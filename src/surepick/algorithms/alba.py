@@ -86,6 +86,7 @@ class Alba(Algorithm):
     constants: str = field(default="ours", kw_only=True)
 
     name: ClassVar[str] = "alba"
+    follows: ClassVar[str] = "size"
     theorem: ClassVar[str] = (
         "noise widths given the draws, bias by the norm bound; union over one-sided comparisons"
     )

@@ -8,6 +8,7 @@ Part of the verifier: nothing here is shared with the algorithms.
 
 from __future__ import annotations
 
+import re
 from typing import Any, NamedTuple
 
 from surepick.verifier import exact, published
@@ -33,6 +34,16 @@ _NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
     "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)"
 )
+# Why a study withdraws what its answer would promise: checks do not hold, or measurements failed.
+_BROKEN = (
+    "the noise is not what the study was told",
+    "some options vary more than others",
+    "the linear model does not fit",
+    "rewards changed over time",
+)
+_ONE_FAILED = r".+ failed \d+ of \d+ times, far more often than the other arms"
+_ALL_FAILED = r"\d+ of \d+ measurements failed"
+_FAILED = re.compile(f"(?:{_ONE_FAILED}|{_ALL_FAILED})(?:; (?:{_ONE_FAILED}|{_ALL_FAILED}))*")
 _ESTIMATED = (
     "no guarantee: the noise scale is an estimate, so that it holds only approximately that this is"
 )
@@ -58,7 +69,7 @@ def check_statement(check: Check, left: int) -> None:
         )
     sentences = _sentences(check, kind, left)
     check.demand(
-        statement in sentences,
+        statement in sentences or _is_withdrawn(check, kind, left),
         f"the statement should be {sentences[0]!r}; it is {statement!r:.400}"
         if sentences
         else f"the claim {kind!r} does not follow from a stop like this one",
@@ -91,6 +102,18 @@ def _sentences(check: Check, kind: str, left: int) -> list[str]:
 def _clicks(check: Check) -> bool:
     """Whether rewards are yes or no, though nobody said so: no noise that bets rest on here."""
     return not check.kind.scale_known and yes_and_no([*check.past, *check.batches])
+
+
+def _is_withdrawn(check: Check, kind: str, left: int) -> bool:
+    """Whether it says why a study withdraws exactly what its answer would otherwise promise."""
+    begin, middle = "no guarantee: ", "; otherwise it would be "
+    statement = check.claim["statement"]
+    why, found, promise = statement.removeprefix(begin).rpartition(middle)
+    if kind != "heuristic" or not found or not statement.startswith(begin) or _clicks(check):
+        return False
+    broken = why.split(" and ")
+    fine = broken == [text for text in _BROKEN if text in broken] or _FAILED.fullmatch(why)
+    return bool(fine) and promise in _sentences(check, "eps-pac" if left > 1 else "pac", left)
 
 
 def _joined(check: Check, promise: str, rests: bool = True) -> str:

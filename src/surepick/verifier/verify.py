@@ -62,6 +62,8 @@ class Verification:
     risk: float  #: sum of the levels actually spent; at most delta
     checked: int  #: comparisons recomputed
     statement: str
+    replayed: bool = False  #: whether the run was made again, and every batch came out as recorded
+    replay: str = "not done"  #: how that came out, or why it was not done
 
     def __bool__(self) -> bool:
         return True
@@ -92,13 +94,12 @@ def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Ver
     Examples
     --------
     >>> import surepick as sp
+    >>> from surepick.verifier.verify import verify
     >>> answer = sp.identify(sp.Problem([[1.0], [2.0]]), lambda arm: float(arm))
-    >>> sp.verify(answer.certificate()).candidate
+    >>> verify(answer.certificate()).candidate
     1
     """
-    body = _read(certificate)
-    if not isinstance(body, dict) or body.get("format") != "surepick-certificate":
-        raise FormatError("this is not a surepick certificate")
+    body = read_certificate(certificate)
     version = body.get("version")
     if type(version) is not int or not 1 <= version <= _VERSION:
         raise FormatError(
@@ -160,6 +161,14 @@ def _demand_problem(held: dict[str, Any], given: Given) -> None:
                 f"problem: the certificate does not contain its {count:,} {what} of {features:,} "
                 f"features, only their SHA-256; {cure}"
             )
+
+
+def read_certificate(certificate: Any) -> dict[str, Any]:
+    """A certificate as a dict."""
+    body = _read(certificate)
+    if type(body) is not dict or body.get("format") != "surepick-certificate":
+        raise FormatError("this is not a surepick certificate")
+    return body
 
 
 def _read(certificate: Any) -> Any:
