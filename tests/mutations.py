@@ -25,6 +25,7 @@ PACKAGE = ROOT / "src" / "surepick"
 _PATIENCE = 900  # seconds for the tests of one bug: some bugs never end
 _PASSED, _FAILED = 0, 1  # exit codes of pytest; others say that it could not even begin
 _FORGERIES = "verifier/test_forgeries.py"
+_HINDSIGHT = "verifier/test_hindsight.py"
 
 
 class Mutation(NamedTuple):
@@ -245,9 +246,58 @@ MUTATIONS = (
     Mutation(
         "noise-of-choice",
         "verifier/rules/estimated_noise.py",
-        'check.agree(float(entry["noise"]), noise,',
-        'check.agree(float(entry["noise"]), float(entry["noise"]),',
+        'exact.number(entry["noise"], "a noise"), noise,',
+        'exact.number(entry["noise"], "a noise"), float(entry["noise"]),',
         _FORGERIES,
+    ),
+    Mutation(
+        "levels-of-choice",
+        "verifier/published.py",
+        "return threshold == width and (same(level, due) or (lower and level <= due))",
+        "return True",
+        _HINDSIGHT,
+    ),
+    Mutation(
+        "cycles-of-choice",
+        "verifier/rules/static.py",
+        '(first == self.cycle).all(), "its cycle',
+        '(first >= 0).all(), "its cycle',
+        _HINDSIGHT,
+    ),
+    Mutation(
+        "first-arms-of-choice",
+        "verifier/spanning.py",
+        "if lengths[farthest] < (1 - _AS_FAR) * lengths.max():",
+        "if lengths[farthest] < 0:",
+        _HINDSIGHT,
+    ),
+    Mutation(
+        "any-regularisation",
+        "verifier/published.py",
+        'check.demand(value == set_to, f"{name} is not',
+        'check.demand(value > 0, f"{name} is not',
+        _HINDSIGHT,
+    ),
+    Mutation(
+        "any-sentence",
+        "verifier/statement.py",
+        "statement in sentences,",
+        "statement.startswith(sentences[0][:30]),",
+        "verifier/test_certificate.py",
+    ),
+    Mutation(
+        "replay-takes-anything",
+        "run/replay.py",
+        "if not exact and not (run.algorithm.any_pulls and _is_close(asked, told.pulls)):",
+        "if not exact and told.pulls.total == 0:",
+        "run/test_replay.py",
+    ),
+    Mutation(
+        "replay-looks-at-no-evidence",
+        "run/replay.py",
+        "if exact and place is not None:",
+        "if exact and place is False:",
+        "run/test_replay.py",
     ),
     Mutation(
         "checked-fit-keeps-all",
@@ -259,7 +309,7 @@ MUTATIONS = (
     Mutation(
         "survivors-not-compared",
         "verifier/check.py",
-        'self.demand(left == list(self.claim["survivors"])',
+        'self.demand(left == self.claim["survivors"]',
         'self.demand(set(left) & set(self.claim["survivors"])',
         _FORGERIES,
     ),

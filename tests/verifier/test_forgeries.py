@@ -15,12 +15,12 @@ import pytest
 
 import surepick as sp
 from surepick.errors import CertificateError
-from surepick.problem.noise import read_kind
 from surepick.run.certificate import fingerprint
 from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import drive
 from surepick.verifier.check import Check
 from surepick.verifier.rules import alba
+from surepick.verifier.statement import _sentences
 from surepick.verifier.verify import RULES, verify
 
 ARMS = np.random.default_rng(7).normal(size=(10, 2))
@@ -152,17 +152,9 @@ def completed(certificate):
     return body | {"digest": fingerprint(body)}
 
 
-def sentence(certificate, kind):
-    sure = f"with probability at least {1 - certificate['delta']:.12g}"
-    promise = {
-        "pac": f"the best {sure}",
-        "eps-pac": f"within {certificate['epsilon']:.12g} of the best {sure}",
-    }.get(kind, "no guarantee")
-    norm = proper(certificate["evidence"]).get("norm_bound")
-    problem = certificate["problem"]
-    noise = read_kind(problem["noise"], len(problem["arms"])).provided
-    conditions = [] if norm is None else [f"if ‖theta*‖ <= {norm:g}"]
-    return ", ".join([promise, *conditions, *filter(None, [noise])])
+def sentence(certificate, kind, left=1):
+    """What has to be said where so many are left; by the verifier, so that it finds no fault."""
+    return (_sentences(Accomplice(certificate), kind, left) or ["no guarantee"])[0]
 
 
 def concluded(certificate, survivors, kind="pac"):
@@ -174,7 +166,7 @@ def concluded(certificate, survivors, kind="pac"):
         "label": str(survivors[0]),
         "survivors": sorted(survivors),
         "guarantee": kind,
-        "statement": sentence(certificate, kind),
+        "statement": sentence(certificate, kind, len(survivors)),
     }
     return completed(certificate | {"claim": claim})
 

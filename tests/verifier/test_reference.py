@@ -14,6 +14,7 @@ from surepick.run.certificate import fingerprint
 from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import drive
 from surepick.verifier.rows import Rows
+from surepick.verifier.verify import verify
 
 K, D = 4000, 9
 LIMIT = "surepick.arrays.limits.EMBEDDED_TABLE"  # lowered here, so that a run takes a second
@@ -68,9 +69,9 @@ def test_small_certificates_contain_everything():
     certificate = as_json(finished(problem))
     assert certificate["version"] == 1
     assert certificate["problem"]["arms"] == ARMS[:20].tolist()
-    assert sp.verify(certificate) == sp.verify(certificate, problem)
+    assert verify(certificate) == verify(certificate, problem)
     with pytest.raises(CertificateError, match="it is about other arms than those given"):
-        sp.verify(certificate, ARMS[1:21])
+        verify(certificate, ARMS[1:21])
 
 
 @pytest.mark.parametrize(
@@ -87,7 +88,7 @@ def test_small_certificates_contain_everything():
     ids=["problem", "array", "list", "Fortran", "torch", "torch problem", "other labels"],
 )
 def test_the_arms_may_be_given_in_any_form(given):
-    result = sp.verify(CERTIFICATE, given)
+    result = verify(CERTIFICATE, given)
     assert (result.candidate, result.label) == (1234, "1234")
     assert result.checked == K - 1
     assert result.risk == 0.05
@@ -96,24 +97,24 @@ def test_the_arms_may_be_given_in_any_form(given):
 def test_the_arms_may_be_in_a_file(tmp_path):
     path = tmp_path / "arms.npy"
     np.save(path, ARMS)
-    expected = sp.verify(CERTIFICATE, ARMS)
-    assert sp.verify(CERTIFICATE, path) == sp.verify(CERTIFICATE, str(path)) == expected
+    expected = verify(CERTIFICATE, ARMS)
+    assert verify(CERTIFICATE, path) == verify(CERTIFICATE, str(path)) == expected
     mapped = sp.Problem(np.load(path, mmap_mode="r"), noise=1.0)
-    assert sp.verify(CERTIFICATE, mapped) == expected
+    assert verify(CERTIFICATE, mapped) == expected
     assert (
         mapped.digests
         == PROBLEM.digests
         == sp.Problem(ARMS, backend="torch:cpu", noise=1.0).digests
     )
     with pytest.raises(InvalidInputError, match=r"is no \.npy file"):
-        sp.verify(CERTIFICATE, tmp_path / "arms.csv")
+        verify(CERTIFICATE, tmp_path / "arms.csv")
 
 
 def test_without_the_arms_the_error_says_what_to_do():
     with pytest.raises(InvalidInputError, match=r"does not contain its 4,000 arms .*--arms"):
-        sp.verify(CERTIFICATE)
+        verify(CERTIFICATE)
     with pytest.raises(InvalidInputError, match="arms as a matrix"):
-        sp.verify(CERTIFICATE, ARMS[0])
+        verify(CERTIFICATE, ARMS[0])
 
 
 def test_other_arms_are_refused():
@@ -123,21 +124,21 @@ def test_other_arms_are_refused():
     swapped[[0, 1]] = swapped[[1, 0]]
     for other in (nudged, swapped, ARMS.astype(np.float32)):
         with pytest.raises(CertificateError, match=r"other arms .*SHA-256 differs.*same order"):
-            sp.verify(CERTIFICATE, other)
+            verify(CERTIFICATE, other)
     for other in (ARMS[1:], ARMS[:, 1:]):
         with pytest.raises(CertificateError, match=r"rows and .* columns, not"):
-            sp.verify(CERTIFICATE, other)
+            verify(CERTIFICATE, other)
     holed = ARMS.copy()
     holed[0, 0] = np.nan
     with pytest.raises(CertificateError, match="finite numbers"):
-        sp.verify(CERTIFICATE, holed)
+        verify(CERTIFICATE, holed)
 
 
 @pytest.mark.parametrize(
     ("change", "complaint"),
     [
         (lambda c: c["problem"]["measured"]["features"][0].reverse(), "listed .* are not theirs"),
-        (lambda c: c["problem"]["measured"]["features"].pop(), "malformed"),
+        (lambda c: c["problem"]["measured"]["features"].pop(), "listed .* are not theirs"),
         (
             lambda c: c["problem"]["measured"].update(arms=[0], features=[ARMS[0].tolist()]),
             "listed",
@@ -155,7 +156,7 @@ def test_other_arms_are_refused():
         (lambda c: blocks(c, -1, "log_capital", 9.0), "the log capital against"),
         (lambda c: blocks(c, -1, "candidate", 1234), "data give"),
         (lambda c: blocks(c, -1, "candidate", K), "drops an absent candidate"),
-        (lambda c: blocks(c, -1, "candidate", 0.5), "not whole numbers"),
+        (lambda c: blocks(c, -1, "candidate", 0.5), "0.5 is not a whole number"),
         (lambda c: c["evidence"]["blocks"][-1]["dropped"]["candidate"].pop(), "unequal length"),
         (lambda c: c["batches"][4]["sums"].reverse(), "certificate refused"),
         (lambda c: c["problem"].update(noise=0.4), "certificate refused"),
@@ -163,7 +164,7 @@ def test_other_arms_are_refused():
 )
 def test_forgeries_are_refused_though_the_digest_fits(change, complaint):
     with pytest.raises(CertificateError, match=complaint):
-        sp.verify(forged(CERTIFICATE, change), ARMS)
+        verify(forged(CERTIFICATE, change), ARMS)
 
 
 def blocks(certificate, number, column, value):
@@ -177,7 +178,7 @@ def test_a_drop_that_came_too_early_is_refused():
         late["dropped"]["log_capital"].append(last["dropped"]["log_capital"].pop())
 
     with pytest.raises(CertificateError, match="the log capital against"):
-        sp.verify(forged(CERTIFICATE, hurry), ARMS)
+        verify(forged(CERTIFICATE, hurry), ARMS)
 
 
 def test_given_labels_are_part_of_it():
@@ -185,7 +186,7 @@ def test_given_labels_are_part_of_it():
     problem = sp.Problem(ARMS, noise=0.5, labels=names)
     certificate = as_json(finished(problem))
     assert certificate["problem"]["labels"] == names
-    assert sp.verify(certificate, ARMS).label == "option 1234"
+    assert verify(certificate, ARMS).label == "option 1234"
 
 
 def test_very_many_labels_are_referred_to():
@@ -197,14 +198,14 @@ def test_very_many_labels_are_referred_to():
     run.tell(batch, many[batch.arms] @ [1.0, 0.0, 0.0])
     certificate = as_json(run)
     assert list(certificate["problem"]["labels"]) == ["sha256"]
-    assert sp.verify(certificate, problem).label == run.answer.label
+    assert verify(certificate, problem).label == run.answer.label
     for given in (
         many,
         sp.Problem(many, noise=1.0),
         sp.Problem(many, labels=names[::-1], noise=1.0),
     ):
         with pytest.raises(CertificateError, match=r"refers to labels .* pass a Problem"):
-            sp.verify(certificate, given)
+            verify(certificate, given)
 
 
 def test_candidates_of_their_own():
@@ -212,11 +213,11 @@ def test_candidates_of_their_own():
     problem = sp.Problem(ARMS, candidates, noise=0.5)
     certificate = as_json(finished(problem))
     assert certificate["problem"]["candidates"]["shape"] == [40, D]
-    assert sp.verify(certificate, problem).candidate == int(np.argmax(candidates @ THETA))
+    assert verify(certificate, problem).candidate == int(np.argmax(candidates @ THETA))
     with pytest.raises(InvalidInputError, match=r"its 40 candidates .*pass the Problem"):
-        sp.verify(certificate, ARMS)
+        verify(certificate, ARMS)
     with pytest.raises(CertificateError, match="other candidates than those given"):
-        sp.verify(certificate, sp.Problem(ARMS, candidates[::-1], noise=1.0))
+        verify(certificate, sp.Problem(ARMS, candidates[::-1], noise=1.0))
 
 
 @pytest.mark.parametrize(
@@ -231,7 +232,7 @@ def test_candidates_of_their_own():
 )
 def test_certificates_of_other_algorithms(algorithm, settings):
     run = finished(PROBLEM, algorithm, **settings)
-    result = sp.verify(as_json(run), ARMS)
+    result = verify(as_json(run), ARMS)
     assert result.candidate == run.answer.arm
     assert result.guarantee == run.answer.guarantee.kind
 
@@ -240,7 +241,7 @@ def test_runs_on_another_library_are_certified():
     run = finished(sp.Problem(ARMS[:300], noise=0.5, backend="torch:cpu"), seed=1)
     certificate = as_json(run)
     assert certificate["version"] == 2  # however few they are
-    assert sp.verify(certificate, ARMS[:300]).candidate == run.answer.arm
+    assert verify(certificate, ARMS[:300]).candidate == run.answer.arm
 
 
 @pytest.mark.parametrize(
@@ -258,9 +259,9 @@ def test_runs_on_another_library_are_certified():
 )
 def test_blocks_of_rows_make_no_difference(algorithm, settings, monkeypatch):
     certificate = as_json(finished(sp.Problem(ARMS[:60], noise=0.5), algorithm, **settings))
-    expected = sp.verify(certificate)
+    expected = verify(certificate)
     monkeypatch.setattr("surepick.verifier.rows.BLOCK_ENTRIES", 7 * D)
-    assert sp.verify(certificate) == expected
+    assert verify(certificate) == expected
     assert expected.checked >= 59
 
 

@@ -49,6 +49,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
+from surepick.algorithms.conditions import norm_condition
 from surepick.algorithms.designs import candidate_design, root_of_inverse
 from surepick.arrays.memory import demand_memory
 from surepick.arrays.types import FloatArray, IntArray
@@ -85,6 +86,7 @@ class Alba(Algorithm):
     constants: str = field(default="ours", kw_only=True)
 
     name: ClassVar[str] = "alba"
+    follows: ClassVar[str] = "size"
     theorem: ClassVar[str] = (
         "noise widths given the draws, bias by the norm bound; union over one-sided comparisons"
     )
@@ -108,7 +110,7 @@ class Alba(Algorithm):
     def guarantee(self, epsilon_used: bool) -> Guarantee:
         """What is promised, and what it rests on."""
         given = super().guarantee(epsilon_used)
-        return Guarantee(given.kind, f"{given}, provided that ‖theta*‖ <= {self.norm_bound:g}")
+        return Guarantee(given.kind, f"{given}, {norm_condition(self.norm_bound)}")
 
 
 class _Lead(NamedTuple):

@@ -265,6 +265,11 @@ class Algorithm(ABC):
     theorem: ClassVar[str] = ""
     #: whether it also works where the arms are an array of PyTorch or CuPy
     any_backend: ClassVar[bool] = False
+    #: what of a batch follows from what came before it, so that a certificate's run can be made
+    #: again: its "pulls", its "size" where they are drawn, or "nothing" (also: nobody knows)
+    follows: ClassVar[str] = "nothing"
+    #: whether a state takes in other pulls than it asked for, as long as they are as many
+    any_pulls: ClassVar[bool] = False
     #: whether its guarantee rests on a noise scale that is known
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features

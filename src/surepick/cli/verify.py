@@ -25,6 +25,12 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option("--formula", default=None, help="With a table: as for surepick new.")
 @click.option("--unstructured", is_flag=True, help="With a table: as for surepick new.")
 @click.option("--label", default=None, help="With a table: as for surepick new.")
+@click.option(
+    "--replay/--no-replay",
+    default=None,
+    help="Make the run again: every batch must be what the algorithm asks for after those before. "
+    "By default where it takes a few seconds at most.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     certificate: Path,
@@ -34,9 +40,10 @@ def command(
     formula: str | None,
     unstructured: bool,
     label: str | None,
+    replay: bool | None,
     as_json: bool,
 ) -> None:
-    """Recompute why every other candidate is ruled out.
+    """Recompute why every other candidate is ruled out, and make the run again.
 
     The exit code is 0 when the certificate holds and 1 when it does not. A certificate of very
     many arms does not contain them: give them with --arms.
@@ -52,7 +59,7 @@ def command(
     }
     problem = _problem(arms, candidates, settings)
     try:
-        result = verify(certificate, problem)
+        result = verify(certificate, problem, replay=replay)
     except (CertificateError, FormatError) as refusal:
         click.echo(
             json.dumps({"holds": False, "reason": str(refusal)}) if as_json else str(refusal),
@@ -69,7 +76,8 @@ def command(
     click.echo(
         f"{verdict}\n"
         f"{result.checked} comparisons recomputed; error probability spent {result.risk:.3g} "
-        f"of {result.delta:g}."
+        f"of {result.delta:g}.\n"
+        f"Replay: {result.replay}."
     )
 
 

@@ -4,6 +4,6 @@ from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.identify import identify
 from surepick.run.run import Run
-from surepick.verifier.verify import verify
+from surepick.run.verify import verify
 
 __all__ = ["Answer", "Batch", "Run", "identify", "verify"]

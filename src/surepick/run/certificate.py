@@ -10,6 +10,7 @@ import numpy as np
 
 from surepick.problem import Problem
 from surepick.run.codec import encode
+from surepick.run.made import made_here
 
 FORMAT, VERSION = "surepick-certificate", 1
 _BY_REFERENCE = 2  # version of certificates that do not contain their arms
@@ -29,6 +30,7 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
     body = {
         "format": FORMAT,
         "version": _BY_REFERENCE if problem.by_reference else VERSION,
+        "made": made_here(),
         "algorithm": {
             "name": answer["algorithm"],
             "settings": record["settings"]
@@ -38,7 +40,7 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
         "delta": answer["delta"],
         "epsilon": answer["epsilon"],
         "batches": _batches(record["batches"]),
-        "evidence": _plain(record["evidence"]),
+        "evidence": plain(record["evidence"]),
         "claim": {
             "candidate": answer["arm"],
             "label": answer["label"],
@@ -88,12 +90,12 @@ def _batches(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
     return [{key: values.tolist() for key, values in batch.items()} for batch in batches]
 
 
-def _plain(value: Any) -> Any:
+def plain(value: Any) -> Any:
     """Arrays as lists: certificates are meant to be read by people and other languages."""
     if isinstance(value, dict):
-        return {k: _plain(v) for k, v in value.items()}
+        return {k: plain(v) for k, v in value.items()}
     if hasattr(value, "tolist"):
-        return _plain(value.tolist())
+        return plain(value.tolist())
     if isinstance(value, list | tuple):
-        return [_plain(v) for v in value]
+        return [plain(v) for v in value]
     return encode(value)

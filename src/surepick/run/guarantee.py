@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Iterable
 from typing import Any
 
@@ -41,8 +42,8 @@ def guarantee_of(
         )
     promised = algorithm.guarantee(epsilon_used=len(state.active) > 1)
     kind, parts = problem.noise_kind, [str(promised)]
-    if promised and kind.provided:
-        parts.append(kind.provided)
+    if promised:
+        parts += [text for text in (stands_on(problem), kind.provided) if text]
     if past:
         parts.append(PROVIDED)
     text = "; ".join(parts)
@@ -50,6 +51,17 @@ def guarantee_of(
         text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"
         return Guarantee("heuristic", text)
     return Guarantee(promised.kind, text)
+
+
+def stands_on(problem: Problem) -> str:
+    """How far a promise rests on the features of options; empty where there is nothing to say."""
+    if math.isinf(problem.misfit):
+        return "whatever the features are worth"
+    if problem.misfit:
+        return f"if the features are right to within {problem.misfit:.12g}"
+    if problem.rank == problem.n_arms and not problem.transductive:
+        return ""  # every option has a feature of its own: nothing can be wrong with it
+    return "if rewards are linear in the features"
 
 
 def _yes_and_no(batches: Iterable[dict[str, Any]]) -> bool:

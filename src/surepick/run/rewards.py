@@ -93,3 +93,11 @@ def spread_of(pulls: Pulls, rewards: Any) -> FloatArray:
     starts = np.cumsum(pulls.counts) - pulls.counts
     means = np.add.reduceat(values, starts) / pulls.counts
     return np.add.reduceat((values - np.repeat(means, pulls.counts)) ** 2, starts)
+
+
+def logged(pulls: Pulls, sums: FloatArray, spreads: FloatArray | None = None) -> dict[str, Any]:
+    """A batch as the certificate has it."""
+    told = {"arms": pulls.arms, "counts": pulls.counts, "sums": sums}
+    if pulls.parts is not None:
+        told["parts"] = pulls.parts
+    return told if spreads is None else told | {"spreads": spreads}

@@ -21,9 +21,10 @@ from surepick.problem import Problem
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.codec import dumps
+from surepick.run.dealing import deal
 from surepick.run.guarantee import guarantee_of
 from surepick.run.past import Past, check_past
-from surepick.run.rewards import check_size, check_sums, spread_of, sum_rewards
+from surepick.run.rewards import check_size, check_sums, logged, spread_of, sum_rewards
 
 
 class Run:
@@ -100,7 +101,9 @@ class Run:
         return max(0, self.algorithm.sample_limit() - self.samples)
 
     # -- ask and tell ----------------------------------------------------------------------
-    def tell_past(self, arms: Any, rewards: Any, *, chosen_in_advance: bool) -> None:
+    def tell_past(
+        self, arms: Any, rewards: Any, *, chosen_in_advance: bool, dealing: str = "hashed"
+    ) -> None:
         """Hand in measurements that were made before the run; only before the first :meth:`ask`.
 
         They cost nothing: they are not among ``pulls`` and ``samples``.
@@ -113,22 +116,28 @@ class Run:
             Whether what was measured, and how often, was decided without looking at rewards. Then
             they count as evidence, and the guarantee rests on this. Otherwise their averages
             are biased: they only guide what is measured first.
+        dealing
+            How they are dealt into blocks: by a hash of all of them, in whatever order they come;
+            ``"fixed"`` as version 0.1.0 did, for studies that were created by it.
         """
         if self._past is not None or self.batches or self._open is not None:
             raise RunStateError("past measurements can be told once, before the first ask")
         numbers, values = check_past(self.problem, arms, rewards, chosen_in_advance)
         with np.errstate(over="ignore"):
             every = np.arange(self.problem.n_arms)
-            check_size(self.problem, every, _sums(self.problem, numbers, values), self._sums)
+            sums = np.bincount(numbers, values, self.problem.n_arms).astype(np.float64)
+            check_size(self.problem, every, sums, self._sums)
+        numbers, values = deal(self.problem, numbers, values, bool(chosen_in_advance), dealing)
         split = self.state.split_past(numbers, values, chosen_in_advance)
         if not self.state.needs_spread:
             split = [told._replace(spreads=None) for told in split]
-        self._past = {
-            "evidence": bool(chosen_in_advance),
-            "measurements": len(numbers),
-            "batches": [_logged(*told) for told in split],
-        }
-        self.state.observe_past([self._standardised(told) for told in split], chosen_in_advance)
+        self.take_past(split, bool(chosen_in_advance), len(numbers))
+
+    def take_past(self, split: list[Told], evidence: bool, measurements: int) -> None:
+        """Past measurements as they were dealt into blocks; for :meth:`tell_past` and replays."""
+        batches = [logged(*told) for told in split]
+        self._past = {"evidence": evidence, "measurements": measurements, "batches": batches}
+        self.state.observe_past([self._standardised(told) for told in split], evidence)
 
     def ask(self) -> Batch:
         """The batch to measure now; the same one again until it has been told."""
@@ -137,6 +146,11 @@ class Run:
                 raise RunStateError("the run has stopped; its answer is in run.answer")
             pulls = self.state.propose(self._budget)
             self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms)
+        return self._open
+
+    def put(self, pulls: Pulls) -> Batch:
+        """Put other pulls in the place of those that are open; for replays."""
+        self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms)
         return self._open
 
     def tell(self, batch: Batch, rewards: Any = None, *, sums: Any = None) -> None:
@@ -189,7 +203,7 @@ class Run:
         np.add.at(self.pulls, pulls.arms, pulls.counts)
         np.add.at(self._sums, pulls.arms, totals)
         if self.state.needs_batches:
-            self._log.append(_logged(pulls, totals, spread))
+            self._log.append(logged(pulls, totals, spread))
         if own.spreads is not None:
             self.state.observe_spread(pulls, own.spreads)
         self.state.observe(pulls, own.sums)
@@ -322,18 +336,6 @@ class Run:
     def __repr__(self) -> str:
         state = "stopped" if self.stopped else f"{len(self.active)} candidates left"
         return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {state})"
-
-
-def _logged(pulls: Pulls, sums: FloatArray, spreads: FloatArray | None = None) -> dict[str, Any]:
-    """A batch as the certificate has it."""
-    told = {"arms": pulls.arms, "counts": pulls.counts, "sums": sums}
-    if pulls.parts is not None:
-        told["parts"] = pulls.parts
-    return told if spreads is None else told | {"spreads": spreads}
-
-
-def _sums(problem: Problem, arms: IntArray, rewards: FloatArray) -> FloatArray:
-    return np.bincount(arms, rewards, problem.n_arms).astype(np.float64)
 
 
 set_run_starter(Run)

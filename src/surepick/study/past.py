@@ -58,11 +58,17 @@ def measurements(problem: Problem, sheet: Sheet, chosen: str) -> PastTable:
 
 def stored(past: PastTable) -> str:
     """Past measurements as text."""
-    return dumps({"arms": past.arms, "rewards": past.rewards, "evidence": past.evidence})
+    kept = {"arms": past.arms, "rewards": past.rewards, "evidence": past.evidence}
+    return dumps(kept | {"dealing": "hashed"})
 
 
 def tell_stored(run: Run, text: str | None) -> None:
     """Tell a fresh run what was measured before it."""
     if text is not None:
         past = loads(text, "stored past measurements")
-        run.tell_past(past["arms"], past["rewards"], chosen_in_advance=past["evidence"])
+        run.tell_past(
+            past["arms"],
+            past["rewards"],
+            chosen_in_advance=past["evidence"],
+            dealing=past.get("dealing", "fixed"),  # version 0.1.0 did not say
+        )

@@ -8,14 +8,14 @@ be a million of them.
 from __future__ import annotations
 
 import copy
-import math
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from surepick.verifier import exact
 from surepick.verifier.estimate import Fit
-from surepick.verifier.noise import COLUMNS, PROVIDED, read_noise, yes_and_no
+from surepick.verifier.noise import COLUMNS, read_noise
 from surepick.verifier.tables import EPS, Given, Tables
 
 _ANY_NOISE = ("pooled", "checked-fit")  # rules that can do without a known scale
@@ -35,16 +35,26 @@ class Check(Tables):
         self.body = body
         self.kind = read_noise(body["problem"]["noise"], len(self.raw_arms), self.demand)
         self.noise = self.kind.unit
-        self.delta = self._number(body["delta"], "delta")
-        self.epsilon = self._number(body["epsilon"], "epsilon")
-        self.claim = body["claim"]
-        past = body.get("past")
-        self.past: list[dict[str, Any]] = [] if past is None else past["batches"]
-        self.past_counts = past is not None and past["chosen"] == "in advance"
-        self.demand(
-            past is None or past["chosen"] in ("in advance", "by results"),
-            "it does not say how past measurements were chosen",
-        )
+        self.delta = exact.number(body["delta"], "delta")
+        self.epsilon = exact.number(body["epsilon"], "epsilon")
+        self.settings = exact.mapping(body["algorithm"]["settings"], "the settings")
+        self.algorithm = exact.text(body["algorithm"]["name"], "the name of the algorithm")
+        self.batches = exact.mappings(body["batches"], "batches")
+        self.evidence = exact.mapping(body["evidence"], "the evidence")
+        self.rule = exact.text(self.evidence["rule"], "the rule")
+        self.claim = _read_claim(body["claim"])
+        self.past: list[dict[str, Any]] = []
+        self.past_counts = False
+        if body.get("past") is not None:
+            past = exact.mapping(body["past"], "what it says of the past")
+            self.past = exact.mappings(past["batches"], "past batches")
+            measurements = exact.whole(past["measurements"], "the number of past measurements")
+            self.demand(measurements >= 1, "it has no past measurements")
+            self.past_counts = past["chosen"] == "in advance"
+            self.demand(
+                past["chosen"] in ("in advance", "by results"),
+                "it does not say how past measurements were chosen",
+            )
         self._rounding = 0.0
         self.rounding_per_noise = 0.0
         self.risk = 0.0
@@ -90,25 +100,17 @@ class Check(Tables):
     def columns(self, record: Any, *names: str) -> list[np.ndarray]:
         """Columns of a record: a dict of columns, or a list with a dict for each entry."""
         if isinstance(record, dict):
-            lists = [list(record[name]) for name in names]
+            lists = [record[name] for name in names]
         else:
-            lists = [[entry[name] for entry in record] for name in names]
+            entries = exact.mappings(record, "its entries")
+            lists = [[entry[name] for entry in entries] for name in names]
         self.demand(len({len(values) for values in lists}) == 1, "columns of unequal length")
         return [
-            self.whole(values, f"its entries {name!r} are not whole numbers")
-            if name in _WHOLE_NUMBERS
-            else self._numbers(values, "if", f"its entries {name!r} are not numbers")
+            (exact.whole_numbers if name in _WHOLE_NUMBERS else exact.numbers)(
+                values, f"its entries {name!r}"
+            )
             for name, values in zip(names, lists, strict=True)
         ]
-
-    def whole(self, values: Any, complaint: str) -> np.ndarray:
-        """A list of whole numbers as an array."""
-        return self._numbers(values, "i", complaint)
-
-    def _numbers(self, values: Any, kinds: str, complaint: str) -> np.ndarray:
-        found = np.array(values) if len(values) else np.empty(0, dtype=np.int64)
-        self.demand(found.ndim == 1 and found.dtype.kind in kinds, complaint)
-        return found
 
     def mask(self, candidates: Any) -> np.ndarray:
         """An array over all candidates that is true for some of them."""
@@ -121,23 +123,18 @@ class Check(Tables):
         known = (candidates >= 0) & (candidates < len(allowed))
         return known & allowed[np.where(known, candidates, 0)]
 
-    def _number(self, value: Any, what: str) -> float:
-        fine = isinstance(value, int | float) and not isinstance(value, bool)
-        self.demand(fine and math.isfinite(value), f"{what} is {value!r}, not a finite number")
-        return float(value)
-
     # -- the record ------------------------------------------------------------------------
     def check_record(self) -> None:
         """Whether the record is complete and consistent, whatever follows from it."""
         self.check_labels()
         self.demand(0 < self.delta < 1, "delta must lie between 0 and 1")
         self.demand(self.epsilon >= 0, "epsilon must be at least 0")
-        settings = self.body["algorithm"]["settings"]
-        self.demand(
-            settings["delta"] == self.delta and settings["epsilon"] == self.epsilon,
-            "delta or epsilon is not what the algorithm was set to",
-        )
-        rule = self.body["evidence"]["rule"]
+        for name, value in (("delta", self.delta), ("epsilon", self.epsilon)):
+            self.demand(
+                exact.number(self.settings[name], f"the setting {name}") == value,
+                "delta or epsilon is not what the algorithm was set to",
+            )
+        rule = self.rule
         self.demand(
             self.kind.scale_known or rule in _ANY_NOISE,
             f"the rule {rule!r} needs a known scale of the noise, and it says none",
@@ -147,7 +144,7 @@ class Check(Tables):
             self._check_columns(batch, rule, f"past batch {b}", guides)
             self._pulls_of(batch, f"past batch {b}", guides)
         total = 0
-        for b, batch in enumerate(self.body["batches"]):
+        for b, batch in enumerate(self.batches):
             self._check_columns(batch, rule, f"batch {b}")
             total += self._pulls_of(batch, f"batch {b}")
         self.demand(total == self.claim["samples"], "the number of pulls does not add up")
@@ -155,7 +152,7 @@ class Check(Tables):
     def check_measured(self) -> None:
         """Where the features of measured arms are listed, they must be of all that were."""
         if isinstance(self.body["problem"]["arms"], dict):
-            batches = [*self.body["batches"], *self.past]
+            batches = [*self.batches, *self.past]
             pulled = {arm for batch in batches for arm in batch["arms"]}
             self.demand(
                 self.measured == sorted(pulled), "the arms listed as measured are not those"
@@ -183,7 +180,12 @@ class Check(Tables):
     def _pulls_of(self, batch: dict[str, Any], where: str, averaged: bool = False) -> int:
         """How many pulls a batch has, after checking that it makes sense."""
         arms, counts, sums = batch["arms"], batch["counts"], batch["sums"]
-        parts, spreads = batch.get("parts", [0] * len(arms)), batch.get("spreads")
+        spreads = batch.get("spreads")
+        for name in ("arms", "counts", "parts"):
+            exact.whole_numbers(batch.get(name, []), f"{where}: its {name}")
+        for name in ("sums", "spreads"):
+            exact.numbers(batch.get(name, []), f"{where}: its {name}")
+        parts = batch.get("parts", [0] * len(arms))
         columns = (arms, counts, sums, parts, arms if spreads is None else spreads)
         even = len({len(column) for column in columns}) == 1
         self.demand(
@@ -191,16 +193,14 @@ class Check(Tables):
             f"{where} is inconsistent",
         )
         for row, (arm, part, count) in enumerate(zip(arms, parts, counts, strict=True)):
-            known = type(arm) is int and 0 <= arm < len(self.arms)
-            self.demand(known, f"{where} pulls unknown arm {arm!r:.80}")
+            self.demand(0 <= arm < len(self.arms), f"{where} pulls unknown arm {arm!r:.80}")
             here = f"{where}, arm {arm}"
-            self.demand(type(part) is int and part >= 0, f"{here}: {part!r:.80} is no part")
-            fine = type(count) is int and count >= 1
-            self.demand(fine, f"{where}: {count!r:.80} pulls of arm {arm}")
-            total = self._number(sums[row], f"{where}: sum of arm {arm}")
+            self.demand(part >= 0, f"{here}: {part!r:.80} is no part")
+            self.demand(count >= 1, f"{where}: {count!r:.80} pulls of arm {arm}")
+            total = float(sums[row])
             self.kind.check_sum(self.demand, total, count, here, averaged=averaged)
             if spreads is not None:
-                spread = self._number(spreads[row], f"{where}: spread of arm {arm}")
+                spread = float(spreads[row])
                 self.kind.check_spread(self.demand, spread, total, count, here, averaged=averaged)
             # Small differences of large means cannot be had more exactly than this.
             rounding = 100 * EPS * abs(total / count)
@@ -214,7 +214,7 @@ class Check(Tables):
         """The claim must follow from who is left: ``survivors``, one of each kind."""
         chosen = self.claim["candidate"]
         left = self.alike(survivors).tolist()
-        self.demand(left == list(self.claim["survivors"]), "the survivors are not those claimed")
+        self.demand(left == self.claim["survivors"], "the survivors are not those claimed")
         self.demand(chosen in left, "the answer is not among the survivors")
         self.demand(self.label(chosen) == self.claim["label"], "the label is another candidate's")
         kind = self.claim["guarantee"]
@@ -228,38 +228,6 @@ class Check(Tables):
             self.demand(
                 all(self.same(i, chosen) for i in left), "other candidates are still in the race"
             )
-        self._check_statement(kind)
-
-    def _check_statement(self, kind: str) -> None:
-        """The sentence must promise what was checked, and on the condition that it rests on."""
-        statement = self.claim["statement"]
-        sure = f"{1 - self.delta:.12g}" if self.delta >= 1e-9 else f"1 - {self.delta:g}"
-        promise = {
-            "pac": f"the best with probability at least {sure}",
-            "eps-pac": f"within {self.epsilon:.12g} of the best with probability at least {sure}",
-        }.get(kind, "no guarantee")
-        rest = statement.removeprefix(promise)
-        norm = self.body["evidence"].get("norm_bound")
-        if norm is not None and kind in ("pac", "eps-pac"):
-            self.demand(
-                f"‖theta*‖ <= {norm:g}" in rest, "the statement hides a condition that it rests on"
-            )
-        if self.past_counts and kind in ("pac", "eps-pac"):
-            self.demand(
-                "provided that what was measured in the past did not depend on rewards" in rest,
-                "the statement hides that it rests on how past measurements were chosen",
-            )
-        condition = PROVIDED.get(self.kind.kind, "")
-        if kind in ("pac", "eps-pac"):
-            self.demand(condition in rest, "the statement hides what it rests on: the noise")
-            self.demand(
-                self.kind.scale_known or not yes_and_no([*self.past, *self.body["batches"]]),
-                "all rewards are 0 or 1: yes or no is not the noise that the statement rests on",
-            )
-        self.demand(
-            rest != statement and rest[:1] in ("", " ", ",", ":"),
-            f"the statement should begin with {promise!r}; it is {statement!r}",
-        )
 
     def per_noise(self, arms: Any, sums: Any) -> np.ndarray:
         """Sums of rewards of these arms, in units of their noise."""
@@ -276,3 +244,13 @@ class Check(Tables):
         """The estimate from one batch, and the map y -> yᵀV⁻¹y, for a vector or for rows."""
         fit = self.fit(batch)
         return fit.theta, fit.variance
+
+
+def _read_claim(claim: Any) -> dict[str, Any]:
+    """What is claimed, after a look at the types."""
+    for name in ("candidate", "samples"):
+        exact.whole(claim[name], f"the claim's {name}")
+    for name in ("label", "guarantee", "statement"):
+        exact.text(claim[name], f"the claim's {name}")
+    exact.whole_numbers(claim["survivors"], "the survivors")
+    return exact.mapping(claim, "the claim")

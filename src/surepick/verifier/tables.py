@@ -13,7 +13,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surepick.errors import CertificateError
+from surepick.verifier import exact
 from surepick.verifier.noise import read_noise
 from surepick.verifier.rows import Rows
 
@@ -82,7 +82,7 @@ class Tables:
     def demand(self, holds: Any, complaint: str) -> None:
         """Refuse the certificate unless something holds."""
         if not holds:
-            raise CertificateError(f"certificate refused: {complaint}")
+            exact.refuse(complaint)
 
     def _read_misfit(self, written: Any, separate: bool) -> float:
         """How far means may lie from what features say; "any" is infinite."""
@@ -96,14 +96,15 @@ class Tables:
     # -- held, or referred to --------------------------------------------------------------
     def _table(self, held: Any, given: Any, what: str) -> Rows:
         if not isinstance(held, dict):
-            rows = Rows(self.matrix(held))
+            rows = Rows(exact.matrix(held, "features"))
             self.demand(
                 given is None or Rows(given).digest() == rows.digest(),
                 f"it is about other {what} than those given",
             )
             return rows
         self.demand(given is not None, f"it refers to {what} that were not given")
-        rows, shape = Rows(given), tuple(held["shape"])
+        shape = tuple(exact.whole_numbers(held["shape"], f"the shape of the {what}").tolist())
+        rows = Rows(given)
         self.demand(
             rows.shape == shape,
             f"it is about other {what} than those given: {shape[0]:,} rows and {shape[1]:,} "
@@ -117,13 +118,6 @@ class Tables:
         )
         return rows
 
-    def matrix(self, rows: Any) -> np.ndarray:
-        """A list of rows as a matrix of finite numbers."""
-        matrix = np.array(rows)
-        fine = matrix.ndim == 2 and matrix.dtype.kind in "if" and np.isfinite(matrix).all()
-        self.demand(fine, "features must be a matrix of finite numbers")
-        return matrix.astype(float)
-
     def _labels(
         self, held: Any, given: Sequence[str] | None, refers: bool, what: str
     ) -> list[str] | None:
@@ -132,7 +126,7 @@ class Tables:
             self.demand(refers, f"{what} must have one label each")
             return None
         if not isinstance(held, dict):
-            return [str(v) for v in held]
+            return exact.texts(held, f"the labels of the {what}")
         labels = [] if given is None else [str(v) for v in given]
         text = json.dumps(labels, separators=(",", ":"))
         self.demand(
@@ -144,14 +138,18 @@ class Tables:
 
     def _check_measured(self, measured: dict[str, Any]) -> None:
         """Features of what was measured are listed for readers: they must be those of the arms."""
-        self.measured: list[int] = list(measured["arms"])
+        arms = exact.whole_numbers(measured["arms"], "the arms listed as measured")
+        self.measured: list[int] = arms.tolist()
         self.demand(
-            all(type(arm) is int and 0 <= arm < len(self.arms) for arm in self.measured),
+            all(0 <= arm < len(self.arms) for arm in self.measured),
             "it lists unknown arms as measured",
         )
-        features = self._arms_given[self.measured] if self.measured else np.empty((0, 0))
+        listed = measured["features"]
+        features = exact.matrix(listed, "listed features") if listed else np.empty((0, 0))
         self.demand(
-            np.array_equal(np.array(measured["features"]).reshape(features.shape), features),
+            np.array_equal(
+                features, self._arms_given[self.measured] if arms.size else features[:0]
+            ),
             "the features listed for the measured arms are not theirs",
         )
 

@@ -19,7 +19,9 @@ from typing import Any
 import numpy as np
 
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
+from surepick.verifier.statement import check_statement
 from surepick.verifier.tables import Given
 
 _VERSION = 2  # since 2, tables may be held by reference
@@ -37,6 +39,15 @@ RULES = {
 }
 
 
+# what reading a record may stumble over that lacks something, or has something else in its place
+_MALFORMED = (
+    LookupError,
+    TypeError,
+    ValueError,
+    AttributeError,
+    ArithmeticError,
+    RecursionError,
+)
 _WITH_PAST = ("pooled", "estimated-noise", "checked-fit")
 
 
@@ -51,6 +62,8 @@ class Verification:
     risk: float  #: sum of the levels actually spent; at most delta
     checked: int  #: comparisons recomputed
     statement: str
+    replayed: bool = False  #: whether the run was made again, and every batch came out as recorded
+    replay: str = "not done"  #: how that came out, or why it was not done
 
     def __bool__(self) -> bool:
         return True
@@ -81,15 +94,14 @@ def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Ver
     Examples
     --------
     >>> import surepick as sp
+    >>> from surepick.verifier.verify import verify
     >>> answer = sp.identify(sp.Problem([[1.0], [2.0]]), lambda arm: float(arm))
-    >>> sp.verify(answer.certificate()).candidate
+    >>> verify(answer.certificate()).candidate
     1
     """
-    body = _read(certificate)
-    if not isinstance(body, dict) or body.get("format") != "surepick-certificate":
-        raise FormatError("this is not a surepick certificate")
+    body = read_certificate(certificate)
     version = body.get("version")
-    if not isinstance(version, int) or not 1 <= version <= _VERSION:
+    if type(version) is not int or not 1 <= version <= _VERSION:
         raise FormatError(
             f"certificate version {version} is not one this verifier reads "
             f"(up to {_VERSION}); upgrade surepick"
@@ -101,8 +113,8 @@ def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Ver
             return _run(Check(body, given))
     except (CertificateError, InvalidInputError):
         raise
-    except (LookupError, TypeError, ValueError, AttributeError, ArithmeticError) as error:
-        raise CertificateError(f"certificate refused: it is malformed ({error!r})") from None
+    except _MALFORMED as error:
+        raise CertificateError(f"certificate refused: it is malformed ({error!r:.200})") from None
 
 
 def _given(problem: Any) -> Given:
@@ -151,6 +163,14 @@ def _demand_problem(held: dict[str, Any], given: Given) -> None:
             )
 
 
+def read_certificate(certificate: Any) -> dict[str, Any]:
+    """A certificate as a dict."""
+    body = _read(certificate)
+    if type(body) is not dict or body.get("format") != "surepick-certificate":
+        raise FormatError("this is not a surepick certificate")
+    return body
+
+
 def _read(certificate: Any) -> Any:
     if isinstance(certificate, dict):
         return certificate
@@ -160,18 +180,14 @@ def _read(certificate: Any) -> Any:
         )
     if isinstance(certificate, str) and not certificate.lstrip().startswith("{"):
         certificate = Path(certificate)
-    try:
-        text = certificate.read_bytes() if isinstance(certificate, Path) else certificate
-        return json.loads(text)
-    except (ValueError, RecursionError) as error:
-        raise FormatError(f"certificate is not JSON: {error}") from None
+    text = certificate.read_bytes() if isinstance(certificate, Path) else certificate
+    return exact.read_json(text)
 
 
 def _run(check: Check) -> Verification:
     body = check.body
-    text = json.dumps(
-        {k: v for k, v in body.items() if k != "digest"}, sort_keys=True, separators=(",", ":")
-    )
+    content = {k: v for k, v in body.items() if k != "digest"}
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     check.demand(
         hashlib.sha256(text.encode()).hexdigest() == body.get("digest"),
         "its content was changed after it was made (digest differs)",
@@ -180,13 +196,15 @@ def _run(check: Check) -> Verification:
     check.demand(body["version"] == (2 if refers else 1), "its version is not that of its content")
     check.check_record()
     check.check_measured()
-    rule = body["evidence"]["rule"]
+    rule = check.rule
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
+    published.check_name(check)
     check.demand(
         not check.past or rule in _WITH_PAST, f"the rule {rule!r} knows no past measurements"
     )
     survivors = importlib.import_module(f"surepick.verifier.rules.{RULES[rule]}").verify(check)
     check.check_conclusion(survivors)
+    check_statement(check, len(survivors))
     claim = check.claim
     return Verification(
         candidate=claim["candidate"],

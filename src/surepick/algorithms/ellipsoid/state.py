@@ -23,6 +23,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms.base import Algorithm, Guarantee
+from surepick.algorithms.conditions import REGULARISATION, norm_condition
 from surepick.algorithms.sequential import SequentialState
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive
@@ -34,7 +35,7 @@ class EllipsoidAlgorithm(Algorithm):
     """Settings of algorithms that stop by the confidence ellipsoid."""
 
     norm_bound: float = field(default=1.0, kw_only=True)
-    regularisation: float = field(default=1.0, kw_only=True)
+    regularisation: float = field(default=REGULARISATION, kw_only=True)
 
     theorem: ClassVar[str] = "self-normalised confidence ellipsoid, valid in all rounds at once"
 
@@ -50,7 +51,8 @@ class EllipsoidAlgorithm(Algorithm):
     def guarantee(self, epsilon_used: bool) -> Guarantee:
         """What is promised, and what it rests on."""
         given = super().guarantee(epsilon_used)
-        return Guarantee(given.kind, f"{given}, provided that ‖theta*‖ <= {self.norm_bound:g}")
+        condition = norm_condition(self.norm_bound, self.regularisation)
+        return Guarantee(given.kind, f"{given}, {condition}")
 
 
 class EllipsoidState(SequentialState):

@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 import numpy as np
 
 from surepick.algorithms.base import Algorithm, Guarantee
+from surepick.algorithms.conditions import REGULARISATION, norm_condition
 from surepick.algorithms.glr.thresholds import (
     Determinant,
     Heuristic,
@@ -102,7 +103,7 @@ class AdaptiveGlr(GlrAlgorithm):
     """
 
     norm_bound: float | None = field(default=None, kw_only=True)
-    regularisation: float = field(default=1.0, kw_only=True)
+    regularisation: float = field(default=REGULARISATION, kw_only=True)
 
     thresholds: ClassVar[tuple[str, ...]] = (
         "self-normalised",
@@ -134,7 +135,8 @@ class AdaptiveGlr(GlrAlgorithm):
         given = super().guarantee(epsilon_used)
         if self.norm_bound is None:
             return given
-        return Guarantee(given.kind, f"{given}, provided that ‖theta*‖ <= {self.norm_bound:g}")
+        condition = norm_condition(self.norm_bound, self.regularisation)
+        return Guarantee(given.kind, f"{given}, {condition}")
 
 
 class GlrState(SequentialState):

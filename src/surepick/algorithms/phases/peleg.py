@@ -69,6 +69,8 @@ class Peleg(Algorithm):
 
     name: ClassVar[str] = "peleg"
     any_backend: ClassVar[bool] = True
+    follows: ClassVar[str] = "pulls"
+    any_pulls: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "phased elimination with fixed-design widths; union over one-sided comparisons"
     )

@@ -67,6 +67,8 @@ class Rage(Algorithm):
 
     name: ClassVar[str] = "rage"
     any_backend: ClassVar[bool] = True
+    follows: ClassVar[str] = "pulls"
+    any_pulls: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "phased elimination with fixed-design widths; union over one-sided comparisons"
     )

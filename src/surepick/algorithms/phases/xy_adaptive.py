@@ -71,6 +71,8 @@ class XYAdaptive(Algorithm):
 
     name: ClassVar[str] = "xy-adaptive"
     any_backend: ClassVar[bool] = True
+    follows: ClassVar[str] = "pulls"
+    any_pulls: ClassVar[bool] = True
     theorem: ClassVar[str] = (
         "phased elimination with fixed-design widths; union over one-sided comparisons"
     )

@@ -2,8 +2,8 @@
 
 Where the choice of what was measured did not depend on rewards, they are evidence: they are dealt
 into blocks like those of a run, and each block settles the bets that the blocks before it suggest.
-Dealing is by a fixed shuffle, since tables are often sorted, perhaps by reward: which rewards are
-in which block must not depend on the rewards.
+They come in the order in which they are dealt (:mod:`surepick.run.dealing`): which rewards are in
+which block must have nothing to do with how large they are.
 
 Otherwise they only guide. They become part of the first block, on which nothing is bet: the theorem
 allows any stakes, rivals and designs that are fixed before a block's rewards are seen. Their weight
@@ -24,7 +24,6 @@ from surepick.problem import Problem
 _FIRST = 2.0  # measurements per dimension in the first block
 _GROWTH = 0.4  # later blocks have this share of all measurements before them
 _GUIDE = 10.0  # weight per dimension that a guide has at most
-_SEED = 2_110_231  # of the shuffle; any number, as long as it is fixed in advance
 
 
 def past_blocks(
@@ -38,8 +37,7 @@ def past_blocks(
         return [_guide(problem, arms, rewards)]
     if not spans(problem, arms):
         return [_block(problem, arms, rewards, parts)]
-    order = np.random.Generator(np.random.PCG64(_SEED)).permutation(len(arms))
-    order = _spanning_first(problem, arms, order)
+    order = _spanning_first(problem, arms, np.arange(len(arms)))
     size = max(1, int(_FIRST * problem.rank))
     cuts, end = [], size
     while len(arms) - end >= size:  # the last block is no smaller than the first

@@ -66,6 +66,7 @@ class PooledPeleg(Algorithm):
 
     name: ClassVar[str] = "pooled-peleg"
     any_backend: ClassVar[bool] = True
+    follows: ClassVar[str] = "pulls"
     needs_scale: ClassVar[bool] = False
     trusts_features: ClassVar[bool] = False
     theorem: ClassVar[str] = (
@@ -82,6 +83,11 @@ class PooledPeleg(Algorithm):
                 raise InvalidInputError(
                     f"max_batch must be at least min_batch = {self.min_batch}; got {self.max_batch}"
                 )
+
+    @property
+    def any_pulls(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether it takes in other pulls than it asked for: not where blocks come in pieces."""
+        return self.max_batch is None
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
         """A fresh state; nothing is drawn at random."""

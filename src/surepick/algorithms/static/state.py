@@ -46,6 +46,7 @@ class StaticAlgorithm(Algorithm):
     growth: float = field(default=1.05, kw_only=True)
     constants: str = field(default="ours", kw_only=True)
 
+    follows: ClassVar[str] = "pulls"
     theorem: ClassVar[str] = (
         "allocation fixed in advance; one-sided tests valid at all looks, union over rivals"
     )

@@ -65,6 +65,12 @@ class CheckedFit(Algorithm):
             raise InvalidInputError("inner must be another algorithm")
         self.proper()
 
+    @property
+    def follows(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What follows is what the algorithm inside says, where that is everything."""
+        inner = self.proper().follows
+        return inner if inner == "pulls" else "nothing"
+
     def proper(self) -> Algorithm:
         """The algorithm inside."""
         return registry.get(self.inner, delta=self.delta, epsilon=self.epsilon, **self.options)

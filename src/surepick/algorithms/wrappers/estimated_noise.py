@@ -68,6 +68,12 @@ class EstimatedNoise(Algorithm):
             raise InvalidInputError("inner must be another algorithm")
         self.proper()
 
+    @property
+    def follows(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What follows is what the algorithm inside says, where that is everything."""
+        inner = self.proper().follows
+        return inner if inner == "pulls" else "nothing"
+
     def proper(self) -> Algorithm:
         """The algorithm that follows the pilot."""
         return registry.get(self.inner, delta=self.delta, epsilon=self.epsilon)

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum, log_twice_normal
 from surepick.verifier.rows import slices
@@ -18,27 +19,36 @@ def verify(check: Check) -> list[int]:
     """Candidates left when each dropped one lost by more than noise and bias can explain.
 
     Given the draws the noise in the estimate is a sum with known weights; the bias is at most
-    ``norm_bound`` times a known length. That the truth is no longer than that cannot be checked.
+    ``norm_bound`` times a known length. That the truth is no longer than that cannot be checked;
+    nor, without a replay, that the weights of a design were fixed before its draws.
     """
-    evidence, batches = check.body["evidence"], check.body["batches"]
-    norm = float(evidence["norm_bound"])
+    batches = check.batches
+    norm = exact.number(check.evidence["norm_bound"], "norm_bound")
     check.demand(norm > 0, "norm_bound must be above 0")
     everyone = check.distinct()
     left = check.mask(everyone)
-    stages = evidence["stages"]
-    ends = [s["batch"] for s in stages[1:]] + [len(batches)]
+    stages = exact.mappings(check.evidence["stages"], "stages")
+    ends = [exact.whole(s["batch"], "the first batch of a stage") for s in stages][1:]
+    ends.append(len(batches))
     check.demand(not stages or stages[0]["batch"] == 0, "the first stage starts late")
-    sample = None
+    sample, terms = None, published.StageTerms(check, len(everyone))
+    published.demand_bounds(check)
     for number, (stage, end) in enumerate(zip(stages, ends, strict=False), start=1):
         where = f"stage {number}"
         check.demand(stage["batch"] <= end <= len(batches), f"{where} has no batches of its own")
         check.demand(
-            list(stage["members"]) == np.flatnonzero(left).tolist(),
+            np.array_equal(
+                exact.whole_numbers(stage["members"], f"the members of {where}"),
+                np.flatnonzero(left),
+            ),
             f"{where} starts from other candidates",
         )
-        level = float(stage["level"])
-        check.demand(0 < level < 1, f"{where} has level {level}")
-        check.risk += level * (int(left.sum()) - 1)
+        check.demand(left.sum() > 1, f"{where} has nobody left to drop")
+        terms.demand(stage, int(left.sum()), where)
+        check.demand(
+            not terms.paper or end <= stage["batch"] + 1, f"{where} has more than one sample"
+        )
+        check.risk += stage["level"] * (int(left.sum()) - 1)
         sample = _Sample(check, stage, norm)
         record = check.columns(stage["dropped"], "batch", "candidate", "by", "gap", "bias")
         check.demand(
@@ -91,11 +101,16 @@ class _Sample:
     """The draws of one stage, from the arms of its design."""
 
     def __init__(self, check: Check, stage: dict[str, Any], norm: float) -> None:
-        self.check, self.stage = check, stage
+        self.check = check
         self.norm = norm / check.noise
-        arms = check.whole(stage["arms"], "the arms of a design are not numbers of arms").tolist()
+        arms = exact.whole_numbers(stage["arms"], "the arms of a design").tolist()
         self.place = {arm: n for n, arm in enumerate(arms)}
-        self.weights = np.array(stage["weights"], dtype=float)
+        self.weights = exact.numbers(stage["weights"], "the weights of a design")
+        self.level = exact.number(stage["level"], "the level of a stage")
+        self.first = exact.number(stage["first"], "the first sample of a stage")
+        self.threshold: float | None = None
+        if stage["threshold"] is not None:
+            self.threshold = exact.number(stage["threshold"], "the threshold of a stage")
         check.demand(
             len(self.place) == len(self.weights) == len(arms)
             and all(0 <= arm < len(check.arms) for arm in self.place)
@@ -147,11 +162,11 @@ class _Sample:
         bias = self.norm * np.linalg.norm(W - c[:, None] * line, axis=1)
         V = u**2 @ self.counts
         surplus = n * (gap - bias + c * shift)
-        level, threshold = float(self.stage["level"]), self.stage["threshold"]
+        level, threshold = self.level, self.threshold
         if threshold is not None:
             enough = surplus >= np.sqrt(2 * V * math.log(1 / level)) * (1 - 1e-9)
             return gap, bias, enough & (gap + shift >= threshold * (1 - 1e-9))
-        unit = (u**2 @ self.weights) * float(self.stage["first"])
+        unit = (u**2 @ self.weights) * self.first
         logs = []
         for scale in _SCALES:
             rho = scale * unit

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 
 _INNER = {  # rules of the algorithms that work in batches, and their files
@@ -22,17 +23,31 @@ def verify(check: Check) -> list[int]:
     Whether they were set aside before their rewards were seen cannot be checked. Nor can it be
     checked whether the pulls of any batch were chosen before its rewards were seen.
     """
-    evidence, batches = check.body["evidence"], check.body["batches"]
-    extra, inner = evidence["extra"], evidence["inner"]
-    check.demand(len(extra) == len(batches), "the extra pulls do not belong to these batches")
-    own = [_without(batch, set(arms)) for batch, arms in zip(batches, extra, strict=True)]
+    batches, inner = check.batches, exact.mapping(check.evidence["inner"], "the evidence inside")
+    listed = check.evidence["extra"]
+    check.demand(
+        type(listed) is list and len(listed) == len(batches),
+        "the extra pulls do not belong to these batches",
+    )
+    extra = [set(exact.whole_numbers(arms, "extra pulls").tolist()) for arms in listed]
+    check.demand(
+        all(arms <= set(batch["arms"]) for batch, arms in zip(batches, extra, strict=True)),
+        "the extra pulls do not belong to these batches",
+    )
+    own = [_without(batch, arms) for batch, arms in zip(batches, extra, strict=True)]
     own = [batch for batch in own if batch["arms"]]
-    rule = inner["rule"]
+    rule = exact.text(inner["rule"], "the rule inside")
     check.demand(rule in _INNER, f"it uses an unknown rule {rule!r}")
     samples = sum(sum(batch["counts"]) for batch in own)
-    body = {"batches": own, "evidence": inner, "claim": check.claim | {"samples": samples}}
+    body = {
+        "algorithm": published.inner_algorithm(check),
+        "batches": own,
+        "evidence": inner,
+        "claim": check.claim | {"samples": samples},
+    }
     proper = check.variant(body)
     proper.check_record()
+    published.check_name(proper)
     survivors = importlib.import_module(f"surepick.verifier.rules.{_INNER[rule]}").verify(proper)
     check.risk, check.checked = proper.risk, proper.checked
     return survivors

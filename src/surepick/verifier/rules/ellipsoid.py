@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 
 
@@ -19,15 +20,17 @@ def verify(check: Check) -> list[int]:
     everyone = check.distinct()
     if check.claim["guarantee"] == "none" or len(everyone) == 1:
         return everyone
-    evidence = check.body["evidence"]
-    level, lam, norm = (float(evidence[k]) for k in ("level", "regularisation", "norm_bound"))
-    check.demand(0 < level < 1, f"level {level} is no probability")
-    check.demand(lam > 0 and norm > 0, "regularisation and norm_bound must be above 0")
+    evidence = check.evidence
+    level, lam, norm = (
+        exact.number(evidence[name], name) for name in ("level", "regularisation", "norm_bound")
+    )
+    published.demand_level(check, level, *published.ellipsoid_levels(check, len(everyone)))
+    published.demand_bounds(check)
     check.risk += level
     # Lengths matter to lambda and S: features as given, not brought to a common scale.
     K, d = check.raw_arms.shape
     counts, sums = np.zeros(K), np.zeros(K)
-    for batch in check.body["batches"]:
+    for batch in check.batches:
         counts[batch["arms"]] += batch["counts"]
         sums[batch["arms"]] += check.per_noise(batch["arms"], batch["sums"])
     pulled = np.flatnonzero(counts)

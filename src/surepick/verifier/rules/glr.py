@@ -13,8 +13,10 @@ from typing import Any
 
 import numpy as np
 
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.rows import slices
+from surepick.verifier.spanning import span_by_rule
 
 _SCALES = [2.0, 16.0, 128.0, 1024.0]  # self-normalised: values of rho, in pulls per dimension
 _ROUNDS = 2.0  # round robin: precision of the mixture, in rounds
@@ -32,9 +34,11 @@ def verify(check: Check) -> list[int]:
     kind, chosen = check.claim["guarantee"], check.claim["candidate"]
     if len(rivals) == 1 or kind == "none":
         return rivals
-    evidence = check.body["evidence"]
-    name = evidence["threshold"]
+    evidence = check.evidence
+    name = exact.text(evidence["threshold"], "the threshold")
     check.demand(name in _LEVELS, f"it uses an unknown threshold {name!r}")
+    published.demand_threshold(check, name)
+    published.demand_bounds(check)
     if name == "heuristic":
         check.demand(kind == "heuristic", f"a heuristic threshold cannot support {kind!r}")
         check.risk = 1.0  # no bound
@@ -86,15 +90,14 @@ class _Data:
         self.check = check
         K = len(check.arms)
         self.counts, sums = np.zeros(K), np.zeros(K)
-        for batch in check.body["batches"]:
+        for batch in check.batches:
             self.counts[batch["arms"]] += batch["counts"]
             sums[batch["arms"]] += batch["sums"]
         self.pulls = int(self.counts.sum())
         prior = 0.0
         self._arms, self._candidates, self._to = check.arms, check.candidates, check.whiten
         if evidence["threshold"] == "regularised":
-            prior = float(evidence["regularisation"])
-            check.demand(prior > 0, "the regularisation must be above 0")
+            prior = exact.number(evidence["regularisation"], "the regularisation")
             # Directions outside the span change neither estimate nor determinant.
             self._arms, self._candidates = check.raw_arms, check.raw_candidates
             self._to = np.eye(check.arms.shape[1])
@@ -125,17 +128,28 @@ def _heuristic(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float
 
 
 def _self_normalised(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
-    data.check.demand(evidence["scales"] == _SCALES, "its scales are not the ones fixed in advance")
+    scales = exact.numbers(evidence["scales"], "its scales").tolist()
+    data.check.demand(scales == _SCALES, "its scales are not the ones fixed in advance")
     shared = math.log(len(_SCALES) / data.check.delta)
     return [(rho, shared + data.half_log_det(rho)) for rho in (len(data.V) * s for s in _SCALES)]
 
 
 def _determinant(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
-    first, slack = evidence["first"], evidence["slack"]
+    first = exact.whole_numbers(evidence["first"], "the arms pulled first")
+    slack = exact.number(evidence["slack"], "its slack")
     data.check.demand(slack == 0.1, "its slack is not the one fixed in advance")
     data.check.demand(
-        len(set(first)) == len(first) and all(data.counts[k] >= 1 for k in first),
+        len(np.unique(first)) == len(first)
+        and ((first >= 0) & (first < len(data.counts))).all()
+        and (data.counts[first] >= 1).all(),
         "the arms it says were pulled first were not pulled",
+    )
+    check = data.check
+    everything, spanning = published.first_arms(check)
+    data.check.demand(
+        (everything and len(first) == len(data.counts))
+        or (spanning and span_by_rule(check.arms, check.whiten, first)),
+        "the arms it says were pulled first are not those that are pulled first",
     )
     rows = data.arms(first)
     c = float(np.linalg.eigvalsh(rows.T @ rows)[0])
@@ -145,8 +159,7 @@ def _determinant(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, flo
 
 
 def _regularised(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
-    lam, bound = float(evidence["regularisation"]), float(evidence["norm_bound"])
-    data.check.demand(bound > 0, "the norm bound must be above 0")
+    lam, bound = (exact.number(evidence[name], name) for name in ("regularisation", "norm_bound"))
     noise = math.sqrt(math.log(1 / data.check.delta) + data.half_log_det(lam, already=True))
     return [(0.0, (noise + bound / data.check.noise * math.sqrt(lam / 2)) ** 2)]
 
@@ -154,7 +167,8 @@ def _regularised(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, flo
 def _round_robin(data: _Data, evidence: dict[str, Any]) -> list[tuple[float, float]]:
     rounds = float(data.counts[0])
     data.check.demand((data.counts == rounds).all(), "the pulls are not full rounds over all arms")
-    data.check.demand(evidence["rounds"] == _ROUNDS, "its mixture is not the one fixed in advance")
+    precision = exact.number(evidence["rounds"], "the precision of its mixture")
+    data.check.demand(precision == _ROUNDS, "its mixture is not the one fixed in advance")
     rivals = len(data.check.distinct()) - 1
     content = math.log(rivals / data.check.delta) + 0.5 * math.log(1 + rounds / _ROUNDS)
     s = math.sqrt(2 * max(0.0, content - math.log(2)))

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 
+from surepick.verifier import exact
 from surepick.verifier.check import Check
 
 ZETA_3 = 1.2020569031595942  # sum over t of 1/t³
@@ -21,15 +22,15 @@ def verify(check: Check) -> list[int]:
     everyone = check.distinct()
     if check.claim["guarantee"] == "none" or len(everyone) == 1:
         return everyone
-    evidence = check.body["evidence"]
-    t, M = evidence["round"], len(everyone)
-    check.demand(t == int(t) and t >= 1, f"round {t} is no round")
+    evidence = check.evidence
+    t, M = exact.whole(evidence["round"], "the round"), len(everyone)
+    check.demand(t >= 1, f"round {t} is no round")
     check.demand(
         check.claim["samples"] == M + 2 * (t - 1), f"{t} rounds do not take this many pulls"
     )
     check.risk += 0.8 * ZETA_3 * check.delta
     counts, sums = np.zeros(len(check.arms)), np.zeros(len(check.arms))
-    for batch in check.body["batches"]:
+    for batch in check.batches:
         counts[batch["arms"]] += batch["counts"]
         sums[batch["arms"]] += batch["sums"]
     log_term = math.log(5 * M * float(t) ** 4 / (4 * check.delta))

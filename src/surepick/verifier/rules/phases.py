@@ -7,28 +7,36 @@ from typing import Any
 
 import numpy as np
 
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import Fit
 from surepick.verifier.rows import slices
 
 
 def verify(check: Check) -> list[int]:
-    """Phased elimination: each phase's least squares, one-sided widths, levels summing to delta.
+    """Phased elimination: each phase's least squares, one-sided widths, published levels.
 
     In phase m each comparison may err with probability ``level``; the best candidate can only
     be lost through the |active| - 1 comparisons that involve it. Who is active follows from who
     was dropped before.
     """
-    phases, batches = check.body["evidence"]["phases"], check.body["batches"]
+    phases, batches = exact.mappings(check.evidence["phases"], "phases"), check.batches
     check.demand(len(phases) == len(batches), "phases and batches do not correspond")
     active = np.array(check.distinct())
-    fit = None
+    fit, terms = None, published.PhaseTerms(check)
     for number, (phase, batch) in enumerate(zip(phases, batches, strict=True), start=1):
-        where, level = f"phase {number}", phase["level"]
-        # certificates of version 0.1.0 say who is active, too
-        said = list(phase.get("active", active))
-        check.demand(said == active.tolist(), f"{where} starts from other candidates")
-        check.demand(0 < level < 1, f"{where} has level {level}")
+        where = f"phase {number}"
+        level = exact.number(phase["level"], f"the level of {where}")
+        threshold = phase["threshold"]
+        if threshold is not None:
+            exact.number(threshold, f"the threshold of {where}")
+        at = published.Phase(
+            number, len(active), len(check.distinct()), sum(batch["counts"]), number == len(phases)
+        )
+        terms.demand(level, threshold, at)
+        if "active" in phase:  # certificates of version 0.1.0 say who is active, too
+            said = exact.whole_numbers(phase["active"], f"the candidates of {where}")
+            check.demand(np.array_equal(said, active), f"{where} starts from other candidates")
         check.risk += level * (len(active) - 1)
         fit = check.fit(batch)
         active = np.setdiff1d(active, _dropped(check, phase, active, fit, where))

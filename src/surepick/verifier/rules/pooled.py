@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.verifier import exact
 from surepick.verifier.blocks import Block, check_parts, read_block
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
@@ -100,11 +101,12 @@ def _levels(check: Check) -> bool:
 
 def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """What is recorded of each block, and its batches: past ones and new ones."""
-    records = check.body["evidence"]["blocks"]
-    new, past = list(check.body["batches"]), list(check.past)
+    records = exact.mappings(check.evidence["blocks"], "blocks")
+    new, past = list(check.batches), list(check.past)
     found = []
     for number, record in enumerate(records):
-        some, old = int(record["batches"]), int(record.get("past", 0))
+        pieces = (record["batches"], record.get("past", 0))
+        some, old = (exact.whole(count, "the batches of a block") for count in pieces)
         check.demand(some >= 0 and old >= 0 and some + old >= 1, "a block without a batch")
         check.demand(len(new) >= some and len(past) >= old, "blocks and batches do not correspond")
         # Nothing is bet on the first block, so it may depend on anything.
@@ -206,7 +208,7 @@ class _Book:
 
     def _open(self, rivals: Any, outlook: Outlook, where: str) -> _Market:
         complaint = f"{where}: the rivals are not the right number of candidates"
-        named = self.check.whole(rivals, complaint)
+        named = exact.whole_numbers(rivals, f"{where}: the rivals")
         places = self._places(named)
         self.check.demand(
             len(np.unique(named)) == len(named) == min(_RIVALS, len(self.candidates))

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import Fit, log_sum, log_twice_normal
 from surepick.verifier.rows import slices
@@ -20,20 +21,27 @@ def verify(check: Check) -> list[int]:
     """Candidates left when each dropped one lost to a rival by a test that holds at all looks.
 
     The pulls are a cycle repeated, so the estimate of a direction is an average over cycles and
-    the mixture test (one-sided, level ``level``) holds at all looks at once. The other test is a
+    the mixture test (one-sided, level ``level``) holds at all looks at once. The first batch is one
+    cycle: how long a cycle is cannot be chosen in hindsight. The other test is a
     union over all numbers of pulls n, at level 6 delta/(pi² n² M^power) for each comparison.
     """
-    evidence, batches = check.body["evidence"], check.body["batches"]
+    evidence, batches = check.evidence, check.batches
     everyone = check.distinct()
     if len(everyone) == 1:
         return everyone
     left, M = check.mask(everyone), len(everyone)
+    check.demand(
+        evidence["test"] in ("mixture", "union over times"),
+        f"unknown test {evidence['test']!r:.80}",
+    )
     mixture = evidence["test"] == "mixture"
+    published.demand_test(check, mixture, evidence["power"])
     passes = _Mixture(check, M) if mixture else _Union(check, M)
     counts, sums = np.zeros(len(check.arms)), np.zeros(len(check.arms))
-    looks = {look["batch"]: look["dropped"] for look in evidence["looks"]}
+    records = exact.mappings(evidence["looks"], "its looks")
+    looks = {exact.whole(look["batch"], "the batch of a look"): look["dropped"] for look in records}
     check.demand(
-        len(looks) == len(evidence["looks"]) and all(0 <= b < len(batches) for b in looks),
+        len(looks) == len(records) and all(0 <= b < len(batches) for b in looks),
         "looks and batches do not correspond",
     )
     for number, batch in enumerate(batches):
@@ -102,15 +110,21 @@ class _Mixture:
 
     def __init__(self, check: Check, M: int) -> None:
         self.check = check
-        self.level = float(check.body["evidence"]["level"])
-        check.demand(0 < self.level < 1, f"level {self.level} is no probability")
+        self.level = exact.number(check.evidence["level"], "the level")
+        published.demand_level(check, self.level, check.delta / (M - 1))
         check.risk += self.level * (M - 1)
-        arms, counts = check.body["evidence"]["cycle"]
+        arms, counts = (exact.whole_numbers(c, "its cycle") for c in check.evidence["cycle"])
+        check.demand(len(arms) == len(counts) == len(np.unique(arms)), "its cycle is inconsistent")
+        check.demand((arms >= 0).all() and (arms < len(check.arms)).all(), "its cycle has no arms")
         self.cycle = np.zeros(len(check.arms))
         self.cycle[arms] = counts
         check.demand(self.cycle.sum() > 0 and (self.cycle >= 0).all(), "the cycle is empty")
+        self.begun = check.batches[0] if check.batches else {"arms": [], "counts": []}
 
     def __call__(self, counts: np.ndarray) -> Test:
+        first = np.zeros(len(self.cycle))
+        first[self.begun["arms"]] = self.begun["counts"]
+        self.check.demand((first == self.cycle).all(), "its cycle is not what was pulled first")
         cycles = round(counts.sum() / self.cycle.sum())
         self.check.demand(
             cycles >= 1 and (counts == cycles * self.cycle).all(),
@@ -134,7 +148,7 @@ class _Union:
     """θ̂ᵀy >= 2√2 sqrt(a_y log(6 n² M^power/(pi² delta)))."""
 
     def __init__(self, check: Check, M: int) -> None:
-        power = check.body["evidence"]["power"]
+        power = exact.whole(check.evidence["power"], "the power of its union")
         check.demand(power in (1, 2), f"a union over M^{power} comparisons is unknown")
         self.delta, self.size = check.delta, M**power
         # sum over n of 6/(pi² n²) is one

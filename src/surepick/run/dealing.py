@@ -1,0 +1,50 @@
+"""In which order past measurements are dealt into blocks.
+
+Tables are often sorted, perhaps by reward. A shuffle that is the same for every table would tie
+blocks to ranks: of a table sorted by option and reward, the same ranks of each option would come
+into the same block every time, and rewards of one block would no longer be independent of those
+before. So rows are brought into an order of their own, by arm and reward, whatever order they
+came in, and shuffled by a seed that is a hash of that very table: nobody can choose it, and it has
+nothing to do with ranks. (Rows that were drawn independently of each other are then dealt as if
+by chance. Rows that were not, no shuffle makes independent.)
+"""
+
+from __future__ import annotations
+
+import hashlib
+
+import numpy as np
+
+from surepick.algorithms.pooled.past import spans
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.errors import InvalidInputError
+from surepick.problem import Problem
+
+#: how rows can be dealt; "fixed" is what version 0.1.0 did, for studies that it created
+DEALINGS = ("hashed", "fixed")
+_FIXED_SEED = 2_110_231
+
+
+def deal(
+    problem: Problem, arms: IntArray, rewards: FloatArray, evidence: bool, dealing: str
+) -> tuple[IntArray, FloatArray]:
+    """The same measurements in the order in which they are dealt into blocks."""
+    if dealing not in DEALINGS:
+        raise InvalidInputError(f"dealing must be one of {', '.join(DEALINGS)}; got {dealing!r}")
+    if dealing == "fixed":
+        if not (evidence and spans(problem, arms)):
+            return arms, rewards
+        order = np.random.Generator(np.random.PCG64(_FIXED_SEED)).permutation(len(arms))
+        return arms[order], rewards[order]
+    rewards = rewards + 0.0  # -0.0 is no other reward than 0.0
+    order = np.lexsort((rewards, arms))
+    arms, rewards = arms[order], rewards[order]
+    order = np.random.Generator(np.random.PCG64(_seed(arms, rewards))).permutation(len(arms))
+    return arms[order], rewards[order]
+
+
+def _seed(arms: IntArray, rewards: FloatArray) -> int:
+    """A hash of the sorted table, the same on every machine."""
+    found = hashlib.sha256(arms.astype("<i8").tobytes())
+    found.update(rewards.astype("<f8").tobytes())
+    return int.from_bytes(found.digest(), "little")

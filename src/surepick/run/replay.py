@@ -1,0 +1,208 @@
+"""A certificate's run, made again: every batch must be what its algorithm asks for there.
+
+The verifier looks at what was measured, and takes it as given that batches are what the algorithm
+asked for. Whoever leaves out batches, or puts them into another order, after the rewards are known
+chooses among many honest-looking records. Here the algorithm itself is run again on what the
+certificate says was measured: each proposal is worked out from what came before it, and compared.
+What is then left to invent is rewards.
+
+Designs are worked out in floating point, and now and then rounding decides which of two arms that
+serve equally well has a pull more. On another kind of processor a proposal may therefore differ a
+little from the one recorded; the run then goes on with what is recorded, so that each proposal is
+compared on its own. Three outcomes are told apart: the same pulls throughout (``EXACT``), the same
+but for single pulls that rounding may have moved (``ROUNDED``), and other pulls
+(:class:`Different`), which no rounding explains where designs have one solution.
+"""
+
+from __future__ import annotations
+
+import time
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms import registry
+from surepick.algorithms.base import Algorithm, Pulls, Told
+from surepick.arrays import limits
+from surepick.errors import SurepickError, UnknownNameError
+from surepick.problem import Problem
+from surepick.problem.noise import read_kind
+from surepick.run.certificate import plain
+from surepick.run.run import Run
+
+EXACT = "every batch is what the algorithm asks for"
+ROUNDED = "every batch is what the algorithm asks for, but for single pulls moved by rounding"
+DRAWN = "every batch is as large as the algorithm asks for, from the designs it draws from"
+_LONG = "it would take more than a few seconds; ask for it (replay=True, --replay)"
+_MANY_PULLS = 2_000_000  # exact forms of PELEG play a round for each
+_CLOSE = 1e-6  # relative difference of two numbers of the evidence
+
+
+class Different(Exception):
+    """The run made again is another one; the message says where."""
+
+
+class NotPossible(Exception):
+    """The run cannot be made again; the message says why."""
+
+
+def replay(body: dict[str, Any], problem: Any, patience: float | None) -> str:
+    """Make the run of a certificate again, which the verifier has found to hold.
+
+    Parameters
+    ----------
+    body
+        The certificate.
+    problem
+        What it refers to, if it does not contain its arms.
+    patience
+        Seconds after which to give up; None: never.
+
+    Returns
+    -------
+    How it came out: ``EXACT``, ``ROUNDED`` or ``DRAWN``.
+    """
+    algorithm = _algorithm(body)
+    try:
+        return _replayed(algorithm, body, _problem(body, problem), patience)
+    except (SurepickError, ValueError, TypeError, ArithmeticError, LookupError) as error:
+        # Neither Different nor NotPossible: the algorithm itself cannot do with this record.
+        raise Different(f"the run cannot be made again ({error})") from None
+
+
+def _replayed(
+    algorithm: Algorithm, body: dict[str, Any], problem: Problem, patience: float | None
+) -> str:
+    end = None if patience is None else time.monotonic() + patience
+    if end is not None and (
+        problem.n_arms * problem.n_features > limits.LARGE_TABLE
+        or body["claim"]["samples"] > _MANY_PULLS
+    ):
+        raise NotPossible(_LONG)
+    run = algorithm.start(problem)
+    if body.get("past") is not None:
+        past = body["past"]
+        told = [_told(batch) for batch in past["batches"]]
+        run.take_past(told, past["chosen"] == "in advance", past["measurements"])
+    exact = True
+    for number, batch in enumerate(body["batches"]):
+        if end is not None and time.monotonic() > end:
+            raise NotPossible(_LONG)
+        exact &= _take(run, _told(batch), number)
+    _compare_end(run, body, exact)
+    if algorithm.follows == "size":
+        return DRAWN
+    return EXACT if exact else ROUNDED
+
+
+def _algorithm(body: dict[str, Any]) -> Algorithm:
+    name, settings = body["algorithm"]["name"], body["algorithm"]["settings"]
+    try:
+        algorithm = registry.get(name, **settings)
+    except UnknownNameError:
+        raise NotPossible(f"{name!r} is no algorithm that is known here") from None
+    except (SurepickError, TypeError, ValueError) as error:
+        raise Different(f"{name} cannot be set like that ({error})") from None
+    if algorithm.follows == "nothing":
+        raise NotPossible(f"what {name} asks for cannot be worked out from its certificate")
+    return algorithm
+
+
+def _problem(body: dict[str, Any], given: Any) -> Problem:
+    held = body["problem"]
+    if not isinstance(held["arms"], dict):
+        return Problem.from_dict(held)
+    if isinstance(given, Problem):
+        return given.with_noise(read_kind(held["noise"], given.n_arms).given)
+    arms = given
+    if isinstance(given, str | Path):
+        arms = np.load(given, mmap_mode="r", allow_pickle=False)
+    return Problem(arms, noise=read_kind(held["noise"], len(arms)).given)
+
+
+def _told(batch: dict[str, Any]) -> Told:
+    def column(name: str, kind: Any) -> Any:
+        return np.array(batch[name], dtype=kind) if name in batch else None
+
+    pulls = Pulls(*(column(name, np.int64) for name in ("arms", "counts", "parts")))
+    return Told(pulls, column("sums", np.float64), column("spreads", np.float64))
+
+
+def _take(run: Run, told: Told, number: int) -> bool:
+    """Tell the next batch; whether it is exactly what is asked for."""
+    if run.stopped:
+        raise Different(f"batch {number} comes after the run has stopped")
+    asked, follows = run.ask().pulls, run.algorithm.follows
+    if follows == "size":
+        if asked.total != told.pulls.total:
+            raise Different(
+                f"batch {number} has {told.pulls.total} pulls, but {asked.total} are asked for"
+            )
+        exact = True
+    else:
+        exact = asked.same(told.pulls)
+        if not exact and not (run.algorithm.any_pulls and _is_close(asked, told.pulls)):
+            raise Different(f"batch {number} is not what is asked for after what came before it")
+    run.tell_totals(run.put(told.pulls), told.sums, told.spreads)
+    return exact
+
+
+def _is_close(asked: Pulls, told: Pulls) -> bool:
+    """Whether rounding may have moved single pulls from one arm to another."""
+    if asked.total != told.total or (asked.parts is None) != (told.parts is None):
+        return False
+    size = 1 + int(max(asked.arms.max(), told.arms.max()))
+    apart = np.zeros(size, dtype=np.int64)
+    np.add.at(apart, asked.arms, asked.counts)
+    np.subtract.at(apart, told.arms, told.counts)
+    return bool(np.abs(apart).max() <= 1)
+
+
+def _compare_end(run: Run, body: dict[str, Any], exact: bool) -> None:
+    """The run made again must end where the certificate says, with the same evidence."""
+    if not run.stopped:
+        raise Different("the run has not stopped where the certificate ends")
+    claim, answer = body["claim"], run.answer
+    same = np.asarray(run.problem.same_as)
+    if same[answer.arm] != same[claim["candidate"]]:
+        raise Different(f"it ends with {answer.label!r}, and not with {claim['label']!r}")
+    if list(answer.survivors) != claim["survivors"]:
+        raise Different("other candidates survive")
+    withdrawn = answer.guarantee and claim["guarantee"] == "heuristic"
+    if claim["guarantee"] != answer.guarantee.kind and not withdrawn:
+        raise Different(f"its answer is {answer.guarantee.kind!r}, not {claim['guarantee']!r}")
+    place = _difference(_usual(plain(run.state.evidence())), _usual(body["evidence"]))
+    if exact and place is not None:
+        raise Different(f"the evidence comes out differently at {place}")
+
+
+def _usual(evidence: Any) -> Any:
+    """Evidence as this version writes it: version 0.1.0 had a dict for every drop."""
+    if isinstance(evidence, dict):
+        if evidence.get("candidate") == []:  # nobody was dropped
+            return []
+        return {k: _usual(v) for k, v in evidence.items() if k not in ("active", "margin")}
+    if isinstance(evidence, list):
+        if evidence and all(isinstance(entry, dict) for entry in evidence):
+            names = set(evidence[0])
+            if names >= {"candidate"} and all(set(entry) == names for entry in evidence):
+                return _usual({name: [entry[name] for entry in evidence] for name in names})
+        return [_usual(entry) for entry in evidence]
+    return evidence
+
+
+def _difference(own: Any, recorded: Any, place: str = "evidence") -> str | None:
+    """Where two records differ first; None: nowhere. What only one of them says is left out."""
+    if isinstance(own, dict) and isinstance(recorded, dict):
+        found = (_difference(own[k], recorded[k], f"{place}.{k}") for k in own if k in recorded)
+        return next(filter(None, found), None)
+    if isinstance(own, list) and isinstance(recorded, list):
+        if len(own) != len(recorded):
+            return place
+        found = (_difference(a, b, f"{place}.{i}") for i, (a, b) in enumerate(zip(own, recorded)))
+        return next(filter(None, found), None)
+    if isinstance(own, float) and isinstance(recorded, int | float):
+        close = abs(own - recorded) <= _CLOSE * max(abs(own), abs(recorded), _CLOSE)
+        return None if close else place
+    return None if own == recorded else place

@@ -1,0 +1,79 @@
+"""Certificates checked twice: by the independent verifier, then by making their run again."""
+
+from __future__ import annotations
+
+import dataclasses
+from pathlib import Path
+from typing import Any
+
+from surepick.errors import CertificateError
+from surepick.run.made import made_here
+from surepick.verifier.verify import Verification, read_certificate
+from surepick.verifier.verify import verify as verify_alone
+
+_PATIENCE = 3.0  # seconds that a replay may take that nobody asked for
+
+
+def verify(
+    certificate: dict[str, Any] | str | Path, problem: Any = None, *, replay: bool | None = None
+) -> Verification:
+    """Check a certificate.
+
+    First by :func:`surepick.verifier.verify.verify`, which shares no code with the algorithms;
+    then, with ``replay``, by running the algorithm again on what was measured: every batch must be
+    what it asks for after the batches before.
+
+    Parameters
+    ----------
+    certificate
+        A dict, JSON text, or the path of a JSON file.
+    problem
+        What a certificate of very many arms refers to instead of containing it: the
+        :class:`surepick.Problem`, or its arms as an array or the path of a ``.npy`` file. Arms,
+        candidates and labels are compared with the certificate; the noise is the certificate's.
+    replay
+        True: replay, and refuse what comes out differently. False: do not. By default it is done
+        where it takes no more than a few seconds; what comes out differently is refused if the
+        certificate was made by this version on a machine of this kind, where it must not.
+
+    Returns
+    -------
+    Verification
+        What was verified; ``replay`` says whether the run was made again, and how that came out.
+
+    Raises
+    ------
+    CertificateError
+        When the certificate does not hold, or is about other arms than those given.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> answer = sp.identify(sp.Problem([[1.0], [2.0]]), lambda arm: float(arm))
+    >>> checked = sp.verify(answer.certificate())
+    >>> checked.candidate, checked.replayed, checked.replay
+    (1, True, 'every batch is what the algorithm asks for')
+    """
+    body = read_certificate(certificate)
+    found = verify_alone(body, problem)
+    if replay is False:
+        return found
+    from surepick.run import replay as again
+
+    try:
+        outcome = again.replay(body, problem, None if replay else _PATIENCE)
+    except again.NotPossible as why:
+        return dataclasses.replace(found, replay=f"not done: {why}")
+    except again.Different as why:
+        here = body.get("made") == made_here()
+        if replay or here:
+            hint = "" if here else _ELSEWHERE
+            raise CertificateError(f"certificate refused: replayed, {why}{hint}") from None
+        return dataclasses.replace(found, replay=f"not possible here: {why}{_ELSEWHERE}")
+    return dataclasses.replace(found, replayed=True, replay=outcome)
+
+
+_ELSEWHERE = (
+    "; it may have been made on another kind of processor, where rounding leads to other designs, "
+    "or by another version: replay it there"
+)

@@ -1,0 +1,127 @@
+"""What a certificate says, read without any conversion.
+
+A whole number is a whole number: neither ``true`` nor ``2.0`` stands for one. NumPy would take a
+list of ``true`` and ``false`` for a mask, and what is shown would not be what is worked out. A key
+stands in an object once: of two, readers may see one and the verifier the other.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+from itertools import chain
+from typing import Any, NoReturn
+
+import numpy as np
+
+from surepick.errors import CertificateError, FormatError
+
+
+def refuse(complaint: str) -> NoReturn:
+    """Say why a certificate does not hold."""
+    raise CertificateError(f"certificate refused: {complaint}")
+
+
+def read_json(text: str | bytes) -> Any:
+    """JSON text as plain values; no key twice, no number that is none."""
+    try:
+        return json.loads(text, object_pairs_hook=_object, parse_constant=_no_number)
+    except FormatError:
+        raise
+    except (ValueError, RecursionError) as error:
+        raise FormatError(f"certificate is not JSON: {error}") from None
+
+
+def _object(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
+    found = dict(pairs)
+    if len(found) < len(pairs):
+        keys = [key for key, _ in pairs]
+        twice = next(key for key in keys if keys.count(key) > 1)
+        raise FormatError(f"certificate is ambiguous: {twice!r:.80} stands twice in one object")
+    return found
+
+
+def _no_number(name: str) -> NoReturn:
+    raise FormatError(f"certificate is not JSON: it contains {name}")
+
+
+# -- single values -------------------------------------------------------------------------
+def whole(value: Any, what: str) -> int:
+    """A whole number."""
+    if type(value) is not int:
+        refuse(f"{what} is {value!r:.80}, not a whole number")
+    return value
+
+
+def number(value: Any, what: str) -> float:
+    """A finite number."""
+    if type(value) not in (int, float) or not math.isfinite(value):
+        refuse(f"{what} is {value!r:.80}, not a finite number")
+    return float(value)
+
+
+def text(value: Any, what: str) -> str:
+    """A text."""
+    if type(value) is not str:
+        refuse(f"{what} is {value!r:.80}, not a text")
+    return value
+
+
+def mapping(value: Any, what: str) -> dict[str, Any]:
+    """An object with keys."""
+    if type(value) is not dict:
+        refuse(f"{what} is {value!r:.80}, not an object with keys")
+    return value
+
+
+# -- lists of them -------------------------------------------------------------------------
+def whole_numbers(values: Any, what: str) -> np.ndarray:
+    """A list of whole numbers, as an array."""
+    if type(values) is not list:
+        refuse(f"{what} are {values!r:.80}, not a list of whole numbers")
+    if not set(map(type, values)) <= {int}:
+        wrong = next(value for value in values if type(value) is not int)
+        refuse(f"{what}: {wrong!r:.80} is not a whole number")
+    return np.array(values, dtype=np.int64)
+
+
+def numbers(values: Any, what: str) -> np.ndarray:
+    """A list of finite numbers, as an array."""
+    if type(values) is not list:
+        refuse(f"{what} are {values!r:.80}, not a list of numbers")
+    if not set(map(type, values)) <= {int, float}:
+        wrong = next(value for value in values if type(value) not in (int, float))
+        refuse(f"{what}: {wrong!r:.80} is not a finite number")
+    found = np.array(values, dtype=np.float64)
+    if not np.isfinite(found).all():
+        refuse(f"{what}: {found[~np.isfinite(found)][0]} is not a finite number")
+    return found
+
+
+def texts(values: Any, what: str) -> list[str]:
+    """A list of texts."""
+    if type(values) is not list or not set(map(type, values)) <= {str}:
+        refuse(f"{what} are not a list of texts")
+    return values
+
+
+def mappings(values: Any, what: str) -> list[dict[str, Any]]:
+    """A list of objects with keys."""
+    if type(values) is not list or not set(map(type, values)) <= {dict}:
+        refuse(f"{what} are not a list of objects with keys")
+    return values
+
+
+def matrix(rows: Any, what: str) -> np.ndarray:
+    """A list of rows of finite numbers, all of the same length, as an array."""
+    fine = type(rows) is list and set(map(type, rows)) <= {list}
+    if not (fine and set(map(type, chain.from_iterable(rows))) <= {int, float}):
+        refuse(f"{what} must be a matrix of finite numbers")
+    if len({len(row) for row in rows}) > 1:
+        refuse(f"{what} must be a matrix of finite numbers: its rows differ in length")
+    found = np.array(rows, dtype=np.float64)
+    if found.ndim != 2 or not np.isfinite(found).all():
+        refuse(f"{what} must be a matrix of finite numbers")
+    return found

@@ -1,0 +1,194 @@
+"""The sentence that a certificate may say: exactly the published one for what was checked.
+
+It is put together here from its parts, as the guarantee of an answer is: what the algorithm
+promises, and on what the promise rests. Whoever adds a part to the one adds it to the other.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, NamedTuple
+
+from surepick.verifier import exact, published
+from surepick.verifier.check import Check
+from surepick.verifier.noise import PROVIDED, yes_and_no
+
+#: rules and thresholds -> the theorem behind them
+_THEOREMS = {
+    "phases": "phased elimination with fixed-design widths; union over one-sided comparisons",
+    "pooled": "the capital bet against the best candidate is a supermartingale; Ville's inequality",
+    "static": "allocation fixed in advance; one-sided tests valid at all looks, union over rivals",
+    "alba": "noise widths given the draws, bias by the norm bound; union over one-sided "
+    "comparisons",
+    "intervals": "one interval per arm, union over arms, rounds and pull counts",
+    "ellipsoid": "self-normalised confidence ellipsoid, valid in all rounds at once",
+    "self-normalised": "GLR stop; self-normalised bound (method of mixtures)",
+    "determinant": "GLR stop; Jedra and Proutière 2020, determinant threshold",
+    "regularised": "GLR stop; Degenne et al. 2020, regularised threshold",
+    "round-robin": "GLR stop on full rounds; one-dimensional mixture per rival",
+}
+_PAST = "provided that what was measured in the past did not depend on rewards"
+_NOT_SYMMETRIC = (
+    "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
+    "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)"
+)
+# Why a study withdraws what its answer would promise: checks do not hold, or measurements failed.
+_BROKEN = (
+    "the noise is not what the study was told",
+    "some options vary more than others",
+    "the linear model does not fit",
+    "rewards changed over time",
+)
+_ONE_FAILED = r".+ failed \d+ of \d+ times, far more often than the other arms"
+_ALL_FAILED = r"\d+ of \d+ measurements failed"
+_FAILED = re.compile(f"(?:{_ONE_FAILED}|{_ALL_FAILED})(?:; (?:{_ONE_FAILED}|{_ALL_FAILED}))*")
+_ESTIMATED = (
+    "no guarantee: the noise scale is an estimate, so that it holds only approximately that this is"
+)
+
+
+class _Proper(NamedTuple):
+    """The algorithm that decides, inside of those that are around it."""
+
+    name: str
+    rule: str
+    threshold: str | None  #: of the GLR stop
+    evidence: dict[str, Any]
+    estimated: bool  #: whether an estimate of the noise is around it
+
+
+def check_statement(check: Check, left: int) -> None:
+    """The sentence must be the published one; ``left`` kinds of candidates are not ruled out."""
+    kind, statement = check.claim["guarantee"], check.claim["statement"]
+    if kind in ("pac", "eps-pac"):
+        check.demand(
+            not _clicks(check),
+            "all rewards are 0 or 1: yes or no is not the noise that the statement rests on",
+        )
+    sentences = _sentences(check, kind, left)
+    check.demand(
+        statement in sentences or _is_withdrawn(check, kind, left),
+        f"the statement should be {sentences[0]!r}; it is {statement!r:.400}"
+        if sentences
+        else f"the claim {kind!r} does not follow from a stop like this one",
+    )
+
+
+def _sentences(check: Check, kind: str, left: int) -> list[str]:
+    """What may be said; an algorithm of somebody else's may cite a theorem in short."""
+    if kind == "none":
+        return [_stopped_early(check, left)]
+    proper = _proper(check)
+    clicks = _clicks(check)
+    if kind == "heuristic":
+        used = "eps-pac" if left > 1 else "pac"
+        if proper.estimated:
+            promised = _promises(check, proper, used)
+            return [_joined(check, [f"{_ESTIMATED} {text}"]) for text in promised]
+        if proper.threshold == "heuristic" or (not _is_known(proper) and not clicks):
+            return [f"no guarantee: {proper.name} stops by a heuristic threshold"]
+        if clicks:
+            promises = _promises(check, proper, used)
+            promised = [said for text in promises for said in _resting(check, text)]
+            says = f"no guarantee: {_NOT_SYMMETRIC}; otherwise it would be"
+            return [f"{says} {text}" for text in promised]
+        return []
+    if proper.estimated or proper.threshold == "heuristic":
+        return []
+    return [said for text in _promises(check, proper, kind) for said in _resting(check, text)]
+
+
+def _clicks(check: Check) -> bool:
+    """Whether rewards are yes or no, though nobody said so: no noise that bets rest on here."""
+    return not check.kind.scale_known and yes_and_no([*check.past, *check.batches])
+
+
+def _is_withdrawn(check: Check, kind: str, left: int) -> bool:
+    """Whether it says why a study withdraws exactly what its answer would otherwise promise."""
+    begin, middle = "no guarantee: ", "; otherwise it would be "
+    statement = check.claim["statement"]
+    why, found, promise = statement.removeprefix(begin).rpartition(middle)
+    if kind != "heuristic" or not found or not statement.startswith(begin) or _clicks(check):
+        return False
+    broken = why.split(" and ")
+    fine = broken == [text for text in _BROKEN if text in broken] or _FAILED.fullmatch(why)
+    return bool(fine) and promise in _sentences(check, "eps-pac" if left > 1 else "pac", left)
+
+
+def _resting(check: Check, promise: str) -> list[str]:
+    """A promise with all that it rests on; what earlier releases left out may be left out."""
+    noise = PROVIDED.get(check.kind.kind, "")
+    return [_joined(check, [promise, features, noise]) for features in _features(check)]
+
+
+def _joined(check: Check, parts: list[str]) -> str:
+    if check.past_counts:
+        parts = [*parts, _PAST]
+    return "; ".join(filter(None, parts))
+
+
+def _features(check: Check) -> list[str]:
+    """How far features are trusted. Earlier releases did not say that rewards must be linear."""
+    if math.isinf(check.misfit):
+        return ["whatever the features are worth"]
+    if check.misfit > 0:
+        return [f"if the features are right to within {check.misfit:.12g}"]
+    separate = check.body["problem"]["candidates"] is not None
+    if check.whiten.shape[1] == len(check.arms) and not separate:
+        return [""]
+    return ["if rewards are linear in the features", ""]
+
+
+def _promises(check: Check, proper: _Proper, kind: str) -> list[str]:
+    """What the algorithm itself promises."""
+    delta = check.delta
+    sure = f"{1 - delta:.12g}" if delta >= 1e-9 else f"1 - {delta:g}"
+    best = f"within {check.epsilon:.12g} of the best" if kind == "eps-pac" else "the best"
+    theorem = _THEOREMS.get(proper.threshold or proper.rule)
+    if theorem is None:
+        return []
+    theorems = [theorem] if _is_known(proper) else [theorem, theorem.partition(";")[0]]
+    conditions = _conditions(proper.evidence)
+    return [f"{best} with probability at least {sure} ({text}){conditions}" for text in theorems]
+
+
+def _conditions(evidence: dict[str, Any]) -> str:
+    if "norm_bound" not in evidence:
+        return ""
+    found = f", provided that ‖theta*‖ <= {exact.number(evidence['norm_bound'], 'norm_bound'):g}"
+    lam = evidence.get("regularisation", published.REGULARISATION)
+    if lam != published.REGULARISATION:
+        found += f" and that regularisation={lam:g} was set in advance"
+    return found
+
+
+def _stopped_early(check: Check, left: int) -> str:
+    most = check.settings.get("max_samples")
+    why = "as they look tied"
+    if most is not None:
+        why = f"by max_samples={exact.whole(most, 'max_samples')}"
+    return (
+        f"no guarantee: stopped {why} with {left} candidate{'s' if left > 1 else ''} left; the "
+        f"answer is the one that looks best"
+    )
+
+
+def _proper(check: Check) -> _Proper:
+    evidence, estimated = check.evidence, False
+    algorithm: dict[str, Any] = {"name": check.algorithm, "settings": check.settings}
+    while "inner" in evidence:
+        estimated |= evidence["rule"] == "estimated-noise"
+        algorithm = published.inner_algorithm(check, algorithm["settings"])
+        evidence = evidence["inner"] or {}
+    name = algorithm["name"]
+    # Where there is but one candidate, nothing was measured, and there is no evidence inside.
+    rule = evidence.get("rule", published.RULES.get(name))
+    threshold = evidence["threshold"] if rule == "glr" else None
+    return _Proper(name, rule, threshold, evidence, estimated)
+
+
+def _is_known(proper: _Proper) -> bool:
+    return proper.name.removesuffix(published.HEURISTIC) in published.RULES
