@@ -295,7 +295,8 @@ THEOREM = "phased elimination with fixed-design widths; union over one-sided com
 
 
 def best_sentence(delta):
-    return f"the best with probability at least {1 - delta:.12g} ({THEOREM})"
+    features = "if rewards are linear in the features"
+    return f"the best with probability at least {1 - delta:.12g} ({THEOREM}); {features}"
 
 
 def claim_delta(certificate, delta):

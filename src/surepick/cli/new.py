@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -9,6 +10,7 @@ import click
 
 from surepick.algorithms.registry import DEFAULT
 from surepick.cli.studies import say, shown, study_options
+from surepick.cli.trust import MISFIT_HELP, trust
 from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -35,6 +37,20 @@ class _Rewards(click.ParamType):
         from surepick.problem.rewards import read_rewards
 
         return read_rewards(value) if isinstance(value, str) else value
+
+
+class _Misfit(click.ParamType):
+    """A number, or any."""
+
+    name = "NUMBER|any"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        if not isinstance(value, str):
+            return value
+        try:
+            return math.inf if value == "any" else float(value)
+        except ValueError:
+            self.fail(f"{value!r} is neither a number nor 'any'", param, ctx)
 
 
 class _Noise(click.ParamType):
@@ -72,6 +88,12 @@ class _Noise(click.ParamType):
 @click.option("--max-samples", default=None, type=int, help="Stop after so many pulls.")
 @click.option("--rewards", type=_Rewards(), default="number", show_default=True, help=REWARDS_HELP)
 @click.option("--noise", type=_Noise(), default=None, help=NOISE_HELP)
+@click.option("--misfit", type=_Misfit(), default=None, help=MISFIT_HELP)
+@click.option(
+    "--trust-features",
+    is_flag=True,
+    help="Take rewards to be exactly linear in the features: --misfit 0.",
+)
 @click.option(
     "--check-fit",
     default=None,
@@ -104,6 +126,8 @@ def command(
     algorithm: str,
     rewards: str | tuple[float, float] | None,
     noise: float | str | list[float] | None,
+    misfit: float | None,
+    trust_features: bool,
     **fields: Any,
 ) -> None:
     """Start the study NAME: which of the OPTIONS in a table (CSV or Parquet) is best?
@@ -113,6 +137,11 @@ def command(
 
     Nothing needs to be known about how much measurements vary. If one says yes or no, or lies
     between two bounds, say so (--rewards): that saves measurements, often many.
+
+    Features guide what is measured, but the guarantee rests on measurements alone: every option
+    is measured itself. If you know that rewards are linear in the features, as
+    in a model that was checked before, --trust-features needs far fewer measurements; if they
+    are right to within 0.1, say, --misfit 0.1.
 
     Measurements made before (--past) count as evidence if what was measured, and how often, was
     decided without looking at rewards: --past-chosen in-advance. If somebody went on measuring what
@@ -127,6 +156,10 @@ def command(
             "noise: rewards that are yes or no, or lie between bounds, say all that is needed; "
             "leave it out"
         )
+    if trust_features and misfit:
+        raise InvalidInputError(
+            "misfit: features that are trusted have none; leave one of them out"
+        )
     method, settings = parse(algorithm, "algorithm")
     spec = StudySpec(
         name=name,
@@ -136,6 +169,7 @@ def command(
         algorithm=method,
         settings=settings,
         noise=noise if rewards is None else rewards,
+        misfit=0.0 if trust_features else misfit,
         **fields,
     )
     study = store(spec, storage)
@@ -148,6 +182,7 @@ def command(
         "algorithm": method,
         "rewards": problem.noise_kind.words,
         "noise": problem.noise_kind.written,
+        "misfit": problem.written_misfit().get("misfit", 0.0),
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,
@@ -157,6 +192,7 @@ def command(
         f"Study {name!r}: {len(problem.distinct)} different options, {problem.rank} "
         f"coefficients; {method}, delta {study.algorithm.delta:g}.",
         f"A measurement gives {_measurement(problem.noise_kind)}.",
+        *trust(problem, study.algorithm.delta),
         *(f"Note: {shown(note)}" for note in made.notes),
         f"The past measurements are enough. Next: surepick answer {name}"
         if study.finished

@@ -46,7 +46,7 @@ class Contents:
         #: what is known about the noise
         self.noise_kind: NoiseKind = noise_kind(noise, len(self.arms))
         #: how far an arm's mean may lie from what its features say, in units of the reward
-        self.misfit: float = _misfit(misfit, candidates)
+        self.misfit: float = as_misfit(misfit, candidates)
         self.labels: Labels = make_labels(arms, labels, len(self.arms), "labels")
         self.transductive: bool = candidates is not None
         if candidates is None:
@@ -209,11 +209,11 @@ class Contents:
 
 def read_misfit(saved: dict[str, Any]) -> float:
     """The misfit that a file names."""
-    value = saved.get("misfit", 0.0)
+    value = saved.get("misfit") or 0.0
     return math.inf if value == "any" else value
 
 
-def _misfit(value: Any, candidates: Any) -> float:
+def as_misfit(value: Any, candidates: Any = None) -> float:
     """Checked: 0 to infinity, and finite where candidates are not measured themselves."""
     allowed = real(value, "misfit", finite=False)
     if not allowed >= 0:

@@ -151,6 +151,14 @@ NOISE = (
 )
 
 
+# How far features are trusted; ``StudySpec`` says which texts there are.
+Misfit = Finite | str | None
+MISFIT = (
+    "How far the mean of an option may lie from what its features say, in units of the reward. 0: "
+    "features are trusted. 'any': they only guide, and the guarantee rests on measurements alone."
+)
+
+
 class ProblemBody(BaseModel):
     """Options as features."""
 
@@ -161,6 +169,7 @@ class ProblemBody(BaseModel):
     labels: list[str] | None = None
     candidate_labels: list[str] | None = None
     noise: Noise = Field(None, description=NOISE)
+    misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
 
 
 def checked(**limits: Any) -> Any:
@@ -179,6 +188,9 @@ class NewStudy(BaseModel):
     table: TableBody | None = None
     problem: ProblemBody | None = None
     noise: Noise = Field(None, description=NOISE + " A problem brings its own.")
+    misfit: Misfit = Field(
+        None, description=MISFIT + " The default of tables. A problem brings its own."
+    )
     delta: Annotated[Finite, checked(exclusiveMinimum=0, exclusiveMaximum=1)] = 0.05
     epsilon: Annotated[Finite, checked(minimum=0)] = 0.0
     max_samples: int | None = Field(None, description="Stop after so many pulls; at least 1.")

@@ -42,7 +42,7 @@ class OptionTable:
         """From a CSV or Parquet file or a DataFrame."""
         return cls(Sheet.of(source), **how)
 
-    def problem(self, noise: Any = None) -> TableProblem:
+    def problem(self, noise: Any = None, misfit: float = 0.0) -> TableProblem:
         """The problem that it describes, and what became of its columns."""
         return from_table(
             self.sheet.read(),
@@ -50,6 +50,7 @@ class OptionTable:
             self.formula,
             self.label,
             noise,
+            misfit,
             unstructured=self.unstructured,
         )
 

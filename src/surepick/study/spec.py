@@ -9,6 +9,7 @@ here (with its check), one more option of ``surepick new`` and one more line in 
 from __future__ import annotations
 
 import json
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import cached_property
@@ -20,6 +21,7 @@ from surepick.algorithms.wrappers.checked_fit import CheckedFit
 from surepick.arrays.validate import positive, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
+from surepick.problem.contents import as_misfit, read_misfit
 from surepick.problem.noise import INSTEAD_OF_ESTIMATE, NoiseKind, as_given, noise_kind
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
@@ -67,6 +69,11 @@ class StudySpec:
         With a table: what is known about the noise of a measurement, as for
         :class:`surepick.Problem`; nothing, by default. As JSON, a pair of bounds is
         ``{"low": 0, "high": 10}``. A problem brings its own.
+    misfit
+        With a table: how far the mean reward of an option may lie from what its features say, as
+        for :class:`surepick.Problem`. ``inf`` (``"any"`` as JSON), the default, where the algorithm
+        can do so: features guide, and the guarantee rests on measurements alone. 0: features are
+        trusted. A problem brings its own.
     check_fit
         Make extra measurements, so that a misfit of the linear model of this size (in units of
         the noise) would probably be noticed.
@@ -97,6 +104,7 @@ class StudySpec:
     epsilon: float = 0.0
     max_samples: int | None = None
     noise: Any = None
+    misfit: Any = None
     check_fit: float | None = None
     past: Any = None
     past_chosen: str | None = None
@@ -110,6 +118,7 @@ class StudySpec:
         self._check_options()
         self._check_noise()
         self._check_algorithm()
+        self._check_misfit()
         past, chosen = as_past(self.past, self.past_chosen)
         self._set(past=past, past_chosen=chosen, seed=_below(self.seed, "seed", 2**63))
         self._set(meta=_as_meta(self.meta))
@@ -139,6 +148,37 @@ class StudySpec:
                 f"noise: a problem brings its own, so leave it out here; got {self.noise!r:.80}"
             )
         self._set(noise=_kind_of(as_given(self.noise)).given)
+
+    def _check_misfit(self) -> None:
+        """Whatever way it was given, it is a number from here on, or None with a problem."""
+        if self.problem is not None:
+            if self.misfit is not None:
+                raise InvalidInputError(
+                    f"misfit: a problem brings its own, so leave it out here; got {self.misfit!r}"
+                )
+            return
+        trusting = self.configured.trusts_features or self.check_fit is not None
+        given: Any = math.inf if self.misfit == "any" else self.misfit
+        if given is None:
+            # A check of the model is for those who trust it.
+            given = 0.0 if trusting or self._featureless else math.inf
+        misfit = as_misfit(given)
+        self._set(misfit=misfit)
+        if self._featureless and misfit:
+            raise InvalidInputError("misfit: without features there is nothing to be wrong")
+        if misfit and self.configured.trusts_features:
+            raise InvalidInputError(
+                f"misfit: {self.algorithm} trusts features; leave it out, or use {DEFAULT}"
+            )
+        if math.isinf(misfit) and self.check_fit is not None:
+            raise InvalidInputError(
+                "check_fit: nothing rests on the features here, so there is no model to check; "
+                "leave it out, or trust them with misfit=0 (--trust-features)"
+            )
+
+    @property
+    def _featureless(self) -> bool:
+        return self.table is not None and self.table.unstructured
 
     def _check_algorithm(self) -> None:
         """Whatever way it was given, the algorithm is a name and settings from here on."""
@@ -180,7 +220,7 @@ class StudySpec:
             past = self._past_of(self.problem)
             notes = () if past is None else past.notes
             return Prepared(self.problem, self.configured, past, dict(self.meta or {}), (), notes)
-        made = self.table.problem(self.noise)
+        made = self.table.problem(self.noise, self.misfit)
         past = self._past_of(made.problem)
         notes = made.notes if past is None else (*made.notes, *past.notes)
         meta = {
@@ -202,6 +242,8 @@ class StudySpec:
         written: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         written["settings"] = encode(dict(self.settings))
         written["noise"] = _kind_of(self.noise).written
+        if self.misfit == math.inf:
+            written["misfit"] = "any"
         if self.problem is not None:
             written["problem"] = _problem_body(self.problem)
         if self.table is not None:
@@ -260,6 +302,7 @@ def _problem_body(problem: Problem) -> dict[str, Any]:
         "labels": list(problem.labels),
         "noise": problem.noise_kind.written,
     }
+    body |= problem.written_misfit()
     if problem.transductive:
         body["candidates"] = problem.candidates.tolist()
         body["candidate_labels"] = list(problem.candidate_labels)
@@ -273,6 +316,7 @@ def _problem_of(body: dict[str, Any]) -> Problem:
         body.get("candidates"),
         as_given(body.get("noise")),
         body.get("labels"),
+        read_misfit(body),
         candidate_labels=body.get("candidate_labels"),
     )
 

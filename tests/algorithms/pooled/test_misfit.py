@@ -178,7 +178,8 @@ def test_options_with_the_same_features_may_differ():
     truth = np.array([0.0, 0.2, 0.6])
     run = sp.algorithms.PooledPeleg(0.05).start(problem)
     answer = drive(run, 0.4, truth, np.random.default_rng(0))
-    assert answer.arm == 2 and answer.equivalent == ()
+    assert answer.arm == 2
+    assert answer.equivalent == ()
 
 
 def test_errors_stay_rare_whatever_features_say():
@@ -224,7 +225,8 @@ def test_a_run_goes_on_after_it_was_saved():
     problem = sp.Problem(table(8, 3, rng), misfit=math.inf)
     run = sp.algorithms.PooledPeleg(0.1, max_samples=300).start(problem)
     again = sp.Run.from_json(run.to_json())
-    assert again.problem == problem and again.problem.misfit == math.inf
+    assert again.problem == problem
+    assert again.problem.misfit == math.inf
     for _ in range(6):
         batch = run.ask()
         rewards = draw(None, np.linspace(0, 1, 8)[batch.arms], rng)

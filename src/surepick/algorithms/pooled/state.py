@@ -8,7 +8,7 @@ are taken here, once.
 from __future__ import annotations
 
 import math
-from typing import Any, ClassVar, Protocol
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -25,6 +25,7 @@ from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.parts import dealt
 from surepick.algorithms.pooled.past import past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.algorithms.pooled.tools import (
     make_direct_market,
     make_market,
@@ -42,21 +43,6 @@ _MOST = 0.3  # a block makes at most this share of the pulls that seem to be mis
 _LEAST = 0.03  # a block makes at least this share of the pulls so far
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
 _MOVED = ("capital", "dropped_at")  # arrays that live where the features are
-
-
-class BlockSettings(Protocol):
-    """What the state reads of the configuration."""
-
-    @property
-    def delta(self) -> float: ...
-    @property
-    def epsilon(self) -> float: ...
-    @property
-    def batch_growth(self) -> float: ...
-    @property
-    def min_batch(self) -> int: ...
-    @property
-    def max_batch(self) -> int | None: ...
 
 
 class PooledState(State):
@@ -123,7 +109,7 @@ class PooledState(State):
         memory["ways"] = list(self.ways.ways)
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
-        memory["held"] = [[*_columns(told)] for told in self.held]
+        memory["held"] = [[*told.pulls, told.sums, told.spreads] for told in self.held]
         return memory | {name: self._b.host(memory[name]) for name in _MOVED}
 
     def load(self, memory: dict[str, Any]) -> None:
@@ -361,8 +347,3 @@ class PooledState(State):
         if self.follows_levels:
             found["levels"] = True
         return found
-
-
-def _columns(told: Told) -> list[Any]:
-    """Columns of a saved piece of the past."""
-    return [*told.pulls, told.sums, told.spreads]

@@ -46,6 +46,7 @@ def from_table(
     formula: str | None = None,
     label: str | None = None,
     noise: Any = None,
+    misfit: float = 0.0,
     *,
     unstructured: bool = False,
     intercept: bool = True,
@@ -69,6 +70,9 @@ def from_table(
         index of a DataFrame; otherwise row numbers.
     noise
         Standard deviation (sub-Gaussian scale) of one measurement.
+    misfit
+        How far an option's mean reward may lie from what its features say, as for
+        :class:`surepick.Problem`; ``inf`` where features are only a guide.
     unstructured
         Ignore all features: nothing is assumed about how options are related.
     intercept
@@ -108,7 +112,7 @@ def from_table(
     else:
         effects = main_effects(table, _feature_names(table, wanted, label), max_levels)
     columns, matrix = _independent(effects, len(table), intercept, notes)
-    problem = Problem(matrix, noise=noise, labels=labels)
+    problem = Problem(matrix, noise=noise, labels=labels, misfit=misfit)
     _tell_about_rows(problem, intercept, notes)
     return TableProblem(problem, tuple(notes), columns)
 

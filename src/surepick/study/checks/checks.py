@@ -52,7 +52,7 @@ class Measured(NamedTuple):
 class Checks:
     """What the checks of a study say."""
 
-    fit: Finding | None  #: None where no model is assumed (unstructured)
+    fit: Finding | None  #: None where no guarantee rests on an exact model
     drift: Finding
     noise: NoiseEstimate | None  #: from replicates, where there are enough
     noise_alarm: str  #: that the noise is larger than stated, or not of the kind that was said
@@ -129,7 +129,7 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     fit, timeline = None, told.timeline
     if not sayable:
         timeline = Timeline(problem.n_arms)  # empty: without a noise scale nothing can be said
-    elif problem.rank < problem.n_arms:
+    elif problem.rank < problem.n_arms and not problem.misfit:
         fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale)
         size = noise_in_use(run) if scale is None else scale.high
         remarks += _how_to_check(problem, fit, summary.counts, size or problem.unit)
