@@ -132,9 +132,10 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
 
 
 def test_capital_against_the_best_has_mean_at_most_one():
+    """The standard error is 1 %: a mean that is off by 7 % passes once in a thousand times."""
     problem = sp.Problem(np.eye(3), noise=1.0)
     capital = []
-    for i in range(3000):
+    for i in range(1500):
         state = PooledState(PooledPeleg(1e-300), problem)
         draws = np.random.default_rng([11, i])
         for _ in range(4):
