@@ -74,7 +74,7 @@ def test_code_runs(page, tmp_path, database):
         "PATH": os.pathsep.join([*scripts, env["PATH"]]),
         "COLUMNS": "100",
         "MPLBACKEND": "agg",
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [env.get("PYTHONPATH")])]),
         forks.ADDRESS: os.environ[forks.ADDRESS],
     }
     done = forks.run("tests.docs.run_page", input=work, cwd=tmp_path, env=env, timeout=180)
