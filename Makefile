@@ -32,7 +32,7 @@ run: $(SHOWN) ## a demonstration, then the paper's figures from a few trials; se
 	$(BIN)/surepick demo
 	$(BIN)/surepick reproduce --quick --fresh --out results/quick
 
-# Side by side: pyright works while kernels are compiled, which takes one process more than a minute
+# Side by side: pyright works while kernels are compiled, which takes two processes about a minute
 # where it was never done. Tests stay in order in each of the two processes, so a service, a database
 # server or a browser is started once for those that share it.
 test: ## lint, and run all tests (PYTEST_ARGS="-k name" to choose)

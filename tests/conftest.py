@@ -1,13 +1,39 @@
+import os
 import shutil
 import uuid
 
 import pytest
 from hypothesis import settings
+from tests.forks.client import ADDRESS, Parent
 from tests.postgres import Server, fast_folder
 
 # The same examples on every machine and in every run; kernels compile on first use: no deadline.
 settings.register_profile("surepick", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("surepick")
+
+# Tests that take long or wait for a browser come first: the short ones are shared out in the end,
+# and all processes finish together.
+_FIRST = (
+    "tests/docs/test_pages.py",
+    "tests/docs/test_site.py",
+    "tests/server/page/",
+    "tests/server/test_processes.py",
+    "tests/cli/test_reproduce.py",
+    "tests/study/test_crashes.py",
+)
+
+
+def pytest_collection_modifyitems(items):
+    items.sort(key=lambda item: not item.nodeid.startswith(_FIRST))
+
+
+def pytest_configure(config):
+    """One parent of forks for all processes of tests: these are started with its address."""
+    if ADDRESS not in os.environ:
+        parent = Parent()
+        os.environ[ADDRESS] = parent.address
+        config.add_cleanup(parent.close)
+        config.add_cleanup(lambda: os.environ.pop(ADDRESS))
 
 
 @pytest.fixture(scope="session")

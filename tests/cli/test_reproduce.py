@@ -9,13 +9,13 @@ import time
 from pathlib import Path
 
 import pytest
+from tests.forks import client as forks
 
 TINY = ["--figure", "a", "--figure", "d", "--algorithms", "peleg,xy-static", "--trials", "2"]
 
 
 def surepick(*arguments, **more):
-    command = [sys.executable, "-c", "from surepick.cli import main; main()", *arguments]
-    return subprocess.run(command, capture_output=True, text=True, timeout=240, **more)
+    return forks.run("surepick", *arguments, **more)
 
 
 @pytest.fixture(scope="module")

@@ -18,6 +18,14 @@ WEAKER = {
     ("lazy-ts-heuristic", "check_permutation"): ({"exact": False}, _TOLERANCE),
     ("uniform-heuristic", "check_permutation"): ({"exact": False}, "may stop within a round"),
 }
+# Of heuristics the errors are not held to anything: a few trials show what kind of answer they
+# give. With 60 trials of those that take long, an error rate of 50 % instead of 20 % is caught on
+# each of the three instances with probability 97 %.
+for _name in sp.algorithms.names():
+    if _name.endswith("-heuristic"):
+        WEAKER[_name, "check_error_rate"] = ({"trials": 20}, "no guarantee")
+for _name in ("alba", "lazy-ts"):
+    WEAKER[_name, "check_error_rate"] = ({"trials": 60}, "slow")
 
 
 @pytest.mark.parametrize(

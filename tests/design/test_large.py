@@ -43,7 +43,8 @@ def test_the_first_order_bracket_holds_and_can_be_checked(backend):
 
 @pytest.mark.parametrize("tens", range(10))
 def test_bounds_of_many_problems_are_those_of_the_plain_solver(tens):
-    for seed in range(10 * tens, 10 * tens + 3):
+    """Each on an array of either library; what goes wrong once in five is noticed (99 %)."""
+    for seed in range(10 * tens, 10 * tens + 2):
         rng = np.random.default_rng(seed)
         k, d = int(np.exp(rng.uniform(np.log(20), np.log(2000)))), int(rng.integers(2, 10))
         arms = rng.standard_normal((k, d)) * rng.uniform(0.3, 3.0, d)

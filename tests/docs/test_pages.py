@@ -3,20 +3,17 @@
 How a page is written for this is told in CONTRIBUTING.md.
 """
 
-import contextlib
 import dataclasses
 import json
 import os
 import re
 import shutil
-import signal
 import socket
-import subprocess
-import sys
 import sysconfig
 
 import pytest
 from tests.docs.pages import ROOT, Block, blocks, infos, name_of, pages
+from tests.forks import client as forks
 
 EXAMPLE_DATABASE = "postgresql+psycopg://surepick@localhost/surepick"
 EXAMPLE_PORTS = ("8421", "8786")  # of `surepick serve`, and of Dask's scheduler
@@ -71,30 +68,17 @@ def is_part_of(page, block) -> bool:
 def test_code_runs(page, tmp_path, database):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     work = json.dumps(to_run(page, database))
-    scripts = sysconfig.get_path("scripts")
+    scripts = (forks.command_folder(), sysconfig.get_path("scripts"))
     env = {k: v for k, v in os.environ.items() if not k.startswith("SUREPICK_")}
     env |= {
-        "PATH": f"{scripts}{os.pathsep}{env['PATH']}",
+        "PATH": os.pathsep.join([*scripts, env["PATH"]]),
         "COLUMNS": "100",
         "MPLBACKEND": "agg",
-        "PYTHONPATH": str(ROOT),
+        "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [env.get("PYTHONPATH")])]),
+        forks.ADDRESS: os.environ[forks.ADDRESS],
     }
-    with subprocess.Popen(
-        [sys.executable, "-m", "tests.docs.run_page"],
-        cwd=tmp_path,
-        env=env,
-        stdin=subprocess.PIPE,
-        stdout=subprocess.PIPE,
-        stderr=subprocess.STDOUT,
-        text=True,
-        start_new_session=True,
-    ) as process:
-        try:
-            said, _ = process.communicate(work, timeout=180)
-        finally:
-            with contextlib.suppress(ProcessLookupError):
-                os.killpg(process.pid, signal.SIGKILL)  # and what the page left running
-    assert process.returncode == 0, said
+    done = forks.run("tests.docs.run_page", input=work, cwd=tmp_path, env=env, timeout=180)
+    assert done.returncode == 0, done.stdout + done.stderr
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)

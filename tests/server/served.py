@@ -11,6 +11,7 @@ import time
 from pathlib import Path
 
 import httpx
+from tests.forks.client import ADDRESS, Forked
 
 from surepick.client import Client
 
@@ -28,9 +29,12 @@ def free_port() -> int:
 
 
 class Served:
-    """A running service; ``token`` is an admin's."""
+    """A running service; ``token`` is an admin's.
 
-    def __init__(self, storage, folder, *options, token=None, tls=None):
+    In tests it is forked from a process that has loaded everything, unless it is to be ``fresh``.
+    """
+
+    def __init__(self, storage, folder, *options, token=None, tls=None, fresh=False):
         self.storage, self.folder, self.options = storage, Path(folder), options
         self.port = free_port()
         self.scheme = "http" if tls is None else "https"
@@ -42,17 +46,22 @@ class Served:
         self.log = self.folder / f"served-{self.port}.log"
         self.said = self.folder / f"served-{self.port}.out"
         self.token = token
+        self.fresh = fresh or ADDRESS not in os.environ
         self.start()
         if token is None:
             self.token = re.search(r"sp_\S+", self.said.read_text())[0]
 
     def start(self):
-        command = [str(COMMAND), "serve", "--storage", self.storage]
+        command = ["serve", "--storage", self.storage]
         command += ["--port", str(self.port), *map(str, self.options)]
-        with self.log.open("a") as log, self.said.open("a") as said:
-            self.process = subprocess.Popen(
-                command, stdout=said, stderr=log, cwd=ROOT, env=os.environ | _ONE_THREAD
-            )
+        place = {"cwd": ROOT, "env": os.environ | _ONE_THREAD}
+        with self.log.open("a") as log, self.said.open("a") as said, open(os.devnull) as nothing:
+            if self.fresh:
+                words = [str(COMMAND), *command]
+                self.process = subprocess.Popen(words, stdout=said, stderr=log, **place)
+            else:
+                files = [file.fileno() for file in (nothing, said, log)]
+                self.process = Forked("surepick", command, files=files, **place)
         try:
             self.wait_until_healthy()
         except BaseException:

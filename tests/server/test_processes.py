@@ -75,8 +75,10 @@ def test_two_servers_that_are_killed_lose_nothing(shared_url, database_folder):
         Served(shared_url, database_folder, token=one.token) as two,
     ):
         workers = crew((one, two), "killed", 4, told, problems)
-        for victim in (one, two):
-            time.sleep(0.3)
+        for victim, after in ((one, 20), (two, 60)):
+            while len(told) < after:
+                time.sleep(0.01)
+            assert any(worker.is_alive() for worker in workers)
             victim.kill()
             victim.start()
         for worker in workers:
@@ -89,7 +91,7 @@ def test_two_servers_that_are_killed_lose_nothing(shared_url, database_folder):
 def test_a_stop_finishes_what_is_under_way(database_folder):
     """Long polls end early, streams end, what was told is kept; and the exit is clean."""
     url = f"sqlite:///{database_folder}/s.db"
-    with Served(url, database_folder) as served:
+    with Served(url, database_folder, fresh=True) as served:
         with served.http() as http:
             body = {"name": "s", "problem": {"arms": [[1, 0], [0, 1]]}}
             http.post("/api/v1/studies", json=body).raise_for_status()
@@ -128,7 +130,7 @@ def test_a_stop_finishes_what_is_under_way(database_folder):
 
 def test_several_processes_share_tokens_studies_and_counts(postgres, database_folder):
     url = postgres.url()
-    with Served(url, database_folder, "--workers", "2") as served:
+    with Served(url, database_folder, "--workers", "2", fresh=True) as served:
         with served.client() as client:
             client.create_study("shared", PROBLEM, "peleg")
             token = client.make_token("viewer")

@@ -29,7 +29,7 @@ def hasty():
     command.chmod(0o755)
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(served, "COMMAND", command)
-        with served.Served(f"sqlite:///{folder}/studies.db", folder) as service:
+        with served.Served(f"sqlite:///{folder}/studies.db", folder, fresh=True) as service:
             yield service
     shutil.rmtree(folder)
 

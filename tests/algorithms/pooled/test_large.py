@@ -1,6 +1,7 @@
 """PooledPeleg on arrays of any library: the same bets, the same answers, checked the same way."""
 
 import copy
+from functools import cache
 
 import numpy as np
 import pytest
@@ -31,6 +32,14 @@ def run_on(backend, instance_seed=0, k=400, d=6, scale=1.0, **settings):
 def finish(run, instance, seed=0):
     drive(run, instance, np.random.default_rng(seed), sp.simulate.Gaussian())
     return run.answer
+
+
+@cache
+def finished(backend, epsilon=0.0):
+    """A run to its end, which the tests that look at it share."""
+    run, instance = run_on(backend, epsilon=epsilon)
+    finish(run, instance)
+    return run, instance
 
 
 @BACKENDS
@@ -75,8 +84,8 @@ def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift):
 @BACKENDS
 @pytest.mark.parametrize("epsilon", [0.0, 0.3])
 def test_answers_are_right_and_their_certificates_hold(backend, epsilon):
-    run, instance = run_on(backend, epsilon=epsilon)
-    answer = finish(run, instance)
+    run, instance = finished(backend, epsilon)
+    answer = run.answer
     assert isinstance(run.state._open_market(), LargeMarket)
     assert instance.is_correct(answer.arm, epsilon)
     assert answer.guarantee.kind in ("pac", "eps-pac")
@@ -86,10 +95,9 @@ def test_answers_are_right_and_their_certificates_hold(backend, epsilon):
 
 
 def test_backends_make_the_same_pulls():
-    runs = {name: run_on(name) for name in ("numpy", "torch")}
-    answers = {name: finish(*pair) for name, pair in runs.items()}
-    assert answers["numpy"].pulls.tolist() == answers["torch"].pulls.tolist()
-    capital = {name: run.state.save()["capital"] for name, (run, _) in runs.items()}
+    runs = {name: finished(name)[0] for name in ("numpy", "torch")}
+    assert runs["numpy"].answer.pulls.tolist() == runs["torch"].answer.pulls.tolist()
+    capital = {name: run.state.save()["capital"] for name, run in runs.items()}
     np.testing.assert_allclose(capital["numpy"], capital["torch"], rtol=1e-6)
 
 

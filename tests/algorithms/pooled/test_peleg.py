@@ -52,9 +52,10 @@ def solved(instance, seed=0, **settings):
     ("instance", "rage", "oracle", "share"), PUBLIC, ids=lambda v: getattr(v, "name", "")
 )
 def test_pulls_are_a_fraction_of_rage_and_of_the_oracle(instance, rage, oracle, share):
-    table = trials(PooledPeleg(0.1), instance, n=100, seed=1)
+    """The standard error is 13 % at most; an error rate of 40 % is caught nine times in ten."""
+    table = trials(PooledPeleg(0.1), instance, n=40, seed=1)
     assert table["samples"].mean() <= min(share * rage, 0.6 * oracle)
-    assert (~table["correct"]).sum() <= binom.ppf(0.999, 100, 0.1)
+    assert (~table["correct"]).sum() <= binom.ppf(0.999, 40, 0.1)
 
 
 @pytest.mark.parametrize(("d", "rage", "oracle"), [(10, 8558, 3991), (30, 8918, 4977)])
@@ -66,9 +67,10 @@ def test_pulls_on_the_unit_sphere(d, rage, oracle):
 
 @pytest.mark.parametrize(("delta", "most"), [(1e-12, 1.22), (1e-20, 1.18)])
 def test_pulls_approach_the_lower_bound(delta, most):
+    """The standard error of the mean is 5 % of the bound at most."""
     instance = instances.confounding(5)
     bound = sp.design.complexity(instance.problem, instance.theta).lower_bound(delta)
-    table = trials(PooledPeleg(delta), instance, n=80, seed=2)
+    table = trials(PooledPeleg(delta), instance, n=40, seed=2)
     assert table["samples"].mean() <= most * bound
     assert table["correct"].all()
 
@@ -110,7 +112,8 @@ class Mischief(PooledState):
 
 @pytest.mark.parametrize("arms", ["basis", "generic"])
 def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monkeypatch):
-    delta, n = 0.25, 150
+    """Bets that err twice as often as they may are caught with probability 98 %."""
+    delta, n = 0.25, 100
     rng = np.random.default_rng(3)
     table = np.eye(3) if arms == "basis" else rng.normal(size=(5, 3))
     problem = sp.Problem(table, noise=1.0)
@@ -129,9 +132,10 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
 
 
 def test_capital_against_the_best_has_mean_at_most_one():
+    """The standard error is 1 %: a mean that is off by 7 % passes once in a thousand times."""
     problem = sp.Problem(np.eye(3), noise=1.0)
     capital = []
-    for i in range(3000):
+    for i in range(1500):
         state = PooledState(PooledPeleg(1e-300), problem)
         draws = np.random.default_rng([11, i])
         for _ in range(4):
