@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from scipy.stats import binom
 
 import surepick as sp
 from surepick.design.misfit import PRECISIONS
@@ -296,6 +297,44 @@ def test_drift_says_when_and_how_much():
     assert finding
     assert "fell by about 2" in finding.message
     assert "pulls 275–411" in finding.message
+
+
+def test_levels_that_cancel_do_no_harm_and_this_is_said():
+    timeline, rng = Timeline(3), np.random.default_rng(0)
+    arms = np.arange(600) % 3
+    timeline.add_pulls(arms, arms + np.repeat([0.0, 4.0], 300) + rng.normal(size=600))
+    problem = sp.Problem(np.eye(3), noise=1.0)
+    assert drift(problem, timeline)
+    finding = drift(problem, timeline, levels_cancel=True)
+    assert not finding
+    assert finding.harmless
+    assert "they rose by about" in finding.message
+
+
+def test_an_option_that_changes_alone_is_named():
+    timeline, rng = Timeline(3), np.random.default_rng(0)
+    arms, times = np.arange(600) % 3, np.repeat([0.0, 1.0], 300)
+    timeline.add_pulls(arms, 5 * times + 2.0 * times * (arms == 1) + rng.normal(size=600))
+    problem = sp.Problem(np.eye(3), noise=1.0, labels=["a", "b", "c"])
+    finding = drift(problem, timeline, levels_cancel=True)
+    assert finding
+    assert finding.arms[0] == 1
+    assert "'b'" in finding.message
+
+
+def test_options_that_change_together_raise_no_alarm():
+    """A hundred timelines of arms that all jump together, looked at five times each."""
+    problem, alarms = sp.Problem(np.eye(4), noise=1.0), 0
+    for seed in range(100):
+        rng = np.random.default_rng(seed)
+        timeline, arms = Timeline(4), rng.integers(0, 4, 500)
+        levels = 10 * rng.normal(size=30)[window_of(np.arange(500))]
+        for part in np.split(np.arange(500), 5):
+            timeline.add_pulls(arms[part], levels[part] + rng.normal(size=100))
+            if drift(problem, timeline, levels_cancel=True):
+                alarms += 1
+                break
+    assert alarms <= binom.ppf(0.999, 100, 0.05)
 
 
 def test_noise_estimate():

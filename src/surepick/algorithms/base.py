@@ -234,6 +234,10 @@ class Algorithm(ABC):
                 f"them, or use pooled-peleg, which does without"
             )
 
+    def levels_cancel(self, problem: Problem) -> bool:
+        """Whether its guarantee survives a level that all rewards of a batch share."""
+        return False
+
     @abstractmethod
     def begin(self, problem: Problem, rng: np.random.Generator) -> State:
         """A fresh state for this problem."""

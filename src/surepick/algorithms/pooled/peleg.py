@@ -31,6 +31,7 @@ from typing import ClassVar
 import numpy as np
 
 from surepick.algorithms.base import Algorithm
+from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.state import PooledState
 from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
@@ -88,6 +89,10 @@ class PooledPeleg(Algorithm):
     def any_pulls(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether it takes in other pulls than it asked for: not where blocks come in pieces."""
         return self.max_batch is None
+
+    def levels_cancel(self, problem: Problem) -> bool:
+        """Blocks are compared within themselves; without an intercept features see a level."""
+        return "direct" in ways_of(problem) or problem.has_level
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
         """A fresh state; nothing is drawn at random."""

@@ -80,6 +80,10 @@ class CheckedFit(Algorithm):
         super().check_problem(problem)
         self.proper().check_problem(problem)
 
+    def levels_cancel(self, problem: Problem) -> bool:
+        """Where they cancel for the algorithm inside."""
+        return self.proper().levels_cancel(problem)
+
     def begin(self, problem: Problem, rng: np.random.Generator) -> CheckedFitState:
         """A fresh state; the generator is for the algorithm inside."""
         inner = self.proper().begin(problem, rng)

@@ -14,6 +14,7 @@ from surepick.problem import Problem
 from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale, typical
 from surepick.run.diagnostics.noise import NoiseEstimate
 
+_NAMED = 4  # arms at most that a message names
 _FIRST_WINDOW, _GROWTH = 16, 1.5  # pulls in the first time window; how windows grow
 
 
@@ -76,6 +77,7 @@ def drift(
     *,
     level: float = 0.05,
     noise: float | NoiseEstimate | None = None,
+    levels_cancel: bool = False,
 ) -> Finding:
     """Whether rewards of the same arms changed over time.
 
@@ -87,6 +89,9 @@ def drift(
         What was measured, in the order of time.
     level, noise
         As in :func:`lack_of_fit`.
+    levels_cancel
+        Options are compared with others of the same batch only: what they change by together does
+        no harm, and what they change by on their own is looked for.
 
     Examples
     --------
@@ -114,15 +119,68 @@ def drift(
         form = S + (C.T * (rho * rho / (n * n * (n + rho)))) @ C
         size = float(np.log1p(n / rho).sum()) + float(np.linalg.slogdet(S / rho)[1])
         logs[j] = 0.5 * float(v0 @ np.linalg.solve(form, v0)) - 0.5 * size
-    evidence = log_mean(logs)
-    if evidence < math.log(1 / level):
-        return Finding(False, evidence, level, f"No drift seen so far.{remark}")
-    return Finding(True, evidence, level, _drift_message(C, n, v0, used, typical(scales)) + remark)
+    together, needed = log_mean(logs), math.log(1 / level)
+    own = own_changes(C, sums) if levels_cancel else (-math.inf, np.zeros(0, dtype=np.int64))
+    if own[0] >= needed:
+        odd = arms[own[1]]
+        text = _own_message(problem, odd) + remark
+        return Finding(True, own[0], level, text, tuple(odd.tolist()))
+    if together < needed:
+        return Finding(False, together, level, f"No drift seen so far.{remark}")
+    change = _change(C, n, v0, used, typical(scales))
+    if levels_cancel:
+        text = (
+            f"All options changed together: {change}. That does no harm, as options are compared "
+            f"with others of the same batch only; measure those of a batch side by side."
+        )
+        return Finding(False, together, level, text + remark, harmless=True)
+    text = (
+        f"Rewards of the same options changed over time: {change}. The guarantee rests on "
+        f"rewards that stay the same. Find out what changed; measure options in random order, or "
+        f"side by side with one that serves as a reference; start again once rewards are stable."
+    )
+    return Finding(True, together, level, text + remark)
 
 
-def _drift_message(
-    C: FloatArray, n: FloatArray, v0: FloatArray, windows: IntArray, scale: float
-) -> str:
+def own_changes(counts: FloatArray, sums: FloatArray) -> tuple[float, IntArray]:
+    """log of the evidence that arms changed otherwise than all together, and which did most.
+
+    Mean rewards in window w are those of the arm plus a level of the window, whatever both are,
+    against shifts of single cells (arm, window); all of it in units of the noise.
+    """
+    there = counts > 0
+    means = np.divide(sums, counts, out=np.zeros_like(sums), where=there)
+    logs, gains = np.empty(len(PRECISIONS)), np.zeros((len(PRECISIONS), len(counts)))
+    for j, rho in enumerate(PRECISIONS):
+        weights = counts**2 / (counts + rho)
+        rest = _without_levels(weights, means)
+        price = np.where(there, np.log1p(counts / rho), 0.0)
+        gains[j] = 0.5 * (weights * rest**2 - price).sum(axis=1)
+        logs[j] = gains[j].sum()
+    best = gains[int(np.argmax(logs))]
+    return log_mean(logs), np.argsort(-best, kind="stable")[: min(_NAMED, int((best > 0).sum()))]
+
+
+def _without_levels(weights: FloatArray, means: FloatArray) -> FloatArray:
+    """Residuals of weighted least squares for means of arms plus levels of windows."""
+    of_arm = weights.sum(axis=1, keepdims=True)
+    centred = means - (weights * means).sum(axis=1, keepdims=True) / of_arm
+    system = np.diag(weights.sum(axis=0)) - (weights / of_arm).T @ weights
+    levels = np.linalg.pinv(system, hermitian=True) @ (weights * centred).sum(axis=0)
+    return centred - (levels - (weights @ levels)[:, None] / of_arm)
+
+
+def _own_message(problem: Problem, odd: IntArray) -> str:
+    names = ", ".join(repr(problem.labels[k]) for k in odd)
+    return (
+        f"Some options changed over time otherwise than the others: {names}. Which option is the "
+        f"best may then depend on when it is asked, and the guarantee rests on differences that "
+        f"stay the same. Find out what changed with these options; start again once they are "
+        f"stable."
+    )
+
+
+def _change(C: FloatArray, n: FloatArray, v0: FloatArray, windows: IntArray, scale: float) -> str:
     # least squares for arm means plus window levels, the means eliminated
     weight = C.sum(axis=0)
     levels = scale * np.linalg.pinv(np.diag(weight) - (C.T / n) @ C, hermitian=True) @ v0
@@ -132,10 +190,8 @@ def _drift_message(
     change = levels[high] - levels[low]
     first, second, verb = (low, high, "rose") if low < high else (high, low, "fell")
     return (
-        f"Rewards of the same options changed over time: from pulls {_span(windows[first])} to "
-        f"pulls {_span(windows[second])} they {verb} by about {change:.3g}. The guarantee rests on "
-        f"rewards that stay the same. Find out what changed; measure options in random order, or "
-        f"side by side with one that serves as a reference; start again once rewards are stable."
+        f"from pulls {_span(windows[first])} to pulls {_span(windows[second])} they {verb} by "
+        f"about {change:.3g}"
     )
 
 

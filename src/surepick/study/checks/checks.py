@@ -133,7 +133,10 @@ def check_rewards(run: Run, told: Measured) -> Checks:
         fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale)
         size = noise_in_use(run) if scale is None else scale.high
         remarks += _how_to_check(problem, fit, summary.counts, size or problem.unit)
-    drifted = drift(problem, timeline, noise=scale)
+    cancel = run.algorithm.levels_cancel(problem)
+    drifted = drift(problem, timeline, noise=scale, levels_cancel=cancel)
+    if drifted.harmless:
+        remarks.append(drifted.message)
     return Checks(fit, drifted, _replicates(summary), alarm or skewed, tuple(remarks), scales)
 
 
@@ -235,6 +238,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "blind": finding.blind,
         "noticeable": finding.noticeable if math.isfinite(finding.noticeable) else None,
         "message": finding.message,
+        "harmless": finding.harmless,
     }
 
 
@@ -249,4 +253,5 @@ def _as_finding(saved: dict[str, Any]) -> Finding:
         tuple(saved["arms"]),
         saved["blind"],
         math.inf if saved["noticeable"] is None else saved["noticeable"],
+        saved.get("harmless", False),
     )

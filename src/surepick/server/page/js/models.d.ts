@@ -56,6 +56,7 @@ declare namespace Api {
     table?: TableBody | null;
     problem?: ProblemBody | null;
     noise?: number | string | Bounds | number[] | null;
+    misfit?: number | string | null;
     delta?: number;
     epsilon?: number;
     max_samples?: number | null;
@@ -98,6 +99,7 @@ declare namespace Api {
     labels?: string[] | null;
     candidate_labels?: string[] | null;
     noise?: number | string | Bounds | number[] | null;
+    misfit?: number | string | null;
   }
   interface ProgressOf {
     batch: number;
