@@ -25,9 +25,9 @@ class Parent:
     """The process that others are copies of, while the tests run; it loads what it needs later."""
 
     def __init__(self) -> None:
-        self._folder = tempfile.TemporaryDirectory(prefix="sp-forks-")
-        self.address = f"{self._folder.name}/parent"
-        command = Path(self._folder.name, "surepick")
+        folder = tempfile.mkdtemp(prefix="sp-forks-")
+        self.address = f"{folder}/parent"
+        command = Path(folder, "surepick")
         command.write_text(_COMMAND.format(python=sys.executable, root=str(ROOT)))
         command.chmod(0o755)
         with socket.socket(socket.AF_UNIX) as listener:
@@ -45,7 +45,6 @@ class Parent:
         assert self._process.stdin is not None
         self._process.stdin.close()
         self._process.wait(60)
-        self._folder.cleanup()
 
 
 def command_folder() -> str:

@@ -10,11 +10,13 @@ import importlib
 import json
 import os
 import select
+import shutil
 import signal
 import socket
 import sys
 import threading
 import traceback
+from pathlib import Path
 from typing import Any, NoReturn
 
 
@@ -90,6 +92,7 @@ def main() -> None:
     listener = socket.socket(fileno=int(sys.argv[1]))
     work = wait_for_work(listener)
     if work is None:
+        shutil.rmtree(Path(listener.getsockname()).parent)  # here: the tests may have been killed
         return
     os.chdir(work["cwd"])
     os.environ.clear()
