@@ -299,6 +299,18 @@ def test_drift_says_when_and_how_much():
     assert "pulls 275–411" in finding.message
 
 
+def test_nothing_reads_as_an_all_clear_that_could_not_have_noticed_what_matters():
+    counts = np.full(PROBLEM.n_arms, 3)
+    sums = counts * (PROBLEM.arms @ np.ones(PROBLEM.n_features))
+    seen = lack_of_fit(PROBLEM, counts, sums)
+    assert "No misfit" in seen.message
+    assert lack_of_fit(PROBLEM, counts, sums, matters=2 * seen.noticeable).message == seen.message
+    unseen = lack_of_fit(PROBLEM, counts, sums, matters=seen.noticeable / 2)
+    assert unseen.blind
+    assert "cannot be said" in unseen.message
+    assert "No misfit" not in unseen.message
+
+
 def test_levels_that_cancel_do_no_harm_and_this_is_said():
     timeline, rng = Timeline(3), np.random.default_rng(0)
     arms = np.arange(600) % 3

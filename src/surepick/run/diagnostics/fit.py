@@ -24,6 +24,7 @@ def lack_of_fit(
     *,
     level: float = 0.05,
     noise: float | NoiseEstimate | None = None,
+    matters: float = math.inf,
 ) -> Finding:
     """Whether the mean rewards of the arms contradict the linear model.
 
@@ -37,6 +38,9 @@ def lack_of_fit(
         Probability of ever raising a false alarm, over all looks at one run.
     noise
         Noise scale; by default the problem's.
+    matters
+        Size of a misfit that could change the answer: nothing reads as an all-clear that could not
+        have noticed it.
 
     Examples
     --------
@@ -67,6 +71,13 @@ def lack_of_fit(
     evidence = _misfit(X, n, y, problem.n_arms)
     if evidence < math.log(1 / level):
         least = scale * noticeable(columns, n, level)
+        if least > matters:
+            text = (
+                f"It cannot be said yet whether the features are right: wrong by {matters:.2g} per "
+                f"option, they could point to another answer, but nothing below {least:.2g} would "
+                f"have been noticed so far.{remark}"
+            )
+            return Finding(False, evidence, level, text, blind=True, noticeable=least)
         text = (
             f"No misfit of the linear model was seen; one of {least:.2g} per option would "
             f"probably have been noticed by now.{remark}"

@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.algorithms.base import Guarantee
+from surepick.algorithms.pooled.fit import Scales, least_squares
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.problem.noise import EqualNoise, KnownNoise, NoiseByArm
@@ -130,7 +131,8 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     if not sayable:
         timeline = Timeline(problem.n_arms)  # empty: without a noise scale nothing can be said
     elif problem.rank < problem.n_arms and not problem.misfit:
-        fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale)
+        matters = _what_matters(run, summary)
+        fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale, matters=matters)
         size = noise_in_use(run) if scale is None else scale.high
         remarks += _how_to_check(problem, fit, summary.counts, size or problem.unit)
     cancel = run.algorithm.levels_cancel(problem)
@@ -211,6 +213,22 @@ def _least_scale(noise: NoiseEstimate, summary: ArmSummary) -> float:
     from scipy.special import chdtri  # scipy.stats takes most of a second to load
 
     return math.sqrt(float(summary.spread.sum()) / float(chdtri(noise.freedom, _LEVEL)))
+
+
+def _what_matters(run: Run, summary: ArmSummary) -> float:
+    """By how much features may be wrong before another option could be the best.
+
+    What is close enough, where that was said; otherwise how far the best is ahead.
+    """
+    problem = run.problem
+    if run.algorithm.epsilon > 0:
+        return run.algorithm.epsilon
+    if not summary.counts.any() or problem.large:
+        return math.inf
+    sums = problem.standardised(np.arange(problem.n_arms), summary.sums)
+    theta = least_squares(problem, summary.counts, sums, Scales()).theta
+    values = np.sort(problem.targets[problem.distinct] @ theta)[-2:] * problem.unit
+    return float(values[-1] - values[0]) if len(values) == 2 else math.inf
 
 
 def _how_to_check(problem: Problem, fit: Finding, counts: Any, size: float) -> list[str]:

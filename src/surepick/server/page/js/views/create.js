@@ -6,6 +6,7 @@ import { oneIn, sureness } from "../format.js";
 import { errorLine, field, input, number, submit } from "../parts/field.js";
 import { rewardsChoice } from "../parts/rewards.js";
 import { tableSource } from "../parts/table-source.js";
+import { trustChoice } from "../parts/trust.js";
 import { go } from "../router.js";
 
 // Those that need nothing but the options; the first is the default of everything in surepick.
@@ -25,6 +26,7 @@ export const createView = (scope) => {
   let table = { ready: false };
   const name = input({ type: "text", required: true, maxlength: 200, oninput: check });
   const rewards = rewardsChoice(rewardsChanged);
+  const trust = trustChoice(check);
   const delta = input({
     type: "text",
     inputmode: "decimal",
@@ -34,7 +36,7 @@ export const createView = (scope) => {
   const deltaHint = h("span", {});
   const algorithm = h(
     "select",
-    { class: "input" },
+    { class: "input", onchange: check },
     ALGORITHMS.map((one) => h("option", { value: one.name }, one.words)),
   );
   const epsilon = input({ type: "text", inputmode: "decimal", value: "0" });
@@ -74,7 +76,10 @@ export const createView = (scope) => {
     const noisy = rewards.noise() !== undefined;
     const risk = number(delta) ?? 0;
     const sure = risk > 0 && risk < 1;
-    button.disabled = !(table.ready && name.value.trim() && noisy && sure);
+    const featureless = table.ready && table.spec.unstructured;
+    trust.allow(algorithm.value === ALGORITHMS[0].name && !featureless);
+    const trusted = trust.misfit() !== undefined;
+    button.disabled = !(table.ready && name.value.trim() && noisy && trusted && sure);
   }
 
   /** @param {SubmitEvent} event */
@@ -88,6 +93,7 @@ export const createView = (scope) => {
         table: table.spec,
         source: table.fileName,
         noise: rewards.noise(),
+        misfit: trust.misfit(),
         delta: number(delta),
         algorithm: algorithm.value,
         epsilon: number(epsilon) ?? 0,
@@ -149,6 +155,7 @@ export const createView = (scope) => {
               ),
               field("Most measurements", most, "Stop there, without a guarantee."),
               rewards.advanced,
+              trust.question,
               field(
                 "Algorithm",
                 algorithm,
