@@ -22,7 +22,7 @@ def new(surepick, *more):
 @pytest.mark.parametrize("chosen", ["in-advance", "in advance"])
 def test_past_measurements_may_be_all_it_takes(surepick, folder, chosen):
     (folder / "past.csv").write_text(PAST)
-    code, out, _ = new(surepick, "--past", "past.csv", "--past-chosen", chosen)
+    code, out, _ = new(surepick, "--past", "past.csv", "--past-chosen", chosen, "--trust-features")
     assert code == 0
     assert "20 past measurements of 4 options count as evidence" in out
     assert "If it did, the guarantee is void" in out

@@ -41,12 +41,12 @@ def client(served):
 @pytest.fixture(scope="package")
 def layouts(client):
     """Three studies of page layouts: in the middle, at its end, and one with wrong assumptions."""
-    for name, noise in (
-        ("layouts", 0.5),
-        ("layouts, first round", 0.5),
-        ("layouts, noise too low", 0.2),
+    for name, noise, misfit in (
+        ("layouts", 0.5, None),
+        ("layouts, first round", 0.5, None),
+        ("layouts, noise too low", 0.2, 0.0),
     ):
-        client.create_study(name, table=CSV, noise=noise)
+        client.create_study(name, table=CSV, noise=noise, misfit=misfit)
     running = Layouts(client.load_study("layouts"))
     running.measure(61, failing=0.05)
     running.study.ask(5, worker="lab-2", lease=1e6)

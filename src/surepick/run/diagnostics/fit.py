@@ -77,7 +77,7 @@ def lack_of_fit(
                 f"option, they could point to another answer, but nothing below {least:.2g} would "
                 f"have been noticed so far.{remark}"
             )
-            return Finding(False, evidence, level, text, blind=True, noticeable=least)
+            return Finding(False, evidence, level, text, noticeable=least)
         text = (
             f"No misfit of the linear model was seen; one of {least:.2g} per option would "
             f"probably have been noticed by now.{remark}"

@@ -239,6 +239,8 @@ def _how_to_check(problem: Problem, fit: Finding, counts: Any, size: float) -> l
         extra = check_pulls(problem, counts, problem.unit)  # as large as the noise, whatever it is
     except InvalidInputError:  # it would take far too many
         return []
+    if not extra.any():
+        return []
     return [
         f"To check it after all: with {extra.sum():,} more measurements, of "
         f"{np.count_nonzero(extra)} options ({extra[extra > 0].max()} of each at most), a misfit "
