@@ -300,6 +300,20 @@ MUTATIONS = (
         "run/test_replay.py",
     ),
     Mutation(
+        "chain-without-rewards",
+        "study/chain.py",
+        'fine = batch is not None and content["rewards"] == _rewards(tx, study.id, batch)',
+        "fine = batch is not None",
+        "study/test_chain.py",
+    ),
+    Mutation(
+        "chain-of-loose-links",
+        "study/chain.py",
+        "before = link.digest\n",
+        "before = _FIRST\n",
+        "study/test_chain.py",
+    ),
+    Mutation(
         "checked-fit-keeps-all",
         "verifier/rules/checked_fit.py",
         "survivors = importlib",

@@ -49,6 +49,7 @@ class Served:
     def start(self):
         command = [str(COMMAND), "serve", "--storage", self.storage]
         command += ["--port", str(self.port), *map(str, self.options)]
+        command += ["--signing-key", str(self.folder / "signing-key")]
         with self.log.open("a") as log, self.said.open("a") as said:
             self.process = subprocess.Popen(
                 command, stdout=said, stderr=log, cwd=ROOT, env=os.environ | _ONE_THREAD
