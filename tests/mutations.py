@@ -281,8 +281,8 @@ MUTATIONS = (
     Mutation(
         "any-sentence",
         "verifier/statement.py",
-        "statement in sentences,",
-        "statement.startswith(sentences[0][:30]),",
+        "statement in sentences or",
+        "statement.startswith(sentences[0][:30]) or",
         "verifier/test_certificate.py",
     ),
     Mutation(
@@ -298,6 +298,20 @@ MUTATIONS = (
         "if exact and place is not None:",
         "if exact and place is False:",
         "run/test_replay.py",
+    ),
+    Mutation(
+        "chain-without-rewards",
+        "study/chain.py",
+        'fine = batch is not None and content["rewards"] == _rewards(tx, study.id, batch)',
+        "fine = batch is not None",
+        "study/test_chain.py",
+    ),
+    Mutation(
+        "chain-of-loose-links",
+        "study/chain.py",
+        "before = link.digest\n",
+        "before = _FIRST\n",
+        "study/test_chain.py",
     ),
     Mutation(
         "checked-fit-keeps-all",
@@ -531,8 +545,8 @@ MUTATIONS = (
     Mutation(
         "past-left-behind",
         "storage/sql/rows.py",
-        "(events, tells, leases, tables.past, snapshots,",
-        "(events, tells, leases, snapshots,",
+        "(tables.chain, events, tells, leases, tables.past, snapshots,",
+        "(tables.chain, events, tells, leases, snapshots,",
         "storage/test_removal.py",
     ),
     Mutation(

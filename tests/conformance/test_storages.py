@@ -8,7 +8,15 @@ import pytest
 
 from surepick.errors import StudyExistsError, UnknownStudyError
 from surepick.storage import open_storage
-from surepick.storage.records import BatchRecord, Event, Lease, StudyProgress, StudyRecord, Tell
+from surepick.storage.records import (
+    BatchRecord,
+    Event,
+    Lease,
+    Link,
+    StudyProgress,
+    StudyRecord,
+    Tell,
+)
 
 START = StudyProgress(0, 0, 10)
 
@@ -221,6 +229,21 @@ def test_the_past_is_kept_with_its_study(storage, study):
     storage.write(lambda tx: tx.remove_study(study))
     again = storage.write(lambda tx: tx.add_study(record(), START)).id
     assert storage.read(lambda tx: tx.past(again)) is None
+
+
+def test_links_are_kept_in_order_and_each_number_once(storage, study):
+    assert storage.read(lambda tx: tx.last_link(study)) is None
+    links = [Link(n, "told", f'{{"n":{n}}}' * 500, 1e9 + n / 3, f"{n:064x}") for n in range(12)]
+    for link in links:
+        storage.write(lambda tx, link=link: tx.add_link(study, link))
+    assert storage.read(lambda tx: tx.links(study)) == links
+    assert storage.read(lambda tx: tx.last_link(study)) == links[-1]
+    with pytest.raises(Exception, match=r"(?i)stored twice|unique"):
+        storage.write(lambda tx: tx.add_link(study, replace(links[3], digest="other")))
+    assert storage.read(lambda tx: tx.links(study)) == links
+    storage.write(lambda tx: tx.remove_study(study))
+    again = storage.write(lambda tx: tx.add_study(record(), START)).id
+    assert storage.read(lambda tx: tx.links(again)) == []
 
 
 def test_rewards_since_some_time(storage, study):

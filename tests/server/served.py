@@ -54,6 +54,7 @@ class Served:
     def start(self):
         command = ["serve", "--storage", self.storage]
         command += ["--port", str(self.port), *map(str, self.options)]
+        command += ["--signing-key", str(self.folder / "signing-key")]
         place = {"cwd": ROOT, "env": os.environ | _ONE_THREAD}
         with self.log.open("a") as log, self.said.open("a") as said, open(os.devnull) as nothing:
             if self.fresh:

@@ -23,6 +23,7 @@ ROLES = {
     ("get", "/api/v1/studies/{name}/answer"): READERS,
     ("get", "/api/v1/studies/{name}/certificate"): READERS,
     ("post", "/api/v1/studies/{name}/verify"): READERS,
+    ("get", "/api/v1/key"): EVERYONE,
     ("get", "/api/v1/studies/{name}/export"): READERS,
     ("post", "/api/v1/studies/{name}/ask"): WORKERS,
     ("post", "/api/v1/studies/{name}/tell"): WORKERS,

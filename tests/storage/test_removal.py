@@ -1,7 +1,15 @@
 """A study that was removed: nothing is left under its number, in any table."""
 
 from surepick.storage import open_storage
-from surepick.storage.records import BatchRecord, Event, Lease, StudyProgress, StudyRecord, Tell
+from surepick.storage.records import (
+    BatchRecord,
+    Event,
+    Lease,
+    Link,
+    StudyProgress,
+    StudyRecord,
+    Tell,
+)
 
 RECORD = StudyRecord(0, "a", "key", "toy", '{"delta": 0.1}', "{}", 7, "{}")
 
@@ -11,6 +19,7 @@ def everything(tx, study):
         tx.batch(study, 0),
         tx.snapshot(study),
         tx.past(study),
+        tx.links(study),
         tx.leases(study, [0]),
         tx.tells(study, [1]),
         tx.rewards(study, 0, 10).pulls.tolist(),
@@ -34,6 +43,7 @@ def test_nothing_is_left_of_a_removed_study(storage_url):
             tx.add_batch(study, BatchRecord(0, 0, 10, "[]"))
             tx.set_snapshot(study, 0, "run")
             tx.add_past(study, "{}")
+            tx.add_link(study, Link(0, "created", "{}", 0.0, "0" * 64))
             tx.add_leases(study, [Lease(0, 1, "w", 5.0)])
             tx.add_tells(study, [Tell(1, 1, 2.0, "w", 0.0)])
             tx.add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])

@@ -12,6 +12,7 @@ import numpy as np
 import surepick as sp
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, State
+from surepick.study.chain import check_chain
 
 
 class ToyState(State):
@@ -93,3 +94,4 @@ def check_whole(study):
     assert at.first == run.samples
     out = study.storage.read(lambda tx: tx.count_leases(study.desk.record.id, at.now))
     assert sum(out) == at.asked - at.told
+    check_chain(study.storage, study.desk.record)

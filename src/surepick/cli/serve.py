@@ -45,6 +45,12 @@ from surepick.cli.studies import storage_option
     "--plan-seconds", default=120.0, show_default=True, help="Longest time for a forecast."
 )
 @click.option(
+    "--signing-key",
+    default=None,
+    help="File with the key that certificates are signed with; made if it is not there. By default "
+    "beside an SQLite database, else with your data. All that serve one database share one.",
+)
+@click.option(
     "--log-level",
     type=click.Choice(["debug", "info", "warning", "error"]),
     default="info",

@@ -1,4 +1,4 @@
-"""``surepick verify``: check a certificate, independently of the algorithm that made it."""
+"""``surepick verify``: check a certificate, or everything that a study has kept."""
 
 from __future__ import annotations
 
@@ -9,11 +9,13 @@ from typing import Any
 
 import click
 
+from surepick.cli.studies import STORAGE
+
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
 
 @click.command("verify")
-@click.argument("certificate", type=_FILE)
+@click.argument("certificate", metavar="CERTIFICATE|STUDY")
 @click.option(
     "--arms",
     type=_FILE,
@@ -31,49 +33,112 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Make the run again: every batch must be what the algorithm asks for after those before. "
     "By default where it takes a few seconds at most.",
 )
+@click.option(
+    "--signed-by",
+    default=None,
+    metavar="KEY",
+    help="The certificate must be signed with this key: what GET /api/v1/key of the service says, "
+    "or a file with it.",
+)
+@click.option(
+    "--storage",
+    default=None,
+    envvar="SUREPICK_STORAGE",
+    help=f"With the name of a study: where it is kept.  [default: {STORAGE}]",
+)
+@click.option(
+    "--head",
+    default=None,
+    help="With the name of a study: the head of its chain as it was noted some time ago, which "
+    "must still be part of it.",
+)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
-    certificate: Path,
+    certificate: str,
     arms: Path | None,
     candidates: Path | None,
-    features: str | None,
-    formula: str | None,
-    unstructured: bool,
-    label: str | None,
     replay: bool | None,
+    signed_by: str | None,
+    storage: str | None,
+    head: str | None,
     as_json: bool,
+    **settings: Any,
 ) -> None:
     """Recompute why every other candidate is ruled out, and make the run again.
 
     The exit code is 0 when the certificate holds and 1 when it does not. A certificate of very
-    many arms does not contain them: give them with --arms.
+    many arms does not contain them: give them with --arms. Given the name of a study instead of a
+    file, everything that its database keeps is compared with the chain of what happened, and the
+    certificate of its answer is checked, if there is one.
     """
-    from surepick import verify
-    from surepick.errors import CertificateError, FormatError
+    from surepick.errors import CertificateError, FormatError, InvalidInputError, StudyDamagedError
 
-    settings = {
-        "features": features,
-        "formula": formula,
-        "label": label,
-        "unstructured": unstructured,
-    }
-    problem = _problem(arms, candidates, settings)
+    is_file = Path(certificate).is_file()
+    if is_file and head is not None:
+        raise InvalidInputError("--head belongs to a study, and this is a certificate")
     try:
-        result = verify(certificate, problem, replay=replay)
-    except (CertificateError, FormatError) as refusal:
+        if is_file:
+            problem = _problem(arms, candidates, settings)
+            content, text = _check_file(Path(certificate), problem, replay, signed_by)
+        elif Path(certificate).is_dir():
+            raise click.BadParameter(f"{certificate!r} is a directory.")
+        elif Path(certificate).suffix == ".json":
+            raise click.BadParameter(f"File {certificate!r} does not exist.")
+        else:
+            content, text = _check_study(certificate, storage or STORAGE, head, replay)
+    except (CertificateError, FormatError, StudyDamagedError) as refusal:
         click.echo(
             json.dumps({"holds": False, "reason": str(refusal)}) if as_json else str(refusal),
             err=not as_json,
         )
         raise SystemExit(1) from None
-    if as_json:
-        click.echo(json.dumps({"holds": True, **dataclasses.asdict(result)}))
-        return
+    click.echo(json.dumps({"holds": True, **content}) if as_json else text)
+
+
+def _check_file(
+    path: Path, problem: Any, replay: bool | None, signed_by: str | None
+) -> tuple[dict[str, Any], str]:
+    from surepick import verify
+
+    result = verify(path, problem, replay=replay)
+    content, text = dataclasses.asdict(result), _said(result)
+    if signed_by is not None:
+        from surepick.run.signature import check_signature
+
+        content["signed_by"] = check_signature(path, signed_by)
+        text += f"\nSigned by {content['signed_by']}."
+    return content, text
+
+
+def _check_study(
+    name: str, storage: str, head: str | None, replay: bool | None
+) -> tuple[dict[str, Any], str]:
+    from surepick import verify
+    from surepick.cli.studies import open_study
+    from surepick.study.chain import check_chain
+
+    with open_study(name, storage) as study:
+        found = check_chain(study.storage, study.desk.record, head)
+        text = (
+            "The study was created before there were chains, and has not gone on since."
+            if found is None
+            else f"The database is what its chain says: {found['links']} links, head "
+            f"{found['head']}."
+        )
+        content: dict[str, Any] = {"study": name, "chain": found}
+        if study.finished:
+            result = verify(study.answer.certificate(), study.problem, replay=replay)
+            content |= dataclasses.asdict(result)
+            text += "\n" + _said(result)
+    return content, text
+
+
+def _said(result: Any) -> str:
     if result.guarantee in ("pac", "eps-pac"):
         verdict = f"Holds: candidate {result.label!r} is {result.statement}."
     else:
         verdict = f"The record is sound, but promises nothing: {result.statement}."
-    click.echo(
+    return (
         f"{verdict}\n"
         f"{result.checked} comparisons recomputed; error probability spent {result.risk:.3g} "
         f"of {result.delta:g}.\n"

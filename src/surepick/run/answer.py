@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from surepick.algorithms.base import Guarantee
@@ -49,6 +49,10 @@ class Answer:
         from surepick.run.certificate import make_certificate
 
         return make_certificate(self.to_dict(), self._record)
+
+    def linked(self, chain: dict[str, Any] | None) -> Answer:
+        """The same, with the head of the chain of the study that it is from."""
+        return replace(self, _record=self._record | {"chain": chain})
 
     def to_dict(self) -> dict[str, Any]:
         """The answer itself (without the evidence) as plain JSON-ready values."""

@@ -56,6 +56,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
             "measurements": record["past"]["measurements"],
             "batches": _batches(record["past"]["batches"]),
         }
+    if record.get("chain") is not None:  # of the study that it is from
+        body["chain"] = record["chain"]
     return body | {"digest": fingerprint(body)}
 
 
@@ -80,8 +82,8 @@ def _refer(record: dict[str, Any]) -> dict[str, Any]:
 
 
 def fingerprint(body: dict[str, Any]) -> str:
-    """SHA-256 of the certificate's canonical JSON (without the digest itself)."""
-    content = {k: v for k, v in body.items() if k != "digest"}
+    """SHA-256 of the certificate's canonical JSON (without the digest itself, and signatures)."""
+    content = {k: v for k, v in body.items() if k not in ("digest", "signature")}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"), allow_nan=False)
     return hashlib.sha256(text.encode()).hexdigest()
 

@@ -249,6 +249,7 @@ class Status(Answered):
     rewards: str = Field(description="What a measurement gives, in words.")
     noise: float | None
     noise_estimated: bool
+    chain: dict[str, Any] | None = Field(description="Head of the chain of what happened.")
     checks: dict[str, Any]
     warnings: list[str]
 

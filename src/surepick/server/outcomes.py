@@ -4,6 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
+from pydantic import Field
+
 from surepick.server.models import Answered
 
 
@@ -28,6 +30,13 @@ class Certificate(Answered):
     format: str
     version: int
     digest: str
+
+
+class PublicKey(Answered):
+    """The key with which certificates and chain heads are signed."""
+
+    algorithm: str
+    key: str | None = Field(description="In hexadecimal; null where nothing is signed.")
 
 
 class Verdict(Answered):

@@ -7,6 +7,7 @@ import logging
 import signal
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
+from pathlib import Path
 from typing import Any
 
 from fastapi import Request
@@ -14,6 +15,7 @@ from fastapi import Request
 from surepick.algorithms.pooled.peleg import PooledPeleg
 from surepick.server.listing import Listing
 from surepick.server.settings import Settings
+from surepick.server.signing import Signer, default_path
 from surepick.server.studies import Studies
 from surepick.server.tokens import Tokens
 
@@ -27,6 +29,7 @@ class Service:
         self.settings = settings
         self.studies = Studies(settings.storage, settings.threads, settings.open_studies)
         self.tokens = Tokens(self.studies.storage)
+        self.signer = Signer(Path(settings.signing_key or default_path(settings.storage)))
         self.listing = Listing(self.studies)
         self.planning = asyncio.Lock()
         self.streams = 0

@@ -51,6 +51,9 @@ class Settings:
         Longest time for a forecast.
     session_hours
         How long a login of the page lasts.
+    signing_key
+        File with the key that certificates and chain heads are signed with; made if it is not
+        there. By default beside an SQLite database, else with the user's data.
     log_level
         ``debug``, ``info``, ``warning`` or ``error``; requests are logged at ``info``.
     """
@@ -73,6 +76,7 @@ class Settings:
     max_streams: int = 256
     plan_seconds: float = 120.0
     session_hours: float = 12.0
+    signing_key: str | None = None
     log_level: str = "info"
 
     def __post_init__(self) -> None:

@@ -16,6 +16,7 @@ from surepick.storage.records import (
     BatchRecord,
     Event,
     Lease,
+    Link,
     Rewards,
     StudyProgress,
     StudyRecord,
@@ -92,6 +93,19 @@ class Transaction(ABC):
     @abstractmethod
     def past(self, study: int) -> str | None:
         """What was measured before the study, if anything."""
+
+    # -- the chain -------------------------------------------------------------------------
+    @abstractmethod
+    def add_link(self, study: int, link: Link) -> None:
+        """Add to the chain of the (locked) study; its number must be new."""
+
+    @abstractmethod
+    def last_link(self, study: int) -> Link | None:
+        """The newest link, if there is any."""
+
+    @abstractmethod
+    def links(self, study: int) -> list[Link]:
+        """All links, in order."""
 
     # -- leases ----------------------------------------------------------------------------
     @abstractmethod

@@ -16,6 +16,7 @@ from surepick.storage.records import (
     BatchRecord,
     Event,
     Lease,
+    Link,
     Rewards,
     StudyProgress,
     StudyRecord,
@@ -37,6 +38,7 @@ class _Kept:
     leases: dict[int, Lease] = field(default_factory=dict)
     tells: dict[int, Tell] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
+    chain: dict[int, Link] = field(default_factory=dict)
 
 
 class MemoryStorage(Storage):
@@ -126,6 +128,17 @@ class _MemoryTransaction(Transaction):
 
     def past(self, study: int) -> str | None:
         return self._studies[study].past
+
+    # -- the chain -------------------------------------------------------------------------
+    def add_link(self, study: int, link: Link) -> None:
+        self._add(self._studies[study].chain, {link.number: link})
+
+    def last_link(self, study: int) -> Link | None:
+        kept = self._studies[study].chain
+        return kept[max(kept)] if kept else None
+
+    def links(self, study: int) -> list[Link]:
+        return [link for _, link in sorted(self._studies[study].chain.items())]
 
     # -- leases ----------------------------------------------------------------------------
     def add_leases(self, study: int, new: Sequence[Lease]) -> None:

@@ -106,6 +106,17 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Link:
+    """Something that happened to a study, chained to all that happened before."""
+
+    number: int  #: 0 for the first
+    kind: str
+    content: str  #: JSON
+    at: float  #: the database's clock
+    digest: str  #: SHA-256 of all of this and of the digest before, in hexadecimal
+
+
+@dataclass(frozen=True)
 class Rewards:
     """The rewards of a range of pulls, as parallel arrays in the order of the pulls."""
 

@@ -16,6 +16,7 @@ from surepick.problem import Problem
 from surepick.run.codec import dumps
 from surepick.storage import Storage, Transaction, open_storage
 from surepick.storage.records import StudyProgress, StudyRecord
+from surepick.study import chain
 from surepick.study.desk.rebuild import record_of
 from surepick.study.extremes import refusing_extremes
 from surepick.study.past import stored, tell_stored
@@ -125,10 +126,16 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
             return there
         size = 0 if batch is None else batch.size
         added = tx.add_study(record, StudyProgress(0, 0, size, finished=batch is None))
-        if batch is not None:
-            tx.add_batch(added.id, record_of(batch, 0))
+        now = tx.progress(added.id).now
+        chain.begin(tx, added, before, now)
         if before is not None:
             tx.add_past(added.id, before)
+        if batch is None:
+            chain.answer(tx, added.id, run.answer, text, now)
+        else:
+            first = record_of(batch, 0)
+            tx.add_batch(added.id, first)
+            chain.propose(tx, added.id, first, text, now)
         tx.set_snapshot(added.id, 0, text)
         return added
 

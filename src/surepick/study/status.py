@@ -10,6 +10,7 @@ from numpy.typing import NDArray
 from surepick.run import Run
 from surepick.storage.contract import Storage
 from surepick.storage.records import StudyProgress, StudyRecord
+from surepick.study import chain
 from surepick.study.checks.checks import Checks
 from surepick.study.checks.failures import warnings
 from surepick.study.desk.leases import FAILURES
@@ -37,10 +38,11 @@ def status_of(
     """The status of a study whose run stands at ``at``."""
     problem = run.problem
     K = problem.n_arms
-    totals, (out, waiting) = storage.read(
+    totals, (out, waiting), links = storage.read(
         lambda tx: (
             tx.totals(study.id, at.first, at.first + at.size),
             tx.count_leases(study.id, at.now),
+            chain.head(tx, study),
         )
     )
     told, (counted, sums) = run.pulls.copy(), run.totals()
@@ -80,6 +82,7 @@ def status_of(
             "leased": out,
             "waiting": waiting + at.size - at.asked,
         },
+        "chain": links,
         "checks": checks.to_dict(),
         "warnings": warnings(failed, told, problem.labels) + checks.warnings,
         **_options_and_outlook(run),

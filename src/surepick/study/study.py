@@ -20,7 +20,7 @@ from surepick.run import Answer, Run
 from surepick.run.codec import encode
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Rewards, StudyProgress, StudyRecord
-from surepick.study import export
+from surepick.study import chain, export
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
 from surepick.study.core import StudyCore
@@ -222,7 +222,8 @@ class Study(StudyCore):
                 f"after {at.first + at.told} pulls"
             )
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
-        return qualified(without_guarantee(run.answer, failed), self.checks())
+        found = run.answer.linked(chain.head_of(self.storage, self._record))
+        return qualified(without_guarantee(found, failed), self.checks())
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""

@@ -12,6 +12,7 @@ from __future__ import annotations
 import hashlib
 import importlib
 import json
+import re
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -186,7 +187,7 @@ def _read(certificate: Any) -> Any:
 
 def _run(check: Check) -> Verification:
     body = check.body
-    content = {k: v for k, v in body.items() if k != "digest"}
+    content = {k: v for k, v in body.items() if k not in ("digest", "signature")}
     text = json.dumps(content, sort_keys=True, separators=(",", ":"))
     check.demand(
         hashlib.sha256(text.encode()).hexdigest() == body.get("digest"),
@@ -196,6 +197,11 @@ def _run(check: Check) -> Verification:
     check.demand(body["version"] == (2 if refers else 1), "its version is not that of its content")
     check.check_record()
     check.check_measured()
+    if "chain" in body:  # of the study that it is from: what it says, the database knows
+        head = exact.text(body["chain"]["head"], "the head of its chain")
+        check.demand(re.fullmatch("[0-9a-f]{64}", head), "the head of its chain is no SHA-256")
+        links = exact.whole(body["chain"]["links"], "the length of its chain")
+        check.demand(links >= 1, "its chain has no links")
     rule = check.rule
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
     published.check_name(check)

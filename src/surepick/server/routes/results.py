@@ -13,7 +13,8 @@ from surepick.run import verify
 from surepick.server import outcomes
 from surepick.server.replies import Json
 from surepick.server.routes.studies import read
-from surepick.server.routing import READERS, router, spec
+from surepick.server.routing import EVERYONE, READERS, router, spec
+from surepick.server.service import service_of
 from surepick.study import Study, export
 
 routes = router("results")
@@ -39,7 +40,14 @@ async def answer(request: Request, name: str) -> Json:
 async def certificate(request: Request, name: str) -> Json:
     """Download the certificate: everything needed to check the answer again."""
     content = await read(request, name, lambda study: study.answer.certificate())
-    return Json(content, headers=_download(name, "certificate.json"))
+    signed = service_of(request).signer.signed(content)
+    return Json(signed, headers=_download(name, "certificate.json"))
+
+
+@routes.get("/key", **spec(EVERYONE, outcomes.PublicKey))
+async def key(request: Request) -> Json:
+    """Get the public key with which certificates and the heads of chains are signed."""
+    return Json({"algorithm": "Ed25519", "key": service_of(request).signer.public})
 
 
 @routes.post("/studies/{name}/verify", **spec(READERS, outcomes.Verdict))

@@ -50,7 +50,9 @@ async def create(request: Request, body: models.NewStudy) -> Json:
 @routes.get("/studies/{name}", **spec(EVERYONE, models.Status))
 async def status(request: Request, name: str) -> Json:
     """Show where a study stands, with the checks and the outlook."""
-    return Json(await service_of(request).studies.use(name, Opened.status))
+    service = service_of(request)
+    content = await service.studies.use(name, Opened.status)
+    return Json(content | {"chain": service.signer.signed_head(content["chain"])})
 
 
 @routes.delete("/studies/{name}", **spec(ADMINS, status=204))

@@ -27,6 +27,7 @@ from surepick.storage.records import (
     BatchRecord,
     Event,
     Lease,
+    Link,
     Rewards,
     StudyProgress,
     StudyRecord,
@@ -89,7 +90,8 @@ _TOTALS = (
 _STUDY = select(*_fields(studies, StudyRecord))
 _EVENT = select(*_fields(events, Event)).where(events.c.study == _s).order_by(events.c.id)
 _ADD_LEASE, _ADD_TELL, _ADD_EVENT = insert(leases), insert(tells), insert(events).inline()
-_TABLES = (events, tells, leases, tables.past, snapshots, batches, progress)
+_LINK = select(*_fields(tables.chain, Link)).where(tables.chain.c.study == _s)
+_TABLES = (tables.chain, events, tells, leases, tables.past, snapshots, batches, progress)
 
 
 @cache
@@ -198,6 +200,19 @@ class SqlTransaction(Transaction):
     def past(self, study: int) -> str | None:
         query = select(tables.past.c.past).where(tables.past.c.study == _s)
         return self._run(query, {"_s": study}).scalar()
+
+    # -- the chain -------------------------------------------------------------------------
+    def add_link(self, study: int, link: Link) -> None:
+        self._write(insert(tables.chain), {"study": study, **asdict(link)})
+
+    def last_link(self, study: int) -> Link | None:
+        newest = _LINK.order_by(tables.chain.c.number.desc()).limit(1)
+        row = self._run(newest, {"_s": study}).one_or_none()
+        return None if row is None else Link(*row)
+
+    def links(self, study: int) -> list[Link]:
+        rows = self._run(_LINK.order_by(tables.chain.c.number), {"_s": study})
+        return [Link(*row) for row in rows]
 
     # -- leases ----------------------------------------------------------------------------
     def add_leases(self, study: int, new: Sequence[Lease]) -> None:

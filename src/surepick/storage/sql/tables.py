@@ -83,6 +83,18 @@ past = Table(
     Column("past", Text, nullable=False),
 )
 
+# What happened to the study, each link with the digest of all before it; only added to.
+chain = Table(
+    "surepick_chain",
+    metadata,
+    _study(),
+    Column("number", BigInteger, primary_key=True),
+    Column("kind", String(20), nullable=False),
+    Column("content", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("digest", String(64), nullable=False),
+)
+
 leases = Table(
     "surepick_leases",
     metadata,

@@ -14,6 +14,7 @@ from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord
+from surepick.study import chain
 from surepick.study.past import tell_stored
 
 _log = logging.getLogger(__name__)
@@ -116,8 +117,15 @@ def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -
             return kept == (at.batch + 1, text)
         if not now.complete:
             raise StudyDamagedError(f"study {study.name!r}: batch {at.batch} is not complete")
+        told = tx.batch(study.id, now.batch)
+        assert told is not None
+        chain.tell(tx, study, told, now.now)
         if following is not None:
-            tx.add_batch(study.id, record_of(following, now.first + now.size))
+            proposed = record_of(following, now.first + now.size)
+            tx.add_batch(study.id, proposed)
+            chain.propose(tx, study.id, proposed, text, now.now)
+        else:
+            chain.answer(tx, study.id, run.answer, text, now.now)
         tx.set_snapshot(study.id, now.batch + 1, text)
         tx.set_progress(study.id, now.after(size, following is None))
         return True

@@ -148,6 +148,7 @@ declare namespace Api {
     rewards: string;
     noise: number | null;
     noise_estimated: boolean;
+    chain: Record<string, any> | null;
     checks: Record<string, any>;
     warnings: string[];
   }
@@ -210,6 +211,10 @@ declare namespace Api {
     format: string;
     version: number;
     digest: string;
+  }
+  interface PublicKey {
+    algorithm: string;
+    key: string | null;
   }
   interface Verdict {
     valid: boolean;

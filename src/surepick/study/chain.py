@@ -1,0 +1,232 @@
+"""The chain of what happened to a study: a log that cannot be rewritten without being noticed.
+
+From its creation to its answer, every step of a study adds a link: that it was created, then for
+each batch that it was proposed, and what was told for it, in the end the answer. A link contains
+SHA-256 digests of what the database keeps about the step, the database's time, and the digest of
+the link before. Whoever changes something that happened would have to change all links after it,
+and with them the last digest, the head of the chain; whoever noted a head once can tell.
+
+Links are written in the transaction that does what they are about, with the study locked: there is
+one for each step, or neither. Studies of version 0.1.0 have none; their chain begins with what was
+there when they first went on. Rewards of the batch that is open come into it with the batch.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Iterable
+from dataclasses import asdict
+from typing import Any, NoReturn
+
+from surepick.errors import StudyDamagedError
+from surepick.run import Answer
+from surepick.storage.contract import Storage, Transaction
+from surepick.storage.records import BatchRecord, Link, StudyRecord, Tell
+
+_FIRST = "0" * 64  # stands for the digest before the first link
+_CREATED, _TAKEN_OVER = "created", "taken over"
+_PROPOSED, _TOLD, _ANSWERED = "proposed", "told", "answered"
+
+
+# -- adding links --------------------------------------------------------------------------
+def append(tx: Transaction, study: int, kind: str, content: dict[str, Any], now: float) -> Link:
+    """Add a link to the chain of a study that is locked."""
+    last = tx.last_link(study)
+    number, before = (0, _FIRST) if last is None else (last.number + 1, last.digest)
+    text = json.dumps(content, sort_keys=True, separators=(",", ":"))
+    link = Link(number, kind, text, now, _digest(before, number, kind, text, now))
+    tx.add_link(study, link)
+    return link
+
+
+def begin(tx: Transaction, study: StudyRecord, past: str | None, now: float) -> None:
+    """A study was created."""
+    append(tx, study.id, _CREATED, _creation(study, past), now)
+
+
+def propose(tx: Transaction, study: int, batch: BatchRecord, run: str, now: float) -> None:
+    """A batch was proposed, and the run kept as it then stood."""
+    content = {"batch": batch.number, "pulls": _of(asdict(batch)), "run": _sha(run)}
+    append(tx, study, _PROPOSED, content, now)
+
+
+def tell(tx: Transaction, study: StudyRecord, batch: BatchRecord, now: float) -> None:
+    """All of a batch was told."""
+    if tx.last_link(study.id) is None:
+        append(tx, study.id, _TAKEN_OVER, _taken_over(tx, study, batch.number), now)
+    content = {"batch": batch.number, "rewards": _rewards(tx, study.id, batch)}
+    append(tx, study.id, _TOLD, content, now)
+
+
+def answer(tx: Transaction, study: int, found: Answer, run: str, now: float) -> None:
+    """The study came to its end."""
+    append(tx, study, _ANSWERED, {"answer": _of(found.to_dict()), "run": _sha(run)}, now)
+
+
+# -- looking -------------------------------------------------------------------------------
+def head(tx: Transaction, study: StudyRecord) -> dict[str, Any] | None:
+    """The head of the chain, for whoever wants to note it; None where it has no links yet."""
+    last = tx.last_link(study.id)
+    if last is None:
+        return None
+    return {"study": study.name, "links": last.number + 1, "head": last.digest, "at": last.at}
+
+
+def head_of(storage: Storage, study: StudyRecord) -> dict[str, Any] | None:
+    """The same, in a transaction of its own."""
+    return storage.read(lambda tx: head(tx, study))
+
+
+def check_chain(
+    storage: Storage, study: StudyRecord, noted: str | None = None
+) -> dict[str, Any] | None:
+    """Whether the chain is whole, and the database still is what its links say.
+
+    Parameters
+    ----------
+    noted
+        The head as somebody noted it some time ago: it must be one of the links.
+
+    Returns
+    -------
+    The head.
+
+    Raises
+    ------
+    StudyDamagedError
+        When something was changed.
+    """
+    return storage.read(lambda tx: _check(tx, study, noted))
+
+
+def _check(tx: Transaction, study: StudyRecord, noted: str | None) -> dict[str, Any] | None:
+    links = tx.links(study.id)
+    before = _FIRST
+    for place, link in enumerate(links):
+        due = _digest(before, place, link.kind, link.content, link.at)
+        if link.number != place or link.digest != due:
+            _damaged(study, f"link {place} of its chain was changed")
+        before = link.digest
+    if noted is not None and noted not in [link.digest for link in links]:
+        _damaged(study, f"its chain does not contain {noted}: what happened before was changed")
+    _check_contents(tx, study, links)
+    return head(tx, study)
+
+
+def _check_contents(tx: Transaction, study: StudyRecord, links: list[Link]) -> None:
+    walk = _Walk(tx, study)
+    for link in links:
+        what = walk.wrong(link.kind, json.loads(link.content))
+        if what:
+            _damaged(study, f"{what} is no longer what link {link.number} of its chain says")
+    if links:
+        at = tx.progress(study.id)
+        if (at.batch, at.finished) != (walk.told, walk.ended):
+            _damaged(study, "it does not stand where its chain ends")
+        _check_present(tx, study, walk.run)
+
+
+class _Walk:
+    """From link to link: how far the study had come, and what the database keeps of it."""
+
+    def __init__(self, tx: Transaction, study: StudyRecord) -> None:
+        self._tx, self._study = tx, study
+        self.proposed = self.told = 0  # batches so far
+        self.run: str | None = None  # digest of the run that was kept last
+        self.ended = False
+
+    def wrong(self, kind: str, content: dict[str, Any]) -> str:
+        """What the database has that is not as a link says; empty: nothing."""
+        tx, study = self._tx, self._study
+        self.run = content.get("run", self.run)
+        if kind == _CREATED:
+            fine = content == _creation(study, tx.past(study.id))
+            return "" if fine else "what it was created with"
+        if kind == _TAKEN_OVER:
+            self.told, self.proposed = content["batch"], content["batch"] + 1
+            return "" if content == _taken_over(tx, study, self.told) else "what was there at first"
+        if kind == _PROPOSED:
+            batch, self.proposed = self._batch(content, self.proposed), self.proposed + 1
+            fine = batch is not None and content["pulls"] == _of(asdict(batch))
+            return "" if fine else f"batch {self.proposed - 1}"
+        if kind == _TOLD:
+            batch, self.told = self._batch(content, self.told), self.told + 1
+            fine = batch is not None and content["rewards"] == _rewards(tx, study.id, batch)
+            return "" if fine and self.told == self.proposed else f"batch {self.told - 1}, as told,"
+        if kind == _ANSWERED:
+            self.ended = True
+            return "" if self.told == self.proposed else "its end"
+        return ""  # of a later version: its digest was looked at
+
+    def _batch(self, content: dict[str, Any], number: int) -> BatchRecord | None:
+        return self._tx.batch(self._study.id, number) if content["batch"] == number else None
+
+
+def _check_present(tx: Transaction, study: StudyRecord, run: str | None) -> None:
+    """What is kept of the present: the run, the open batch, and nothing beyond it."""
+    at, kept = tx.progress(study.id), tx.snapshot(study.id)
+    if run is not None and kept is not None and (kept[0] != at.batch or _sha(kept[1]) != run):
+        _damaged(study, "the run that it keeps is not the one that its chain ends with")
+    batch, last = tx.batch(study.id, at.batch), tx.batch(study.id, at.batch - 1)
+    first = 0 if last is None else last.first + last.size
+    size = 0 if batch is None else batch.size
+    if (at.first, at.size, at.finished) != (first, size, batch is None):
+        _damaged(study, "it does not stand at its last batch")
+    beyond = tx.rewards(study.id, at.first + at.size, 2**62).pulls
+    if len(beyond) or tx.batch(study.id, at.batch + 1) is not None:
+        _damaged(study, "it has measurements beyond its last batch")
+    told = tx.rewards(study.id, at.first, at.first + at.size).pulls
+    if len(told) != at.told or at.told > at.size:
+        _damaged(study, "as many rewards as its open batch is said to have are not there")
+
+
+def _damaged(study: StudyRecord, what: str) -> NoReturn:
+    raise StudyDamagedError(f"study {study.name!r} was changed: {what}")
+
+
+# -- digests -------------------------------------------------------------------------------
+def _digest(before: str, number: int, kind: str, content: str, at: float) -> str:
+    return _sha(json.dumps([before, number, kind, content, at], separators=(",", ":")))
+
+
+def _creation(study: StudyRecord, past: str | None) -> dict[str, Any]:
+    kept = {name: value for name, value in asdict(study).items() if name != "id"}
+    return {"study": _of(kept), "past": None if past is None else _sha(past)}
+
+
+def _taken_over(tx: Transaction, study: StudyRecord, batch: int) -> dict[str, Any]:
+    """What was there before there were chains: everything before this batch, and its pulls."""
+    earlier = [tx.batch(study.id, number) for number in range(batch + 1)]
+    known = [one for one in earlier if one is not None]
+    return {
+        "batch": batch,
+        **_creation(study, tx.past(study.id)),
+        "batches": _of([asdict(one) for one in known]),
+        "rewards": [_rewards(tx, study.id, one) for one in known[:batch]],
+    }
+
+
+def _rewards(tx: Transaction, study: int, batch: BatchRecord) -> str:
+    """Of every reward of a batch: pull, arm, value, who told it, when."""
+    pulls = range(batch.first, batch.first + batch.size)
+    return _of_rows(_row(tell) for _, tell in sorted(tx.tells(study, pulls).items()))
+
+
+def _row(tell: Tell) -> str:
+    return json.dumps([tell.pull, tell.arm, tell.value, tell.worker, tell.at])
+
+
+def _of_rows(rows: Iterable[str]) -> str:
+    found = hashlib.sha256()
+    for row in rows:
+        found.update(row.encode() + b"\n")
+    return found.hexdigest()
+
+
+def _of(content: Any) -> str:
+    return _sha(json.dumps(content, sort_keys=True, separators=(",", ":")))
+
+
+def _sha(text: str) -> str:
+    return hashlib.sha256(text.encode()).hexdigest()

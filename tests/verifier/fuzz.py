@@ -1,0 +1,288 @@
+"""Certificates changed at random, and what must hold for each: a crash is worse than a refusal.
+
+A change is made to an honest certificate: any value replaced, dropped, doubled or of another type,
+the claim changed, batches permuted, merged, split or left out. Where the change calls for it, every
+number that the verifier works out is then put in by the accomplice of ``test_forgeries``; and the
+digest is made to fit. What is accepted is sorted by what is different about it.
+"""
+
+import contextlib
+import copy
+import json
+import warnings
+
+import numpy as np
+from tests.verifier.kinds import as_json, finished
+from tests.verifier.test_forgeries import certificate_of, completed, sentence
+
+import surepick as sp
+from surepick.errors import CertificateError, FormatError
+from surepick.run.certificate import fingerprint
+from surepick.run.replay import DRAWN
+
+#: rules, and how to get certificates that they are about
+RULES = {
+    "phases": [lambda: certificate_of("phases"), lambda: certificate_of("phases of fixed width")],
+    "pooled": [
+        lambda: certificate_of("pooled"),
+        lambda: as_json(finished("symmetric", past=12, delta=0.2)),
+        lambda: as_json(finished("yes-no", delta=0.2, epsilon=0.3)),
+    ],
+    "static": [lambda: certificate_of("static"), lambda: certificate_of("static by a union")],
+    "alba": [lambda: certificate_of("alba")],
+    "intervals": [lambda: certificate_of("intervals")],
+    "ellipsoid": [lambda: certificate_of("ellipsoid")],
+    "glr": [
+        lambda: certificate_of("glr"),
+        lambda: certificate_of("glr by a determinant"),
+        lambda: certificate_of("glr in rounds"),
+    ],
+    "checked-fit": [lambda: certificate_of("checked-fit", inner="peleg")],
+    "estimated-noise": [lambda: certificate_of("estimated-noise", inner="peleg")],
+}
+#: what may become of a change; those that must not are named in ``BAD``
+OUTCOMES = (
+    "refused",
+    "accepted: the same",
+    "accepted: another wording",
+    "accepted: another problem",
+    "accepted: other rewards",
+    "accepted: other pulls, not replayed",
+    "accepted: another answer, not replayed",
+    "replayed: other pulls",
+    "replayed: another answer",
+    "crash",
+)
+BAD = OUTCOMES[-4:]
+
+
+# -- changes -------------------------------------------------------------------------------
+def places(value, path=()):
+    """Every place in a JSON value but the digest."""
+    if path and path != ("digest",):
+        yield path
+    if isinstance(value, dict | list):
+        for key in value if isinstance(value, dict) else range(len(value)):
+            yield from places(value[key], (*path, key))
+
+
+def at(value, path):
+    for key in path:
+        value = value[key]
+    return value
+
+
+def other_value(rng, certificate, value, path):
+    """Something else for a place."""
+    own = at(certificate, path[:-1])
+    choices = [None, True, False, 0, 1, -1, 0.5, "x", [], {}, [value], {"a": value}, str(value)]
+    if isinstance(value, bool):
+        choices += [int(value)]
+    elif isinstance(value, int):
+        choices += [value + 1, value - 1, float(value), 10**20, -value, bool(value)] * 2
+    elif isinstance(value, float):
+        choices += [value * 1.01, value * 0.99, -value, value * (1 + 1e-9), 1e300, int(value)] * 2
+        choices += [float("nan"), float("inf")]
+    elif isinstance(value, str):
+        choices += [value + "x", value.upper(), ""] * 2
+    elif isinstance(value, list) and value:
+        choices += [value[::-1], value[:-1], value + value[-1:], sorted(value, key=str)] * 3
+    if isinstance(own, list | dict):  # what stands beside it
+        beside = own if isinstance(own, list) else list(own.values())
+        choices.append(beside[int(rng.integers(len(beside)))])
+    everything = list(places(certificate))
+    choices.append(at(certificate, everything[int(rng.integers(len(everything)))]))
+    return copy.deepcopy(choices[int(rng.integers(len(choices)))])
+
+
+def change_a_value(rng, body):
+    path = _some(rng, list(places(body)))
+    at(body, path[:-1])[path[-1]] = other_value(rng, body, at(body, path), path)
+
+
+def drop_a_value(rng, body):
+    path = _some(rng, list(places(body)))
+    del at(body, path[:-1])[path[-1]]
+
+
+def double_an_entry(rng, body):
+    lists = [path for path in places(body) if isinstance(at(body, path), list) and at(body, path)]
+    entries = at(body, _some(rng, lists))
+    i = int(rng.integers(len(entries)))
+    entries.insert(i, copy.deepcopy(entries[i]))
+
+
+def swap_two_values(rng, body):
+    one, other = (_some(rng, list(places(body))) for _ in range(2))
+    first, second = copy.deepcopy(at(body, one)), copy.deepcopy(at(body, other))
+    at(body, one[:-1])[one[-1]] = second
+    at(body, other[:-1])[other[-1]] = first
+
+
+def change_the_claim(rng, body):
+    """Another answer, or another promise, in the words that belong to it."""
+    claim, count = body["claim"], len(body["problem"]["candidates"] or body["problem"]["arms"])
+    if rng.random() < 0.7:
+        claim["candidate"] = int(rng.integers(count))
+        labels = body["problem"]["candidate_labels"] or body["problem"]["labels"]
+        claim["label"] = labels[claim["candidate"]]
+    if rng.random() < 0.5:
+        some = rng.permutation(count)[: rng.integers(0, count)].tolist()
+        claim["survivors"] = sorted({claim["candidate"], *some})
+    if rng.random() < 0.4:
+        claim["guarantee"] = _some(rng, ["pac", "eps-pac", "heuristic", "none"])
+    if rng.random() < 0.3:
+        body["delta"] = body["algorithm"]["settings"]["delta"] = float(rng.uniform(0.001, 0.5))
+    if rng.random() < 0.3:
+        body["epsilon"] = body["algorithm"]["settings"]["epsilon"] = float(rng.uniform(0, 1))
+    claim["statement"] = sentence(body, claim["guarantee"], len(claim["survivors"]))
+
+
+def shuffle_batches(rng, body):
+    order = rng.permutation(len(body["batches"]))
+    body["batches"] = [body["batches"][i] for i in order]
+
+
+def drop_batches(rng, body):
+    kept = rng.random(len(body["batches"])) < 0.8
+    body["batches"] = [batch for batch, keep in zip(body["batches"], kept, strict=True) if keep]
+
+
+def merge_batches(rng, body):
+    i = int(rng.integers(len(body["batches"])))
+    if i + 1 == len(body["batches"]) or "spreads" in body["batches"][i]:
+        return
+    one, other = body["batches"].pop(i), body["batches"].pop(i)
+    arms = sorted({*one["arms"], *other["arms"]})
+    merged = {"arms": arms, "counts": [], "sums": []}
+    for arm in arms:
+        for key in ("counts", "sums"):
+            parts = [b[key][b["arms"].index(arm)] for b in (one, other) if arm in b["arms"]]
+            merged[key].append(sum(parts))
+    body["batches"].insert(i, merged)
+
+
+def split_a_batch(rng, body):
+    i = int(rng.integers(len(body["batches"])))
+    batch = body["batches"][i]
+    if len(batch["arms"]) < 2:
+        return
+    cut = int(rng.integers(1, len(batch["arms"])))
+    parts = [{key: v[:cut] for key, v in batch.items()}, {key: v[cut:] for key, v in batch.items()}]
+    body["batches"][i : i + 1] = parts
+
+
+def change_pulls(rng, body):
+    """A pull more or fewer of one arm, with rewards that fit."""
+    batch = _some(rng, body["batches"])
+    i = int(rng.integers(len(batch["arms"])))
+    count = batch["counts"][i]
+    new = max(1, count + int(rng.integers(-1, 2)))
+    batch["counts"][i] = new
+    batch["sums"][i] *= new / count
+
+
+def change_rewards(rng, body):
+    batch = _some(rng, body["batches"])
+    i = int(rng.integers(len(batch["sums"])))
+    batch["sums"][i] += float(rng.normal()) * 10.0 ** int(rng.integers(-6, 2))
+
+
+CHANGES = {
+    change_a_value: 6,
+    drop_a_value: 2,
+    double_an_entry: 2,
+    swap_two_values: 2,
+    change_the_claim: 3,
+    shuffle_batches: 1,
+    drop_batches: 1,
+    merge_batches: 1,
+    split_a_batch: 1,
+    change_pulls: 2,
+    change_rewards: 1,
+}
+_OF_BATCHES = (shuffle_batches, drop_batches, merge_batches, split_a_batch, change_pulls)
+_COMPLETED = (*_OF_BATCHES, change_the_claim, change_rewards)
+
+
+def _some(rng, things):
+    return things[int(rng.integers(len(things)))]
+
+
+def changed(rng, honest):
+    """A changed copy, or text of one; None where there is nothing to seal."""
+    body = copy.deepcopy(honest)
+    kinds, weights = list(CHANGES), np.array(list(CHANGES.values()), dtype=float)
+    for _ in range(1 + int(rng.random() < 0.3)):
+        kind = kinds[int(rng.choice(len(kinds), p=weights / weights.sum()))]
+        with contextlib.suppress(Exception):  # what the forger stumbles over stays as it is
+            kind(rng, body)
+            if kind in _OF_BATCHES:
+                body["claim"]["samples"] = sum(sum(b["counts"]) for b in body["batches"])
+            if kind in _COMPLETED and rng.random() < 0.7:
+                body = completed(body)
+    try:
+        body["digest"] = fingerprint(body)
+    except (ValueError, TypeError):
+        return body
+    if rng.random() < 0.05:  # a key twice in the text
+        key = _some(rng, sorted(body))
+        text = json.dumps(body)
+        return "{" + json.dumps(key) + ": " + json.dumps(body[key]) + ", " + text[1:]
+    return body
+
+
+# -- and what becomes of them --------------------------------------------------------------
+def outcome(honest, body):
+    """One of ``OUTCOMES``, and a word on it."""
+    try:
+        with warnings.catch_warnings():
+            warnings.simplefilter("error")
+            found = sp.verify(copy.deepcopy(body), replay=True)
+    except (CertificateError, FormatError):
+        return "refused", ""
+    except Exception as error:
+        return "crash", repr(error)[:300]
+    return _accepted(honest, json.loads(body) if isinstance(body, str) else body, found), ""
+
+
+def _accepted(honest, body, found):
+    if found.candidate != honest["claim"]["candidate"]:
+        same = _row(body, found.candidate) == _row(honest, honest["claim"]["candidate"])
+        if not same and found.guarantee in ("pac", "eps-pac"):
+            return f"{'replayed' if found.replayed else 'accepted'}: another answer" + (
+                "" if found.replayed else ", not replayed"
+            )
+    if _pulls(body) != _pulls(honest):
+        recomputed = found.replayed and found.replay != DRAWN  # draws of the same size are as good
+        return "replayed: other pulls" if recomputed else "accepted: other pulls, not replayed"
+    if body["problem"] != honest["problem"] or body.get("past") != honest.get("past"):
+        return "accepted: another problem"
+    if [b["sums"] for b in body["batches"]] != [b["sums"] for b in honest["batches"]]:
+        return "accepted: other rewards"
+    if body == honest:
+        return "accepted: the same"
+    return "accepted: another wording"
+
+
+def _row(body, candidate):
+    return (body["problem"]["candidates"] or body["problem"]["arms"])[candidate]
+
+
+def _pulls(body):
+    return [[batch.get(key) for key in ("arms", "counts", "parts")] for batch in body["batches"]]
+
+
+def fuzz(rule, cases, seed=0):
+    """How often each outcome came up, and the first few that must not."""
+    samples = [make() for make in RULES[rule]]
+    counts, wrong = dict.fromkeys(OUTCOMES, 0), []
+    for case in range(cases):
+        rng = np.random.default_rng([seed, case])
+        honest = samples[case % len(samples)]
+        body = changed(rng, honest)
+        what, why = outcome(honest, body)
+        counts[what] += 1
+        if what in BAD and len(wrong) < 20:
+            wrong.append(f"case {case} (seed {seed}): {what} {why}")
+    return counts, wrong
