@@ -30,6 +30,9 @@ from surepick.cli.studies import storage_option
 @click.option("--plain-http", is_flag=True, help="Other machines may send tokens unencrypted.")
 @click.option("--max-body", default=16 * 2**20, show_default=True, help="Bytes in a request.")
 @click.option(
+    "--max-connections", default=512, show_default=True, help="Connections per address and process."
+)
+@click.option(
     "--rate", default=1000.0, show_default=True, help="Requests per second, token and process."
 )
 @click.option(

@@ -11,6 +11,15 @@ from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_COUNTS = (
+    "workers",
+    "max_body",
+    "max_depth",
+    "max_connections",
+    "threads",
+    "open_studies",
+    "max_streams",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,6 +46,8 @@ class Settings:
         Largest request, in bytes.
     max_depth
         How deeply JSON in a request may be nested.
+    max_connections
+        Connections of one address, in each process; proxies may have more.
     rate
         Requests per second and token in each process; twice as many (and 20) may come at once.
     stranger_rate
@@ -66,6 +77,7 @@ class Settings:
     plain_http: bool = False
     max_body: int = 16 * 2**20
     max_depth: int = 32
+    max_connections: int = 512
     rate: float = 1000.0
     stranger_rate: float = 5.0
     threads: int = 8
@@ -76,7 +88,7 @@ class Settings:
     log_level: str = "info"
 
     def __post_init__(self) -> None:
-        for name in ("workers", "max_body", "max_depth", "threads", "open_studies", "max_streams"):
+        for name in _COUNTS:
             whole(getattr(self, name), name, least=1)
         if not 0 <= whole(self.port, "port") < 2**16:
             raise InvalidInputError(f"port must be below 65536; got {self.port}")

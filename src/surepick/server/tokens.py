@@ -64,6 +64,7 @@ class Tokens:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._seen: dict[str, tuple[float, Token | None]] = {}  # hash -> when read, what
+        self._good: dict[str, None] = {}  # hashes of those found lately, oldest first
 
     # -- making and ending ------------------------------------------------------------------
     def make(
@@ -162,6 +163,10 @@ class Tokens:
             return False, None
         return True, _valid(kept[1])
 
+    def was_good(self, secret: str) -> bool:
+        """Whether the secret was that of a token when it was last looked up here."""
+        return fingerprint(secret) in self._good
+
     def still_valid(self, token: Token) -> bool:
         """Whether a token (or session) has neither been revoked nor expired."""
         query = select(tokens.c.id).where(tokens.c.id == token.id)
@@ -177,6 +182,11 @@ class Tokens:
         if len(self._seen) >= _KEPT:
             self._seen.clear()
         self._seen[key] = (time.monotonic(), token)
+        self._good.pop(key, None)
+        if token is not None:
+            self._good[key] = None
+            if len(self._good) > _KEPT:
+                del self._good[next(iter(self._good))]
         return _valid(token)
 
 
