@@ -160,15 +160,15 @@ MUTATIONS = (
     Mutation(
         "nobody-asked",
         "study/desk/leases.py",
-        "Tell(pull, lease.arm, value, worker or lease.worker, at.now)",
-        "Tell(pull, lease.arm, value, worker, at.now)",
+        "who_told = worker or lease.worker or lease.last",
+        "who_told = worker",
         "study/test_who_told.py",
     ),
     Mutation(
         "crowd-asks-twice",
         "study/desk/crowd.py",
-        "again=tries > 1",
-        "again=False",
+        "tries > 1, longest",
+        "False, longest",
         "study/test_crowd.py",
     ),
     Mutation(
@@ -495,8 +495,8 @@ MUTATIONS = (
     Mutation(
         "anyone-may-fail",
         "study/desk/leases.py",
-        "if lease.worker is None or (worker is not None and worker != lease.worker):",
-        "if lease.worker is None:",
+        "lease.is_of(None, token) and worker in (None, lease.worker)",
+        "lease.is_of(None, token)",
         "study/test_study.py",
     ),
     Mutation(

@@ -326,6 +326,8 @@ class EventRow(Answered):
     value: float | None
     note: str
     at: float
+    token: str | None = Field(None, description="Id of the token it came with.")
+    count: int = Field(1, description="How often; repeats are counted.")
 
 
 class EventLog(Answered):

@@ -11,7 +11,12 @@ from sqlalchemy import Connection, inspect, text
 from surepick.errors import StorageVersionError
 
 VERSION_TABLE = "surepick_version"
-VERSIONS = ("0001", "0002", "0003")  # oldest first; each has its file in migrations/versions
+VERSIONS = (
+    "0001",
+    "0002",
+    "0003",
+    "0004",
+)  # oldest first; each has its file in migrations/versions
 
 _log = logging.getLogger(__name__)
 _one_at_a_time = threading.Lock()  # alembic keeps the migration under way in a global

@@ -24,12 +24,15 @@ from sqlalchemy.exc import IntegrityError
 from surepick.errors import StudyExistsError
 from surepick.storage.contract import Transaction
 from surepick.storage.records import (
+    CLOCK_SLACK,
     BatchRecord,
+    Closed,
     Event,
     Lease,
     Rewards,
     StudyProgress,
     StudyRecord,
+    Summary,
     Tell,
 )
 from surepick.storage.sql import tables
@@ -40,6 +43,7 @@ from surepick.storage.sql.tables import (
     progress,
     snapshots,
     studies,
+    summaries,
     tells,
 )
 
@@ -48,6 +52,9 @@ _MANY = 500  # values in one IN (...); SQLite may refuse more than 999
 
 # Column names are those of the records; what a bound value is called starts with an underscore.
 _s, _pull, _n, _now = bindparam("_s"), bindparam("_pull"), bindparam("_n"), bindparam("_now")
+
+
+_KEPT = ("pull", "arm")  # of a lease: what never changes
 
 
 def _fields(table: Any, record: type) -> list[Any]:
@@ -61,15 +68,24 @@ _ONE_LEASE = _LEASE.where(leases.c.pull == _pull)
 _ONE_TELL = _TELL.where(tells.c.pull == _pull)
 _SOME_LEASES = _LEASE.where(leases.c.pull.in_(bindparam("_pulls", expanding=True)))
 _SOME_TELLS = _TELL.where(tells.c.pull.in_(bindparam("_pulls", expanding=True)))
-_LEASES_OF = _LEASE.where(leases.c.worker == bindparam("_worker")).order_by(leases.c.pull).limit(_n)
+_token = bindparam("_token")
+_LEASES_OF = (
+    _LEASE.where(leases.c.worker == bindparam("_worker"))
+    .where(leases.c.token.is_not_distinct_from(_token))
+    .order_by(leases.c.pull)
+    .limit(_n)
+)
 _WAITING = _LEASE.where(leases.c.until <= _now).order_by(leases.c.until, leases.c.pull).limit(_n)
-_COUNT_LEASES = select(
-    func.count(), func.coalesce(func.sum(case((leases.c.until <= _now, 1), else_=0)), 0)
-).where(leases.c.study == _s)
+_from_the_future = (leases.c.since > _now + CLOCK_SLACK) & (leases.c.until > _now)
+_FROM_THE_FUTURE = _LEASE.where(_from_the_future).order_by(leases.c.until, leases.c.pull).limit(_n)
+_free = case((leases.c.until <= _now, 1), (_from_the_future, 1), else_=0)
+_COUNT_LEASES = select(func.count(), func.coalesce(func.sum(_free), 0)).where(leases.c.study == _s)
 _CHANGE_LEASE = (
     update(leases)
     .where(leases.c.study == _s, leases.c.pull == _pull)
-    .values(worker=bindparam("_worker"), until=bindparam("_until"), attempts=bindparam("_attempts"))
+    .values(
+        {name: bindparam(f"_{name}") for name in Lease.__dataclass_fields__ if name not in _KEPT}
+    )
 )
 _DROP_LEASE = delete(leases).where(leases.c.study == _s, leases.c.pull == _pull)
 _SET_PROGRESS = update(progress).where(progress.c.study == _s)
@@ -89,7 +105,21 @@ _TOTALS = (
 _STUDY = select(*_fields(studies, StudyRecord))
 _EVENT = select(*_fields(events, Event)).where(events.c.study == _s).order_by(events.c.id)
 _ADD_LEASE, _ADD_TELL, _ADD_EVENT = insert(leases), insert(tells), insert(events).inline()
-_TABLES = (events, tells, leases, tables.past, snapshots, batches, progress)
+_SAME_EVENT = events.c.study == _s, events.c.kind == bindparam("_kind"), events.c.pull == _pull
+_COUNT_EVENT = (
+    update(events)
+    .where(*_SAME_EVENT, events.c.token.is_not_distinct_from(_token))
+    .values(count=events.c.count + _n)
+)
+_KNOWN_EVENTS = select(events.c.pull, events.c.kind, events.c.token).where(
+    events.c.study == _s, events.c.pull.in_(bindparam("_pulls", expanding=True))
+)
+_TOLD = (
+    _TELL.where(tells.c.pull >= bindparam("_first"))
+    .where(tells.c.pull < bindparam("_last"))
+    .order_by(tells.c.pull)
+)
+_TABLES = (events, tells, leases, tables.past, snapshots, summaries, batches, progress)
 
 
 @cache
@@ -183,6 +213,27 @@ class SqlTransaction(Transaction):
         row = self._run(query, {"_s": study, "_number": number}).one_or_none()
         return None if row is None else BatchRecord(*row)
 
+    def close_batch(self, study: int, number: int, survivors: int) -> None:
+        closed = update(batches).where(batches.c.study == _s, batches.c.number == _n)
+        self._write(closed, {"_s": study, "_n": number, "survivors": survivors})
+
+    def closed_batches(self, study: int, last: int) -> list[Closed]:
+        query = (
+            select(batches.c.number, batches.c.first + batches.c.size, batches.c.survivors)
+            .where(batches.c.study == _s, batches.c.number < _n)
+            .order_by(batches.c.number)
+        )
+        return [Closed(*row) for row in self._run(query, {"_s": study, "_n": last})]
+
+    def set_summary(self, study: int, summary: Summary) -> None:
+        self._write(delete(summaries).where(summaries.c.study == _s), {"_s": study})
+        self._write(insert(summaries), {"study": study, **vars(summary)})
+
+    def summary(self, study: int) -> Summary | None:
+        query = select(*_fields(summaries, Summary)).where(summaries.c.study == _s)
+        row = self._run(query, {"_s": study}).one_or_none()
+        return None if row is None else Summary(*row)
+
     def set_snapshot(self, study: int, batch: int, run: str) -> None:
         self._write(delete(snapshots).where(snapshots.c.study == _s), {"_s": study})
         self._write(insert(snapshots), {"study": study, "batch": batch, "run": run})
@@ -204,17 +255,8 @@ class SqlTransaction(Transaction):
         self._write(_ADD_LEASE, *({"study": study, **vars(lease)} for lease in new))
 
     def change_leases(self, study: int, changed: Sequence[Lease]) -> None:
-        rows = [
-            {
-                "_s": study,
-                "_pull": lease.pull,
-                "_worker": lease.worker,
-                "_until": lease.until,
-                "_attempts": lease.attempts,
-            }
-            for lease in changed
-        ]
-        self._write(_CHANGE_LEASE, *rows)
+        rows = [{f"_{name}": value for name, value in vars(lease).items()} for lease in changed]
+        self._write(_CHANGE_LEASE, *({"_s": study, **row} for row in rows))
 
     def drop_leases(self, study: int, pulls: Sequence[int]) -> None:
         self._write(_DROP_LEASE, *({"_s": study, "_pull": pull} for pull in pulls))
@@ -223,12 +265,17 @@ class SqlTransaction(Transaction):
         rows = self._rows(_ONE_LEASE, _SOME_LEASES, study, pulls)
         return {row[0]: Lease(*row) for row in rows}
 
-    def leases_of(self, study: int, worker: str, n: int) -> list[Lease]:
-        rows = self._run(_LEASES_OF, {"_s": study, "_worker": worker, "_n": n})
-        return [Lease(*row) for row in rows]
+    def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
+        values = {"_s": study, "_worker": worker, "_token": token, "_n": n}
+        return [Lease(*row) for row in self._run(_LEASES_OF, values)]
 
     def waiting(self, study: int, now: float, n: int) -> list[Lease]:
-        return [Lease(*row) for row in self._run(_WAITING, {"_s": study, "_now": now, "_n": n})]
+        values = {"_s": study, "_now": now}
+        found = [Lease(*row) for row in self._run(_WAITING, values | {"_n": n})]
+        if len(found) < n:
+            more = self._run(_FROM_THE_FUTURE, values | {"_n": n - len(found)})
+            found += [Lease(*row) for row in more]
+        return found
 
     def count_leases(self, study: int, now: float) -> tuple[int, int]:
         total, free = self._run(_COUNT_LEASES, {"_s": study, "_now": now}).one()
@@ -241,6 +288,10 @@ class SqlTransaction(Transaction):
     def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
         rows = self._rows(_ONE_TELL, _SOME_TELLS, study, pulls)
         return {row[0]: Tell(*row) for row in rows}
+
+    def told(self, study: int, first: int, last: int) -> list[Tell]:
+        values = {"_s": study, "_first": first, "_last": last}
+        return [Tell(*row) for row in self._run(_TOLD, values)]
 
     def rewards(self, study: int, first: int, last: int, since: float | None = None) -> Rewards:
         values: dict[str, Any] = {"_s": study, "_first": first, "_last": last}
@@ -264,19 +315,30 @@ class SqlTransaction(Transaction):
     def add_events(self, study: int, new: Sequence[Event]) -> None:
         self._write(_ADD_EVENT, *({"study": study, **vars(event)} for event in new))
 
+    def count_or_add_events(self, study: int, new: Sequence[Event]) -> None:
+        pulls = list({event.pull for event in new})
+        known = {tuple(row) for row in self._rows(None, _KNOWN_EVENTS, study, pulls)}
+        for event in new:
+            if (event.pull, event.kind, event.token) not in known:
+                known.add((event.pull, event.kind, event.token))
+                self.add_events(study, [event])
+                continue
+            values = {"_s": study, "_pull": event.pull, "_kind": event.kind}
+            self._write(_COUNT_EVENT, values | {"_token": event.token, "_n": event.count})
+
     def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
         query = _EVENT if kinds is None else _EVENT.where(events.c.kind.in_(list(kinds)))
         return [Event(*row) for row in self._run(query, {"_s": study})]
 
     def count_events(self, study: int, kinds: Iterable[str]) -> dict[int, int]:
-        query = select(events.c.arm, func.count()).where(
+        query = select(events.c.arm, func.sum(events.c.count)).where(
             events.c.study == _s, events.c.kind.in_(list(kinds))
         )
         rows = self._run(query.group_by(events.c.arm), {"_s": study})
-        return {row[0]: row[1] for row in rows}
+        return {row[0]: int(row[1]) for row in rows}
 
     def _rows(self, one: Any, some: Any, study: int, pulls: Sequence[int]) -> Iterator[Any]:
-        if len(pulls) == 1:
+        if len(pulls) == 1 and one is not None:
             yield from self._run(one, {"_s": study, "_pull": pulls[0]})
             return
         for start in range(0, len(pulls), _MANY):

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from surepick.arrays.validate import positive, whole
 from surepick.errors import SurepickError, UnknownPullError
 from surepick.storage import Transaction
+from surepick.storage.records import Holder
 from surepick.study.desk import leases
 from surepick.study.desk.desk import Desk
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name
@@ -25,6 +26,8 @@ class Ask:
     n: int = 1
     worker: str | None = None
     lease: float = 300.0
+    token: str | None = None  #: id of the token with which it came
+    longest: float | None = None  #: seconds for which a pull may be kept by asking again
 
 
 @dataclass(frozen=True)
@@ -66,7 +69,7 @@ class Crowd:
     def _check(self, reward: Reward) -> Reward:
         if reward.worker is not None:
             as_name(reward.worker, "worker")
-        return self._desk.check_reward(reward[:2], reward.worker)
+        return self._desk.check_reward(reward[:2], reward.worker, reward.token)
 
     def _tell_alone(self, rewards: list[Reward]) -> list[Told] | SurepickError:
         try:
@@ -83,13 +86,14 @@ class Crowd:
     def ask(self, asks: Sequence[Ask]) -> list[Handed | SurepickError]:
         """For each ask its pulls, or the error that concerns it alone."""
         found: list[Handed | SurepickError | None] = [None] * len(asks)
-        checked: dict[int, tuple[int, str, float]] = {}
+        checked: dict[int, tuple[int, Holder, float, float | None]] = {}
         for i, one in enumerate(asks):
             try:
                 holder = ANONYMOUS + uuid.uuid4().hex
                 if one.worker is not None:
                     holder = as_name(one.worker, "worker")
-                checked[i] = whole(one.n, "n", least=1), holder, positive(one.lease, "lease")
+                n, lease = whole(one.n, "n", least=1), positive(one.lease, "lease")
+                checked[i] = n, Holder(holder, one.token), lease, one.longest
             except SurepickError as error:
                 found[i] = error
         if checked:
@@ -97,15 +101,17 @@ class Crowd:
                 found[i] = given
         return [one for one in found if one is not None]
 
-    def _ask_together(self, asks: dict[int, tuple[int, str, float]]) -> dict[int, Handed]:
+    def _ask_together(
+        self, asks: dict[int, tuple[int, Holder, float, float | None]]
+    ) -> dict[int, Handed]:
         desk, tries = self._desk, 0
 
         def work(tx: Transaction) -> dict[int, leases.Asked]:
             nonlocal tries
             tries += 1
             return {
-                i: desk.lease(tx, n, holder, lease, again=tries > 1)
-                for i, (n, holder, lease) in asks.items()
+                i: desk.lease(tx, n, holder, lease, tries > 1, longest)
+                for i, (n, holder, lease, longest) in asks.items()
             }
 
         while True:

@@ -19,7 +19,7 @@ from surepick.errors import InvalidInputError, SurepickError
 from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
-from surepick.storage.records import Lease, StudyProgress, StudyRecord
+from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord
 from surepick.study.desk import leases, rebuild
 from surepick.study.desk.order import Order
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
@@ -60,17 +60,24 @@ class Desk:
 
     # -- handing out -----------------------------------------------------------------------
     def lease(
-        self, tx: Transaction, n: int, holder: str, lease: float, again: bool
+        self,
+        tx: Transaction,
+        n: int,
+        holder: Holder,
+        lease: float,
+        again: bool,
+        longest: float | None = None,
     ) -> leases.Asked:
         """Lease pulls to a holder; ``again`` after an attempt whose end is not known."""
-        named = not holder.startswith(ANONYMOUS)
+        named = not holder.worker.startswith(ANONYMOUS)
         return leases.ask(
             tx,
             self.record.id,
             n,
             holder=holder,
-            who=holder if named else self._who,
+            who=holder.worker if named else self._who,
             lease=lease,
+            longest=longest,
             back=named or again,
             order_of=self._order_of,
         )
@@ -92,7 +99,7 @@ class Desk:
         """Whether :meth:`lease_next` may be tried: it is known about where the next pull is."""
         return self._place is not None
 
-    def lease_next(self, holder: str, lease: float) -> Lease | None:
+    def lease_next(self, holder: Holder, lease: float) -> Lease | None:
         """The next pull of the batch in one step, where the storage can do that."""
         order, place = self._order, self._place
         if order is None or place is None or order[0] != place[0]:
@@ -112,9 +119,9 @@ class Desk:
         self._place = (asked.batch, asked.place) if known else None
 
     # -- taking in -------------------------------------------------------------------------
-    def check_reward(self, pair: Any, worker: str | None) -> Reward:
+    def check_reward(self, pair: Any, worker: str | None, token: str | None = None) -> Reward:
         """A (pull, reward) pair that can be recorded, or an error."""
-        reward = Reward.of(pair, worker)
+        reward = Reward.of(pair, worker)._replace(token=token)
         if abs(reward.value) / self._least_unit >= _LARGEST:
             raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
         return reward.possible(self.problem.noise_kind)
@@ -133,9 +140,11 @@ class Desk:
             self.advance_quietly()
         return told
 
-    def fail(self, pull: int, reason: str, worker: str | None) -> bool:
+    def fail(self, pull: int, reason: str, worker: str | None, token: str | None = None) -> bool:
         """Put a pull back in line; False when it was no longer this worker's to give back."""
-        return self.storage.write(lambda tx: leases.fail(tx, self.record.id, pull, reason, worker))
+        return self.storage.write(
+            lambda tx: leases.fail(tx, self.record.id, pull, reason, worker, token)
+        )
 
     # -- going on --------------------------------------------------------------------------
     def advance(self) -> None:

@@ -42,6 +42,8 @@ declare namespace Api {
     value: number | null;
     note: string;
     at: number;
+    token: string | null;
+    count: number;
   }
   interface HistoryOf {
     batches: HistoryRow[];
@@ -289,6 +291,6 @@ declare namespace Api {
   interface Told {
     pull: number;
     status: "accepted" | "duplicate" | "late" | "conflict";
-    value: number;
+    value: number | null;
   }
 }
