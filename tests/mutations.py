@@ -473,15 +473,15 @@ MUTATIONS = (
     Mutation("arms-below-zero", "run/past.py", " & (numbers >= 0) & ", " & ", "run/test_totals.py"),
     Mutation(
         "waiting-in-wrong-order",
-        "storage/sql/rows.py",
-        ".order_by(leases.c.until, leases.c.pull)",
-        ".order_by(leases.c.pull)",
+        "storage/sql/statements.py",
+        "leases.c.until <= _now).order_by(leases.c.until, leases.c.pull)",
+        "leases.c.until <= _now).order_by(leases.c.pull)",
         "conformance/test_storages.py::test_leases_are_found_by_pull_by_worker_and_by_time",
     ),
     Mutation(
         "past-left-behind",
-        "storage/sql/rows.py",
-        "(events, tells, leases, tables.past, snapshots,",
+        "storage/sql/statements.py",
+        "(events, tells, leases, past, snapshots,",
         "(events, tells, leases, snapshots,",
         "storage/test_removal.py",
     ),
@@ -502,8 +502,8 @@ MUTATIONS = (
     Mutation(
         "attempts-not-counted",
         "study/desk/leases.py",
-        "until=until, attempts=x.attempts + 1)",
-        "until=until)",
+        "x.attempts + 1, token, at.now)",
+        "1, token, at.now)",
         "study/test_study.py",
     ),
     Mutation(
@@ -545,8 +545,8 @@ MUTATIONS = (
     Mutation(
         "nested-deeper",
         "server/limits.py",
-        "for _ in range(most):",
-        "for _ in range(2 * most):",
+        "if levels.max() > most:",
+        "if levels.max() > 2 * most:",
         "server/test_security.py",
     ),
     # -- simulate, bench, report, cli
