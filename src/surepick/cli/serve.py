@@ -45,6 +45,21 @@ from surepick.cli.studies import storage_option
     "--threads", default=8, show_default=True, help="Connections to the database, per process."
 )
 @click.option(
+    "--helpers",
+    default=2,
+    show_default=True,
+    help="Processes for exports, new studies and other long tasks, per process.",
+)
+@click.option(
+    "--task-seconds", default=300.0, show_default=True, help="Longest time for such a task."
+)
+@click.option(
+    "--max-lease",
+    default=3600.0,
+    show_default=True,
+    help="Seconds for which a worker may keep a pull.",
+)
+@click.option(
     "--plan-seconds", default=120.0, show_default=True, help="Longest time for a forecast."
 )
 @click.option(

@@ -20,12 +20,9 @@ from uvicorn.protocols.http.auto import AutoHTTPProtocol
 
 from surepick.server import metrics
 from surepick.server.limits import neighbourhood
-from surepick.server.settings import Settings
+from surepick.server.settings import SETTINGS, Settings
 
 _log = logging.getLogger(__name__)
-
-#: names what a process finds its settings in
-SETTINGS = "SUREPICK_SERVE_SETTINGS"
 
 _HEAD_SECONDS = 10.0  # from the first byte of a request, or the connection, to the end of its head
 _HEAD_BYTES = 64 * 2**10

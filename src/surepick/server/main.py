@@ -7,7 +7,7 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from surepick.server import logs
-from surepick.server.settings import Settings
+from surepick.server.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
@@ -35,7 +35,7 @@ def serve(settings: Settings) -> None:
     """Serve until a signal stops it; what is under way then is finished first."""
     import uvicorn
 
-    from surepick.server.connections import SETTINGS, Connection, raise_open_files
+    from surepick.server.connections import Connection, raise_open_files
 
     raise_open_files()
     os.environ[SETTINGS] = settings.to_json()  # how processes are told their settings
@@ -64,6 +64,5 @@ def serve(settings: Settings) -> None:
 def app() -> FastAPI:
     """The application of this process (uvicorn calls this)."""
     from surepick.server.app import make_app
-    from surepick.server.connections import SETTINGS
 
     return make_app(Settings.from_json(os.environ[SETTINGS]))

@@ -254,13 +254,14 @@ class StudyRow(Answered):
 
     name: str
     algorithm: str
-    delta: float
-    options: int
+    delta: float | None
+    options: int | None
     samples: int
-    survivors: int
+    survivors: int | None
     finished: bool
     answer: str | None
     created: float
+    broken: str | None = Field(None, description="Why the study cannot be read.")
 
 
 class StudyList(Answered):

@@ -244,8 +244,9 @@ class Study(StudyCore):
     def export(self, path: str | Path, form: str | None = None, what: str = "measurements") -> Path:
         """Write what was measured to a file: CSV, JSON or Parquet, by its ending or ``form``."""
         path = Path(path)
-        content = export.content(export.rows(self, what), form or path.suffix[1:].lower())
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        parts = export.stream(self, what, form or path.suffix[1:].lower())
+        with path.open("wb") as file:
+            file.writelines(parts)
         return path
 
     def rebuild(self) -> Run:

@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from surepick.errors import InvalidInputError, SurepickError
 from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
-from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord
+from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, Tell
 from surepick.study.desk import leases, rebuild
 from surepick.study.desk.order import Order
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
@@ -27,6 +27,7 @@ from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
 _log = logging.getLogger(__name__)
 
 _LARGEST = 1e130  # reward, in units of the noise too: sums of any number of them stay finite
+_PIECE = 2000  # rewards that are read together
 _AHEAD = 64  # pulls that other workers may have been handed since this process last asked
 
 
@@ -181,6 +182,17 @@ class Desk:
     def progress(self) -> StudyProgress:
         """Where the study stands."""
         return self.storage.read(lambda tx: tx.progress(self.record.id))
+
+    def told(self) -> Iterator[Tell]:
+        """Every reward that counts, with who told it, in the order of the pulls.
+
+        It is read piece by piece: nobody who tells has to wait until all is read.
+        """
+        at = self.progress()
+        for first in range(0, at.first + at.size, _PIECE):
+            yield from self.storage.read(
+                lambda tx, first=first: tx.told(self.record.id, first, first + _PIECE)
+            )
 
     def free(self, most: int) -> tuple[StudyProgress, int]:
         """Where the study stands, and about how many pulls (``most`` matter) could be had now."""

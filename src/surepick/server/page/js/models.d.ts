@@ -157,13 +157,14 @@ declare namespace Api {
   interface StudyRow {
     name: string;
     algorithm: string;
-    delta: number;
-    options: number;
+    delta: number | null;
+    options: number | null;
     samples: number;
-    survivors: number;
+    survivors: number | null;
     finished: boolean;
     answer: string | null;
     created: number;
+    broken: string | null;
   }
   interface TableBody {
     csv?: string | null;
