@@ -33,7 +33,10 @@ from surepick.cli.studies import storage_option
     "--max-connections", default=512, show_default=True, help="Connections per address and process."
 )
 @click.option(
-    "--rate", default=1000.0, show_default=True, help="Requests per second, token and process."
+    "--rate",
+    default=1000.0,
+    show_default=True,
+    help="Asks and tells per second, token and process; a twentieth of other requests.",
 )
 @click.option(
     "--stranger-rate",

@@ -9,6 +9,7 @@ anything from other sites for it.
 
 from __future__ import annotations
 
+import asyncio
 import hmac
 import logging
 import math
@@ -36,6 +37,9 @@ OPEN_FOLDER = "/static/"
 SLASH = "\x1f"
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
+_WORK = ("/ask", "/tell", "/fail", "/progress")  # ends of the addresses that workers use
+_READS_COST, _PAGE_COST = 20, 5  # of other requests, in requests of workers
+_PENALTY = 1.0  # seconds that an answer to too many requests takes
 
 _HEADERS = {
     "content-security-policy": "default-src 'self'; object-src 'none'; "
@@ -66,7 +70,9 @@ class Gate:
     def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens, threads: Threads) -> None:
         self._app, self._settings, self._tokens, self._threads = app, settings, tokens, threads
         self._hosts = settings.hosts
-        self._rate = Rate(settings.rate, 20 + 2 * settings.rate)
+        self._work = _rate(settings.rate)
+        self._reads = _rate(settings.rate / _READS_COST)
+        self._page = _rate(settings.rate / _PAGE_COST)  # by address, as nobody is known yet
         self._strangers = Rate(settings.stranger_rate, 10 + 10 * settings.stranger_rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -83,6 +89,8 @@ class Gate:
                 await self._app(scope, receive, answer)
             except Refused as refused:
                 metrics.refused.labels(refused.why).inc()
+                if refused.why == "rate":  # who does not wait by himself waits here
+                    await asyncio.sleep(_PENALTY)
                 await refused.reply(scope, receive, answer)
         finally:
             self._note(scope, answer.status, time.perf_counter() - started)
@@ -93,14 +101,15 @@ class Gate:
         method = scope["method"]
         scope["path"] = path = _path(scope)
         if path == "/health":
+            self._count(self._page, _address(scope))
             return receive
         self._check_host(scope, headers)
         is_open = (method, path) in OPEN or path.startswith(OPEN_FOLDER)
         caller = None if is_open else await self._caller(scope, headers)
         if caller is None:
-            self._count(self._strangers if method not in _SAFE else self._rate, _address(scope))
+            self._count(self._strangers if method not in _SAFE else self._page, _address(scope))
         else:
-            self._count(self._rate, caller.token.id)
+            self._count(self._work if path.endswith(_WORK) else self._reads, caller.token.owner)
             scope.setdefault("state", {})["caller"] = caller
         if method in _SAFE:
             return receive
@@ -232,6 +241,11 @@ class _Answer:
                 headers.append(_STRICT_TLS)
             message = {**message, "headers": headers}
         await self._send(message)
+
+
+def _rate(rate: float) -> Rate:
+    """So many a second; twice as many, and 20, at once."""
+    return Rate(rate, 20 + 2 * rate)
 
 
 def cookie_name(tls: bool) -> str:

@@ -47,12 +47,15 @@ def main() -> None:
 
 
 def _take_less(memory: int) -> None:
-    """Let workers' processes go first, and do not take the memory of the whole machine."""
+    """Do not take the memory of the whole machine.
+
+    Helpers are as urgent as the service itself: one that had to wait for a processor in the middle
+    of reading would hold up whoever wants to write to the same SQLite file.
+    """
     try:
         import resource
     except ImportError:  # Windows
         return
-    os.nice(5)
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
 
 

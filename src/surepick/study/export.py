@@ -8,6 +8,7 @@ import json
 import re
 from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
+from functools import cache
 from typing import Any, Protocol
 
 from surepick.errors import UnknownNameError
@@ -132,11 +133,11 @@ def safe(cell: Any) -> Any:
 
 
 def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
-    labels = study.problem.labels
+    labels, features = study.problem.labels, cache(study.features_of)
     for one in study.desk.told():
         row = {"pull": one.pull, "arm": one.arm, "label": labels[one.arm], "reward": one.value}
         row |= {"time": _iso(one.at), "worker": one.worker, "token": one.token}
-        yield _with_features(row, study.features_of(one.arm))
+        yield _with_features(row, features(one.arm))
 
 
 def _options(study: Exported) -> Iterator[dict[str, Any]]:

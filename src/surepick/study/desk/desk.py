@@ -27,7 +27,7 @@ from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
 _log = logging.getLogger(__name__)
 
 _LARGEST = 1e130  # reward, in units of the noise too: sums of any number of them stay finite
-_PIECE = 2000  # rewards that are read together
+_PIECE = 1000  # rewards that are read together
 _AHEAD = 64  # pulls that other workers may have been handed since this process last asked
 
 
