@@ -167,8 +167,8 @@ MUTATIONS = (
     Mutation(
         "crowd-asks-twice",
         "study/desk/crowd.py",
-        "tries > 1, longest",
-        "False, longest",
+        "return self._lease_all(tx, asks, tries > 1)",
+        "return self._lease_all(tx, asks, False)",
         "study/test_crowd.py",
     ),
     Mutation(

@@ -81,8 +81,13 @@ class Opened:
             self._changes += 1
 
             def work(tells: Line = tells, asks: Line = asks) -> list[Any]:
-                done = _all_or_error(self._crowd.tell, tells)  # first: it may make room for asks
-                return done + _all_or_error(self._crowd.ask, asks)
+                try:
+                    told, given = self._crowd.exchange(
+                        [what for what, _ in tells], [what for what, _ in asks]
+                    )
+                    return [*told, *given]
+                except Exception as error:  # an error of the database concerns all of them
+                    return [error] * (len(tells) + len(asks))
 
             results = await self._threads.quick(work)
             for (_, answer), result in zip(tells + asks, results):
@@ -113,14 +118,6 @@ class Opened:
 
     async def _position(self, most: int) -> Position:
         return Position(*await self._threads.quick(lambda: self.study.desk.free(most)))
-
-
-def _all_or_error(serve: Callable[[list[Any]], list[Any]], line: Line) -> list[Any]:
-    """What became of each; an error of the database concerns all of them."""
-    try:
-        return serve([what for what, _ in line])
-    except Exception as error:
-        return [error] * len(line)
 
 
 class Studies:

@@ -132,14 +132,17 @@ class Desk:
         first = rewards[0]
         if len(rewards) == 1 and self.storage.tell_one(self.record.id, *first):
             return [Told(first.pull, "accepted", first.value)]
-        named = first.worker is not None and not first.worker.startswith(ANONYMOUS)
-        who = first.worker if named and first.worker else self._who
         told, complete = self.storage.write(
-            lambda tx: leases.tell(tx, self.record.id, rewards, who)
+            lambda tx: leases.tell(tx, self.record.id, rewards, self.who(first))
         )
         if complete:
             self.advance_quietly()
         return told
+
+    def who(self, teller: Reward) -> str:
+        """Who goes on where this reward completes the batch."""
+        worker = teller.worker
+        return self._who if worker is None or worker.startswith(ANONYMOUS) else worker
 
     def fail(self, pull: int, reason: str, worker: str | None, token: str | None = None) -> bool:
         """Put a pull back in line; False when it was no longer this worker's to give back."""
