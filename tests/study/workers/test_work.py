@@ -50,6 +50,12 @@ def make(url):
     return make
 
 
+@pytest.fixture(autouse=True)
+def one_by_one(monkeypatch):
+    """Measurements here take no time, so that workers would take several pulls with them."""
+    monkeypatch.setattr("surepick.study.workers.work._MOST_AT_ONCE", 1)
+
+
 @contextlib.contextmanager
 def at_work(crew):
     """The crew works in a thread; ``found`` gets what it did, or the error that ended it."""
@@ -511,3 +517,35 @@ def test_rewards_and_pulls_of_a_crew_share_transactions(make, monkeypatch):
     assert (work.told, work.finished) == (100, True)
     assert study.answer == toy.alone(each=20).answer
     assert len(writes) < 100
+
+
+def test_workers_take_several_pulls_along_where_measuring_is_quicker_than_asking(make, monkeypatch):
+    """A slow disk, and a command that takes no time: a few transactions are enough."""
+    monkeypatch.setattr("surepick.study.workers.work._MOST_AT_ONCE", 8)
+    study = make(each=40)  # 200 pulls
+    writes, plain = [], study.storage.write
+
+    def slow(work):
+        writes.append(work)
+        time.sleep(0.02)
+        return plain(work)
+
+    monkeypatch.setattr(study.storage, "write", slow)
+    work = Workers(study, By(right), workers=4, name="crew").run()
+    assert (work.told, work.failed, work.finished) == (200, 0, True)
+    assert study.answer == toy.alone(each=40).answer
+    assert len(writes) < 100
+
+
+def test_they_do_not_where_measuring_takes_its_time(make, monkeypatch):
+    """What one worker would only keep, another one can measure."""
+    monkeypatch.setattr("surepick.study.workers.work._MOST_AT_ONCE", 8)
+    study, most = make(each=4), []
+
+    def measure(task, record):
+        time.sleep(0.1)
+        most.append(out(study)[0])
+        return right(task)
+
+    assert Workers(study, By(measure), workers=2, name="crew").run().finished
+    assert max(most) <= 2
