@@ -19,8 +19,8 @@ def service():
 
 
 @pytest.mark.parametrize("many", [False, True])
-def test_the_first_of_two_who_asked_is_the_one_who_tells(service, many):
-    """The lease has gone to another one; the object through which the first asked knows better."""
+def test_a_pull_that_somebody_else_has_by_now_is_theirs_to_tell(service, many):
+    """The lease has gone to another one, whose reward counts; the first one's is kept as late."""
     name = f"told {many}"
     with service.client() as client, service.client() as elsewhere:
         study = client.create_study(name, sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0))
@@ -30,8 +30,9 @@ def test_the_first_of_two_who_asked_is_the_one_who_tells(service, many):
         other = elsewhere.load_study(name)
         assert [pull.id for pull in other.ask(1, "b")] == [first.id]
         if many:
-            study.tell_many([(pull.id, 1.0) for pull in [others[0], first]])
+            told = study.tell_many([(pull.id, 1.0) for pull in [others[0], first]])
+            assert [one.status for one in told] == ["accepted", "late"]
         else:
-            study.tell(first.id, 1.0)
-        assert other.tell(first.id, 9.0).status == "late"  # too late, and not b's mistake
-        assert [event.worker for event in study.events("late")] == ["b"]
+            assert study.tell(first.id, 1.0).status == "late"  # too late, and not a's mistake
+        assert other.tell(first.id, 9.0).status == "accepted"
+        assert [event.worker for event in study.events("late")] == ["a"]

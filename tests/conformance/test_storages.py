@@ -10,11 +10,14 @@ from surepick.errors import StudyExistsError, UnknownStudyError
 from surepick.storage import open_storage
 from surepick.storage.records import (
     BatchRecord,
+    Closed,
     Event,
+    Holder,
     Lease,
     Link,
     StudyProgress,
     StudyRecord,
+    Summary,
     Tell,
 )
 
@@ -87,6 +90,9 @@ def test_what_raises_writes_nothing(storage, study):
         tx.drop_leases(study, [6])
         tx.add_tells(study, [Tell(1, 1, 2.0, "w", 0.0)])
         tx.add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])
+        tx.count_or_add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])
+        tx.close_batch(study, 0, 3)
+        tx.set_summary(study, Summary(0, 1, 1, None))
         tx.add_study(record("b"), START)
         tx.remove_study(study)
         stop(tx)
@@ -97,6 +103,7 @@ def test_what_raises_writes_nothing(storage, study):
     assert replace(at, now=0.0) == START
     assert storage.read(lambda tx: tx.batch(study, 0)) is None
     assert storage.read(lambda tx: tx.snapshot(study)) is None
+    assert storage.read(lambda tx: tx.summary(study)) is None
     assert storage.read(lambda tx: tx.leases(study, [5, 6])) == {}
     assert storage.read(lambda tx: tx.tells(study, [1])) == {}
     assert storage.read(lambda tx: tx.events(study)) == []
@@ -143,6 +150,64 @@ def test_batches_and_snapshots_come_back(storage, study):
         assert storage.read(lambda tx: tx.snapshot(study)) == (number, text)
 
 
+def test_complete_batches_and_summaries_come_back(storage, study):
+    assert storage.read(lambda tx: tx.summary(study)) is None
+
+    def fill(tx):
+        for number in range(3):
+            tx.add_batch(study, BatchRecord(number, 10 * number, 10, "[]"))
+        tx.close_batch(study, 1, 4)
+        tx.set_summary(study, Summary(1, 9, 5, None))
+
+    storage.write(fill)
+    closed = storage.read(lambda tx: tx.closed_batches(study, 2))
+    assert closed == [Closed(0, 10, None), Closed(1, 20, 4)]
+    assert storage.read(lambda tx: tx.batch(study, 1)).survivors == 4
+    done = Summary(2, 9, 1, "blue ☂")
+    storage.write(lambda tx: tx.set_summary(study, done))
+    assert storage.read(lambda tx: tx.summary(study)) == done
+
+
+def test_leases_of_a_name_are_those_of_its_token(storage, study):
+    rows = [Lease(i, 0, "w", 9.0, token=token) for i, token in enumerate((None, "a", "b", "a"))]
+    storage.write(lambda tx: tx.add_leases(study, rows))
+    assert storage.read(lambda tx: tx.leases_of(study, "w", "a", 9)) == [rows[1], rows[3]]
+    assert storage.read(lambda tx: tx.leases_of(study, "w", None, 9)) == [rows[0]]
+
+
+def test_leases_from_the_future_wait_too_when_the_clock_was_set_back(storage, study):
+    over, fine = Lease(0, 0, "w", 90.0, since=50.0), Lease(1, 0, "w", 190.0, since=100.0)
+    future = Lease(2, 0, "w", 3990.0, since=3700.0)
+    storage.write(lambda tx: tx.add_leases(study, [future, fine, over]))
+    assert storage.read(lambda tx: tx.waiting(study, 100.0, 9)) == [over, future]
+    assert storage.read(lambda tx: tx.waiting(study, 100.0, 1)) == [over]
+    assert storage.read(lambda tx: tx.count_leases(study, 100.0)) == (1, 2)
+
+
+def test_repeated_events_are_counted(storage, study):
+    def event(pull, kind, token, count=1):
+        return Event(pull, 3, kind, "w", 1.0, "", 5.0, token, count)
+
+    first = [event(0, "late", "a"), event(0, "conflict", "a"), event(0, "late", None)]
+    storage.write(lambda tx: tx.count_or_add_events(study, first))
+    more = [event(0, "late", "a", 4), event(0, "late", "b"), event(0, "late", None)]
+    storage.write(lambda tx: tx.count_or_add_events(study, more))
+    found = storage.read(lambda tx: tx.events(study))
+    assert [(e.kind, e.token, e.count) for e in found] == [
+        ("late", "a", 5),
+        ("conflict", "a", 1),
+        ("late", None, 2),
+        ("late", "b", 1),
+    ]
+    assert storage.read(lambda tx: tx.count_events(study, ["late"])) == {3: 8}
+
+
+def test_tells_come_back_with_their_token(storage, study):
+    rows = [Tell(i, 1, float(i), "w", 1.0, token) for i, token in enumerate(("a", None, "b"))]
+    storage.write(lambda tx: tx.add_tells(study, rows[::-1]))
+    assert storage.read(lambda tx: tx.told(study, 0, 2)) == rows[:2]
+
+
 def test_leases_are_found_by_pull_by_worker_and_by_time(storage, study):
     rows = [Lease(i, i % 3, "w" if i % 2 else "v", 100.0 - i) for i in range(10)]
     storage.write(lambda tx: tx.add_leases(study, rows))
@@ -150,7 +215,7 @@ def test_leases_are_found_by_pull_by_worker_and_by_time(storage, study):
     assert read(lambda tx: tx.leases(study, [3, 5, 99])) == {3: rows[3], 5: rows[5]}
     assert read(lambda tx: tx.leases(study, [7])) == {7: rows[7]}
     assert read(lambda tx: tx.leases(study, [])) == {}
-    assert read(lambda tx: tx.leases_of(study, "w", 2)) == [rows[1], rows[3]]
+    assert read(lambda tx: tx.leases_of(study, "w", None, 2)) == [rows[1], rows[3]]
     assert read(lambda tx: tx.waiting(study, 93.0, 2)) == [rows[9], rows[8]]
     assert read(lambda tx: tx.count_leases(study, 93.0)) == (7, 3)
     changed = Lease(1, 1, None, 50.0, 4)
@@ -206,7 +271,7 @@ def test_studies_do_not_see_each_other(storage, study):
     storage.write(lambda tx: tx.add_events(other, [Event(1, 1, "late", "w", 2.0, "", 0.0)]))
     read = storage.read
     assert read(lambda tx: tx.leases(study, [0])) == {}
-    assert read(lambda tx: tx.leases_of(study, "w", 5)) == []
+    assert read(lambda tx: tx.leases_of(study, "w", None, 5)) == []
     assert read(lambda tx: tx.waiting(study, 10.0, 5)) == []
     assert read(lambda tx: tx.count_leases(study, 10.0)) == (0, 0)
     assert read(lambda tx: tx.tells(study, [1])) == {}
@@ -257,7 +322,8 @@ def test_rewards_since_some_time(storage, study):
 def contents(storage, study):
     def read(tx):
         at = replace(tx.progress(study), now=0.0)
-        leases = {p: replace(x, until=0.0) for p, x in tx.leases(study, range(20)).items()}
+        found = tx.leases(study, range(20)).items()
+        leases = {p: replace(x, until=0.0, since=0.0) for p, x in found}
         return at, leases, {p: replace(x, at=0.0) for p, x in tx.tells(study, range(20)).items()}
 
     return storage.read(read)
@@ -272,6 +338,7 @@ def contents(storage, study):
         (0, 1, [5, 6], "new", False),  # others asked for more than is known
         (0, 4, [8, 9], "new", False),
         (0, 3, [7, 8], "w", False),  # holds something that comes first
+        (0, 3, [7, 8], "v", True),  # of this name, but of another token
     ],
 )
 def test_one_pull_in_one_step(storage, study, batch, place, arms, worker, usual):
@@ -279,49 +346,67 @@ def test_one_pull_in_one_step(storage, study, batch, place, arms, worker, usual)
 
     def fill(tx):
         tx.set_progress(study, at)
-        tx.add_leases(study, [Lease(1, 5, "w", 9e9), Lease(2, 6, "v", 9e9)])
+        tx.add_leases(
+            study, [Lease(1, 5, "w", 9e9, token="mine"), Lease(2, 6, "v", 9e9, token="other")]
+        )
 
     storage.write(fill)
     before = contents(storage, study)
-    given = storage.ask_one(study, batch, place, arms, worker, 60.0)
+    given = storage.ask_one(study, batch, place, arms, Holder(worker, "mine"), 60.0)
     assert given is None or usual
     if given is None:
         assert contents(storage, study) == before
         return
     now = storage.read(lambda tx: tx.progress(study)).now
     assert given[0] == 3
-    assert given[1] == Lease(3, 7, "new", given[1].until)
+    new = Lease(3, 7, worker, 0.0, token="mine")
+    assert replace(given[1], until=0.0, since=0.0) == new
     assert 50.0 < given[1].until - now < 61.0
-    leases = before[1] | {3: Lease(3, 7, "new", 0.0)}
+    assert given[1].until == given[1].since + 60.0
+    leases = before[1] | {3: new}
     assert contents(storage, study) == (replace(at, asked=4), leases, {})
 
 
 @pytest.mark.parametrize(
-    ("pull", "worker", "told", "usual"),
+    ("pull", "worker", "token", "told", "usual"),
     [
-        (1, None, 1, True),
-        (1, "late one", 1, True),  # whoever tells first
-        (2, "w", 1, True),  # failed before, and told after all
-        (3, "w", 1, False),  # never handed out
-        (0, "w", 1, False),  # told before
-        (1, "w", 4, False),  # the last of its batch
+        (1, None, "mine", 1, True),
+        (1, "w", "mine", 1, True),
+        (1, "w", None, 1, True),  # somebody on this machine
+        (1, "w", "other", 1, False),  # somebody else's token
+        (1, None, "other", 1, False),
+        (1, "late one", "mine", 1, False),  # another worker has it
+        (2, "w", "mine", 1, True),  # failed before, and told after all
+        (2, "v", "mine", 1, False),  # by somebody who never had it
+        (4, "w", "mine", 1, True),  # handed to nobody by name
+        (3, "w", "mine", 1, False),  # never handed out
+        (0, "w", "mine", 1, False),  # told before
+        (1, "w", "mine", 4, False),  # the last of its batch
     ],
 )
-def test_one_reward_in_one_step(storage, study, pull, worker, told, usual):
+def test_one_reward_in_one_step(storage, study, pull, worker, token, told, usual):
     at = replace(START, size=5, asked=3, told=told)
 
     def fill(tx):
         tx.set_progress(study, at)
-        tx.add_leases(study, [Lease(1, 5, "w", 9e9), Lease(2, 6, None, 0.0)])
+        tx.add_leases(
+            study,
+            [
+                Lease(1, 5, "w", 9e9, token="mine"),
+                Lease(2, 6, None, 0.0, token="mine", last="w"),
+                Lease(4, 6, "~1", 9e9, token="mine"),
+            ],
+        )
         tx.add_tells(study, [Tell(0, 4, 1.5, "w", 0.0)])
 
     storage.write(fill)
     before = contents(storage, study)
-    taken = storage.tell_one(study, pull, 2.5, worker)
+    taken = storage.tell_one(study, pull, 2.5, worker, token)
     assert taken is None or usual
     if taken is None:
         assert contents(storage, study) == before
         return
     lease = before[1].pop(pull)
-    before[2][pull] = Tell(pull, lease.arm, 2.5, worker or lease.worker, 0.0)
+    assert lease.is_of(worker, token)  # as the rules have it
+    before[2][pull] = Tell(pull, lease.arm, 2.5, worker or lease.worker, 0.0, token)
     assert contents(storage, study) == (replace(at, told=told + 1), before[1], before[2])

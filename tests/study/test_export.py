@@ -13,8 +13,8 @@ from surepick.storage.memory import MemoryStorage
 from surepick.study.export import content, rows
 from surepick.study.options import OptionTable
 
-_OBEYED = ("=", "+", "-", "@", "\t", "\r")
-OWN = ("pull", "arm", "label", "reward", "time")
+_OBEYED = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+OWN = ("pull", "arm", "label", "reward", "time", "worker", "token")
 
 
 def worked_on(table, **settings):
@@ -72,7 +72,7 @@ def test_columns_called_like_ours_take_the_place_of_none():
     assert times == pytest.approx(told.times.tolist(), abs=0.001)
     for row in exported:
         cells = {name: cells[row["arm"]] for name, cells in theirs.items()}
-        assert list(row)[:5] == list(OWN)
+        assert list(row)[: len(OWN)] == list(OWN)
         kept = [row[name] for name in row if name not in (*OWN, "size")]
         assert sorted(kept) == sorted(cells.values())  # every cell of theirs, once
         assert row["option_time"] == cells["time"]
@@ -80,3 +80,27 @@ def test_columns_called_like_ours_take_the_place_of_none():
         assert row["pulls"] == int((told.arms == row["arm"]).sum())
         assert row["option_arm"] == theirs["arm"][row["arm"]]
         assert row["reward"] == theirs["reward"][row["arm"]]  # no column of ours here
+
+
+@pytest.mark.parametrize(
+    ("cell", "kept"),
+    [
+        ("=1", "'=1"),
+        ("a;=1", "a;'=1"),
+        ("a; +1;b;@x", "a;' +1;b;'@x"),
+        (";-1", ";'-1"),
+        ("-1;2", "'-1;2"),
+        ("＝1+1", "'＝1+1"),
+        ("＠SUM(A1)", "'＠SUM(A1)"),
+        ("－５", "'－５"),  # a number to Python, and perhaps more to a spreadsheet
+        (" =1", "' =1"),
+        ("-3.5", "-3.5"),
+        ("a-b", "a-b"),
+        ("a;b", "a;b"),
+        ("x=1; y", "x=1; y"),
+    ],
+)
+def test_what_a_spreadsheet_may_obey_is_quoted(cell, kept):
+    """Also where a semicolon parts columns, and for the signs of East Asian keyboards."""
+    ((_,), (found,)) = csv.reader(io.StringIO(content([{"label": cell}], "csv")))
+    assert found == kept

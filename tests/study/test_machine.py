@@ -37,11 +37,17 @@ class Model:
 
     batch: int = 0
     asked: int = 0
-    out: dict = field(default_factory=dict)  # pull -> holder, or None: failed
+    out: dict = field(default_factory=dict)  # pull -> who holds it, or held it last
+    returned: set = field(default_factory=set)  # of those, given back
     line: dict = field(default_factory=dict)  # pull that anyone may have -> since when
     told: dict = field(default_factory=dict)  # pull -> (value, by whom)
     claim: object = None  # who is to go on from a complete batch
-    events: int = 0
+    failures: int = 0
+    repeated: set = field(default_factory=set)  # (pull, kind) of what is counted, not piled up
+
+    @property
+    def events(self):
+        return self.failures + len(self.repeated)
 
     @property
     def first(self):
@@ -65,37 +71,49 @@ class Model:
             self.advance()
         if self.finished:
             return []
-        given = sorted(pull for pull, by in self.out.items() if by == holder)[:n]
+        held = {pull for pull, by in self.out.items() if by == holder}
+        given = sorted(held - self.returned)[:n]
         fresh = min(n - len(given), SIZES[self.batch] - self.asked)
         given += range(self.first + self.asked, self.first + self.asked + fresh)
         self.asked += fresh
         free = [pull for _, pull in sorted((since, p) for p, since in self.line.items())]
         free = [pull for pull in free if pull not in given][: n - len(given)]
-        self.events += sum(self.out[pull] is not None for pull in free)
+        self.failures += sum(pull not in self.returned for pull in free)
         given += free
         self.out.update(dict.fromkeys(given, holder))
+        self.returned -= set(given)
         for pull in given:
             self.line.pop(pull, None)
         return given
 
     def tell(self, pull, value, teller):
-        if pull in self.out:
+        status = self.status(pull, value, teller)
+        if status == "accepted":
             holder = self.out.pop(pull)
+            self.returned.discard(pull)
             self.line.pop(pull, None)
             self.told[pull] = (value, teller or holder)
-            return "accepted"
-        self.events += 1
+        else:
+            self.repeated.add((pull, status))
+        return status
+
+    def status(self, pull, value, teller):
+        if pull in self.out:
+            holder = self.out[pull]
+            fine = teller in (None, holder) or holder.startswith("nameless")
+            return "accepted" if fine else "late"
         first, by = self.told[pull]
         if teller is not None and by is not None and teller != by:
             return "late"
         return "duplicate" if value == first else "conflict"
 
     def fail(self, pull, teller):
-        self.events += 1
         holder = self.out.get(pull)
-        if holder is None or teller not in (None, holder):
+        if holder is None or pull in self.returned or teller not in (None, holder):
+            self.repeated.add((pull, "late"))
             return False
-        self.out[pull] = None
+        self.failures += 1
+        self.returned.add(pull)
         return True
 
 
@@ -169,11 +187,11 @@ class Machine(RuleBasedStateMachine):
             study.desk.advance_quietly = lambda: None
         value = toy.reward(sp.Pull(pull, self.arms[pull], ""))
         status = study.tell(pull, value, worker).status
-        assert status == self.model.tell(pull, value, teller) == "accepted"
+        assert status == self.model.tell(pull, value, teller) in ("accepted", "late")
         self.held[i].pop(pull, None)
         if end:
             del study.desk.advance_quietly
-        if self.model.complete:
+        if self.model.complete and status == "accepted":
             if end == "dies":
                 named = teller if teller in ("w0", "w1") else NOBODY
                 self.model.claim = named

@@ -217,7 +217,7 @@ def test_another_value_is_refused_and_recorded(make):
         study.tell(pull.id, 2.0, "w")
     with pytest.raises(errors.TellConflictError):
         study.tell(pull.id, 3.0)  # by nobody in particular
-    assert [(e.kind, e.value) for e in study.events()] == [("conflict", 2.0), ("conflict", 3.0)]
+    assert [(e.kind, e.value, e.count) for e in study.events()] == [("conflict", 2.0, 2)]
     assert study.rewards().values.tolist() == [1.5]
 
 
@@ -242,15 +242,16 @@ def test_late_is_known_without_names_too(make, storage_url):
     assert slow.tell(pull.id, 1.0).status == "late"
 
 
-def test_a_tell_after_the_lease_counts_if_nobody_was_faster(make):
+def test_a_tell_after_the_lease_counts_if_nobody_has_the_pull_by_now(make):
     study = make()
-    (pull,) = study.ask(1, "slow", lease=1e-3)
+    first, second = study.ask(2, "slow", lease=1e-3)
     time.sleep(0.01)
-    others = study.ask(6, "quick")
-    assert study.tell(pull.id, 1.0, "slow").status == "accepted"
-    assert study.tell(pull.id, 5.0, "quick").status == "late"
-    assert pull.id in ids(others)
-    assert study.rewards().values.tolist() == [1.0]
+    assert study.tell(first.id, 1.0, "slow").status == "accepted"
+    others = study.ask(5, "quick")
+    assert second.id in ids(others)
+    assert study.tell(second.id, 5.0, "slow").status == "late"
+    assert study.tell(second.id, 2.0, "quick").status == "accepted"
+    assert study.rewards().values.tolist() == [1.0, 2.0]
 
 
 @pytest.mark.parametrize("bad", [math.nan, math.inf, -math.inf, 1e200, "1", None, True, [1.0]])

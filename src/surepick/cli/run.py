@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import re
 import signal
+import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -25,6 +26,8 @@ from surepick.errors import InvalidInputError
 if TYPE_CHECKING:
     from surepick.study import StudyCore
     from surepick.study.workers.work import Work
+
+_BETWEEN_LOOKS = 0.2  # seconds
 
 
 @click.command("run", short_help="Measure until the study is finished.")
@@ -139,7 +142,7 @@ class _Progress:
         self._bar = Progress(*columns, note, console=Console(stderr=True), transient=True)
         self._study = study
         self._task = self._bar.add_task("batch", total=None, note="")
-        self._batch: Any = None
+        self._shown = -_BETWEEN_LOOKS
 
     def __enter__(self) -> _Progress:
         self._bar.start()
@@ -149,6 +152,10 @@ class _Progress:
         self._bar.stop()
 
     def show(self, work: Work) -> None:
+        now = time.monotonic()
+        if now - self._shown < _BETWEEN_LOOKS:  # the study is asked where it stands
+            return
+        self._shown = now
         at = self._study.progress()
         note = f"{at.first + at.told:,} measurements"
         if work.failed:

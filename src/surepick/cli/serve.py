@@ -30,7 +30,13 @@ from surepick.cli.studies import storage_option
 @click.option("--plain-http", is_flag=True, help="Other machines may send tokens unencrypted.")
 @click.option("--max-body", default=16 * 2**20, show_default=True, help="Bytes in a request.")
 @click.option(
-    "--rate", default=1000.0, show_default=True, help="Requests per second, token and process."
+    "--max-connections", default=512, show_default=True, help="Connections per address and process."
+)
+@click.option(
+    "--rate",
+    default=1000.0,
+    show_default=True,
+    help="Asks and tells per second, token and process; a twentieth of other requests.",
 )
 @click.option(
     "--stranger-rate",
@@ -40,6 +46,21 @@ from surepick.cli.studies import storage_option
 )
 @click.option(
     "--threads", default=8, show_default=True, help="Connections to the database, per process."
+)
+@click.option(
+    "--helpers",
+    default=2,
+    show_default=True,
+    help="Processes for exports, new studies and other long tasks, per process.",
+)
+@click.option(
+    "--task-seconds", default=300.0, show_default=True, help="Longest time for such a task."
+)
+@click.option(
+    "--max-lease",
+    default=3600.0,
+    show_default=True,
+    help="Seconds for which a worker may keep a pull.",
 )
 @click.option(
     "--plan-seconds", default=120.0, show_default=True, help="Longest time for a forecast."

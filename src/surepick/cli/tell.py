@@ -64,7 +64,12 @@ def command(
     assert reward is not None
     told = study.tell(pull, reward, worker)
     finished = study.finished
-    text = _CONFIRMATIONS[told.status].format(pull=told.pull, value=told.value)
+    text = (
+        f"Pull {told.pull} is with another worker by now, whose reward will count; yours is kept, "
+        f"but not used."
+        if told.value is None
+        else _CONFIRMATIONS[told.status].format(pull=told.pull, value=told.value)
+    )
     if finished:
         text += f"\nThe study is finished: surepick answer {name}"
     say(as_json, dataclasses.asdict(told) | {"used": told.used, "finished": finished}, text)
@@ -95,7 +100,7 @@ def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool) ->
     if counts["duplicate"]:
         lines.append(f"{counts['duplicate']:,} had been told before; they count once.")
     if counts["late"]:
-        lines.append(f"{counts['late']:,} had been told by other workers, whose rewards count.")
+        lines.append(f"{counts['late']:,} are other workers' pulls, whose rewards count.")
     if content["finished"]:
         lines.append(f"The study is finished: surepick answer {study.name}")
     say(as_json, content, "\n".join(lines))

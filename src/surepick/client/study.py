@@ -25,7 +25,8 @@ from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
 
 _LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
-_MOST = 10_000  # pulls in one request, or letters of a reason, that the service takes
+_MOST = 10_000  # pulls or rewards in one request that the service takes
+_MOST_LETTERS = 2_000  # of a reason
 
 
 @dataclass(frozen=True, eq=False)
@@ -124,7 +125,7 @@ class RemoteStudy(StudyCore):
             body: dict[str, Any] = {"rewards": [{"pull": r.pull, "reward": r.value} for r in part]}
             if holder is not None:
                 body["worker"] = holder
-            found = self._transport.post(f"{self._path}/tell", body)["told"]
+            found = self._transport.tell(f"{self._path}/tell", body)["told"]
             told += [Told(one["pull"], one["status"], one["value"]) for one in found]
         for reward in checked:
             self._held.pop(reward.pull, None)
@@ -135,7 +136,7 @@ class RemoteStudy(StudyCore):
         parts: list[tuple[str | None, list[Reward]]] = []
         for reward in rewards:
             holder = reward.worker or self._held.get(reward.pull)
-            if not parts or parts[-1][0] != holder:
+            if not parts or parts[-1][0] != holder or len(parts[-1][1]) == _MOST:
                 parts.append((holder, []))
             parts[-1][1].append(reward)
         return parts
@@ -145,7 +146,7 @@ class RemoteStudy(StudyCore):
         pull, reason = as_pull(pull_id), as_reason(reason)
         if worker is not None:
             as_name(worker, "worker")
-        body: dict[str, Any] = {"pull": pull, "reason": reason[:_MOST]}
+        body: dict[str, Any] = {"pull": pull, "reason": reason[:_MOST_LETTERS]}
         holder = worker or self._held.pop(pull, None)
         if holder is not None:
             body["worker"] = holder

@@ -9,6 +9,7 @@ import ssl
 import threading
 import time
 import weakref
+from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 
@@ -73,6 +74,10 @@ class Transport:
         """The answer to a POST, which may take ``wait`` seconds longer than others."""
         return self.send("POST", path, body, wait=wait).json()
 
+    def tell(self, path: str, body: dict[str, Any]) -> Any:
+        """The answer to a tell; it may say of some rewards that they do not count."""
+        return self.send("POST", path, body, fine=_told_all).json()
+
     def send(
         self,
         method: str,
@@ -82,16 +87,18 @@ class Transport:
         query: dict[str, Any] | None = None,
         wait: float = 0.0,
         gone_is_done: bool = False,
+        fine: Callable[[Any], bool] = lambda response: response.is_success,
     ) -> Any:
         """The response, tried again for ``patience`` seconds while the service is away or busy.
 
         With ``gone_is_done``, what is not there any more at a second try was removed by the first.
+        ``fine`` says which responses are answers, and not errors.
         """
         end = time.monotonic() + self.patience
         pause, tries = _PAUSES[0], 0
         while True:
             tries += 1
-            problem, after = self._try(method, path, body, query, wait)
+            problem, after = self._try(method, path, body, query, wait, fine)
             if not isinstance(problem, SurepickError):
                 return problem
             if gone_is_done and tries > 1 and isinstance(problem, UnknownStudyError):
@@ -103,7 +110,13 @@ class Transport:
             pause = min(2 * pause, _PAUSES[1])
 
     def _try(
-        self, method: str, path: str, body: Any, query: Any, wait: float
+        self,
+        method: str,
+        path: str,
+        body: Any,
+        query: Any,
+        wait: float,
+        fine: Callable[[Any], bool],
     ) -> tuple[Any, float | None]:
         """A response, or an error and how many seconds later to try again (None: do not)."""
         httpx = self._httpx
@@ -115,7 +128,7 @@ class Transport:
         except httpx.TransportError as error:
             text = f"{self.url} does not answer ({type(error).__name__}: {error})"
             return ServiceUnreachableError(text), 0.0
-        if response.is_success:
+        if fine(response):
             return response, None
         return error_of(response), _retry_after(response)
 
@@ -149,6 +162,16 @@ def error_of(response: Any) -> SurepickError:
     if not (isinstance(found, type) and issubclass(found, SurepickError)):
         found = _BY_STATUS.get(response.status_code, ServiceError)
     return found(message)
+
+
+def _told_all(response: Any) -> bool:
+    """Whether a response says what became of each reward."""
+    if response.is_success:
+        return True
+    try:
+        return response.status_code == 409 and "told" in response.json()
+    except ValueError:
+        return False
 
 
 def _retry_after(response: Any) -> float | None:

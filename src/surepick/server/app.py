@@ -13,6 +13,7 @@ from starlette.exceptions import HTTPException
 import surepick
 from surepick.errors import StorageError, SurepickError
 from surepick.server import replies
+from surepick.server.by_helper import Gone
 from surepick.server.gate import Gate
 from surepick.server.routes import access, operations, results, stream, studies, tables, work
 from surepick.server.service import Service
@@ -55,6 +56,7 @@ def make_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(SurepickError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)
+    app.add_exception_handler(Gone, _gone)
     app.add_exception_handler(Exception, _unexpected)
     app.add_middleware(
         Gate, settings=settings, tokens=service.tokens, threads=service.studies.threads
@@ -97,6 +99,11 @@ async def _http(_request: Request, problem: Exception) -> replies.Json:
     kind = "UnknownNameError" if problem.status_code == 404 else "InvalidInputError"
     headers = dict(problem.headers) if problem.headers else None
     return replies.refusal(problem.status_code, kind, str(problem.detail), headers)
+
+
+async def _gone(_request: Request, _problem: Exception) -> replies.Json:
+    """The caller has left: nobody reads this, but the log."""
+    return replies.refusal(499, "ServiceError", "the caller has left")
 
 
 async def _unexpected(_request: Request, problem: Exception) -> replies.Json:

@@ -1,9 +1,10 @@
 """The door of the service: every request passes here before anything else looks at it.
 
 In this order: whom it is for (Host), how often its sender has come, who sends it (token or
-cookie), whether a page of another site made the browser send it (Origin, CSRF token), and how
-large and how deep it is. Every answer gets headers that forbid browsers to guess its type, to show
-it inside other pages, or to load anything from other sites for it.
+cookie; looking one up that was never seen counts as a stranger's visit), whether a page of another
+site made the browser send it (Origin, CSRF token), and how large and how deep it is. Every answer
+gets headers that forbid browsers to guess its type, to show it inside other pages, or to load
+anything from other sites for it.
 """
 
 from __future__ import annotations
@@ -21,7 +22,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surepick.errors import StorageError
 from surepick.server import logs, metrics, replies
-from surepick.server.limits import Rate, too_deep
+from surepick.server.bodies import Refused, limit_of, whole_body
+from surepick.server.limits import Rate, neighbourhood
 from surepick.server.settings import Settings
 from surepick.server.threads import Threads
 from surepick.server.tokens import Token, Tokens, csrf_of
@@ -35,7 +37,9 @@ OPEN_FOLDER = "/static/"
 SLASH = "\x1f"
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
-_BODY_SECONDS = 60.0
+_WORK = ("/ask", "/tell", "/fail", "/progress")  # ends of the addresses that workers use
+_READS_COST, _PAGE_COST = 20, 5  # of other requests, in requests of workers
+_PENALTY = 1.0  # seconds that an answer to too many requests takes
 
 _HEADERS = {
     "content-security-policy": "default-src 'self'; object-src 'none'; "
@@ -52,14 +56,6 @@ _NO_STORE = (b"cache-control", b"no-store")
 _STRICT_TLS = (b"strict-transport-security", b"max-age=31536000")
 
 
-class Refused(Exception):
-    """The request ends here, with this answer."""
-
-    def __init__(self, why: str, reply: replies.Json) -> None:
-        super().__init__(why)
-        self.why, self.reply = why, reply
-
-
 @dataclass(frozen=True)
 class Caller:
     """Who sends a request."""
@@ -74,7 +70,9 @@ class Gate:
     def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens, threads: Threads) -> None:
         self._app, self._settings, self._tokens, self._threads = app, settings, tokens, threads
         self._hosts = settings.hosts
-        self._rate = Rate(settings.rate, 20 + 2 * settings.rate)
+        self._work = _rate(settings.rate)
+        self._reads = _rate(settings.rate / _READS_COST)
+        self._page = _rate(settings.rate / _PAGE_COST)  # by address, as nobody is known yet
         self._strangers = Rate(settings.stranger_rate, 10 + 10 * settings.stranger_rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -91,6 +89,8 @@ class Gate:
                 await self._app(scope, receive, answer)
             except Refused as refused:
                 metrics.refused.labels(refused.why).inc()
+                if refused.why == "rate":  # who does not wait by himself waits here
+                    await asyncio.sleep(_PENALTY)
                 await refused.reply(scope, receive, answer)
         finally:
             self._note(scope, answer.status, time.perf_counter() - started)
@@ -101,14 +101,15 @@ class Gate:
         method = scope["method"]
         scope["path"] = path = _path(scope)
         if path == "/health":
+            self._count(self._page, _address(scope))
             return receive
-        self._check_host(headers)
+        self._check_host(scope, headers)
         is_open = (method, path) in OPEN or path.startswith(OPEN_FOLDER)
         caller = None if is_open else await self._caller(scope, headers)
         if caller is None:
-            self._count(self._strangers if method not in _SAFE else self._rate, _address(scope))
+            self._count(self._strangers if method not in _SAFE else self._page, _address(scope))
         else:
-            self._count(self._rate, caller.token.id)
+            self._count(self._work if path.endswith(_WORK) else self._reads, caller.token.owner)
             scope.setdefault("state", {})["caller"] = caller
         if method in _SAFE:
             return receive
@@ -117,17 +118,19 @@ class Gate:
             given = headers.get(b"x-csrf-token", b"")
             if not hmac.compare_digest(given, caller.csrf.encode()):
                 raise _forbidden("csrf", "the header X-CSRF-Token is missing or wrong")
-        return await self._body(headers, receive)
+        limit = limit_of(path, caller is None, self._settings.max_body)
+        return await whole_body(headers, receive, limit, self._settings.max_depth)
 
-    def _check_host(self, headers: dict[bytes, bytes]) -> None:
-        """Refuse requests for other hosts.
+    def _check_host(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
+        """Refuse requests for other hosts, or for several: a proxy may have read another one.
 
         Starlette's TrustedHostMiddleware would do so in plain text, without the headers, the log
         and the count that all answers have here, for /health as well; its older versions that
         are still allowed do not know the addresses of IPv6.
         """
         host = headers.get(b"host", b"").decode("latin-1").lower()
-        if _without_port(host) not in self._hosts:
+        several = sum(name == b"host" for name, _ in scope["headers"]) > 1
+        if several or _without_port(host) not in self._hosts:
             raise Refused(
                 "host",
                 replies.refusal(
@@ -153,9 +156,8 @@ class Gate:
             secret, cookie = (secret.strip() if scheme.lower() == "bearer" else ""), False
         else:
             secret, cookie = session_cookie(headers, scope["scheme"] == "https"), True
-        token = await self._find(secret) if secret else None
+        token = await self._find(secret, _address(scope))
         if token is None or (cookie and token.session_of is None):
-            self._count(self._strangers, _address(scope))
             why = "the token is not valid (or has expired)" if secret else "a token is needed"
             reply = replies.refusal(
                 401,
@@ -166,15 +168,28 @@ class Gate:
             raise Refused("token", reply)
         return Caller(token, csrf_of(secret) if cookie else None)
 
-    async def _find(self, secret: str) -> Token | None:
-        known, token = self._tokens.remembered(secret)
-        if known:
+    async def _find(self, secret: str, address: str) -> Token | None:
+        """The token with this secret; asking for one that nobody knows is a stranger's visit.
+
+        That is counted before the database is asked, and taken back where the token is good:
+        guessing cannot keep the database busy.
+        """
+        known, token = self._tokens.remembered(secret) if secret else (True, None)
+        if known and token is not None:
             return token
+        familiar = self._tokens.was_good(secret)
+        if not familiar:
+            self._count(self._strangers, address)
+        if known:
+            return None
         try:
-            return await self._threads.quick(lambda: self._tokens.find(secret))
+            token = await self._threads.quick(lambda: self._tokens.find(secret))
         except StorageError as error:
             _log.warning("tokens cannot be read: %s", error)
             raise Refused("storage", replies.explain(error, None)) from None
+        if token is not None and not familiar:
+            self._strangers.give_back(address)
+        return token
 
     def _check_origin(self, headers: dict[bytes, bytes]) -> None:
         """Refuse what a page of another site made the browser send."""
@@ -188,36 +203,6 @@ class Gate:
             there = ""
         if there != here:
             raise _forbidden("origin", "requests from pages of other sites are refused")
-
-    async def _body(self, headers: dict[bytes, bytes], receive: Receive) -> Receive:
-        """The whole body, if it is not too large and not too deep, to be received again."""
-        most = self._settings.max_body
-        length = headers.get(b"content-length", b"0")
-        if not length.isdigit() or int(length) > most:
-            raise _too_large(most)
-        parts, size = [], 0
-        try:
-            async with asyncio.timeout(_BODY_SECONDS):
-                while True:
-                    message = await receive()
-                    if message["type"] == "http.disconnect":
-                        return _again(message, receive)
-                    part = message.get("body", b"")
-                    size += len(part)
-                    if size > most:
-                        raise _too_large(most)
-                    parts.append(part)
-                    if not message.get("more_body", False):
-                        break
-        except TimeoutError:
-            raise Refused(
-                "slow", replies.refusal(400, "InvalidInputError", "the request came too slowly")
-            ) from None
-        body = b"".join(parts)
-        if too_deep(body, self._settings.max_depth):
-            text = f"the JSON is nested more than {self._settings.max_depth} deep"
-            raise Refused("depth", replies.refusal(422, "InvalidInputError", text))
-        return _again({"type": "http.request", "body": body, "more_body": False}, receive)
 
     # -- afterwards -------------------------------------------------------------------------
     def _note(self, scope: Scope, status: int, seconds: float) -> None:
@@ -258,6 +243,11 @@ class _Answer:
         await self._send(message)
 
 
+def _rate(rate: float) -> Rate:
+    """So many a second; twice as many, and 20, at once."""
+    return Rate(rate, 20 + 2 * rate)
+
+
 def cookie_name(tls: bool) -> str:
     """What the session's cookie is called; browsers keep the first kind to this host alone."""
     return "__Host-surepick" if tls else "surepick-session"
@@ -293,23 +283,8 @@ def _without_port(host: str) -> str:
 
 def _address(scope: Scope) -> str:
     client: Any = scope.get("client")
-    return client[0] if client else "unknown"
-
-
-def _again(message: Message, receive: Receive) -> Receive:
-    """Receives ``message`` first, then what comes after it."""
-    waiting = [message]
-
-    async def replay() -> Message:
-        return waiting.pop() if waiting else await receive()
-
-    return replay
+    return neighbourhood(client[0]) if client else "unknown"
 
 
 def _forbidden(why: str, text: str) -> Refused:
     return Refused(why, replies.refusal(403, "AccessError", text))
-
-
-def _too_large(most: int) -> Refused:
-    text = f"the request is larger than {most} bytes"
-    return Refused("size", replies.refusal(413, "InvalidInputError", text))

@@ -3,14 +3,20 @@
 from __future__ import annotations
 
 import json
+import logging
+from collections.abc import Callable
 from typing import Any
 
 from sqlalchemy import select
 
+from surepick.errors import SurepickError, UnknownStudyError
+from surepick.server.helpers import Helpers
 from surepick.server.studies import Studies
-from surepick.storage.sql.tables import progress, studies
-from surepick.study import Study
+from surepick.storage.records import Summary
+from surepick.storage.sql.tables import progress, studies, summaries
 
+_log = logging.getLogger(__name__)
+_SECONDS = 60.0  # for what an old version of surepick has not written down
 _QUERY = (
     select(
         studies.c.id,
@@ -22,20 +28,24 @@ _QUERY = (
         progress.c.first,
         progress.c.told,
         progress.c.finished,
+        summaries.c.batch.label("summarised"),
+        summaries.c.options,
+        summaries.c.survivors,
+        summaries.c.answer,
     )
     .join(progress, progress.c.study == studies.c.id)
+    .join(summaries, summaries.c.study == studies.c.id, isouter=True)
     .order_by(studies.c.id)
 )
 
 
 class Listing:
-    """Lists studies; what changes only from batch to batch is kept."""
+    """Lists studies; those that cannot be read are listed too, as broken."""
 
-    def __init__(self, opened: Studies) -> None:
-        self._opened = opened
-        self._kept: dict[int, tuple[int, dict[str, Any]]] = {}
+    def __init__(self, opened: Studies, helpers: Helpers) -> None:
+        self._opened, self._helpers = opened, helpers
 
-    async def rows(self, covers: Any) -> list[dict[str, Any]]:
+    async def rows(self, covers: Callable[[str], bool]) -> list[dict[str, Any]]:
         """A row for each study whose name passes ``covers``."""
         storage, threads = self._opened.storage, self._opened.threads
 
@@ -43,38 +53,45 @@ class Listing:
             return list(tx.connection.execute(_QUERY))
 
         found = await threads.quick(lambda: storage.read(read))
-        self._kept = {row.id: self._kept[row.id] for row in found if row.id in self._kept}
-        listed = []
-        for row in found:
-            if not covers(row.name):
-                continue
-            kept = self._kept.get(row.id)
-            if kept is None or kept[0] != row.batch:
-                kept = await self._opened.use(row.name, self._summary)
-                self._kept[row.id] = kept
-            listed.append(
-                {
-                    "name": row.name,
-                    "algorithm": row.algorithm,
-                    "delta": json.loads(row.settings)["delta"],
-                    "samples": row.first + row.told,
-                    "finished": bool(row.finished),
-                    "created": row.created,
-                    **kept[1],
-                }
-            )
-        return listed
+        listed = [await self._row(row) for row in found if covers(row.name)]
+        return [row for row in listed if row is not None]
 
-    async def _summary(self, opened: Any) -> tuple[int, dict[str, Any]]:
-        study: Study = opened.study
+    async def _row(self, row: Any) -> dict[str, Any] | None:
+        """What is shown of a study; None for one that has been deleted meanwhile."""
+        shown = {
+            "name": row.name,
+            "algorithm": row.algorithm,
+            "samples": row.first + row.told,
+            "finished": bool(row.finished),
+            "created": row.created,
+            "delta": None,
+            "options": row.options,
+            "survivors": row.survivors,
+            "answer": row.answer,
+            "broken": None,
+        }
+        try:
+            shown["delta"] = json.loads(row.settings)["delta"]
+            if row.summarised != row.batch:
+                shown |= await self._summary(row)
+        except UnknownStudyError:
+            return None
+        except (SurepickError, ValueError, KeyError, TypeError) as error:
+            _log.warning("study %r cannot be read: %s", row.name, error)
+            shown["broken"] = f"{type(error).__name__}: {error}"
+        return shown
 
-        def summarise() -> tuple[int, dict[str, Any]]:
-            run = study.run
-            leader = int(run.state.leader()) if run.stopped else None
-            return run.batches, {
-                "options": study.problem.n_arms,
-                "survivors": len(run.active),
-                "answer": None if leader is None else study.problem.candidate_labels[leader],
-            }
+    async def _summary(self, row: Any) -> dict[str, Any]:
+        """What 0.1 has not written down: worked out now, and kept for the next time."""
+        told = await self._helpers.whole("the list", "summary", _SECONDS, {"study": row.name})
+        summary = Summary(**json.loads(told))
 
-        return await self._opened.threads.slow(summarise)
+        def keep(tx: Any) -> None:
+            if tx.progress(row.id, lock=True).batch == summary.batch:
+                tx.set_summary(row.id, summary)
+
+        storage = self._opened.storage
+        await self._opened.threads.quick(lambda: storage.write(keep))
+        return {"options": summary.options, "survivors": summary.survivors} | {
+            "answer": summary.answer
+        }

@@ -7,12 +7,11 @@ import tempfile
 from typing import TYPE_CHECKING
 
 from surepick.server import logs
-from surepick.server.settings import Settings
+from surepick.server.settings import SETTINGS, Settings
 
 if TYPE_CHECKING:
     from fastapi import FastAPI
 
-_SETTINGS = "SUREPICK_SERVE_SETTINGS"  # how processes are told their settings
 _GRACE = 60  # seconds for requests under way when the service is stopped
 
 
@@ -36,7 +35,10 @@ def serve(settings: Settings) -> None:
     """Serve until a signal stops it; what is under way then is finished first."""
     import uvicorn
 
-    os.environ[_SETTINGS] = settings.to_json()
+    from surepick.server.connections import Connection, raise_open_files
+
+    raise_open_files()
+    os.environ[SETTINGS] = settings.to_json()  # how processes are told their settings
     with tempfile.TemporaryDirectory(prefix="surepick-metrics-") as folder:
         if settings.workers > 1:
             os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
@@ -46,6 +48,8 @@ def serve(settings: Settings) -> None:
             host=settings.host,
             port=settings.port,
             workers=settings.workers,
+            http=Connection,
+            ws="none",
             ssl_certfile=settings.tls_cert,
             ssl_keyfile=settings.tls_key,
             proxy_headers=bool(settings.proxy),
@@ -61,4 +65,4 @@ def app() -> FastAPI:
     """The application of this process (uvicorn calls this)."""
     from surepick.server.app import make_app
 
-    return make_app(Settings.from_json(os.environ[_SETTINGS]))
+    return make_app(Settings.from_json(os.environ[SETTINGS]))

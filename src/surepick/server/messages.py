@@ -61,7 +61,7 @@ class TellBody(BaseModel):
 
     model_config = example(rewards=[{"pull": 0, "reward": 0.25}], worker="lab-1")
 
-    rewards: Annotated[list[RewardBody], Field(max_length=100_000)]
+    rewards: Annotated[list[RewardBody], Field(max_length=10_000)]
     worker: Name | None = None
 
 
@@ -77,7 +77,7 @@ class Fail(BaseModel):
     model_config = example(pull=0, reason="the sensor was off", worker="lab-1")
 
     pull: Pull
-    reason: str = Field("", max_length=10_000)
+    reason: str = Field("", max_length=2_000)
     worker: Name | None = None
 
 

@@ -267,13 +267,14 @@ class StudyRow(Answered):
 
     name: str
     algorithm: str
-    delta: float
-    options: int
+    delta: float | None
+    options: int | None
     samples: int
-    survivors: int
+    survivors: int | None
     finished: bool
     answer: str | None
     created: float
+    broken: str | None = Field(None, description="Why the study cannot be read.")
 
 
 class StudyList(Answered):
@@ -339,6 +340,8 @@ class EventRow(Answered):
     value: float | None
     note: str
     at: float
+    token: str | None = Field(None, description="Id of the token it came with.")
+    count: int = Field(1, description="How often; repeats are counted.")
 
 
 class EventLog(Answered):

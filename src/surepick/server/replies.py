@@ -8,16 +8,19 @@ from typing import Any
 from fastapi import Response
 
 from surepick.errors import (
+    AccessError,
     MissingExtraError,
     RunStateError,
     ServiceError,
     StorageConnectionError,
     StorageError,
+    StorageFullError,
     StorageLockedError,
     StudyDamagedError,
     StudyExistsError,
     SurepickError,
     TellConflictError,
+    TooManyRequestsError,
     UnknownPullError,
     UnknownStudyError,
 )
@@ -27,6 +30,8 @@ _STATUS: tuple[tuple[type[SurepickError], int], ...] = (
     (UnknownPullError, 404),
     (StudyExistsError, 409),
     (TellConflictError, 409),
+    (AccessError, 401),
+    (TooManyRequestsError, 429),
     (RunStateError, 409),
     (StudyDamagedError, 500),
     (StorageError, 503),
@@ -34,7 +39,13 @@ _STATUS: tuple[tuple[type[SurepickError], int], ...] = (
     (MissingExtraError, 503),
     (SurepickError, 422),
 )
-_WORTH_RETRYING = (StorageLockedError, StorageConnectionError)
+#: seconds after which it may have passed
+_WORTH_RETRYING: tuple[tuple[type[SurepickError], int], ...] = (
+    (StorageLockedError, 1),
+    (StorageConnectionError, 1),
+    (StorageFullError, 5),
+    (TooManyRequestsError, 2),
+)
 
 
 class Json(Response):
@@ -66,5 +77,6 @@ def explain(problem: SurepickError, study: str | None) -> Json:
         message = "a study of this name exists already"
     elif status == 503 and isinstance(problem, StorageError):
         message = "the database cannot be used at the moment; the log of the service says why"
-    headers = {"Retry-After": "1"} if isinstance(problem, _WORTH_RETRYING) else None
+    wait = next((s for kind, s in _WORTH_RETRYING if isinstance(problem, kind)), None)
+    headers = None if wait is None else {"Retry-After": str(wait)}
     return refusal(status, type(problem).__name__, message, headers)

@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import asyncio
 import logging
+import math
 import signal
+import time
+from collections import Counter
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager
 from pathlib import Path
@@ -13,6 +16,8 @@ from typing import Any
 from fastapi import Request
 
 from surepick.algorithms.pooled.peleg import PooledPeleg
+from surepick.server import metrics
+from surepick.server.helpers import Helpers
 from surepick.server.listing import Listing
 from surepick.server.settings import Settings
 from surepick.server.signing import Signer, default_path
@@ -30,9 +35,11 @@ class Service:
         self.studies = Studies(settings.storage, settings.threads, settings.open_studies)
         self.tokens = Tokens(self.studies.storage)
         self.signer = Signer(Path(settings.signing_key or default_path(settings.storage)))
-        self.listing = Listing(self.studies)
+        self.looks, self.tasks = Helpers(1), Helpers(settings.helpers)
+        self.listing = Listing(self.studies, self.looks)
         self.planning = asyncio.Lock()
-        self.streams = 0
+        self.streams: Counter[str] = Counter()  # open ones, by token
+        self._metrics = (-math.inf, b"")
         self.stopping = False
         self._ending_waits: asyncio.Task[None] | None = None
 
@@ -56,13 +63,24 @@ class Service:
         for one in before:
             signal.signal(one, heard)
         self.studies.rehearse(PooledPeleg(delta=0.05))
+        warming = loop.create_task(self.looks.warm_up())
         try:
             yield
         finally:
+            warming.cancel()
+            self.looks.close()
+            self.tasks.close()
             for one, then in before.items():
                 signal.signal(one, then)
             await self.studies.stop_waiting()
             await loop.run_in_executor(None, self.studies.close)
+
+    def metrics(self) -> bytes:
+        """What the service counts, worked out once a second at most."""
+        now = time.monotonic()
+        if now - self._metrics[0] > 1.0:
+            self._metrics = (now, metrics.text())
+        return self._metrics[1]
 
 
 def service_of(request: Request) -> Service:

@@ -10,7 +10,29 @@ from pathlib import Path
 from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 
+#: names what a process finds its settings in
+SETTINGS = "SUREPICK_SERVE_SETTINGS"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_AMOUNTS = (
+    "rate",
+    "stranger_rate",
+    "plan_seconds",
+    "session_hours",
+    "task_seconds",
+    "max_lease",
+)
+_COUNTS = (
+    "workers",
+    "max_body",
+    "max_depth",
+    "max_connections",
+    "threads",
+    "open_studies",
+    "max_streams",
+    "token_streams",
+    "helpers",
+    "helper_memory",
+)
 
 
 @dataclass(frozen=True, kw_only=True)
@@ -37,16 +59,26 @@ class Settings:
         Largest request, in bytes.
     max_depth
         How deeply JSON in a request may be nested.
+    max_connections
+        Connections of one address, in each process; proxies may have more.
     rate
-        Requests per second and token in each process; twice as many (and 20) may come at once.
+        Asks, tells and fails per second and token in each process; twice as many (and 20) may come
+        at once. Of other requests a twentieth, of those to the page, by address, a fifth.
     stranger_rate
         Requests per second and address without a valid token; ten times as many (and 10) at once.
     threads
         Threads that talk to the database, in each process.
     open_studies
         Studies kept open, in each process.
-    max_streams
-        Streams of events open at once, in each process.
+    max_streams, token_streams
+        Streams of events open at once, in each process: in all, and of one token.
+    helpers, helper_memory
+        Processes for what takes long (exports, new studies) beside each process, and one more for
+        looks at studies; and the bytes that each of them may take.
+    task_seconds
+        Longest time for what a helper does.
+    max_lease
+        Seconds for which a pull may be kept.
     plan_seconds
         Longest time for a forecast.
     session_hours
@@ -69,22 +101,28 @@ class Settings:
     plain_http: bool = False
     max_body: int = 16 * 2**20
     max_depth: int = 32
+    max_connections: int = 512
     rate: float = 1000.0
     stranger_rate: float = 5.0
     threads: int = 8
     open_studies: int = 256
     max_streams: int = 256
+    token_streams: int = 16
+    helpers: int = 2
+    helper_memory: int = 2 * 2**30
+    task_seconds: float = 300.0
+    max_lease: float = 3600.0
     plan_seconds: float = 120.0
     session_hours: float = 12.0
     signing_key: str | None = None
     log_level: str = "info"
 
     def __post_init__(self) -> None:
-        for name in ("workers", "max_body", "max_depth", "threads", "open_studies", "max_streams"):
+        for name in _COUNTS:
             whole(getattr(self, name), name, least=1)
         if not 0 <= whole(self.port, "port") < 2**16:
             raise InvalidInputError(f"port must be below 65536; got {self.port}")
-        for name in ("rate", "stranger_rate", "plan_seconds", "session_hours"):
+        for name in _AMOUNTS:
             positive(getattr(self, name), name)
         if self.storage.startswith("memory:"):
             raise InvalidInputError(

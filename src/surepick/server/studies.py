@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections import OrderedDict
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
@@ -17,7 +17,7 @@ from surepick.storage import open_storage
 from surepick.study import Study, Told, load_study
 from surepick.study.desk.crowd import Ask, Crowd, Handed
 from surepick.study.desk.rehearsal import rehearse
-from surepick.study.pulls import Reward
+from surepick.study.pulls import Reward, as_name, as_pull, as_reason
 
 Line = list[tuple[Any, "asyncio.Future[Any]"]]  # what is asked or told, and where the answer goes
 _FRESH = 2.0  # seconds that a status may be old: failures told to other processes do not renew it
@@ -36,7 +36,7 @@ class Opened:
         self._serving: asyncio.Task[None] | None = None
         self._changes = 0  # made through this process
         self._looking = asyncio.Lock()
-        self._looked: tuple[Any, float, dict[str, Any]] | None = None
+        self._looked: tuple[Any, float, bytes] | None = None
 
     @property
     def busy(self) -> bool:
@@ -55,10 +55,14 @@ class Opened:
         self.watch.hint()
         return told
 
-    async def fail(self, pull: int, reason: str, worker: str | None) -> bool:
+    async def fail(self, pull: int, reason: str, worker: str | None, token: str) -> bool:
         """Take back a pull."""
         self._changes += 1
-        returned = await self._threads.quick(lambda: self.study.fail(pull, reason, worker))
+        if worker is not None:
+            as_name(worker, "worker")
+        pull, reason = as_pull(pull), as_reason(reason)
+        desk = self.study.desk
+        returned = await self._threads.quick(lambda: desk.fail(pull, reason, worker, token))
         self.watch.hint()
         return returned
 
@@ -77,8 +81,13 @@ class Opened:
             self._changes += 1
 
             def work(tells: Line = tells, asks: Line = asks) -> list[Any]:
-                done = _all_or_error(self._crowd.tell, tells)  # first: it may make room for asks
-                return done + _all_or_error(self._crowd.ask, asks)
+                try:
+                    told, given = self._crowd.exchange(
+                        [what for what, _ in tells], [what for what, _ in asks]
+                    )
+                    return [*told, *given]
+                except Exception as error:  # an error of the database concerns all of them
+                    return [error] * (len(tells) + len(asks))
 
             results = await self._threads.quick(work)
             for (_, answer), result in zip(tells + asks, results):
@@ -90,7 +99,7 @@ class Opened:
                     answer.set_result(result)
 
     # -- looking ----------------------------------------------------------------------------
-    async def status(self) -> dict[str, Any]:
+    async def status(self, work_out: Callable[[], Awaitable[bytes]]) -> bytes:
         """The study at a glance; worked out once for all who look at the same state."""
         async with self._looking:
             at = (await self._position(0)).at
@@ -99,7 +108,7 @@ class Opened:
                 known, when, content = self._looked
                 if known == state and time.monotonic() - when < _FRESH:
                     return content
-            content = await self._threads.slow(self.study.status)
+            content = await work_out()
             self._looked = (state, time.monotonic(), content)
             return content
 
@@ -109,14 +118,6 @@ class Opened:
 
     async def _position(self, most: int) -> Position:
         return Position(*await self._threads.quick(lambda: self.study.desk.free(most)))
-
-
-def _all_or_error(serve: Callable[[list[Any]], list[Any]], line: Line) -> list[Any]:
-    """What became of each; an error of the database concerns all of them."""
-    try:
-        return serve([what for what, _ in line])
-    except Exception as error:
-        return [error] * len(line)
 
 
 class Studies:

@@ -8,21 +8,23 @@ from __future__ import annotations
 
 import hashlib
 import json
+import math
 import secrets
 import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, or_, select
+from sqlalchemy import Row, delete, insert, or_, select, update
 
-from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
+from surepick.errors import AccessError, InvalidInputError, RunStateError, UnknownNameError
 from surepick.storage.contract import Storage, Transaction
-from surepick.storage.sql.tables import tokens
+from surepick.storage.sql.tables import leases, tokens
 
 ADMIN, WORKER, VIEWER = "admin", "worker", "viewer"
 ROLES = (ADMIN, WORKER, VIEWER)
 _PREFIX = "sp_"  # so that people and scanners recognise what must not be published
 _TRUSTED = 2.0  # seconds for which a process believes what it has read about a token
+_LOOKED = 0.5  # seconds for which streams do
 _KEPT = 10_000  # tokens remembered by a process
 
 
@@ -37,6 +39,11 @@ class Token:
     expires: float | None
     note: str = ""
     session_of: str | None = None  #: the token that logged in, if this is a session
+
+    @property
+    def owner(self) -> str:
+        """Id of the token that was handed out: a session's is that of whoever logged in."""
+        return self.session_of or self.id
 
     def expired(self, now: float) -> bool:
         """Whether its time is over."""
@@ -64,6 +71,8 @@ class Tokens:
     def __init__(self, storage: Storage) -> None:
         self._storage = storage
         self._seen: dict[str, tuple[float, Token | None]] = {}  # hash -> when read, what
+        self._checked: dict[str, tuple[float, bool]] = {}  # id -> when, whether it was there
+        self._good: dict[str, None] = {}  # hashes of those found lately, oldest first
 
     # -- making and ending ------------------------------------------------------------------
     def make(
@@ -85,13 +94,19 @@ class Tokens:
         return token, secret
 
     def log_in(self, token: Token, seconds: float) -> tuple[Token, str]:
-        """A session of this token."""
+        """A session of this token, which ends with it; a session cannot make another one."""
+        if token.session_of is not None:
+            raise AccessError("a session cannot log in again; use the token")
         session, secret = _new(token.role, token.studies, seconds, "")
         if token.expires is not None:
             session = replace(session, expires=min(token.expires, session.expires or 0.0))
-        session = replace(session, session_of=token.session_of or token.id)
+        session = replace(session, session_of=token.id)
 
         def write(tx: Transaction) -> None:
+            # Locked, so that whoever revokes the token meanwhile finds the session, or comes first.
+            there = select(tokens.c.id).where(tokens.c.id == token.id).with_for_update()
+            if _connection(tx).execute(there).first() is None:
+                raise AccessError("the token is not valid any more")
             gone = tokens.c.session_of.is_not(None) & (tokens.c.expires < time.time())
             _connection(tx).execute(delete(tokens).where(gone))
             _insert(tx, session, secret)
@@ -113,9 +128,11 @@ class Tokens:
                 )
             ended = or_(tokens.c.id == number, tokens.c.session_of == number)
             _connection(tx).execute(delete(tokens).where(ended))
+            _end_leases(tx, number)
 
         self._storage.write(write)
         self._seen.clear()
+        self._checked.clear()
 
     def log_out(self, session: Token) -> None:
         """End a session."""
@@ -162,10 +179,24 @@ class Tokens:
             return False, None
         return True, _valid(kept[1])
 
+    def was_good(self, secret: str) -> bool:
+        """Whether the secret was that of a token when it was last looked up here."""
+        return fingerprint(secret) in self._good
+
+    def known_to_be_good(self, token: Token) -> bool | None:
+        """Whether a token is good, if that was looked up a moment ago: once for all its streams."""
+        when, good = self._checked.get(token.id, (-math.inf, False))
+        if time.monotonic() - when > _LOOKED:
+            return None
+        return good and not token.expired(time.time())
+
     def still_valid(self, token: Token) -> bool:
         """Whether a token (or session) has neither been revoked nor expired."""
         query = select(tokens.c.id).where(tokens.c.id == token.id)
         there = self._storage.read(lambda tx: _connection(tx).execute(query).first())
+        if len(self._checked) >= _KEPT:
+            self._checked.clear()
+        self._checked[token.id] = (time.monotonic(), there is not None)
         return there is not None and not token.expired(time.time())
 
     def find(self, secret: str) -> Token | None:
@@ -177,6 +208,11 @@ class Tokens:
         if len(self._seen) >= _KEPT:
             self._seen.clear()
         self._seen[key] = (time.monotonic(), token)
+        self._good.pop(key, None)
+        if token is not None:
+            self._good[key] = None
+            if len(self._good) > _KEPT:
+                del self._good[next(iter(self._good))]
         return _valid(token)
 
 
@@ -215,6 +251,16 @@ def _lock(tx: Transaction) -> None:
     connection = _connection(tx)
     if connection.dialect.name == "postgresql":  # SQLite's writers wait for each other anyway
         connection.exec_driver_sql(f"LOCK TABLE {tokens.name} IN SHARE ROW EXCLUSIVE MODE")
+
+
+def _end_leases(tx: Transaction, token: str) -> None:
+    """Let others have the pulls of a token."""
+    held = select(leases.c.study).where(leases.c.token == token).distinct()
+    for study in sorted(_connection(tx).execute(held).scalars()):
+        at = tx.find_progress(study, lock=True)  # whoever changes leases has this row
+        if at is not None:
+            mine = (leases.c.study == study) & (leases.c.token == token) & (leases.c.until > at.now)
+            _connection(tx).execute(update(leases).where(mine).values(until=at.now))
 
 
 def _insert(tx: Transaction, token: Token, secret: str) -> None:

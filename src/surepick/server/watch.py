@@ -14,6 +14,7 @@ from dataclasses import dataclass
 
 from surepick.errors import UnknownStudyError
 from surepick.storage.records import StudyProgress
+from surepick.study.desk.leases import claimed
 
 _PAUSE = 0.05  # seconds between two reads at least
 # Seconds between two reads without a hint: while workers wait, and while only pages do.
@@ -151,7 +152,7 @@ class Watch:
         if at.finished:
             self._wake(len(self._workers))
         elif at.complete:  # one of them may go on to the next batch, unless that is being done
-            self._wake(1 if at.claimed_by is None or at.claimed_until <= at.now else 0)
+            self._wake(0 if claimed(at) else 1)
         else:
             self._wake(found.free)
 

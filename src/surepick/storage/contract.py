@@ -14,12 +14,15 @@ from typing import TypeVar
 from surepick.errors import UnknownStudyError
 from surepick.storage.records import (
     BatchRecord,
+    Closed,
     Event,
+    Holder,
     Lease,
     Link,
     Rewards,
     StudyProgress,
     StudyRecord,
+    Summary,
     Tell,
 )
 
@@ -79,6 +82,22 @@ class Transaction(ABC):
         """The batch of this number."""
 
     @abstractmethod
+    def close_batch(self, study: int, number: int, survivors: int) -> None:
+        """Write how many candidates are still in after this batch."""
+
+    @abstractmethod
+    def closed_batches(self, study: int, last: int) -> list[Closed]:
+        """The batches before ``last``, in order."""
+
+    @abstractmethod
+    def set_summary(self, study: int, summary: Summary) -> None:
+        """Keep what lists show, instead of what was kept before."""
+
+    @abstractmethod
+    def summary(self, study: int) -> Summary | None:
+        """What lists show; None for studies written by 0.1 that have not gone on since."""
+
+    @abstractmethod
     def set_snapshot(self, study: int, batch: int, run: str) -> None:
         """Keep the run as it stands when ``batch`` is open, instead of the one kept before."""
 
@@ -125,12 +144,16 @@ class Transaction(ABC):
         """Those of these pulls that are handed out or waiting."""
 
     @abstractmethod
-    def leases_of(self, study: int, worker: str, n: int) -> list[Lease]:
-        """The first ``n`` pulls handed to this worker."""
+    def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
+        """The first ``n`` pulls handed to this worker of this token."""
 
     @abstractmethod
     def waiting(self, study: int, now: float, n: int) -> list[Lease]:
-        """The ``n`` pulls whose time ran out first (or which failed first)."""
+        """The ``n`` pulls whose time ran out first (or which failed first).
+
+        After them those that were handed out in the future: somebody has set the clock back, and
+        nobody can say how long they have been out.
+        """
 
     @abstractmethod
     def count_leases(self, study: int, now: float) -> tuple[int, int]:
@@ -144,6 +167,10 @@ class Transaction(ABC):
     @abstractmethod
     def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
         """What was told for these pulls."""
+
+    @abstractmethod
+    def told(self, study: int, first: int, last: int) -> list[Tell]:
+        """All that was told for the pulls from ``first`` up to but not including ``last``."""
 
     @abstractmethod
     def rewards(self, study: int, first: int, last: int, since: float | None = None) -> Rewards:
@@ -162,6 +189,10 @@ class Transaction(ABC):
     @abstractmethod
     def add_events(self, study: int, new: Sequence[Event]) -> None:
         """Add to the record of everything else that was said."""
+
+    @abstractmethod
+    def count_or_add_events(self, study: int, new: Sequence[Event]) -> None:
+        """The same, but where one of this pull, kind and token is there already, count that."""
 
     @abstractmethod
     def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
@@ -203,7 +234,13 @@ class Storage(ABC):
     # which others wait for the study. A storage may take the usual case of an ask or a tell in one
     # step. Anything unusual it must leave alone and return None: then the rules decide.
     def ask_one(
-        self, study: int, batch: int, place: int, arms: Sequence[int], worker: str, lease: float
+        self,
+        study: int,
+        batch: int,
+        place: int,
+        arms: Sequence[int],
+        holder: Holder,
+        lease: float,
     ) -> tuple[int, Lease] | None:
         """Hand out the next pull of this batch for the first time.
 
@@ -214,7 +251,7 @@ class Storage(ABC):
         place, arms
             The arms of the next few pulls from this place in the batch on; the next pull must be
             among them.
-        worker, lease
+        holder, lease
             Who gets it, who must hold no other pull, and for how many seconds.
 
         Returns
@@ -223,8 +260,10 @@ class Storage(ABC):
         """
         return None
 
-    def tell_one(self, study: int, pull: int, value: float, worker: str | None) -> bool | None:
-        """Take in the reward of a pull that is handed out and is not the last of its batch."""
+    def tell_one(
+        self, study: int, pull: int, value: float, worker: str | None, token: str | None
+    ) -> bool | None:
+        """Take in the reward of a pull that is the teller's and not the last of its batch."""
         return None
 
     def close(self) -> None:  # noqa: B027

@@ -14,12 +14,14 @@ from surepick.errors import StudyExistsError
 from surepick.storage.contract import Storage, T, Transaction
 from surepick.storage.records import (
     BatchRecord,
+    Closed,
     Event,
     Lease,
     Link,
     Rewards,
     StudyProgress,
     StudyRecord,
+    Summary,
     Tell,
 )
 
@@ -34,6 +36,7 @@ class _Kept:
     progress: StudyProgress
     snapshot: tuple[int, str] | None = None
     past: str | None = None
+    summary: Summary | None = None
     batches: dict[int, BatchRecord] = field(default_factory=dict)
     leases: dict[int, Lease] = field(default_factory=dict)
     tells: dict[int, Tell] = field(default_factory=dict)
@@ -114,6 +117,24 @@ class _MemoryTransaction(Transaction):
     def batch(self, study: int, number: int) -> BatchRecord | None:
         return self._studies[study].batches.get(number)
 
+    def close_batch(self, study: int, number: int, survivors: int) -> None:
+        kept = self._studies[study].batches
+        old = kept[number]
+        kept[number] = replace(old, survivors=survivors)
+        self.undo.append(lambda: kept.update({number: old}))
+
+    def closed_batches(self, study: int, last: int) -> list[Closed]:
+        kept = self._studies[study].batches
+        return [Closed(n, b.first + b.size, b.survivors) for n, b in kept.items() if n < last]
+
+    def set_summary(self, study: int, summary: Summary) -> None:
+        kept = self._studies[study]
+        old, kept.summary = kept.summary, summary
+        self.undo.append(lambda: setattr(kept, "summary", old))
+
+    def summary(self, study: int) -> Summary | None:
+        return self._studies[study].summary
+
     def set_snapshot(self, study: int, batch: int, run: str) -> None:
         kept = self._studies[study]
         old, kept.snapshot = kept.snapshot, (batch, run)
@@ -159,17 +180,18 @@ class _MemoryTransaction(Transaction):
         kept = self._studies[study].leases
         return {pull: kept[pull] for pull in pulls if pull in kept}
 
-    def leases_of(self, study: int, worker: str, n: int) -> list[Lease]:
-        own = [x for x in self._studies[study].leases.values() if x.worker == worker]
+    def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
+        leases = self._studies[study].leases.values()
+        own = [x for x in leases if (x.worker, x.token) == (worker, token)]
         return sorted(own, key=lambda lease: lease.pull)[:n]
 
     def waiting(self, study: int, now: float, n: int) -> list[Lease]:
-        free = [x for x in self._studies[study].leases.values() if x.until <= now]
-        return sorted(free, key=lambda lease: (lease.until, lease.pull))[:n]
+        free = [x for x in self._studies[study].leases.values() if x.free(now)]
+        return sorted(free, key=lambda lease: (lease.until > now, lease.until, lease.pull))[:n]
 
     def count_leases(self, study: int, now: float) -> tuple[int, int]:
         leases = self._studies[study].leases.values()
-        free = sum(lease.until <= now for lease in leases)
+        free = sum(lease.free(now) for lease in leases)
         return len(leases) - free, free
 
     # -- the log ---------------------------------------------------------------------------
@@ -179,6 +201,10 @@ class _MemoryTransaction(Transaction):
     def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
         kept = self._studies[study].tells
         return {pull: kept[pull] for pull in pulls if pull in kept}
+
+    def told(self, study: int, first: int, last: int) -> list[Tell]:
+        kept = self._studies[study].tells.values()
+        return sorted((t for t in kept if first <= t.pull < last), key=lambda t: t.pull)
 
     def rewards(self, study: int, first: int, last: int, since: float | None = None) -> Rewards:
         kept = self._studies[study].tells.values()
@@ -206,6 +232,18 @@ class _MemoryTransaction(Transaction):
         kept.extend(new)
         self.undo.append(lambda: kept.__delitem__(slice(length, None)))
 
+    def count_or_add_events(self, study: int, new: Sequence[Event]) -> None:
+        kept = self._studies[study].events
+        for event in new:
+            same = (event.pull, event.kind, event.token)
+            for i, old in enumerate(kept):
+                if (old.pull, old.kind, old.token) == same:
+                    kept[i] = replace(old, count=old.count + event.count)
+                    self.undo.append(lambda i=i, old=old: kept.__setitem__(i, old))
+                    break
+            else:
+                self.add_events(study, [event])
+
     def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
         wanted = None if kinds is None else set(kinds)
         return [e for e in self._studies[study].events if wanted is None or e.kind in wanted]
@@ -213,7 +251,7 @@ class _MemoryTransaction(Transaction):
     def count_events(self, study: int, kinds: Iterable[str]) -> dict[int, int]:
         counts: dict[int, int] = {}
         for event in self.events(study, kinds):
-            counts[event.arm] = counts.get(event.arm, 0) + 1
+            counts[event.arm] = counts.get(event.arm, 0) + event.count
         return counts
 
     def _add(self, kept: dict, new: dict) -> None:

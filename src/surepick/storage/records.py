@@ -8,6 +8,7 @@ waiting; a pull leaves it when it is told. ``StudyProgress`` and the snapshot on
 from __future__ import annotations
 
 from dataclasses import dataclass, replace
+from typing import NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -64,6 +65,37 @@ class BatchRecord:
     first: int  #: number of its first pull
     size: int
     pulls: str  #: JSON: the arms and how often each
+    survivors: int | None = None  #: candidates that are still in after it, once it is complete
+
+
+@dataclass(frozen=True)
+class Closed:
+    """What a complete batch came to."""
+
+    number: int
+    samples: int  #: pulls up to its end
+    survivors: int | None  #: candidates that are still in after it; None: written by 0.1
+
+
+@dataclass(frozen=True)
+class Summary:
+    """What lists show of a study, as of the batch that is open; saves loading all of it."""
+
+    batch: int
+    options: int
+    survivors: int
+    answer: str | None  #: label of the answer, once finished
+
+
+class Holder(NamedTuple):
+    """Who holds pulls: a worker, and the token with which it came to the service."""
+
+    worker: str
+    token: str | None = None  #: None: on this machine
+
+
+ANONYMOUS = "~"  #: begins the names that are made up for workers without one
+CLOCK_SLACK = 5.0  #: seconds by which a clock may be set back without anybody minding
 
 
 @dataclass(frozen=True)
@@ -75,6 +107,24 @@ class Lease:
     worker: str | None  #: None: back in line after a failure
     until: float  #: from then on anyone may have it
     attempts: int = 1
+    token: str | None = None  #: id of the token it was handed to; None: to somebody on this machine
+    since: float = 0.0  #: when this worker got it first
+    last: str | None = None  #: while nobody has it: who had it last
+
+    def is_of(self, worker: str | None, token: str | None) -> bool:
+        """Whether it is theirs to tell: they hold it, or held it last.
+
+        Without a token they are on this machine, and can reach the database anyway. A pull that
+        was handed to nobody by name is anybody's of that token.
+        """
+        if token is not None and token != self.token:
+            return False
+        holder = self.worker or self.last
+        return worker is None or holder is None or holder.startswith(ANONYMOUS) or worker == holder
+
+    def free(self, now: float) -> bool:
+        """Whether anyone may have it: its time is over, or the clock was set back since."""
+        return self.until <= now or self.since > now + CLOCK_SLACK
 
 
 @dataclass(frozen=True)
@@ -86,6 +136,7 @@ class Tell:
     value: float
     worker: str | None
     at: float
+    token: str | None = None  #: id of the token it came with; None: from this machine
 
 
 @dataclass(frozen=True)
@@ -103,6 +154,8 @@ class Event:
     value: float | None
     note: str
     at: float
+    token: str | None = None
+    count: int = 1  #: how often; repeats of one pull, kind and token are counted, not kept
 
 
 @dataclass(frozen=True)

@@ -67,7 +67,8 @@ class StudyCore(ABC):
 
         The first reward told for a pull counts. The same again is fine. Another one is
         refused with ``TellConflictError``, unless it comes from a worker who was too late:
-        see :class:`Told`. A pull may be told after its lease has run out.
+        see :class:`Told`. A pull may be told after its lease has run out, as long as nobody else
+        has been given it.
 
         Parameters
         ----------

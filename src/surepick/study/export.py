@@ -5,19 +5,37 @@ from __future__ import annotations
 import csv
 import io
 import json
-from collections.abc import Iterator
+import re
+from collections.abc import Iterable, Iterator
 from datetime import UTC, datetime
-from typing import Any
+from functools import cache
+from typing import Any, Protocol
 
 from surepick.errors import UnknownNameError
-from surepick.study.core import StudyCore
+from surepick.problem import Problem
+from surepick.storage.records import Event
+from surepick.study.desk.desk import Desk
 
 FORMATS = ("csv", "json", "parquet")
 KINDS = ("measurements", "options", "events")
-_FORMULA_STARTS = ("=", "+", "-", "@", "\t", "\r")  # spreadsheets see formulas here
+# Spreadsheets see formulas here, and where a semicolon parts columns also after one; some read
+# the signs of East Asian keyboards like the plain ones.
+_FORMULA = re.compile(r"(?:^|(?<=;))(?=[\s\"']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
 
 
-def rows(study: StudyCore, what: str = "measurements") -> list[dict[str, Any]]:
+class Exported(Protocol):
+    """What is needed of a study."""
+
+    desk: Desk
+
+    @property
+    def problem(self) -> Problem: ...
+    def features_of(self, arm: int) -> dict[str, Any]: ...
+    def status(self) -> dict[str, Any]: ...
+    def events(self, *kinds: str) -> list[Event]: ...
+
+
+def rows(study: Exported, what: str = "measurements") -> list[dict[str, Any]]:
     """The rows of an export.
 
     Parameters
@@ -28,33 +46,60 @@ def rows(study: StudyCore, what: str = "measurements") -> list[dict[str, Any]]:
         ``measurements`` (rewards that count), ``options`` (a summary of each) or ``events`` (all
         that did not count: failures, repeats, contradictions).
     """
+    return list(_rows(study, what))
+
+
+def _rows(study: Exported, what: str) -> Iterator[dict[str, Any]]:
     if what not in KINDS:
         raise UnknownNameError.among("export", what, KINDS)
-    make = {"measurements": _measurements, "options": _options, "events": _events}[what]
-    return list(make(study))
+    return {"measurements": _measurements, "options": _options, "events": _events}[what](study)
 
 
-def content(rows: list[dict[str, Any]], form: str) -> str | bytes:
+def stream(study: Exported, what: str, form: str) -> Iterator[bytes]:
+    """The content of a file, in parts: it need not fit into memory (but for Parquet)."""
+    return parts(_rows(study, what), form)
+
+
+def content(rows: Iterable[dict[str, Any]], form: str) -> str | bytes:
     """Rows as the content of a file: CSV, JSON or Parquet.
 
     In CSV files, texts that a spreadsheet would take for a formula get a quote in front.
     """
+    whole = b"".join(parts(iter(rows), form))
+    return whole if form == "parquet" else whole.decode()
+
+
+def parts(rows: Iterator[dict[str, Any]], form: str) -> Iterator[bytes]:
+    """The same in parts, as rows come in."""
     if form not in FORMATS:
         raise UnknownNameError.among("format", form, FORMATS)
-    if form == "json":
-        return json.dumps(rows, indent=1) + "\n"
-    if form == "parquet":
-        from surepick.problem.tables.extras import need_pandas
+    return {"csv": _as_csv, "json": _as_json, "parquet": _as_parquet}[form](rows)
 
-        buffer = io.BytesIO()
-        need_pandas("a Parquet file").DataFrame(rows).to_parquet(buffer, index=False)
-        return buffer.getvalue()
-    text = io.StringIO(newline="\n")
-    out = csv.writer(_Lines(text))
-    if rows:
-        out.writerow([safe(name) for name in rows[0]])
-        out.writerows([safe(cell) for cell in row.values()] for row in rows)
-    return text.getvalue()
+
+def _as_json(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+    start = "[\n"
+    for row in rows:
+        yield f"{start} {json.dumps(row)}".encode()
+        start = ",\n"
+    yield b"[]\n" if start == "[\n" else b"\n]\n"
+
+
+def _as_parquet(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+    from surepick.problem.tables.extras import need_pandas
+
+    buffer = io.BytesIO()
+    need_pandas("a Parquet file").DataFrame(list(rows)).to_parquet(buffer, index=False)
+    yield buffer.getvalue()
+
+
+def _as_csv(rows: Iterator[dict[str, Any]]) -> Iterator[bytes]:
+    lines = _Lines()
+    out = csv.writer(lines)
+    for i, row in enumerate(rows):
+        if not i:
+            out.writerow([safe(name) for name in row])
+        out.writerow([safe(cell) for cell in row.values()])
+        yield lines.taken().encode()
 
 
 class _Lines:
@@ -64,38 +109,38 @@ class _Lines:
     carriage return does: what follows one in a label would begin a row, and may be a formula.
     """
 
-    def __init__(self, text: io.StringIO) -> None:
-        self._text = text
+    def __init__(self) -> None:
+        self._text = ""
 
     def write(self, line: str) -> None:
-        self._text.write(line.removesuffix("\r\n") + "\n")
+        self._text += line.removesuffix("\r\n") + "\n"
+
+    def taken(self) -> str:
+        """What was written since the last time."""
+        text, self._text = self._text, ""
+        return text
 
 
 def safe(cell: Any) -> Any:
     """A cell that no spreadsheet takes for a formula; numbers stay numbers."""
-    if not isinstance(cell, str) or not cell.startswith(_FORMULA_STARTS):
+    if not isinstance(cell, str) or not _FORMULA.search(cell):
         return "" if cell is None else cell
     try:
         float(cell)
     except ValueError:
-        return f"'{cell}"
-    return cell
+        return _FORMULA.sub("'", cell)
+    return cell if cell.isascii() else f"'{cell}"
 
 
-def _measurements(study: StudyCore) -> Iterator[dict[str, Any]]:
-    rewards, labels = study.rewards(), study.problem.labels
-    columns = zip(
-        rewards.pulls.tolist(),
-        rewards.arms.tolist(),
-        rewards.values.tolist(),
-        rewards.times.tolist(),
-    )
-    for pull, arm, value, time in columns:
-        row = {"pull": pull, "arm": arm, "label": labels[arm], "reward": value, "time": _iso(time)}
-        yield _with_features(row, study.features_of(arm))
+def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
+    labels, features = study.problem.labels, cache(study.features_of)
+    for one in study.desk.told():
+        row = {"pull": one.pull, "arm": one.arm, "label": labels[one.arm], "reward": one.value}
+        row |= {"time": _iso(one.at), "worker": one.worker, "token": one.token}
+        yield _with_features(row, features(one.arm))
 
 
-def _options(study: StudyCore) -> Iterator[dict[str, Any]]:
+def _options(study: Exported) -> Iterator[dict[str, Any]]:
     status, problem = study.status(), study.problem
     survivors = set(status["survivors"])
     for arm, label in enumerate(problem.labels):
@@ -113,7 +158,7 @@ def _options(study: StudyCore) -> Iterator[dict[str, Any]]:
         yield _with_features(row, study.features_of(arm))
 
 
-def _events(study: StudyCore) -> Iterator[dict[str, Any]]:
+def _events(study: Exported) -> Iterator[dict[str, Any]]:
     for event in study.events():
         yield {
             "time": _iso(event.at),
@@ -122,7 +167,9 @@ def _events(study: StudyCore) -> Iterator[dict[str, Any]]:
             "arm": event.arm,
             "label": study.problem.labels[event.arm],
             "worker": event.worker,
+            "token": event.token,
             "value": event.value,
+            "count": event.count,
             "note": event.note,
         }
 

@@ -17,7 +17,7 @@ from surepick.run.codec import dumps
 from surepick.storage import Storage, Transaction, open_storage
 from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.study import chain
-from surepick.study.desk.rebuild import record_of
+from surepick.study.desk.rebuild import record_of, summary_of
 from surepick.study.extremes import refusing_extremes
 from surepick.study.past import stored, tell_stored
 from surepick.study.pulls import as_name
@@ -118,7 +118,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
         run = made.algorithm.start(made.problem, record.seed)
         tell_stored(run, before)
         batch = None if run.stopped else run.ask()
-    text = run.to_json()
+    text, summary = run.to_json(), summary_of(run)
 
     def write(tx: Transaction) -> StudyRecord:
         there = known(tx.find_study(record.name))
@@ -137,6 +137,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
             tx.add_batch(added.id, first)
             chain.propose(tx, added.id, first, text, now)
         tx.set_snapshot(added.id, 0, text)
+        tx.set_summary(added.id, summary)
         return added
 
     return storage.write(write)

@@ -15,8 +15,7 @@ from surepick.errors import (
     UnknownPullError,
 )
 from surepick.problem.noise import NoiseKind
-
-ANONYMOUS = "~"  #: begins the names that are made up for workers without one
+from surepick.storage.records import ANONYMOUS
 
 
 @dataclass(frozen=True)
@@ -45,12 +44,13 @@ class Reward(NamedTuple):
     Examples
     --------
     >>> Reward.of((3, 0.5), "lab-1")
-    Reward(pull=3, value=0.5, worker='lab-1')
+    Reward(pull=3, value=0.5, worker='lab-1', token=None)
     """
 
     pull: int
     value: float
     worker: str | None = None  #: who measured it, if that was said
+    token: str | None = None  #: id of the token it came with; None: on this machine
 
     @classmethod
     def of(cls, pair: Any, worker: str | None = None) -> Reward:
@@ -79,8 +79,9 @@ class Told:
     """What became of a reward.
 
     ``status`` is ``accepted``; ``duplicate``: the same reward had been told before, and counts
-    once; ``late``: another worker had told this pull, and that reward stands; ``conflict``: the
-    same worker had told another reward, and that one stands. All are recorded.
+    once; ``late``: another worker has told this pull, or has it by now, and that reward counts;
+    ``conflict``: the same worker had told another reward, and that one stands. All are recorded;
+    repeats are counted.
 
     Examples
     --------
@@ -93,7 +94,7 @@ class Told:
 
     pull: int
     status: Literal["accepted", "duplicate", "late", "conflict"]
-    value: float  #: the reward that counts
+    value: float | None  #: the reward that counts; None: whoever has the pull has not told it yet
 
     @property
     def used(self) -> bool:

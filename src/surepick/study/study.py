@@ -19,7 +19,7 @@ from surepick.problem import Problem
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
 from surepick.storage import Storage, Transaction
-from surepick.storage.records import Event, Rewards, StudyProgress, StudyRecord
+from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
@@ -123,13 +123,13 @@ class Study(StudyCore):
         n = whole(n, "n", least=1)
         lease, wait = positive(lease, "lease"), real(wait, "wait")
         named = worker is not None
-        holder = as_name(worker, "worker") if named else ANONYMOUS + uuid.uuid4().hex
+        holder = Holder(as_name(worker, "worker") if named else ANONYMOUS + uuid.uuid4().hex)
         desk = self.desk
         # An attempt that was cut off may have handed out a pull, so it counts as one.
         tries = 1 if desk.in_line else 0
         quick = desk.lease_next(holder, lease) if n == 1 else None
         if quick is not None:
-            self._held[quick.pull] = holder
+            self._held[quick.pull] = holder.worker
             return desk.pulls([quick])
 
         def ask(tx: Transaction) -> leases.Asked:
@@ -148,7 +148,7 @@ class Study(StudyCore):
             else:
                 time.sleep(random.uniform(0.5, 1.0) * min(0.1, max(0.0, end - time.monotonic())))
         desk.note_place(asked)
-        self._held.update((one.pull, holder) for one in asked.leases)
+        self._held.update((one.pull, holder.worker) for one in asked.leases)
         return desk.pulls(asked.leases)
 
     # -- tell ------------------------------------------------------------------------------
@@ -245,8 +245,9 @@ class Study(StudyCore):
     def export(self, path: str | Path, form: str | None = None, what: str = "measurements") -> Path:
         """Write what was measured to a file: CSV, JSON or Parquet, by its ending or ``form``."""
         path = Path(path)
-        content = export.content(export.rows(self, what), form or path.suffix[1:].lower())
-        path.write_bytes(content.encode() if isinstance(content, str) else content)
+        parts = export.stream(self, what, form or path.suffix[1:].lower())
+        with path.open("wb") as file:
+            file.writelines(parts)
         return path
 
     def rebuild(self) -> Run:

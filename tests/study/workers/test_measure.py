@@ -54,6 +54,8 @@ def test_one_number_is_the_reward(command, printed, reward):
         ("echo 1 2", "printed 2 words, not one number: '1 2'", 0),
         ("echo nan", "the reward is nan; it must be finite", 0),
         ("echo 1_000", "'1_000', not a number", 0),
+        ("echo \u0661\u0662", "not a number", 0),
+        ("echo \uff11", "not a number", 0),
         ("printf '\\377'", "not a number", 0),
         ("echo 5; exit 3", "the command ended with exit code 3", 3),
         ("echo 5; echo >&2; echo no power >&2; exit 1", "with exit code 1: no power", 1),
@@ -111,6 +113,16 @@ def test_columns_of_one_name_leave_the_first():
         ("echo 'a", "cannot be split"),
         ("echo 1 | cat", "only to a shell"),
         ("bash -lc 'measure {label}'", r"\$SUREPICK_LABEL"),
+        ('timeout 5 sh -c "echo 1 {label}"', r"\$SUREPICK_LABEL"),
+        ('env A=1 nice -n 5 /bin/bash -o pipefail -ec "echo 1 {label}"', r"\$SUREPICK_LABEL"),
+        ("bash -c -x 'echo {label}'", r"\$SUREPICK_LABEL"),
+        ("busybox sh -c 'echo {arm} {label}'", r"\$SUREPICK_LABEL"),
+        ("env -S \"sh -c 'echo {label}'\"", r"\$SUREPICK_LABEL"),
+        ("su nobody -c 'echo {label}'", r"\$SUREPICK_LABEL"),
+        ("ssh lab measure {label}", r"\$SUREPICK_LABEL"),
+        ("python3.11 -c 'print({label})'", r"\$SUREPICK_LABEL"),
+        ("perl -e 'print {label}'", r"\$SUREPICK_LABEL"),
+        ("{label} 1", r"\$SUREPICK_LABEL"),
         ("no-such-program {label}", "no program 'no-such-program'"),
         ("./plain.txt", "not executable"),
     ],
@@ -119,6 +131,48 @@ def test_lines_that_cannot_work_are_refused_before_anything_is_measured(folder, 
     (folder / "plain.txt").write_text("echo 1")
     with pytest.raises(InvalidInputError, match=said):
         Command(line)
+
+
+@pytest.mark.parametrize(
+    "line",
+    [
+        "sh -c 'echo \"$1\" > told; echo 1' sh {label}",  # an argument of the program
+        "timeout 5 sh measure.sh {label}",
+        "sh -c 'echo \"$SUREPICK_LABEL\" > told; echo 1'",
+        "env python3 measure.py --cost {label}",
+    ],
+)
+def test_labels_may_stand_where_nothing_obeys_them(folder, line):
+    (folder / "measure.sh").write_text('echo "$1" > told; echo 1')
+    (folder / "measure.py").write_text(
+        "import sys, pathlib; pathlib.Path('told').write_text(sys.argv[-1]); print(1)"
+    )
+    label = "; touch made; $(touch made)"
+    assert Command(line)(Measurement(0, 0, label)).reward == 1.0
+    assert (folder / "told").read_text().strip() == label
+    assert not (folder / "made").exists()
+
+
+# -- how much --------------------------------------------------------------------------------
+@pytest.mark.parametrize("where", ["", ">&2"])
+def test_a_command_that_prints_without_end_is_ended_and_fills_no_disk(command, where, tmp_path):
+    measured = command(f"yes 12345678 {where}")(TASK)
+    assert "more than 1 MB" in measured.error
+    assert len(measured.record["stdout"]) + len(measured.record["stderr"]) <= 4000
+    assert sum(one.stat().st_size for one in tmp_path.rglob("*")) < 10_000
+
+
+@pytest.mark.parametrize("keeps", ["", ">/dev/null 2>&1"])
+def test_what_a_command_leaves_behind_ends_with_it(command, folder, keeps):
+    """Whether or not it has kept the output of the command open."""
+    measured = command(f"sleep 300 {keeps} & echo $! > child; echo 5")(TASK)
+    assert measured.reward == 5.0
+    assert until(lambda: gone(number_in(folder / "child")))
+
+
+def test_all_that_was_printed_before_the_end_is_read(command):
+    measured = command("printf '%0.s ' $(seq 50000); printf 4; printf 2")(TASK)
+    assert measured.reward == 42.0
 
 
 def test_a_program_that_has_gone_since_is_a_failure_of_the_measurement(folder):

@@ -2,6 +2,7 @@
 
 import collections
 import contextlib
+import dataclasses
 import os
 import signal
 import threading
@@ -49,6 +50,12 @@ def make(url):
     return make
 
 
+@pytest.fixture(autouse=True)
+def one_by_one(monkeypatch):
+    """Measurements here take no time, so that workers would take several pulls with them."""
+    monkeypatch.setattr("surepick.study.workers.work._MOST_AT_ONCE", 1)
+
+
 @contextlib.contextmanager
 def at_work(crew):
     """The crew works in a thread; ``found`` gets what it did, or the error that ended it."""
@@ -73,6 +80,18 @@ def out(study):
     """Pulls that are with workers, and pulls that wait."""
     batch = study.status()["batch"]
     return batch["leased"], batch["waiting"]
+
+
+def tell_in_their_place(study, pull, value):
+    """Somebody else is given a pull that was not told in time, and tells it."""
+    number = study.desk.record.id
+
+    def give(tx):
+        (lease,) = tx.leases(number, [pull]).values()
+        tx.change_leases(number, [dataclasses.replace(lease, worker="other")])
+
+    study.storage.write(give)
+    assert study.tell(pull, value, "other").status == "accepted"
 
 
 # -- whole studies -------------------------------------------------------------------------
@@ -355,7 +374,7 @@ def test_a_lease_that_was_lost_is_no_harm(make, url):
 
     def measure(task, record):
         if task.pull == 1:  # somebody is faster
-            other.tell(1, right(task), "other")
+            tell_in_their_place(other, 1, right(task))
             return 1000.0
         return right(task)
 
@@ -372,7 +391,7 @@ def test_a_failure_after_the_lease_was_lost_is_no_harm(make, url):
 
     def measure(task, record):
         if task.pull == 1:
-            other.tell(1, right(task), "other")
+            tell_in_their_place(other, 1, right(task))
             raise RuntimeError("dark")
         return right(task)
 
@@ -472,3 +491,61 @@ def test_ctrl_c_twice_kills_commands_and_hands_their_pulls_back(make, url, tmp_p
         (0, 2),
         (1, 2),
     ]
+
+
+# -- the disk --------------------------------------------------------------------------------
+def test_rewards_and_pulls_of_a_crew_share_transactions(make, monkeypatch):
+    """A study of 100 pulls, four at a time: far fewer transactions than two for each pull."""
+    study = make(each=20)
+    meet = threading.Barrier(4)
+    writes = []
+    plain = study.storage.write
+
+    def counted(work):
+        writes.append(work)
+        return plain(work)
+
+    def measure(task, record):
+        meet.wait(60)  # all four finish at about the same time
+        return right(task)
+
+    monkeypatch.setattr(study.storage, "write", counted)
+    monkeypatch.setattr("surepick.study.workers.work._LINGER", 60.0)
+    crew = Workers(study, By(measure), workers=4, name="crew")
+    crew._exchanging = 100.0
+    work = crew.run()
+    assert (work.told, work.finished) == (100, True)
+    assert study.answer == toy.alone(each=20).answer
+    assert len(writes) < 100
+
+
+def test_workers_take_several_pulls_along_where_measuring_is_quicker_than_asking(make, monkeypatch):
+    """A slow disk, and a command that takes no time: a few transactions are enough."""
+    monkeypatch.setattr("surepick.study.workers.work._MOST_AT_ONCE", 8)
+    study = make(each=40)  # 200 pulls
+    writes, plain = [], study.storage.write
+
+    def slow(work):
+        writes.append(work)
+        time.sleep(0.02)
+        return plain(work)
+
+    monkeypatch.setattr(study.storage, "write", slow)
+    work = Workers(study, By(right), workers=4, name="crew").run()
+    assert (work.told, work.failed, work.finished) == (200, 0, True)
+    assert study.answer == toy.alone(each=40).answer
+    assert len(writes) < 100
+
+
+def test_they_do_not_where_measuring_takes_its_time(make, monkeypatch):
+    """What one worker would only keep, another one can measure."""
+    monkeypatch.setattr("surepick.study.workers.work._MOST_AT_ONCE", 8)
+    study, most = make(each=4), []
+
+    def measure(task, record):
+        time.sleep(0.1)
+        most.append(out(study)[0])
+        return right(task)
+
+    assert Workers(study, By(measure), workers=2, name="crew").run().finished
+    assert max(most) <= 2

@@ -16,6 +16,7 @@ import numpy as np
 
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
+from surepick.problem.tables import price
 from surepick.problem.tables.cells import as_floats, as_levels, is_numeric
 from surepick.problem.tables.extras import need_formulaic
 from surepick.problem.tables.read import Columns
@@ -50,7 +51,9 @@ def main_effects(table: Columns, features: Sequence[str], max_levels: int) -> Na
         cells = np.array(texts)
         if len(levels) == 1:
             out.append((name, np.zeros(len(cells))))
+        price.check_coefficients(len(out) + len(levels) - 1, len(cells), "this list of features")
         out += [(f"{name}[{level}]", (cells == level).astype(float)) for level in levels[1:]]
+    price.check_coefficients(len(out), len(table), "this list of features")
     return out
 
 
@@ -59,6 +62,7 @@ def by_formula(table: Columns, formula: str, max_levels: int) -> tuple[Named, bo
     formulaic, pandas = need_formulaic()
     if not isinstance(formula, str) or not formula.strip():
         raise InvalidTypeError(f"formula must be a text such as 'a + C(b)*C(c)'; got {formula!r}")
+    terms = price.terms_of(formula)
     spec = _parse(formulaic, formula)
     literals = [factor.expr for term in spec for factor in term.factors if len(term.factors) == 1]
     factors = {factor.expr: factor for term in spec for factor in term.factors}
@@ -69,6 +73,12 @@ def by_formula(table: Columns, formula: str, max_levels: int) -> tuple[Named, bo
         name: _frame_column(table, name, formula, max_levels)
         for name in sorted(map(str, spec.required_variables))
     }
+    if terms is not None:
+        price.check_coefficients(
+            price.coefficients(terms, _levels(terms, frame)),
+            len(table),
+            f"formula {formula!r:.200}",
+        )
     try:
         with np.errstate(all="ignore"):  # what is not finite is refused below
             matrix = spec.get_model_matrix(pandas.DataFrame(frame), context={}, na_action="raise")
@@ -84,6 +94,17 @@ def by_formula(table: Columns, formula: str, max_levels: int) -> tuple[Named, bo
                 f"{table.where} (the logarithm of 0 or of a negative number?)"
             )
     return [(n, c) for n, c in columns if n != "Intercept"], "1" not in literals
+
+
+def _levels(terms: price.Terms, frame: dict[str, Any]) -> dict[str, int]:
+    """How many levels each factor that is a category has."""
+    found = {}
+    for factor in {factor for term in terms for factor in term}:
+        marked = re.match(r"C\(\s*`?([^`,)]*?)`?\s*[,)]", factor)
+        cells: Any = frame.get(marked[1] if marked else factor)
+        if hasattr(cells, "categories"):
+            found[factor] = len(cells.categories)
+    return found
 
 
 def _parse(formulaic: Any, formula: str) -> Any:

@@ -18,8 +18,10 @@ from typing import Any
 from surepick.arrays.validate import is_dataframe
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.problem.tables.extras import need_pandas
+from surepick.problem.tables.price import check_shape
 
 _DELIMITERS = (",", ";", "\t")
+_MOST_UNPACKED = 2**30  # bytes
 
 
 @dataclass(frozen=True)
@@ -59,7 +61,7 @@ def read(source: Any) -> Columns:
     path = Path(source)
     content = file_content(path)
     if is_parquet(content):
-        return _with_rows(_from_parquet(content, path.name))
+        return _with_rows(read_parquet_content(content, path.name))
     return read_csv(csv_text(content, path.name), path.name)
 
 
@@ -79,6 +81,7 @@ def read_columns(columns: Mapping[str, Sequence[Any]], index: Any, where: str) -
             raise InvalidInputError(
                 f"{where}: column {name!r} has {length} cells, but there are {count} rows"
             )
+    check_shape(count, len(columns), where)
     names = [name.strip() for name in columns]
     return _with_rows(_as_columns(names, list(columns.values()), index, where))
 
@@ -129,13 +132,31 @@ def _is_unicode(text: str) -> bool:
     return True
 
 
-def _from_parquet(content: bytes, where: str) -> Columns:
+def read_parquet_content(content: bytes, where: str) -> Columns:
+    """The columns of a Parquet file whose content is known."""
     pandas = need_pandas("a Parquet file")
     try:
+        _check_parquet(content, where)
         frame = pandas.read_parquet(io.BytesIO(content))
+    except InvalidInputError:
+        raise
     except (OSError, ValueError) as error:  # pyarrow's errors are children of these
         raise InvalidInputError(f"{where} is a damaged Parquet file: {error!s:.120}") from None
     return _from_frame(frame, where)
+
+
+def _check_parquet(content: bytes, where: str) -> None:
+    """Refuse what would be too large once it is unpacked; a small file may hold very much."""
+    from pyarrow.parquet import ParquetFile
+
+    about = ParquetFile(io.BytesIO(content)).metadata
+    check_shape(about.num_rows, about.num_columns, where)
+    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
+    if size > _MOST_UNPACKED:
+        raise InvalidInputError(
+            f"{where} would take {size / 2**20:,.0f} MB once it is unpacked; at most "
+            f"{_MOST_UNPACKED / 2**20:,.0f} MB are accepted"
+        )
 
 
 def _from_csv(text: str, where: str) -> Columns:
@@ -154,6 +175,7 @@ def _from_csv(text: str, where: str) -> Columns:
                 continue
             if header is None:
                 header = [name.strip() for name in record]
+                check_shape(1, len(header), where)
                 continue
             if len(record) != len(header):
                 raise InvalidInputError(
@@ -161,6 +183,7 @@ def _from_csv(text: str, where: str) -> Columns:
                     f"cell{'' if len(record) == 1 else 's'}, but there are {len(header)} columns"
                 )
             records.append(record)
+            check_shape(len(records), len(header), where)
             rows.append(f"line {reader.line_num}")
     except csv.Error as error:
         raise InvalidInputError(f"{where}: line {reader.line_num}: {error}") from None
@@ -197,11 +220,13 @@ def _as_columns(
 
 def _check_names(names: list[str], where: str) -> list[str]:
     """Refuse names that are there twice; returns what to say about columns without a name."""
+    seen: dict[str, int] = {}
     for j, name in enumerate(names):
-        if name and name in names[:j]:
+        first = seen.setdefault(name, j)
+        if name and first != j:
             raise InvalidInputError(
-                f"{where}: two columns are called {name!r} (the {names.index(name) + 1}. and the "
-                f"{j + 1}.); names must differ"
+                f"{where}: two columns are called {name!r} (the {first + 1}. and the {j + 1}.); "
+                f"names must differ"
             )
     unnamed = names.count("")
     if unnamed == len(names):

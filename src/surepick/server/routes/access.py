@@ -22,7 +22,7 @@ async def log_in(request: Request, body: messages.LogIn) -> Response:
     service = service_of(request)
     quick = service.studies.threads.quick
     token = await quick(lambda: service.tokens.find(body.token))
-    if token is None:
+    if token is None or token.session_of is not None:  # a session does not make another one
         return refusal(401, "AccessError", "the token is not valid (or has expired)")
     seconds = 3600 * service.settings.session_hours
     session, secret = await quick(lambda: service.tokens.log_in(token, seconds))

@@ -10,6 +10,7 @@ from fastapi.responses import FileResponse
 from surepick.server import messages, metrics
 from surepick.server.replies import Json
 from surepick.server.routing import ADMINS, GuardedRoute, spec
+from surepick.server.service import service_of
 
 PAGE = Path(__file__).parent.parent / "page"
 
@@ -33,7 +34,7 @@ async def page() -> Response:
 @guarded.get("/metrics", **spec(("admin", "viewer"), media=("text/plain",)))
 async def counts(request: Request) -> Response:
     """What the service counts about itself, for Prometheus."""
-    return Response(metrics.text(), media_type=metrics.CONTENT_TYPE)
+    return Response(service_of(request).metrics(), media_type=metrics.CONTENT_TYPE)
 
 
 @guarded.get("/api/v1/openapi.json", include_in_schema=False, openapi_extra={"x-roles": ADMINS})

@@ -2,20 +2,19 @@
 
 from __future__ import annotations
 
-import dataclasses
+import asyncio
+import json
 import re
-from typing import Annotated, Any, Literal
+from typing import Annotated, Literal
 
 from fastapi import Query, Request, Response
 
-from surepick.errors import CertificateError, FormatError
-from surepick.run import verify
 from surepick.server import outcomes
+from surepick.server.by_helper import json_of, look, streamed, work
 from surepick.server.replies import Json
-from surepick.server.routes.studies import read
 from surepick.server.routing import EVERYONE, READERS, router, spec
 from surepick.server.service import service_of
-from surepick.study import Study, export
+from surepick.server.signing import Signer
 
 routes = router("results")
 _TYPES = {
@@ -26,22 +25,21 @@ _TYPES = {
 
 
 @routes.get("/studies/{name}/answer", **spec(READERS, outcomes.AnswerOf))
-async def answer(request: Request, name: str) -> Json:
+async def answer(request: Request, name: str) -> Response:
     """Get the answer of a finished study."""
-
-    def work(study: Study) -> dict[str, Any]:
-        content = study.answer.to_dict()
-        return {"finished": True, "study": name, **content, "checks": study.checks().to_dict()}
-
-    return Json(await read(request, name, work))
+    return json_of(await look(request, name, "answer"))
 
 
 @routes.get("/studies/{name}/certificate", **spec(READERS, outcomes.Certificate))
-async def certificate(request: Request, name: str) -> Json:
+async def certificate(request: Request, name: str) -> Response:
     """Download the certificate: everything needed to check the answer again."""
-    content = await read(request, name, lambda study: study.answer.certificate())
-    signed = service_of(request).signer.signed(content)
-    return Json(signed, headers=_download(name, "certificate.json"))
+    signer = service_of(request).signer
+    content = await asyncio.to_thread(_signed, signer, await look(request, name, "certificate"))
+    return json_of(content, headers=_download(name, "certificate.json"))
+
+
+def _signed(signer: Signer, certificate: bytes) -> bytes:
+    return json.dumps(signer.signed(json.loads(certificate))).encode()
 
 
 @routes.get("/key", **spec(EVERYONE, outcomes.PublicKey))
@@ -51,21 +49,9 @@ async def key(request: Request) -> Json:
 
 
 @routes.post("/studies/{name}/verify", **spec(READERS, outcomes.Verdict))
-async def check(request: Request, name: str) -> Json:
+async def check(request: Request, name: str) -> Response:
     """Run the independent verifier on the certificate."""
-
-    def work(study: Study) -> dict[str, Any]:
-        try:
-            found = verify(study.answer.certificate(), study.problem)
-        except (CertificateError, FormatError) as error:
-            return {"valid": False, "message": str(error)}
-        message = (
-            f"{found.checked} comparisons recomputed; error probability spent "
-            f"{found.risk:.3g} of {found.delta:g}"
-        )
-        return {"valid": True, "message": message, **dataclasses.asdict(found)}
-
-    return Json(await read(request, name, work))
+    return json_of(await work(request, "verify", study=name))
 
 
 @routes.get(
@@ -79,10 +65,11 @@ async def download(
     what: Literal["measurements", "options", "events"] = "measurements",
 ) -> Response:
     """Download what was measured. In CSV, what a spreadsheet takes for a formula is quoted."""
-    content = await read(
-        request, name, lambda study: export.content(export.rows(study, what), form)
+    await service_of(request).studies.use(name, lambda opened: opened.position())  # is it there?
+    headers = _download(name, f"{what}.{form}")
+    return await streamed(
+        request, "export", _TYPES[form], headers, study=name, what=what, form=form
     )
-    return Response(content, media_type=_TYPES[form], headers=_download(name, f"{what}.{form}"))
 
 
 def _download(name: str, what: str) -> dict[str, str]:

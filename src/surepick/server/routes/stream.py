@@ -18,6 +18,7 @@ from surepick.server.studies import Opened
 
 routes = router("studies")
 _HEARTBEAT = 15.0  # seconds
+_LOOK_AT_TOKEN = 1.0  # seconds between looks at whether the token is still good
 
 
 @routes.get(
@@ -26,10 +27,12 @@ _HEARTBEAT = 15.0  # seconds
 )
 async def stream(request: Request, name: str) -> Response:
     """Follow a study: an event ``status`` whenever something has changed."""
-    service = service_of(request)
-    if service.streams >= service.settings.max_streams:
-        text = "too many streams are open; come back later"
-        return replies.refusal(429, "TooManyRequestsError", text, {"Retry-After": "5"})
+    service, caller = service_of(request), caller_of(request)
+    settings, owner = service.settings, caller.token.owner
+    if service.streams.total() >= settings.max_streams:
+        return _refused("too many streams are open; come back later")
+    if service.streams[owner] >= settings.token_streams:
+        return _refused(f"this token has {settings.token_streams} streams open; close one first")
 
     async def there(opened: Opened) -> Opened:
         await opened.position()
@@ -37,38 +40,46 @@ async def stream(request: Request, name: str) -> Response:
 
     opened = await service.studies.use(name, there)
     return StreamingResponse(
-        _news(service, opened, caller_of(request)),
+        _news(service, opened, caller),
         media_type="text/event-stream",
         headers={"X-Accel-Buffering": "no"},
     )
 
 
+def _refused(text: str) -> Response:
+    return replies.refusal(429, "TooManyRequestsError", text, {"Retry-After": "5"})
+
+
 async def _news(service: Service, opened: Opened, caller: Caller) -> AsyncIterator[bytes]:
-    service.streams += 1
+    owner = caller.token.owner
+    service.streams[owner] += 1
     metrics.streams_open.inc()
     try:
-        known, checked = None, time.monotonic()
+        known, silent_since = None, time.monotonic()
         yield b": hello\n\n"
         while not service.stopping:
-            if time.monotonic() - checked > _HEARTBEAT:
-                checked = time.monotonic()
-                if not await _still_valid(service, caller):
-                    return
-            found = await opened.watch.wait_for_news(known, _HEARTBEAT)
-            if found is None:
-                if opened.watch.closed:
-                    return
+            found = await opened.watch.wait_for_news(known, min(_LOOK_AT_TOKEN, _HEARTBEAT))
+            if opened.watch.closed or not await still_good(service, caller):
+                return
+            now = time.monotonic()
+            if found is not None:
+                known, silent_since = found, now
+                yield f"event: status\ndata: {json.dumps(found.news)}\n\n".encode()
+            elif now - silent_since >= _HEARTBEAT:
+                silent_since = now
                 yield b": still here\n\n"
-                continue
-            known = found
-            yield f"event: status\ndata: {json.dumps(found.news)}\n\n".encode()
     finally:
-        service.streams -= 1
+        service.streams[owner] -= 1
+        if not service.streams[owner]:
+            del service.streams[owner]
         metrics.streams_open.dec()
 
 
-async def _still_valid(service: Service, caller: Caller) -> bool:
+async def still_good(service: Service, caller: Caller) -> bool:
     """Whether the token has neither been revoked nor expired meanwhile."""
+    known = service.tokens.known_to_be_good(caller.token)
+    if known is not None:
+        return known
     try:
         return await service.studies.threads.quick(lambda: service.tokens.still_valid(caller.token))
     except SurepickError:

@@ -2,30 +2,22 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Annotated, Any
+import asyncio
+import json
+from typing import Annotated
 
 from fastapi import Query, Request, Response
 
-from surepick.server import creation, models
+from surepick.server import models
+from surepick.server.by_helper import json_of, look, work
 from surepick.server.replies import Json
 from surepick.server.routing import ADMINS, EVERYONE, READERS, caller_of, router, spec
 from surepick.server.service import service_of
+from surepick.server.signing import Signer
 from surepick.server.studies import Opened
-from surepick.study import Study, delete_study
+from surepick.study import delete_study
 
 routes = router("studies")
-
-
-async def read(request: Request, name: str, work: Callable[[Study], Any]) -> Any:
-    """Do something with a study that may take a while."""
-    service = service_of(request)
-
-    async def there(opened: Opened) -> Any:
-        await opened.position()  # it may have been deleted
-        return await service.studies.threads.slow(lambda: work(opened.study))
-
-    return await service.studies.use(name, there)
 
 
 @routes.get("/studies", **spec(EVERYONE, models.StudyList))
@@ -36,23 +28,27 @@ async def list_all(request: Request) -> Json:
 
 
 @routes.post("/studies", **spec(ADMINS, models.Created, 201))
-async def create(request: Request, body: models.NewStudy) -> Json:
+async def create(request: Request, body: models.NewStudy) -> Response:
     """Create a study from a table of options, or from their features."""
-    service = service_of(request)
-    notes = await service.studies.threads.slow(
-        lambda: creation.create(body, service.studies.storage)
-    )
-    opened = await service.studies.get(body.name)
-    content = {"name": body.name, "notes": notes, "study": await opened.status()}
-    return Json(content, status_code=201)
+    given = body.model_dump(exclude_unset=True)
+    return json_of(await work(request, "create", body=given), 201)
 
 
 @routes.get("/studies/{name}", **spec(EVERYONE, models.Status))
-async def status(request: Request, name: str) -> Json:
+async def status(request: Request, name: str) -> Response:
     """Show where a study stands, with the checks and the outlook."""
     service = service_of(request)
-    content = await service.studies.use(name, Opened.status)
-    return Json(content | {"chain": service.signer.signed_head(content["chain"])})
+
+    async def signed() -> bytes:
+        content = await look(request, name, "status")
+        return await asyncio.to_thread(_signed, service.signer, content)
+
+    return json_of(await service.studies.use(name, lambda opened: opened.status(signed)))
+
+
+def _signed(signer: Signer, status: bytes) -> bytes:
+    content = json.loads(status)
+    return json.dumps(content | {"chain": signer.signed_head(content["chain"])}).encode()
 
 
 @routes.delete("/studies/{name}", **spec(ADMINS, status=204))
@@ -74,26 +70,21 @@ async def progress(request: Request, name: str) -> Json:
 
 
 @routes.get("/studies/{name}/definition", **spec(EVERYONE, models.Definition))
-async def definition(request: Request, name: str) -> Json:
+async def definition(request: Request, name: str) -> Response:
     """Show what a study was created with."""
-
-    return Json(await read(request, name, Study.definition))
+    return json_of(await look(request, name, "definition"))
 
 
 @routes.get("/studies/{name}/history", **spec(READERS, models.HistoryOf))
-async def history(request: Request, name: str) -> Json:
+async def history(request: Request, name: str) -> Response:
     """Show how the survivors shrank from batch to batch."""
-    return Json({"batches": await read(request, name, Study.history)})
+    return json_of(await look(request, name, "history"))
 
 
 @routes.get("/studies/{name}/rewards", **spec(READERS, models.RewardColumns))
-async def rewards(request: Request, name: str) -> Json:
+async def rewards(request: Request, name: str) -> Response:
     """Get every reward that counts, as columns."""
-
-    def work(study: Study) -> dict[str, Any]:
-        return {name: column.tolist() for name, column in vars(study.rewards()).items()}
-
-    return Json(await read(request, name, work))
+    return json_of(await work(request, "rewards", study=name))
 
 
 @routes.get("/studies/{name}/events", **spec(READERS, models.EventLog))
@@ -102,8 +93,6 @@ async def events(
     name: str,
     after: Annotated[int, Query(ge=0, lt=2**62)] = 0,
     kind: Annotated[list[str] | None, Query()] = None,
-) -> Json:
+) -> Response:
     """Get the log of what did not count: duplicates, conflicts, late tells, failures."""
-    found = await read(request, name, lambda study: study.events(*(kind or ())))
-    rows = [vars(event) for event in found[after:]]
-    return Json({"events": rows, "next": max(after, len(found))})
+    return json_of(await look(request, name, "events", after=after, kinds=kind or []))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from fastapi import Request
+from fastapi import Request, Response
 
-from surepick.server import creation, models, planning
+from surepick.server import models, planning
+from surepick.server.by_helper import json_of, unless_gone, work
 from surepick.server.replies import Json, refusal
 from surepick.server.routing import ADMINS, router, spec
 from surepick.server.service import service_of
@@ -13,10 +14,9 @@ routes = router("tables")
 
 
 @routes.post("/tables", **spec(ADMINS, models.TableContent))
-async def look_at(request: Request, body: models.TableBody) -> Json:
+async def look_at(request: Request, body: models.TableBody) -> Response:
     """See what is in a table, and what would become of it."""
-    threads = service_of(request).studies.threads
-    return Json(await threads.slow(lambda: creation.content_of(body)))
+    return json_of(await work(request, "table", body=body.model_dump(exclude_unset=True)))
 
 
 @routes.post("/plan", **spec(ADMINS, models.PlanOf))
@@ -28,4 +28,4 @@ async def plan(request: Request, body: models.PlanRequest) -> Json:
             429, "TooManyRequestsError", "another forecast is under way", {"Retry-After": "2"}
         )
     async with service.planning:
-        return Json(await planning.plan(body, service.settings.plan_seconds))
+        return Json(await unless_gone(request, planning.plan(body, service.settings.plan_seconds)))

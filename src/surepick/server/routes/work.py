@@ -7,13 +7,16 @@ from typing import Any
 
 from fastapi import Request
 
+from surepick.errors import AccessError, InvalidInputError, TellConflictError
 from surepick.server import messages, metrics
 from surepick.server.replies import Json
-from surepick.server.routing import WORKERS, router, spec
+from surepick.server.routes.stream import still_good
+from surepick.server.routing import WORKERS, caller_of, router, spec
 from surepick.server.service import Service, service_of
 from surepick.server.studies import Opened
+from surepick.server.tokens import Token
 from surepick.study.desk.crowd import Ask
-from surepick.study.pulls import Reward
+from surepick.study.pulls import Reward, Told
 
 routes = router("work")
 
@@ -36,7 +39,7 @@ async def ask(request: Request, name: str, body: messages.AskBody) -> Json:
 
 async def _ask(service: Service, opened: Opened, request: Request, body: messages.AskBody) -> Json:
     end = time.monotonic() + body.wait
-    wanted = Ask(body.n, body.worker, body.lease)
+    wanted = _wanted(body, caller_of(request).token, service.settings.max_lease)
     while True:
         given = await opened.ask(wanted)
         left = end - time.monotonic()
@@ -44,32 +47,62 @@ async def _ask(service: Service, opened: Opened, request: Request, body: message
             break
         with metrics.asks_waiting.track_inprogress():
             await opened.watch.wait_for_work(left)
-        # Nobody would hear of the pulls of a caller who has left.
+        # Nobody would hear of the pulls of a caller who has left, or may not have them any more.
         if await request.is_disconnected():
             break
+        if not await still_good(service, caller_of(request)):
+            raise AccessError("the token is not valid any more")
     metrics.asked.inc(len(given.pulls))
     study = opened.study
     rows = [vars(pull) | {"features": study.features_of(pull.arm)} for pull in given.pulls]
     return Json({"pulls": rows, "finished": given.finished})
 
 
+def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
+    """What is asked for; nobody keeps a pull for longer than is allowed, nor after the token."""
+    if body.lease > longest:
+        raise InvalidInputError(
+            f"lease: at most {longest:g} s here (surepick serve --max-lease); got {body.lease:g}"
+        )
+    lease = body.lease
+    if token.expires is not None:
+        lease = min(lease, max(token.expires - time.time(), 1e-3))
+    return Ask(body.n, body.worker, lease, token.owner, longest)
+
+
 @routes.post("/studies/{name}/tell", **spec(WORKERS, messages.ToldAll))
 async def tell(request: Request, name: str, body: messages.TellBody) -> Json:
     """Hand in rewards; once this is answered, they are kept.
 
-    The first reward of a pull counts. The same one again is a duplicate and counts once, so a
-    tell may be repeated when its answer was lost.
+    The first reward of a pull counts, if it comes from whoever holds the pull. The same one again
+    is a duplicate and counts once, so a tell may be repeated when its answer was lost. Where some
+    reward does not count (another one was told before, or another worker has the pull), the
+    answer is 409 and says what became of each; the others are kept.
     """
-    rewards = [Reward(one.pull, one.reward, body.worker) for one in body.rewards]
+    token = caller_of(request).token.owner
+    rewards = [Reward(one.pull, one.reward, body.worker, token) for one in body.rewards]
 
     async def work(opened: Opened) -> Json:
         told = await opened.tell(rewards)
         for one in told:
             metrics.told.labels(one.status).inc()
         rows: list[dict[str, Any]] = [vars(one) for one in told]
-        return Json({"told": rows})
+        unused = [one for one in told if not one.used]
+        if not unused:
+            return Json({"told": rows})
+        error = {"kind": TellConflictError.__name__, "message": _unused(unused, len(told))}
+        return Json({"error": error, "told": rows}, status_code=409)
 
     return await service_of(request).studies.use(name, work)
+
+
+def _unused(unused: list[Told], told: int) -> str:
+    first = unused[0]
+    counts = "another worker's will" if first.value is None else f"{first.value!r} does"
+    return (
+        f"{len(unused)} of {told} rewards do not count; of pull {first.pull} {counts} "
+        f"({first.status}). The others are recorded."
+    )
 
 
 @routes.post("/studies/{name}/fail", **spec(WORKERS, messages.Failed))
@@ -77,7 +110,8 @@ async def fail(request: Request, name: str, body: messages.Fail) -> Json:
     """Say that a pull could not be measured: it goes back in line."""
 
     async def work(opened: Opened) -> Json:
-        returned = await opened.fail(body.pull, body.reason, body.worker)
+        token = caller_of(request).token.owner
+        returned = await opened.fail(body.pull, body.reason, body.worker, token)
         metrics.failed.inc()
         return Json({"returned": returned})
 

@@ -16,6 +16,7 @@ VERSIONS = (
     "0002",
     "0003",
     "0004",
+    "0005",
 )  # oldest first; each has its file in migrations/versions
 
 _log = logging.getLogger(__name__)

@@ -18,7 +18,7 @@ from surepick.errors import (
     StorageLockedError,
     StorageReadOnlyError,
 )
-from surepick.storage.records import Lease
+from surepick.storage.records import ANONYMOUS, Holder, Lease
 from surepick.storage.sql.rows import SqlTransaction
 from surepick.storage.sql.storage import PATIENCE, POOL, SqlStorage
 
@@ -42,13 +42,15 @@ WITH next AS (
     WHERE study = %(study)s AND batch = %(batch)s AND asked >= %(place)s
       AND asked < least(size, %(place)s + %(known)s)
       AND NOT EXISTS (
-        SELECT FROM surepick_leases WHERE study = %(study)s AND worker = %(worker)s)
+        SELECT FROM surepick_leases WHERE study = %(study)s AND worker = %(worker)s
+          AND token IS NOT DISTINCT FROM %(token)s)
     RETURNING first, asked - 1 AS place
 )
-INSERT INTO surepick_leases (study, pull, arm, worker, until, attempts)
+INSERT INTO surepick_leases (study, pull, arm, worker, until, attempts, token, since)
 SELECT %(study)s, first + place, (%(arms)s::bigint[])[place - %(place)s + 1],
-       %(worker)s, {_CLOCK} + %(lease)s, 1
-FROM next RETURNING pull, arm, until, (SELECT place FROM next)
+       %(worker)s, now + %(lease)s, 1, %(token)s, now
+FROM next, (SELECT {_CLOCK} AS now) AS clock
+RETURNING pull, arm, until, since, (SELECT place FROM next)
 """
 _TELL_ONE = f"""
 WITH open AS MATERIALIZED (
@@ -57,10 +59,15 @@ WITH open AS MATERIALIZED (
 ), gone AS (
     DELETE FROM surepick_leases USING open
     WHERE surepick_leases.study = open.study AND pull = %(pull)s
-    RETURNING arm, worker
+      AND (%(token)s::text IS NULL OR token = %(token)s)
+      AND (%(worker)s::text IS NULL OR coalesce(worker, last) IS NULL
+           OR coalesce(worker, last) = %(worker)s
+           OR left(coalesce(worker, last), 1) = '{ANONYMOUS}')
+    RETURNING arm, coalesce(worker, last) AS worker, token
 ), kept AS (
-    INSERT INTO surepick_tells (study, pull, arm, value, worker, at)
-    SELECT %(study)s, %(pull)s, arm, %(value)s, coalesce(%(worker)s, worker), {_CLOCK}
+    INSERT INTO surepick_tells (study, pull, arm, value, worker, at, token)
+    SELECT %(study)s, %(pull)s, arm, %(value)s, coalesce(%(worker)s, worker), {_CLOCK},
+           %(token)s
     FROM gone RETURNING pull
 )
 UPDATE surepick_progress SET told = told + 1 FROM kept
@@ -123,19 +130,29 @@ class PostgresStorage(SqlStorage):
             raise
 
     def ask_one(
-        self, study: int, batch: int, place: int, arms: Sequence[int], worker: str, lease: float
+        self,
+        study: int,
+        batch: int,
+        place: int,
+        arms: Sequence[int],
+        holder: Holder,
+        lease: float,
     ) -> tuple[int, Lease] | None:
         """See :class:`Storage`."""
+        worker, token = holder
         values = {"study": study, "batch": batch, "place": place, "known": len(arms)}
-        row = self._one_step(
-            _ASK_ONE,
-            values | {"arms": f"{{{','.join(map(str, arms))}}}", "worker": worker, "lease": lease},
-        )
-        return None if row is None else (row[3], Lease(row[0], row[1], worker, row[2]))
+        values |= {"arms": f"{{{','.join(map(str, arms))}}}", "lease": lease}
+        row = self._one_step(_ASK_ONE, values | {"worker": worker, "token": token})
+        if row is None:
+            return None
+        pull, arm, until, since, taken = row
+        return taken, Lease(pull, arm, worker, until, token=token, since=since)
 
-    def tell_one(self, study: int, pull: int, value: float, worker: str | None) -> bool | None:
+    def tell_one(
+        self, study: int, pull: int, value: float, worker: str | None, token: str | None
+    ) -> bool | None:
         """See :class:`Storage`."""
-        values = {"study": study, "pull": pull, "value": value, "worker": worker}
+        values = {"study": study, "pull": pull, "value": value, "worker": worker, "token": token}
         return None if self._one_step(_TELL_ONE, values) is None else True
 
     def _one_step(self, statement: str, values: dict[str, Any]) -> Any:

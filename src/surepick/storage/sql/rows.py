@@ -4,14 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
-from functools import cache
 from typing import Any
 
 import numpy as np
 from sqlalchemy import (
     Connection,
     bindparam,
-    case,
     delete,
     func,
     insert,
@@ -25,80 +23,31 @@ from surepick.errors import StudyExistsError
 from surepick.storage.contract import Transaction
 from surepick.storage.records import (
     BatchRecord,
+    Closed,
     Event,
     Lease,
     Link,
     Rewards,
     StudyProgress,
     StudyRecord,
+    Summary,
     Tell,
 )
+from surepick.storage.sql import statements as sql
 from surepick.storage.sql import tables
 from surepick.storage.sql.tables import (
     batches,
     events,
-    leases,
     progress,
     snapshots,
     studies,
-    tells,
+    summaries,
 )
 
 _SHORT = 2000  # characters of all texts of a write together
 _MANY = 500  # values in one IN (...); SQLite may refuse more than 999
 
-# Column names are those of the records; what a bound value is called starts with an underscore.
-_s, _pull, _n, _now = bindparam("_s"), bindparam("_pull"), bindparam("_n"), bindparam("_now")
-
-
-def _fields(table: Any, record: type) -> list[Any]:
-    """The columns that make up a record, in the order of its fields."""
-    return [table.c[name] for name in record.__dataclass_fields__ if name in table.c]
-
-
-_LEASE = select(*_fields(leases, Lease)).where(leases.c.study == _s)
-_TELL = select(*_fields(tells, Tell)).where(tells.c.study == _s)
-_ONE_LEASE = _LEASE.where(leases.c.pull == _pull)
-_ONE_TELL = _TELL.where(tells.c.pull == _pull)
-_SOME_LEASES = _LEASE.where(leases.c.pull.in_(bindparam("_pulls", expanding=True)))
-_SOME_TELLS = _TELL.where(tells.c.pull.in_(bindparam("_pulls", expanding=True)))
-_LEASES_OF = _LEASE.where(leases.c.worker == bindparam("_worker")).order_by(leases.c.pull).limit(_n)
-_WAITING = _LEASE.where(leases.c.until <= _now).order_by(leases.c.until, leases.c.pull).limit(_n)
-_COUNT_LEASES = select(
-    func.count(), func.coalesce(func.sum(case((leases.c.until <= _now, 1), else_=0)), 0)
-).where(leases.c.study == _s)
-_CHANGE_LEASE = (
-    update(leases)
-    .where(leases.c.study == _s, leases.c.pull == _pull)
-    .values(worker=bindparam("_worker"), until=bindparam("_until"), attempts=bindparam("_attempts"))
-)
-_DROP_LEASE = delete(leases).where(leases.c.study == _s, leases.c.pull == _pull)
-_SET_PROGRESS = update(progress).where(progress.c.study == _s)
-_REWARDS = (
-    select(tells.c.pull, tells.c.arm, tells.c.value, tells.c.at)
-    .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
-    .where(tells.c.pull < bindparam("_last"))
-    .order_by(tells.c.pull)
-)
-_NEW_REWARDS = _REWARDS.where(tells.c.at >= bindparam("_since"))
-_TOTALS = (
-    select(tells.c.arm, func.count(), func.sum(tells.c.value))
-    .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
-    .where(tells.c.pull < bindparam("_last"))
-    .group_by(tells.c.arm)
-)
-_STUDY = select(*_fields(studies, StudyRecord))
-_EVENT = select(*_fields(events, Event)).where(events.c.study == _s).order_by(events.c.id)
-_ADD_LEASE, _ADD_TELL, _ADD_EVENT = insert(leases), insert(tells), insert(events).inline()
-_LINK = select(*_fields(tables.chain, Link)).where(tables.chain.c.study == _s)
-_TABLES = (tables.chain, events, tells, leases, tables.past, snapshots, batches, progress)
-
-
-@cache
-def _progress_query(clock: str, lock: bool) -> Any:
-    columns = [*_fields(progress, StudyProgress), literal_column(clock).label("now")]
-    query = select(*columns).where(progress.c.study == _s)
-    return query.with_for_update() if lock else query
+_s, _n = bindparam("_s"), bindparam("_n")
 
 
 class SqlTransaction(Transaction):
@@ -156,34 +105,55 @@ class SqlTransaction(Transaction):
         return found
 
     def find_study(self, name: str) -> StudyRecord | None:
-        row = self._run(_STUDY.where(studies.c.name == name)).one_or_none()
+        row = self._run(sql.STUDY.where(studies.c.name == name)).one_or_none()
         return None if row is None else StudyRecord(*row)
 
     def studies(self) -> list[StudyRecord]:
-        return [StudyRecord(*row) for row in self._run(_STUDY.order_by(studies.c.id))]
+        return [StudyRecord(*row) for row in self._run(sql.STUDY.order_by(studies.c.id))]
 
     def remove_study(self, study: int) -> None:
-        for table in _TABLES:
+        for table in sql.TABLES:
             self._write(delete(table).where(table.c.study == _s), {"_s": study})
         self._write(delete(studies).where(studies.c.id == _s), {"_s": study})
 
     def find_progress(self, study: int, lock: bool) -> StudyProgress | None:
-        row = self._run(_progress_query(self._clock, lock), {"_s": study}).one_or_none()
+        row = self._run(sql.progress_query(self._clock, lock), {"_s": study}).one_or_none()
         return None if row is None else StudyProgress(*row)
 
     def set_progress(self, study: int, at: StudyProgress) -> None:
-        self._write(_SET_PROGRESS, {"_s": study, **_stored(at)})
+        self._write(sql.SET_PROGRESS, {"_s": study, **_stored(at)})
 
     # -- batches and snapshots -------------------------------------------------------------
     def add_batch(self, study: int, batch: BatchRecord) -> None:
         self._write(insert(batches), {"study": study, **asdict(batch)})
 
     def batch(self, study: int, number: int) -> BatchRecord | None:
-        query = select(*_fields(batches, BatchRecord)).where(
+        query = select(*sql.fields_of(batches, BatchRecord)).where(
             batches.c.study == _s, batches.c.number == bindparam("_number")
         )
         row = self._run(query, {"_s": study, "_number": number}).one_or_none()
         return None if row is None else BatchRecord(*row)
+
+    def close_batch(self, study: int, number: int, survivors: int) -> None:
+        closed = update(batches).where(batches.c.study == _s, batches.c.number == _n)
+        self._write(closed, {"_s": study, "_n": number, "survivors": survivors})
+
+    def closed_batches(self, study: int, last: int) -> list[Closed]:
+        query = (
+            select(batches.c.number, batches.c.first + batches.c.size, batches.c.survivors)
+            .where(batches.c.study == _s, batches.c.number < _n)
+            .order_by(batches.c.number)
+        )
+        return [Closed(*row) for row in self._run(query, {"_s": study, "_n": last})]
+
+    def set_summary(self, study: int, summary: Summary) -> None:
+        self._write(delete(summaries).where(summaries.c.study == _s), {"_s": study})
+        self._write(insert(summaries), {"study": study, **vars(summary)})
+
+    def summary(self, study: int) -> Summary | None:
+        query = select(*sql.fields_of(summaries, Summary)).where(summaries.c.study == _s)
+        row = self._run(query, {"_s": study}).one_or_none()
+        return None if row is None else Summary(*row)
 
     def set_snapshot(self, study: int, batch: int, run: str) -> None:
         self._write(delete(snapshots).where(snapshots.c.study == _s), {"_s": study})
@@ -206,63 +176,63 @@ class SqlTransaction(Transaction):
         self._write(insert(tables.chain), {"study": study, **asdict(link)})
 
     def last_link(self, study: int) -> Link | None:
-        newest = _LINK.order_by(tables.chain.c.number.desc()).limit(1)
+        newest = sql.LINK.order_by(tables.chain.c.number.desc()).limit(1)
         row = self._run(newest, {"_s": study}).one_or_none()
         return None if row is None else Link(*row)
 
     def links(self, study: int) -> list[Link]:
-        rows = self._run(_LINK.order_by(tables.chain.c.number), {"_s": study})
+        rows = self._run(sql.LINK.order_by(tables.chain.c.number), {"_s": study})
         return [Link(*row) for row in rows]
 
     # -- leases ----------------------------------------------------------------------------
     def add_leases(self, study: int, new: Sequence[Lease]) -> None:
-        self._write(_ADD_LEASE, *({"study": study, **vars(lease)} for lease in new))
+        self._write(sql.ADD_LEASE, *({"study": study, **vars(lease)} for lease in new))
 
     def change_leases(self, study: int, changed: Sequence[Lease]) -> None:
-        rows = [
-            {
-                "_s": study,
-                "_pull": lease.pull,
-                "_worker": lease.worker,
-                "_until": lease.until,
-                "_attempts": lease.attempts,
-            }
-            for lease in changed
-        ]
-        self._write(_CHANGE_LEASE, *rows)
+        rows = [{f"_{name}": value for name, value in vars(lease).items()} for lease in changed]
+        self._write(sql.CHANGE_LEASE, *({"_s": study, **row} for row in rows))
 
     def drop_leases(self, study: int, pulls: Sequence[int]) -> None:
-        self._write(_DROP_LEASE, *({"_s": study, "_pull": pull} for pull in pulls))
+        self._write(sql.DROP_LEASE, *({"_s": study, "_pull": pull} for pull in pulls))
 
     def leases(self, study: int, pulls: Sequence[int]) -> dict[int, Lease]:
-        rows = self._rows(_ONE_LEASE, _SOME_LEASES, study, pulls)
+        rows = self._rows(sql.ONE_LEASE, sql.SOME_LEASES, study, pulls)
         return {row[0]: Lease(*row) for row in rows}
 
-    def leases_of(self, study: int, worker: str, n: int) -> list[Lease]:
-        rows = self._run(_LEASES_OF, {"_s": study, "_worker": worker, "_n": n})
-        return [Lease(*row) for row in rows]
+    def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
+        values = {"_s": study, "_worker": worker, "_token": token, "_n": n}
+        return [Lease(*row) for row in self._run(sql.LEASES_OF, values)]
 
     def waiting(self, study: int, now: float, n: int) -> list[Lease]:
-        return [Lease(*row) for row in self._run(_WAITING, {"_s": study, "_now": now, "_n": n})]
+        values = {"_s": study, "_now": now}
+        found = [Lease(*row) for row in self._run(sql.WAITING, values | {"_n": n})]
+        if len(found) < n:
+            more = self._run(sql.FROM_THE_FUTURE, values | {"_n": n - len(found)})
+            found += [Lease(*row) for row in more]
+        return found
 
     def count_leases(self, study: int, now: float) -> tuple[int, int]:
-        total, free = self._run(_COUNT_LEASES, {"_s": study, "_now": now}).one()
+        total, free = self._run(sql.COUNT_LEASES, {"_s": study, "_now": now}).one()
         return total - free, free
 
     # -- the log ---------------------------------------------------------------------------
     def add_tells(self, study: int, new: Sequence[Tell]) -> None:
-        self._write(_ADD_TELL, *({"study": study, **vars(tell)} for tell in new))
+        self._write(sql.ADD_TELL, *({"study": study, **vars(tell)} for tell in new))
 
     def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
-        rows = self._rows(_ONE_TELL, _SOME_TELLS, study, pulls)
+        rows = self._rows(sql.ONE_TELL, sql.SOME_TELLS, study, pulls)
         return {row[0]: Tell(*row) for row in rows}
+
+    def told(self, study: int, first: int, last: int) -> list[Tell]:
+        values = {"_s": study, "_first": first, "_last": last}
+        return [Tell(*row) for row in self._run(sql.TOLD, values)]
 
     def rewards(self, study: int, first: int, last: int, since: float | None = None) -> Rewards:
         values: dict[str, Any] = {"_s": study, "_first": first, "_last": last}
         if since is None:
-            rows = self._run(_REWARDS, values).all()
+            rows = self._run(sql.REWARDS, values).all()
         else:
-            rows = self._run(_NEW_REWARDS, values | {"_since": since}).all()
+            rows = self._run(sql.NEW_REWARDS, values | {"_since": since}).all()
         columns = zip(*rows) if rows else ((), (), (), ())
         pulls, arms, told, times = (list(column) for column in columns)
         return Rewards(
@@ -273,25 +243,36 @@ class SqlTransaction(Transaction):
         )
 
     def totals(self, study: int, first: int, last: int) -> dict[int, tuple[int, float]]:
-        rows = self._run(_TOTALS, {"_s": study, "_first": first, "_last": last})
+        rows = self._run(sql.TOTALS, {"_s": study, "_first": first, "_last": last})
         return {arm: (count, total) for arm, count, total in rows}
 
     def add_events(self, study: int, new: Sequence[Event]) -> None:
-        self._write(_ADD_EVENT, *({"study": study, **vars(event)} for event in new))
+        self._write(sql.ADD_EVENT, *({"study": study, **vars(event)} for event in new))
+
+    def count_or_add_events(self, study: int, new: Sequence[Event]) -> None:
+        pulls = list({event.pull for event in new})
+        known = {tuple(row) for row in self._rows(None, sql.KNOWN_EVENTS, study, pulls)}
+        for event in new:
+            if (event.pull, event.kind, event.token) not in known:
+                known.add((event.pull, event.kind, event.token))
+                self.add_events(study, [event])
+                continue
+            values = {"_s": study, "_pull": event.pull, "_kind": event.kind}
+            self._write(sql.COUNT_EVENT, values | {"_token": event.token, "_n": event.count})
 
     def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
-        query = _EVENT if kinds is None else _EVENT.where(events.c.kind.in_(list(kinds)))
+        query = sql.EVENT if kinds is None else sql.EVENT.where(events.c.kind.in_(list(kinds)))
         return [Event(*row) for row in self._run(query, {"_s": study})]
 
     def count_events(self, study: int, kinds: Iterable[str]) -> dict[int, int]:
-        query = select(events.c.arm, func.count()).where(
+        query = select(events.c.arm, func.sum(events.c.count)).where(
             events.c.study == _s, events.c.kind.in_(list(kinds))
         )
         rows = self._run(query.group_by(events.c.arm), {"_s": study})
-        return {row[0]: row[1] for row in rows}
+        return {row[0]: int(row[1]) for row in rows}
 
     def _rows(self, one: Any, some: Any, study: int, pulls: Sequence[int]) -> Iterator[Any]:
-        if len(pulls) == 1:
+        if len(pulls) == 1 and one is not None:
             yield from self._run(one, {"_s": study, "_pull": pulls[0]})
             return
         for start in range(0, len(pulls), _MANY):

@@ -65,6 +65,18 @@ batches = Table(
     Column("first", BigInteger, nullable=False),
     Column("size", BigInteger, nullable=False),
     Column("pulls", Text, nullable=False),
+    Column("survivors", BigInteger),
+)
+
+# What lists show, so that they need not load all of a study.
+summaries = Table(
+    "surepick_summaries",
+    metadata,
+    _study(),
+    Column("batch", BigInteger, nullable=False),
+    Column("options", BigInteger, nullable=False),
+    Column("survivors", BigInteger, nullable=False),
+    Column("answer", Text),
 )
 
 snapshots = Table(
@@ -104,8 +116,13 @@ leases = Table(
     Column("worker", String(200)),
     Column("until", Double, nullable=False),
     Column("attempts", BigInteger, nullable=False),
+    Column("token", String(16)),
+    Column("since", Double, nullable=False, server_default="0"),
+    Column("last", String(200)),
     Index("surepick_leases_worker", "study", "worker"),
     Index("surepick_leases_until", "study", "until"),
+    Index("surepick_leases_since", "study", "since"),
+    Index("surepick_leases_token", "token"),
     sqlite_with_rowid=False,
 )
 
@@ -119,6 +136,7 @@ tells = Table(
     Column("value", Double, nullable=False),
     Column("worker", String(200)),
     Column("at", Double, nullable=False),
+    Column("token", String(16)),
     sqlite_with_rowid=False,
 )
 
@@ -134,7 +152,10 @@ events = Table(
     Column("value", Double),
     Column("note", Text, nullable=False),
     Column("at", Double, nullable=False),
+    Column("token", String(16)),
+    Column("count", BigInteger, nullable=False, server_default="1"),
     Index("surepick_events_study", "study", "kind"),
+    Index("surepick_events_pull", "study", "pull"),
 )
 
 # Who may use the service. Only hashes of tokens are kept.

@@ -29,7 +29,10 @@ class Findings:
     def checks(self, run: Run) -> Checks:
         """What they say now, with the run as of the last complete batch."""
         with self._lock:
-            at = self._storage.read(self._count)
+            while True:
+                at, all_read = self._storage.read(self._count)
+                if all_read:
+                    break
             state = (at.batch, at.told, run.batches)
             if self._known is None or self._known[0] != state:
                 self._look_at_scales(run)
@@ -45,7 +48,6 @@ class Findings:
                 rows = Rows.of(told).by_arm()
                 self._scales.add(rows.arms, rows.counts - 1, rows.spreads)
 
-    def _count(self, tx: Transaction) -> StudyProgress:
+    def _count(self, tx: Transaction) -> tuple[StudyProgress, bool]:
         at = tx.progress(self._study)
-        self.tally.update(tx, self._study, at)
-        return at
+        return at, self.tally.update(tx, self._study, at)

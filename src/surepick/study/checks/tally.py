@@ -14,6 +14,7 @@ from surepick.run.diagnostics import ArmSummary, Timeline
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Rewards, StudyProgress
 
+_PIECE = 2000  # rewards that are read together
 _CLOCK_SLACK = 5.0  # seconds by which the clock of a database may have been set back unnoticed
 
 
@@ -28,17 +29,23 @@ class Tally:
         self._windows = Timeline(n_arms)
         self._open = _nothing()
 
-    def update(self, tx: Transaction, study: int, at: StudyProgress) -> None:
-        """Take in what was told since the last time."""
+    def update(self, tx: Transaction, study: int, at: StudyProgress) -> bool:
+        """Take in what was told since the last time; whether that was all.
+
+        Of complete batches only a piece is read at a time: who tells should not wait for it.
+        """
         if self._past < 0:
             self._take_past(tx.past(study))
         if at.first > self._first:
-            done = tx.rewards(study, self._first, at.first)
+            end = min(at.first, self._first + _PIECE)
+            done = tx.rewards(study, self._first, end)
             self._closed += ArmSummary.of(self._n_arms, done.arms, done.values)
             self._windows.add_numbered(self._past + done.pulls, done.arms, done.values)
-            self._first, self._open = at.first, _nothing()
+            self._first, self._open = end, _nothing()
+            if end < at.first:
+                return False
         if len(self._open.pulls) == at.told:
-            return
+            return True
         last, known = at.first + at.size, self._open
         since = float(known.times.max()) - _CLOCK_SLACK if len(known.times) else None
         new = tx.rewards(study, at.first, last, since)
@@ -46,6 +53,7 @@ class Tally:
         if len(merged.pulls) != at.told and since is not None:
             merged = tx.rewards(study, at.first, last)
         self._open = merged
+        return True
 
     def _take_past(self, text: str | None) -> None:
         past = None if text is None else loads(text, "stored past measurements")

@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from surepick.arrays.validate import positive, whole
 from surepick.errors import SurepickError, UnknownPullError
 from surepick.storage import Transaction
+from surepick.storage.records import Holder
 from surepick.study.desk import leases
 from surepick.study.desk.desk import Desk
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name
@@ -25,6 +26,8 @@ class Ask:
     n: int = 1
     worker: str | None = None
     lease: float = 300.0
+    token: str | None = None  #: id of the token with which it came
+    longest: float | None = None  #: seconds for which a pull may be kept by asking again
 
 
 @dataclass(frozen=True)
@@ -33,6 +36,9 @@ class Handed:
 
     pulls: list[Pull]
     finished: bool
+
+
+_Wanted = tuple[int, Holder, float, float | None]
 
 
 class Crowd:
@@ -47,15 +53,47 @@ class Crowd:
     def __init__(self, desk: Desk) -> None:
         self._desk = desk
 
+    # -- both -------------------------------------------------------------------------------
+    def exchange(
+        self, tells: Sequence[Sequence[Reward]], asks: Sequence[Ask]
+    ) -> tuple[list[list[Told] | SurepickError], list[Handed | SurepickError]]:
+        """Take in rewards, then hand out pulls, in one transaction wherever that is possible.
+
+        The disk is waited for once. As ever, a reward is on it before anybody is told so.
+        """
+        checked, found = self._checked_tells(tells), list[Handed | SurepickError | None]()
+        wanted = self._checked_asks(asks, found)
+        together = [r for one in checked if not isinstance(one, SurepickError) for r in one]
+        if not together or not wanted:
+            return self.tell(tells), self.ask(asks)
+        desk, tries = self._desk, 0
+
+        def work(tx: Transaction) -> tuple[list[Told], dict[int, leases.Asked] | None]:
+            nonlocal tries
+            tries += 1
+            told, complete = leases.tell(tx, desk.record.id, together, desk.who(together[0]))
+            return told, None if complete else self._lease_all(tx, wanted, tries > 1)
+
+        try:
+            told, asked = desk.storage.write(work)
+        except UnknownPullError:  # one worker's mistake, but nothing was recorded for anyone
+            return self.tell(tells), self.ask(asks)
+        rest = iter(told)
+        answers = [
+            one if isinstance(one, SurepickError) else [next(rest) for _ in one] for one in checked
+        ]
+        if asked is None:
+            desk.advance_quietly()
+        if asked is None or any(one.advance for one in asked.values()):
+            return answers, self.ask(asks)
+        for i, given in self._handed(asked).items():
+            found[i] = given
+        return answers, [one for one in found if one is not None]
+
     # -- tell -------------------------------------------------------------------------------
     def tell(self, tells: Sequence[Sequence[Reward]]) -> list[list[Told] | SurepickError]:
         """For the rewards of each worker what became of them, or the error that is theirs alone."""
-        checked: list[list[Reward] | SurepickError] = []
-        for rewards in tells:
-            try:
-                checked.append([self._check(reward) for reward in rewards])
-            except SurepickError as error:
-                checked.append(error)
+        checked = self._checked_tells(tells)
         good = [one for one in checked if not isinstance(one, SurepickError)]
         try:
             told = iter(self._tell_together(good))
@@ -63,10 +101,21 @@ class Crowd:
             told = iter([self._tell_alone(one) for one in good])
         return [one if isinstance(one, SurepickError) else next(told) for one in checked]
 
+    def _checked_tells(
+        self, tells: Sequence[Sequence[Reward]]
+    ) -> list[list[Reward] | SurepickError]:
+        checked: list[list[Reward] | SurepickError] = []
+        for rewards in tells:
+            try:
+                checked.append([self._check(reward) for reward in rewards])
+            except SurepickError as error:
+                checked.append(error)
+        return checked
+
     def _check(self, reward: Reward) -> Reward:
         if reward.worker is not None:
             as_name(reward.worker, "worker")
-        return self._desk.check_reward(reward[:2], reward.worker)
+        return self._desk.check_reward(reward[:2], reward.worker, reward.token)
 
     def _tell_alone(self, rewards: list[Reward]) -> list[Told] | SurepickError:
         try:
@@ -82,35 +131,52 @@ class Crowd:
     # -- ask --------------------------------------------------------------------------------
     def ask(self, asks: Sequence[Ask]) -> list[Handed | SurepickError]:
         """For each ask its pulls, or the error that concerns it alone."""
-        found: list[Handed | SurepickError | None] = [None] * len(asks)
-        checked: dict[int, tuple[int, str, float]] = {}
-        for i, one in enumerate(asks):
-            try:
-                holder = ANONYMOUS + uuid.uuid4().hex
-                if one.worker is not None:
-                    holder = as_name(one.worker, "worker")
-                checked[i] = whole(one.n, "n", least=1), holder, positive(one.lease, "lease")
-            except SurepickError as error:
-                found[i] = error
+        found: list[Handed | SurepickError | None] = []
+        checked = self._checked_asks(asks, found)
         if checked:
             for i, given in self._ask_together(checked).items():
                 found[i] = given
         return [one for one in found if one is not None]
 
-    def _ask_together(self, asks: dict[int, tuple[int, str, float]]) -> dict[int, Handed]:
+    def _checked_asks(
+        self, asks: Sequence[Ask], found: list[Handed | SurepickError | None]
+    ) -> dict[int, _Wanted]:
+        """What is asked for; the errors of those who ask for what cannot be go to ``found``."""
+        checked: dict[int, _Wanted] = {}
+        for i, one in enumerate(asks):
+            found.append(None)
+            try:
+                holder = ANONYMOUS + uuid.uuid4().hex
+                if one.worker is not None:
+                    holder = as_name(one.worker, "worker")
+                n, lease = whole(one.n, "n", least=1), positive(one.lease, "lease")
+                checked[i] = n, Holder(holder, one.token), lease, one.longest
+            except SurepickError as error:
+                found[i] = error
+        return checked
+
+    def _ask_together(self, asks: dict[int, _Wanted]) -> dict[int, Handed]:
         desk, tries = self._desk, 0
 
         def work(tx: Transaction) -> dict[int, leases.Asked]:
             nonlocal tries
             tries += 1
-            return {
-                i: desk.lease(tx, n, holder, lease, again=tries > 1)
-                for i, (n, holder, lease) in asks.items()
-            }
+            return self._lease_all(tx, asks, tries > 1)
 
         while True:
             asked = desk.storage.write(work)
             if not any(one.advance for one in asked.values()):
                 break
             desk.advance()
-        return {i: Handed(desk.pulls(one.leases), one.finished) for i, one in asked.items()}
+        return self._handed(asked)
+
+    def _lease_all(
+        self, tx: Transaction, asks: dict[int, _Wanted], again: bool
+    ) -> dict[int, leases.Asked]:
+        return {
+            i: self._desk.lease(tx, n, holder, lease, again, longest)
+            for i, (n, holder, lease, longest) in asks.items()
+        }
+
+    def _handed(self, asked: dict[int, leases.Asked]) -> dict[int, Handed]:
+        return {i: Handed(self._desk.pulls(one.leases), one.finished) for i, one in asked.items()}

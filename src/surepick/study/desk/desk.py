@@ -9,7 +9,7 @@ from __future__ import annotations
 import logging
 import threading
 import uuid
-from collections.abc import Sequence
+from collections.abc import Iterator, Sequence
 from functools import cached_property
 from typing import Any
 
@@ -19,7 +19,7 @@ from surepick.errors import InvalidInputError, SurepickError
 from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
-from surepick.storage.records import Lease, StudyProgress, StudyRecord
+from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, Tell
 from surepick.study.desk import leases, rebuild
 from surepick.study.desk.order import Order
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
@@ -27,6 +27,7 @@ from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
 _log = logging.getLogger(__name__)
 
 _LARGEST = 1e130  # reward, in units of the noise too: sums of any number of them stay finite
+_PIECE = 1000  # rewards that are read together
 _AHEAD = 64  # pulls that other workers may have been handed since this process last asked
 
 
@@ -60,17 +61,24 @@ class Desk:
 
     # -- handing out -----------------------------------------------------------------------
     def lease(
-        self, tx: Transaction, n: int, holder: str, lease: float, again: bool
+        self,
+        tx: Transaction,
+        n: int,
+        holder: Holder,
+        lease: float,
+        again: bool,
+        longest: float | None = None,
     ) -> leases.Asked:
         """Lease pulls to a holder; ``again`` after an attempt whose end is not known."""
-        named = not holder.startswith(ANONYMOUS)
+        named = not holder.worker.startswith(ANONYMOUS)
         return leases.ask(
             tx,
             self.record.id,
             n,
             holder=holder,
-            who=holder if named else self._who,
+            who=holder.worker if named else self._who,
             lease=lease,
+            longest=longest,
             back=named or again,
             order_of=self._order_of,
         )
@@ -92,7 +100,7 @@ class Desk:
         """Whether :meth:`lease_next` may be tried: it is known about where the next pull is."""
         return self._place is not None
 
-    def lease_next(self, holder: str, lease: float) -> Lease | None:
+    def lease_next(self, holder: Holder, lease: float) -> Lease | None:
         """The next pull of the batch in one step, where the storage can do that."""
         order, place = self._order, self._place
         if order is None or place is None or order[0] != place[0]:
@@ -112,9 +120,9 @@ class Desk:
         self._place = (asked.batch, asked.place) if known else None
 
     # -- taking in -------------------------------------------------------------------------
-    def check_reward(self, pair: Any, worker: str | None) -> Reward:
+    def check_reward(self, pair: Any, worker: str | None, token: str | None = None) -> Reward:
         """A (pull, reward) pair that can be recorded, or an error."""
-        reward = Reward.of(pair, worker)
+        reward = Reward.of(pair, worker)._replace(token=token)
         if abs(reward.value) / self._least_unit >= _LARGEST:
             raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
         return reward.possible(self.problem.noise_kind)
@@ -124,18 +132,23 @@ class Desk:
         first = rewards[0]
         if len(rewards) == 1 and self.storage.tell_one(self.record.id, *first):
             return [Told(first.pull, "accepted", first.value)]
-        named = first.worker is not None and not first.worker.startswith(ANONYMOUS)
-        who = first.worker if named and first.worker else self._who
         told, complete = self.storage.write(
-            lambda tx: leases.tell(tx, self.record.id, rewards, who)
+            lambda tx: leases.tell(tx, self.record.id, rewards, self.who(first))
         )
         if complete:
             self.advance_quietly()
         return told
 
-    def fail(self, pull: int, reason: str, worker: str | None) -> bool:
+    def who(self, teller: Reward) -> str:
+        """Who goes on where this reward completes the batch."""
+        worker = teller.worker
+        return self._who if worker is None or worker.startswith(ANONYMOUS) else worker
+
+    def fail(self, pull: int, reason: str, worker: str | None, token: str | None = None) -> bool:
         """Put a pull back in line; False when it was no longer this worker's to give back."""
-        return self.storage.write(lambda tx: leases.fail(tx, self.record.id, pull, reason, worker))
+        return self.storage.write(
+            lambda tx: leases.fail(tx, self.record.id, pull, reason, worker, token)
+        )
 
     # -- going on --------------------------------------------------------------------------
     def advance(self) -> None:
@@ -172,6 +185,17 @@ class Desk:
     def progress(self) -> StudyProgress:
         """Where the study stands."""
         return self.storage.read(lambda tx: tx.progress(self.record.id))
+
+    def told(self) -> Iterator[Tell]:
+        """Every reward that counts, with who told it, in the order of the pulls.
+
+        It is read piece by piece: nobody who tells has to wait until all is read.
+        """
+        at = self.progress()
+        for first in range(0, at.first + at.size, _PIECE):
+            yield from self.storage.read(
+                lambda tx, first=first: tx.told(self.record.id, first, first + _PIECE)
+            )
 
     def free(self, most: int) -> tuple[StudyProgress, int]:
         """Where the study stands, and about how many pulls (``most`` matter) could be had now."""

@@ -12,12 +12,14 @@ from typing import Literal
 
 from surepick.errors import UnknownPullError
 from surepick.storage.contract import Transaction
-from surepick.storage.records import Event, Lease, StudyProgress, Tell
+from surepick.storage.records import Event, Holder, Lease, StudyProgress, Tell
 from surepick.study.desk.order import Order
 from surepick.study.pulls import Reward, Told
 
 #: seconds for which nobody else starts to work out the next batch
 CLAIM = 30.0
+#: said again and again, these are counted and not kept: nobody can fill the database with them
+REPEATED = ("duplicate", "conflict", "late")
 FAILURES = ("failed", "expired")
 
 
@@ -37,9 +39,10 @@ def ask(
     study: int,
     n: int,
     *,
-    holder: str,
+    holder: Holder,
     who: str,
     lease: float,
+    longest: float | None,
     back: bool,
     order_of: Callable[[Transaction, int], Order],
 ) -> Asked:
@@ -47,34 +50,39 @@ def ask(
 
     First the pulls that this worker holds already, then those never handed out, then those
     whose time ran out or that failed, longest first: an arm that cannot be measured holds up
-    nothing else.
+    nothing else. Coming back, a worker may keep a pull for ``longest`` seconds in all.
     """
+    worker, token = holder
     at = tx.progress(study, lock=True)
     if at.finished:
         return Asked([], True, False)
     if at.complete:
         return Asked([], False, claim(tx, study, at, who))
     until = at.now + lease
-    held = tx.leases_of(study, holder, n) if back else []
-    given = [replace(one, until=until) for one in held]
+    held = tx.leases_of(study, worker, token, n) if back else []
+    given = [replace(one, until=_renewed(one, until, longest)) for one in held]
     tx.change_leases(study, given)
     fresh = min(n - len(given), at.size - at.asked)
     if fresh:
         arms = order_of(tx, at.batch).arms(at.asked, at.asked + fresh).tolist()
         start = at.first + at.asked
-        new = [Lease(start + i, arm, holder, until) for i, arm in enumerate(arms)]
+        new = [
+            Lease(start + i, arm, worker, until, token=token, since=at.now)
+            for i, arm in enumerate(arms)
+        ]
         tx.add_leases(study, new)
         at = replace(at, asked=at.asked + fresh)
         tx.set_progress(study, at)
         given += new
     if len(given) < n:
-        free = tx.waiting(study, at.now, n - len(given))
-        again = [replace(x, worker=holder, until=until, attempts=x.attempts + 1) for x in free]
+        mine = {one.pull for one in given}
+        free = [x for x in tx.waiting(study, at.now, n) if x.pull not in mine][: n - len(given)]
+        again = [Lease(x.pull, x.arm, worker, until, x.attempts + 1, token, at.now) for x in free]
         tx.change_leases(study, again)
         tx.add_events(
             study,
             [
-                Event(x.pull, x.arm, "expired", x.worker, None, "not told in time", at.now)
+                Event(x.pull, x.arm, "expired", x.worker, None, "not told in time", at.now, x.token)
                 for x in free
                 if x.worker is not None
             ],
@@ -83,12 +91,18 @@ def ask(
     return Asked(given, False, False, at.batch, at.asked)
 
 
+def _renewed(lease: Lease, until: float, longest: float | None) -> float:
+    """Until when a worker that has come back may keep a pull."""
+    return until if longest is None else min(until, lease.since + longest)
+
+
 def tell(
     tx: Transaction, study: int, rewards: Sequence[Reward], who: str
 ) -> tuple[list[Told], bool]:
     """Take in rewards: what became of each, and whether the batch is complete.
 
-    Whoever completes the batch gets the claim to work out the next one (as ``who``).
+    A reward counts if it comes from whoever holds the pull, or held it last. Whoever completes the
+    batch gets the claim to work out the next one (as ``who``).
     """
     at = tx.progress(study, lock=True)
     pulls = list(dict.fromkeys(reward.pull for reward in rewards))
@@ -100,20 +114,25 @@ def tell(
     told: list[Told] = []
     tells: list[Tell] = []
     events: list[Event] = []
-    for pull, value, worker in rewards:
-        lease = out.pop(pull, None)
-        if lease is not None:
-            known[pull] = Tell(pull, lease.arm, value, worker or lease.worker, at.now)
+    for pull, value, worker, token in rewards:
+        lease = out.get(pull)
+        if lease is not None and lease.is_of(worker, token):
+            del out[pull]
+            who_told = worker or lease.worker or lease.last
+            known[pull] = Tell(pull, lease.arm, value, who_told, at.now, token)
             tells.append(known[pull])
             told.append(Told(pull, "accepted", value))
             continue
-        first = known[pull]
-        status = _status(first, value, worker)
-        events.append(Event(pull, first.arm, status, worker, value, "", at.now))
-        told.append(Told(pull, status, first.value))
+        if lease is not None:  # it is with somebody else by now, whose reward will count
+            status, arm, counts = "late", lease.arm, None
+        else:
+            first = known[pull]
+            status, arm, counts = _status(first, value, worker, token), first.arm, first.value
+        events.append(Event(pull, arm, status, worker, value, "", at.now, token))
+        told.append(Told(pull, status, counts))
     tx.drop_leases(study, [one.pull for one in tells])
     tx.add_tells(study, tells)
-    tx.add_events(study, events)
+    tx.count_or_add_events(study, _together(events))
     if tells:
         at = replace(at, told=at.told + len(tells))
         if at.complete:
@@ -122,36 +141,58 @@ def tell(
     return told, bool(tells) and at.complete
 
 
+def _together(events: Sequence[Event]) -> list[Event]:
+    """The same events; those of one pull, kind and token as one, with their count."""
+    found: dict[tuple[int, str, str | None], Event] = {}
+    for event in events:
+        key = (event.pull, event.kind, event.token)
+        there = found.get(key)
+        found[key] = event if there is None else replace(there, count=there.count + event.count)
+    return list(found.values())
+
+
 def _status(
-    first: Tell, value: float, worker: str | None
+    first: Tell, value: float, worker: str | None, token: str | None
 ) -> Literal["duplicate", "late", "conflict"]:
     """What a tell is for a pull that has been told before."""
+    if token is not None and token != first.token:
+        return "late"
     if worker is not None and first.worker is not None and worker != first.worker:
         return "late"
     return "duplicate" if value == first.value else "conflict"
 
 
-def fail(tx: Transaction, study: int, pull: int, reason: str, worker: str | None) -> bool:
+def fail(
+    tx: Transaction, study: int, pull: int, reason: str, worker: str | None, token: str | None
+) -> bool:
     """Put a pull back in line; False when it is no longer this worker's to give back."""
     at = tx.progress(study, lock=True)
     lease = tx.leases(study, [pull]).get(pull)
-    if lease is None:
-        first = tx.tells(study, [pull]).get(pull)
-        if first is None:
-            raise UnknownPullError(f"this study has handed out no pull {pull}")
-        tx.add_events(study, [Event(pull, first.arm, "late", worker, None, reason, at.now)])
+    about = lease or tx.tells(study, [pull]).get(pull)
+    if about is None:
+        raise UnknownPullError(f"this study has handed out no pull {pull}")
+    theirs = lease is not None and lease.is_of(None, token) and worker in (None, lease.worker)
+    if lease is None or lease.worker is None or not theirs:
+        late = Event(pull, about.arm, "late", worker, None, reason, at.now, token)
+        tx.count_or_add_events(study, [late])
         return False
-    if lease.worker is None or (worker is not None and worker != lease.worker):
-        tx.add_events(study, [Event(pull, lease.arm, "late", worker, None, reason, at.now)])
-        return False
-    tx.add_events(study, [Event(pull, lease.arm, "failed", lease.worker, None, reason, at.now)])
-    tx.change_leases(study, [replace(lease, worker=None, until=at.now)])
+    failed = Event(pull, lease.arm, "failed", lease.worker, None, reason, at.now, token)
+    tx.add_events(study, [failed])
+    tx.change_leases(study, [replace(lease, worker=None, last=lease.worker, until=at.now)])
     return True
 
 
 def claim(tx: Transaction, study: int, at: StudyProgress, who: str) -> bool:
     """Whether ``who`` may work out the next batch now; others wait meanwhile."""
-    if at.claimed_by not in (None, who) and at.claimed_until > at.now:
+    if at.claimed_by != who and claimed(at):
         return False
     tx.set_progress(study, at.claimed(who, at.now + CLAIM))
     return True
+
+
+def claimed(at: StudyProgress) -> bool:
+    """Whether somebody is working out the next batch.
+
+    A claim that has longer to go than any is given is from before the clock was set back.
+    """
+    return at.claimed_by is not None and at.now < at.claimed_until <= at.now + CLAIM

@@ -8,12 +8,12 @@ import numpy as np
 
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls
-from surepick.errors import FormatError, StudyDamagedError
+from surepick.errors import StudyDamagedError
 from surepick.problem import Problem
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.storage.contract import Storage, Transaction
-from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord
+from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
 from surepick.study import chain
 from surepick.study.past import tell_stored
 
@@ -40,6 +40,13 @@ def record_of(batch: Batch, first: int) -> BatchRecord:
     return BatchRecord(batch.number, first, batch.size, dumps(batch.pulls.columns()))
 
 
+def summary_of(run: Run) -> Summary:
+    """What lists show of a run."""
+    problem = run.problem
+    answer = problem.candidate_labels[int(run.state.leader())] if run.stopped else None
+    return Summary(run.batches, problem.n_arms, len(run.active), answer)
+
+
 def start(tx: Transaction, study: StudyRecord) -> Run:
     """The run as it was when the study was created, before its first batch."""
     run = algorithm_of(study).start(problem_of(study), study.seed)
@@ -51,10 +58,11 @@ def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, StudyProgress]:
     """The run as of the open batch, and the progress it belongs to."""
     at, kept = storage.read(lambda tx: (tx.progress(study.id), tx.snapshot(study.id)))
     if kept is not None and kept[0] == at.batch:
+        problem = problem_of(study)
         try:
-            return Run.from_json(kept[1], problem_of(study)), at
-        except FormatError as error:
-            _log.warning("study %r: its snapshot cannot be read (%s)", study.name, error)
+            return Run.from_json(kept[1], problem), at
+        except Exception as error:  # whatever is wrong with it, the log has all that is needed
+            _log.warning("study %r: its snapshot cannot be read (%r)", study.name, error)
     _log.warning("study %r is rebuilt from its log", study.name)
     return storage.read(lambda tx: replay(tx, study))
 
@@ -107,7 +115,7 @@ def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -
     tell_batch(run, batch, rewards, study.name)
     following = None if run.stopped else run.ask()
     size = 0 if following is None else following.size
-    text = run.to_json()
+    text, summary = run.to_json(), summary_of(run)
 
     def write(tx: Transaction) -> bool:
         now = tx.progress(study.id, lock=True)
@@ -126,6 +134,8 @@ def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -
             chain.propose(tx, study.id, proposed, text, now.now)
         else:
             chain.answer(tx, study.id, run.answer, text, now.now)
+        tx.close_batch(study.id, now.batch, summary.survivors)
+        tx.set_summary(study.id, summary)
         tx.set_snapshot(study.id, now.batch + 1, text)
         tx.set_progress(study.id, now.after(size, following is None))
         return True

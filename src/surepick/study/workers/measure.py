@@ -7,35 +7,27 @@ argument, or through the environment.
 
 from __future__ import annotations
 
-import contextlib
 import importlib
 import json
 import math
 import numbers
 import os
 import re
-import shlex
-import shutil
-import signal
 import subprocess
 import sys
-import tempfile
 import threading
 import time
 import traceback
 from abc import ABC, abstractmethod
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
-from pathlib import Path
-from typing import IO, Any
+from typing import Any
 
 from surepick.errors import InvalidInputError, MeasurementError
+from surepick.study.workers.line import MARKERS, words_of
+from surepick.study.workers.output import Output, end_group
 
 _KEPT = 4000  # characters of each output that are kept
-_MOST = 65536  # bytes of output that are looked at: one number is shorter
-_SHELLS = {"sh", "bash", "dash", "zsh", "ksh", "fish", "csh", "tcsh", "cmd", "powershell", "pwsh"}
-_SHELL_WORDS = {"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1"}
-_MARKERS = ("{label}", "{arm}", "{pull}")
 
 
 @dataclass(frozen=True)
@@ -92,7 +84,7 @@ class Command(Measure):
     line
         The command; ``{label}``, ``{arm}`` and ``{pull}`` are replaced inside its words.
     timeout
-        Seconds; after that the command is killed, with every process it started.
+        Seconds; after that the command is killed. What it has started ends with it in any case.
 
     Examples
     --------
@@ -102,28 +94,34 @@ class Command(Measure):
 
     def __init__(self, line: str, timeout: float = 60.0) -> None:
         self.timeout = timeout
-        self.words = _words(line)
+        self.words = words_of(line)
         self._running: set[subprocess.Popen[bytes]] = set()
         self._lock = threading.Lock()
         self._stopped = False
 
     def reward_of(self, task: Measurement, record: dict[str, Any]) -> float:
-        with tempfile.TemporaryFile() as out, tempfile.TemporaryFile() as err:
-            try:
-                code = self._run(task, out, err)
-            finally:
-                printed, large = _read(out)
-                said, _ = _read(err)
-                record["stdout"], record["stderr"] = printed[:_KEPT], said[-_KEPT:]
-        record["exit"] = code
+        process = self._start(task)
+        output = Output(process)
+        try:
+            why = output.read(self.timeout)
+        finally:
+            # Whatever it has left behind ends with it.
+            _kill(process)
+            with self._lock:
+                self._running.discard(process)
+            printed, said = output.texts()
+            record["stdout"], record["stderr"] = printed[:_KEPT], said[-_KEPT:]
+        if why:
+            raise MeasurementError(why)
+        code = record["exit"] = process.returncode
         if code:
             why = f"by signal {-code}" if code < 0 else f"with exit code {code}"
             raise MeasurementError(f"the command ended {why}{_last_line(said)}")
-        if large:
+        if output.large:
             raise MeasurementError("the command printed more than a number: over 64 kB")
         return one_number(printed)
 
-    def _run(self, task: Measurement, out: IO[bytes], err: IO[bytes]) -> int:
+    def _start(self, task: Measurement) -> subprocess.Popen[bytes]:
         try:
             with self._lock:
                 if self._stopped:
@@ -131,28 +129,20 @@ class Command(Measure):
                 process = subprocess.Popen(
                     self._fill(task),
                     stdin=subprocess.DEVNULL,
-                    stdout=out,
-                    stderr=err,
+                    stdout=subprocess.PIPE,
+                    stderr=subprocess.PIPE,
                     env=environment(task),
                     start_new_session=True,  # a group of its own, which can be killed as a whole
                 )
                 self._running.add(process)
+                return process
         except (OSError, ValueError) as error:
             raise MeasurementError(f"the command could not be started: {error}") from None
-        try:
-            return process.wait(self.timeout)
-        except subprocess.TimeoutExpired:
-            raise MeasurementError(f"the command was killed after {self.timeout:g} s") from None
-        finally:
-            if process.poll() is None:
-                _kill(process)
-            with self._lock:
-                self._running.discard(process)
 
     def _fill(self, task: Measurement) -> list[str]:
-        values: dict[str, str] = dict(zip(_MARKERS, (task.label, str(task.arm), str(task.pull))))
+        values: dict[str, str] = dict(zip(MARKERS, (task.label, str(task.arm), str(task.pull))))
         # One pass: a label that contains "{pull}" stays as it is.
-        pattern = re.compile("|".join(map(re.escape, _MARKERS)))
+        pattern = re.compile("|".join(map(re.escape, MARKERS)))
         return [pattern.sub(lambda found: values[found[0]], word) for word in self.words]
 
     def stop(self) -> None:
@@ -160,7 +150,7 @@ class Command(Measure):
             self._stopped = True
             running = list(self._running)
         for process in running:
-            _kill(process)
+            end_group(process)
 
 
 class Call(Measure):
@@ -212,7 +202,7 @@ def one_number(text: str) -> float:
             f"the command printed {len(words)} words, not one number: {text.strip()!r:.80}"
         )
     try:
-        if "_" in words[0]:
+        if "_" in words[0] or not words[0].isascii():
             raise ValueError
         return _finite(float(words[0]), words[0])
     except ValueError:
@@ -223,39 +213,6 @@ def _finite(value: float, shown: str) -> float:
     if not math.isfinite(value):
         raise MeasurementError(f"the reward is {shown}; it must be finite")
     return value
-
-
-def _words(line: str) -> tuple[str, ...]:
-    try:
-        words = shlex.split(line)
-    except ValueError as error:
-        raise InvalidInputError(f"exec: {line!r} cannot be split into words: {error}") from None
-    if not words:
-        raise InvalidInputError("exec must name a command, such as 'measure.sh {label}'")
-    odd = next((word for word in words if word in _SHELL_WORDS), None)
-    if odd is not None:
-        raise InvalidInputError(
-            f"exec: {odd!r} means something only to a shell, and none is used; write a script, or "
-            f"sh -c '... \"$SUREPICK_LABEL\" ...'"
-        )
-    if Path(words[0]).stem.lower() in _SHELLS:
-        # What follows -c is a program; words after it are its arguments, and safe for a label.
-        flag = next((i for i, word in enumerate(words) if re.match(r"[-/]\w*[cC]", word)), None)
-        script = " ".join(words[flag + 1 : flag + 2]) if flag else ""
-        if any(place in script for place in _MARKERS):
-            raise InvalidInputError(
-                "exec: a label must not become part of a shell's program, where its characters "
-                'would have a meaning; write "$SUREPICK_LABEL" there instead of {label}'
-            )
-    program = words[0]
-    if shutil.which(program) is None:
-        local = Path(program).absolute()
-        if not local.is_file():
-            raise InvalidInputError(f"exec: there is no program {program!r}")
-        if not os.access(local, os.X_OK):
-            raise InvalidInputError(f"exec: {program!r} is not executable (chmod +x {program})")
-        words[0] = str(local)  # a script in this folder needs no ./
-    return tuple(words)
 
 
 def _find(name: str) -> Callable[[Measurement], Any]:
@@ -276,22 +233,12 @@ def _find(name: str) -> Callable[[Measurement], Any]:
     return value
 
 
-def _read(file: IO[bytes]) -> tuple[str, bool]:
-    size = file.seek(0, os.SEEK_END)
-    file.seek(0)
-    return file.read(_MOST).decode("utf-8", "replace"), size > _MOST
-
-
 def _last_line(text: str) -> str:
     lines = [line for line in text.splitlines() if line.strip()]
     return f": {lines[-1].strip()[:200]}" if lines else ""
 
 
 def _kill(process: subprocess.Popen[bytes]) -> None:
-    """Kill a command and everything it started."""
-    with contextlib.suppress(OSError):  # gone already
-        if hasattr(os, "killpg"):
-            os.killpg(process.pid, signal.SIGKILL)
-        else:
-            process.kill()
+    """End a command and everything it started, and know how it ended."""
+    end_group(process)
     process.wait()

@@ -1,6 +1,7 @@
 """Measuring for a study until it is finished: several measurements at a time, nothing lost.
 
-The study is asked and told by one thread; each measurement has a thread of its own. A
+The study is asked and told by one thread, for all who are done or free at the same time, so that
+the disk is waited for once for all of them; each measurement has a thread of its own. A
 measurement that gives no reward is handed back to the study, which records it and hands it out
 again; one that fails too often ends the work.
 """
@@ -15,17 +16,23 @@ import threading
 import time
 from collections import Counter
 from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
+from dataclasses import dataclass, field
+from typing import Any, TypeVar
 
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.study.core import StudyCore
+from surepick.study.desk.crowd import Ask, Crowd, Handed
+from surepick.study.pulls import Pull, Reward
+from surepick.study.study import Study
 from surepick.study.workers.measure import Measure, Measured, Measurement
 
 _log = logging.getLogger(__name__)
+T = TypeVar("T")
 _GRACE = 30.0  # seconds: a lease is this much longer than a measurement may take
 _LOOK_EVERY = 0.2  # seconds between looks at the study while nothing can be done
+_MOST_AT_ONCE = 8  # pulls that one worker takes with it
+_LINGER = 0.05  # seconds at most for which a reward waits for others, to be told together
 
 
 @dataclass
@@ -41,9 +48,24 @@ class Work:
 @dataclass
 class _Running:
     slot: int
-    task: Measurement
+    tasks: list[Measurement]  # several where one takes less time than a visit to the study
     deadline: float
-    measured: Measured | None = None  # set by its thread
+    measured: list[Measured] = field(default_factory=list)  # by its thread
+
+    @property
+    def left(self) -> list[Measurement]:
+        return self.tasks[len(self.measured) :]
+
+
+@dataclass
+class _Done:
+    slot: int
+    measured: Measured
+
+    @property
+    def pair(self) -> tuple[int, float]:
+        assert self.measured.reward is not None
+        return self.measured.task.pull, self.measured.reward
 
 
 class Workers:
@@ -87,6 +109,9 @@ class Workers:
         self._started = 0
         self._failures: Counter[int] = Counter()  # of each pull
         self._in_a_row = 0
+        self._done_now: list[_Done] = []  # measured, and not told yet
+        self._exchanging = 0.0  # seconds that the last visit to the study took
+        self._measuring = 0.0  # seconds that a measurement takes, lately
 
     def run(self) -> Work:
         """Work until the study is finished, too many measurements fail, or :meth:`interrupt`."""
@@ -108,78 +133,143 @@ class Workers:
             raise KeyboardInterrupt
         self.work.stopped = "interrupted"
         _log.warning(
-            "finishing %d measurements; interrupt again to give them up", len(self._running)
+            "finishing %d measurements; interrupt again to give them up",
+            sum(len(running.left) for running in self._running.values()),
         )
 
     def _over(self) -> bool:
-        return not self._running and (self.work.finished or bool(self.work.stopped))
+        idle = not self._running and not self._done_now
+        return idle and (self.work.finished or bool(self.work.stopped))
 
     def _step(self) -> None:
-        self._start_some()
+        self._exchange()
         if self._over():
             return
-        try:
-            running = self._running.pop(self._done.get(timeout=_LOOK_EVERY), None)
-        except queue.Empty:
-            running = None
-        if running is not None and running.measured is not None:  # else it was given up before
-            self._take(running.slot, running.measured)
+        self._done_now += self._wait()
         self._check_time()
 
-    def _start_some(self) -> None:
+    def _wait(self) -> list[_Done]:
+        """What has been measured; who finishes a moment later is taken along."""
+        found: list[_Done] = []
+        end = time.monotonic() + _LOOK_EVERY
+        while self._running:
+            try:
+                token = self._done.get(timeout=max(0.0, end - time.monotonic()))
+            except queue.Empty:
+                break
+            running = self._running.pop(token, None)
+            if running is not None:  # else it was given up before
+                found += [_Done(running.slot, one) for one in running.measured]
+                # Waiting for the others must not take long, compared with what it saves.
+                end = min(end, time.monotonic() + min(_LINGER, 0.5 * self._exchanging))
+        if not found and not self._running:
+            time.sleep(_LOOK_EVERY)
+        return found
+
+    def _exchange(self) -> None:
+        """Tell what has come in and ask for more: one visit to the study for all of it."""
+        done, self._done_now = self._done_now, []
         busy = {running.slot for running in self._running.values()}
-        for slot in range(self.workers):
-            if self.work.stopped:
-                return
-            if slot in busy:
-                continue
-            pulls = self.study.ask(1, self._name_of(slot), self.measure.timeout + _GRACE)
+        free = [] if self.work.stopped else [s for s in range(self.workers) if s not in busy]
+        if not (done or free):
+            return
+        if self._keep is not None:
+            for one in done:
+                self._keep(_record(self._name_of(one.slot), one.measured))
+        wrong = {id(one): error for one in done if (error := self._what_is_wrong(one))}
+        good = [one for one in done if id(one) not in wrong]
+        started = time.monotonic()
+        # Where it may be the last failure that is allowed, it is heard of before more is begun.
+        given = self._visit(good, free if len(good) == len(done) else [])
+        self._exchanging = time.monotonic() - started
+        for one in done:
+            self._count(one, wrong.get(id(one), ""))
+        for slot, handed in zip(free, given):
+            if handed.pulls:
+                self._start(slot, handed.pulls)
+            if handed.finished:
+                self.work.finished = True
+
+    def _what_is_wrong(self, done: _Done) -> str:
+        """Why there is no reward, or why it cannot be one; nothing where all is well."""
+        if done.measured.reward is None:
+            return done.measured.error
+        try:
+            Reward.of(done.pair).possible(self.study.problem.noise_kind)
+            if isinstance(self.study, Study):
+                self.study.desk.check_reward(done.pair, None)
+        except InvalidInputError as error:
+            return str(error)
+        return ""
+
+    def _at_once(self) -> int:
+        """Pulls that a worker takes with it: about what it can measure during a visit."""
+        if not self._measuring:
+            return 1
+        return max(1, min(_MOST_AT_ONCE, int(self._exchanging / self._measuring)))
+
+    def _visit(self, done: list[_Done], free: list[int]) -> list[Handed]:
+        """Tell rewards; pulls for everybody who is free."""
+        n = self._at_once()
+        lease = n * self.measure.timeout + _GRACE
+        if isinstance(self.study, Study):
+            tells = [[Reward(*one.pair, self._name_of(one.slot))] for one in done]
+            asks = [Ask(n, self._name_of(slot), lease) for slot in free]
+            told, given = Crowd(self.study.desk).exchange(tells, asks)
+            for one in told:
+                _or_raise(one)
+            return [_or_raise(one) for one in given]
+        for one in done:
+            self.study.tell_many([one.pair], self._name_of(one.slot))
+        given = []
+        for slot in free:
+            pulls = self.study.ask(n, self._name_of(slot), lease)
+            given.append(Handed(pulls, not pulls and self.study.finished))
             if not pulls:
-                self.work.finished = self.study.finished
-                return
-            pull = pulls[0]
-            features = self.study.features_of(pull.arm)
-            task = Measurement(pull.id, pull.arm, pull.label, pull.attempt, features)
-            self._started += 1
-            # Commands end themselves in time; this is for functions, which nobody can end.
-            deadline = time.monotonic() + self.measure.timeout + 1.0
-            running = self._running[self._started] = _Running(slot, task, deadline)
-            arguments = (self._started, running)
-            threading.Thread(target=self._measure, args=arguments, daemon=True).start()
+                break
+        return given
+
+    def _start(self, slot: int, pulls: list[Pull]) -> None:
+        tasks = [
+            Measurement(x.id, x.arm, x.label, x.attempt, self.study.features_of(x.arm))
+            for x in pulls
+        ]
+        self._started += 1
+        # Commands end themselves in time; this is for functions, which nobody can end.
+        deadline = time.monotonic() + len(tasks) * self.measure.timeout + 1.0
+        running = self._running[self._started] = _Running(slot, tasks, deadline)
+        arguments = (self._started, running)
+        threading.Thread(target=self._measure, args=arguments, daemon=True).start()
 
     def _measure(self, token: int, running: _Running) -> None:
-        task = running.task
-        try:
-            running.measured = self.measure(task)
-        except BaseException as error:  # a thread must not end silently
-            running.measured = Measured(task, None, f"{type(error).__name__}: {error}", {})
+        for task in running.tasks:
+            started = time.monotonic()
+            try:
+                measured = self.measure(task)
+            except BaseException as error:  # a thread must not end silently
+                measured = Measured(task, None, f"{type(error).__name__}: {error}", {})
+            running.measured.append(measured)
+            self._measuring = max(time.monotonic() - started, 0.5 * self._measuring)
         self._done.put(token)
 
     def _check_time(self) -> None:
         now = time.monotonic()
         for token, running in list(self._running.items()):
-            if running.measured is None and running.deadline < now:
+            if running.left and running.deadline < now:
                 del self._running[token]
                 text = f"no reward after {self.measure.timeout:g} s"
-                self._take(running.slot, Measured(running.task, None, text, {}))
+                all_of_it = running.measured + [Measured(x, None, text, {}) for x in running.left]
+                self._done_now += [_Done(running.slot, one) for one in all_of_it]
 
-    def _take(self, slot: int, measured: Measured) -> None:
-        """Keep what came of a measurement, then tell it to the study."""
-        task, worker = measured.task, self._name_of(slot)
-        if self._keep is not None:
-            self._keep(_record(worker, measured))
-        error = measured.error
-        if measured.reward is not None:
-            try:
-                self.study.tell_many([(task.pull, measured.reward)], worker)
-            except InvalidInputError as caught:  # a number that no reward can be
-                error = str(caught)
+    def _count(self, done: _Done, error: str) -> None:
+        """Note what came of a measurement; one without a reward is handed back."""
+        measured, worker = done.measured, self._name_of(done.slot)
         if error:
-            self.study.fail(task.pull, error, worker)
+            self.study.fail(measured.task.pull, error, worker)
             self.work.failed += 1
-            self._failures[task.pull] += 1
+            self._failures[measured.task.pull] += 1
             self._in_a_row += 1
-            self._give_up(task, error)
+            self._give_up(measured.task, error)
         else:
             self.work.told += 1
             self._in_a_row = 0
@@ -198,14 +288,22 @@ class Workers:
     def _abandon(self) -> None:
         """Give back what is being measured, so that others need not wait for the leases to end."""
         self.measure.stop()
-        for running in self._running.values():
+        held = [(one.slot, one.measured.task) for one in self._done_now]
+        held += [(one.slot, task) for one in self._running.values() for task in one.tasks]
+        for slot, task in held:
             try:
-                self.study.fail(running.task.pull, "interrupted", self._name_of(running.slot))
+                self.study.fail(task.pull, "interrupted", self._name_of(slot))
             except SurepickError as error:  # its lease will run out
-                _log.warning("pull %d could not be handed back: %s", running.task.pull, error)
+                _log.warning("pull %d could not be handed back: %s", task.pull, error)
 
     def _name_of(self, slot: int) -> str:
         return f"{self.name}-{slot + 1}"
+
+
+def _or_raise(answer: T | SurepickError) -> T:
+    if isinstance(answer, SurepickError):
+        raise answer
+    return answer
 
 
 def _record(worker: str, measured: Measured) -> dict[str, Any]:

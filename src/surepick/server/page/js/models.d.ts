@@ -42,6 +42,8 @@ declare namespace Api {
     value: number | null;
     note: string;
     at: number;
+    token: string | null;
+    count: number;
   }
   interface HistoryOf {
     batches: HistoryRow[];
@@ -158,13 +160,14 @@ declare namespace Api {
   interface StudyRow {
     name: string;
     algorithm: string;
-    delta: number;
-    options: number;
+    delta: number | null;
+    options: number | null;
     samples: number;
-    survivors: number;
+    survivors: number | null;
     finished: boolean;
     answer: string | null;
     created: number;
+    broken: string | null;
   }
   interface TableBody {
     csv?: string | null;
@@ -296,6 +299,6 @@ declare namespace Api {
   interface Told {
     pull: number;
     status: "accepted" | "duplicate" | "late" | "conflict";
-    value: number;
+    value: number | null;
   }
 }

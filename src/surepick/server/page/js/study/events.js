@@ -86,6 +86,7 @@ export function eventsCard(name, scope) {
     const value = event.value === null ? "" : ` (${short(event.value)})`;
     const by = event.worker && !event.worker.startsWith("~") ? ` by ${event.worker}` : "";
     const note = event.note && event.kind !== "expired" ? `: ${event.note}` : "";
+    const often = event.count > 1 ? `, ${count(event.count)} times` : "";
     return h(
       "li",
       {},
@@ -98,7 +99,7 @@ export function eventsCard(name, scope) {
         "span",
         { class: "what" },
         h("strong", {}, labels[event.arm] ?? ""),
-        ` (pull ${count(event.pull)}) ${WORDS[event.kind] ?? event.kind}${value}${by}${note}`,
+        ` (pull ${count(event.pull)}) ${WORDS[event.kind] ?? event.kind}${value}${by}${often}${note}`,
       ),
     );
   }

@@ -1,0 +1,190 @@
+"""Those who attack, each in a process of its own, and the innocent who only wants to work."""
+
+from __future__ import annotations
+
+import contextlib
+import http.client
+import json
+import math
+import multiprocessing
+import os
+import secrets
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+_spawn = multiprocessing.get_context("fork")
+
+
+def innocent(port: int, token: str, seconds: float, study: str = "innocent") -> list[float]:
+    """Ask and tell for a study of its own; how long each pair took, in seconds."""
+    connection, times, end = _Connection(port, token), [], time.monotonic() + seconds
+    worker = f"innocent-{os.getpid()}"
+    while time.monotonic() < end:
+        started = time.monotonic()
+        pulls = connection.post(f"/api/v1/studies/{study}/ask", {"worker": worker})["pulls"]
+        for pull in pulls:
+            told = {"pull": pull["id"], "reward": math.sin(1.0 + pull["id"])}
+            body = {"rewards": [told], "worker": worker}
+            connection.post(f"/api/v1/studies/{study}/tell", body)
+        times.append(time.monotonic() - started)
+        time.sleep(0.01)
+    return times
+
+
+class _Connection:
+    def __init__(self, port: int, token: str) -> None:
+        self._port = port
+        self._open()
+        self._head = {"Authorization": f"Bearer {token}", "Content-Type": "application/json"}
+
+    def _open(self) -> None:
+        self._connection = http.client.HTTPConnection("127.0.0.1", self._port, timeout=120)
+
+    def post(self, path: str, body: dict) -> dict:
+        status, content = self.send("POST", path, json.dumps(body).encode())
+        assert status == 200, (path, status, content)
+        return json.loads(content)
+
+    def send(self, method: str, path: str, body: bytes | None = None) -> tuple[int, bytes]:
+        try:
+            self._connection.request(method, path, body, self._head)
+            reply = self._connection.getresponse()
+            return reply.status, reply.read()
+        except (http.client.HTTPException, OSError):
+            self._open()
+            return 0, b""
+
+
+def in_process(function: Callable[..., Any], *arguments: Any) -> Any:
+    """What a function returns, in a process of its own."""
+    answers = _spawn.Queue()
+
+    def call() -> None:
+        answers.put(function(*arguments))
+
+    process = _spawn.Process(target=call)
+    process.start()
+    found = answers.get()
+    process.join()
+    return found
+
+
+@contextlib.contextmanager
+def under_attack(
+    kind: str, count: int, port: int, token: str, study: str
+) -> Iterator[Callable[[], dict]]:
+    """So many attackers of a kind, each in a thread of one process; yields what they counted."""
+    statuses = _spawn.Manager().dict()
+    over = _spawn.Event()
+
+    def attack() -> None:
+        threads = [
+            threading.Thread(target=_KINDS[kind], args=(port, token, study, over, statuses))
+            for _ in range(count)
+        ]
+        for thread in threads:
+            thread.start()
+        for thread in threads:
+            thread.join()
+
+    process = _spawn.Process(target=attack)
+    process.start()
+    counts: dict[str, int] = {}
+    try:
+        yield lambda: counts
+    finally:
+        over.set()
+        process.join(60)
+        if process.is_alive():
+            process.kill()
+        for key, value in statuses.items():
+            status = str(key[0])
+            counts[status] = counts.get(status, 0) + value
+
+
+def _repeat(port: int, token: str, over: Any, statuses: Any, *paths: str) -> None:
+    connection, counts = _Connection(port, token), {}
+    while not over.is_set():
+        for path in paths:
+            status, _ = connection.send("GET", path)
+            counts[status] = counts.get(status, 0) + 1
+            if status == 429:
+                time.sleep(0.05)  # who is told to wait, and does not, but for a moment
+    for status, count in counts.items():
+        statuses[(status, threading.get_ident())] = count
+
+
+def _guess(port: int, _token: str, _study: str, over: Any, statuses: Any) -> None:
+    counts: dict[int, int] = {}
+    connection = _Connection(port, "")
+    while not over.is_set():
+        connection._head["Authorization"] = f"Bearer sp_{secrets.token_urlsafe(32)}"
+        status, _ = connection.send("GET", "/api/v1/studies")
+        counts[status] = counts.get(status, 0) + 1
+    for status, count in counts.items():
+        statuses[(status, threading.get_ident())] = count
+
+
+def _export(port: int, token: str, study: str, over: Any, statuses: Any) -> None:
+    _repeat(port, token, over, statuses, f"/api/v1/studies/{study}/export?format=csv")
+
+
+def _metrics(port: int, token: str, _study: str, over: Any, statuses: Any) -> None:
+    _repeat(port, token, over, statuses, "/metrics")
+
+
+def _pages(port: int, token: str, study: str, over: Any, statuses: Any) -> None:
+    place = f"/api/v1/studies/{study}"
+    _repeat(port, token, over, statuses, place, f"{place}/history", f"{place}/events")
+
+
+_KINDS = {"guesses": _guess, "exports": _export, "metrics": _metrics, "pages": _pages}
+
+
+def send_at_once(port: int, path: str, body: bytes, times: int) -> list[int]:
+    """The same body over several connections at the same time; the answers' statuses."""
+    found: list[int] = []
+
+    def send() -> None:
+        found.append(_Connection(port, "").send("POST", path, body)[0])
+
+    threads = [threading.Thread(target=send) for _ in range(times)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    return sorted(found)
+
+
+def send_table(service: Any, body: dict, patience: float) -> dict:
+    """Create a study, and leave if that takes longer; what came, and when."""
+    started = time.monotonic()
+    connection = http.client.HTTPConnection("127.0.0.1", service.port, timeout=patience)
+    head = {"Authorization": f"Bearer {service.token}", "Content-Type": "application/json"}
+    try:
+        connection.request("POST", "/api/v1/studies", json.dumps(body).encode(), head)
+        reply = connection.getresponse()
+        came = f"{reply.status} {reply.read().decode()[:300]}"
+    except (http.client.HTTPException, OSError) as error:
+        came = f"left: {error!r:.80}"
+    finally:
+        connection.close()
+    return {"came": came, "seconds": round(time.monotonic() - started, 2)}
+
+
+def open_bytes(pid: int) -> int:
+    """Bytes of the files that a process and its children write to without a name."""
+    import psutil
+
+    total = 0
+    with contextlib.suppress(psutil.Error, OSError):
+        process = psutil.Process(pid)
+        for one in (process, *process.children(recursive=True)):
+            for link in Path(f"/proc/{one.pid}/fd").iterdir():
+                with contextlib.suppress(OSError):
+                    if "(deleted)" in os.readlink(link):
+                        total = max(total, link.stat().st_size)
+    return total

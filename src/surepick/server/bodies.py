@@ -1,0 +1,93 @@
+"""The bodies of requests: read whole, if they are neither too large, too slow nor too deep."""
+
+from __future__ import annotations
+
+import asyncio
+from dataclasses import dataclass
+
+from starlette.types import Message, Receive
+
+from surepick.server import replies
+from surepick.server.limits import too_deep
+
+_SECONDS = 60.0
+_STRANGERS_SECONDS = 10.0
+_STRANGERS_BYTES = 4 * 2**10  # of a token, that is
+_WORKERS_BYTES = 2**20
+_WORK = ("/ask", "/tell", "/fail")  # ends of the addresses that workers use
+_LONG = 64 * 2**10  # bytes of a body that is looked at in another thread
+
+
+class Refused(Exception):
+    """The request ends here, with this answer."""
+
+    def __init__(self, why: str, reply: replies.Json) -> None:
+        super().__init__(why)
+        self.why, self.reply = why, reply
+
+
+@dataclass(frozen=True)
+class Limit:
+    """How large a body may be, and how long it may take to come."""
+
+    size: int
+    seconds: float
+
+
+def limit_of(path: str, stranger: bool, most: int) -> Limit:
+    """What a request to this address may send; much less before anybody is known."""
+    if stranger:
+        return Limit(min(most, _STRANGERS_BYTES), _STRANGERS_SECONDS)
+    return Limit(min(most, _WORKERS_BYTES) if path.endswith(_WORK) else most, _SECONDS)
+
+
+async def whole_body(
+    headers: dict[bytes, bytes], receive: Receive, limit: Limit, depth: int
+) -> Receive:
+    """The whole body, to be received again, or a refusal."""
+    length = headers.get(b"content-length", b"0")
+    if not length.isdigit() or int(length) > limit.size:
+        raise _too_large(limit.size)
+    parts, size = [], 0
+    try:
+        async with asyncio.timeout(limit.seconds):
+            while True:
+                message = await receive()
+                if message["type"] == "http.disconnect":
+                    return _again(message, receive)
+                part = message.get("body", b"")
+                size += len(part)
+                if size > limit.size:
+                    raise _too_large(limit.size)
+                parts.append(part)
+                if not message.get("more_body", False):
+                    break
+    except TimeoutError:
+        raise Refused(
+            "slow", replies.refusal(400, "InvalidInputError", "the request came too slowly")
+        ) from None
+    body = b"".join(parts)
+    deep = (
+        too_deep(body, depth)
+        if len(body) < _LONG
+        else await asyncio.to_thread(too_deep, body, depth)
+    )
+    if deep:
+        text = f"the JSON is nested more than {depth} deep"
+        raise Refused("depth", replies.refusal(422, "InvalidInputError", text))
+    return _again({"type": "http.request", "body": body, "more_body": False}, receive)
+
+
+def _again(message: Message, receive: Receive) -> Receive:
+    """Receives ``message`` first, then what comes after it."""
+    waiting = [message]
+
+    async def replay() -> Message:
+        return waiting.pop() if waiting else await receive()
+
+    return replay
+
+
+def _too_large(most: int) -> Refused:
+    text = f"the request is larger than {most} bytes"
+    return Refused("size", replies.refusal(413, "InvalidInputError", text))

@@ -1,0 +1,88 @@
+"""A helper's process: takes tasks on stdin, one line of JSON each, and sends parts on stdout."""
+
+from __future__ import annotations
+
+import json
+import os
+import signal
+import sys
+import traceback
+from collections.abc import Iterator
+from typing import BinaryIO
+
+from surepick.errors import OutOfMemoryError, SurepickError
+from surepick.server.helpers import END, ERROR, PART
+from surepick.server.settings import SETTINGS, Settings
+from surepick.server.tasks import Tasks
+
+_GRACE = 5.0  # seconds after which a task ends even where nobody ends it
+_LEAST = 64 * 2**10  # bytes sent together
+
+
+def main() -> None:
+    """Do tasks until stdin ends."""
+    settings = Settings.from_json(os.environ[SETTINGS])
+    _take_less(settings.helper_memory)
+    # What anything prints must not come between the parts.
+    out = os.fdopen(os.dup(1), "wb")
+    os.dup2(2, 1)
+    tasks = Tasks(settings)
+    for line in sys.stdin.buffer:
+        asked = json.loads(line)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, asked["seconds"] + _GRACE)
+        try:
+            for part in _gathered(tasks.do(asked["task"], asked["given"])):
+                _send(out, PART, part)
+            _send(out, END, b"")
+        except BrokenPipeError:
+            return
+        except MemoryError:
+            _send_error(out, OutOfMemoryError("this needs more memory than is allowed here"))
+            return  # a process of this size is not kept
+        except Exception as error:
+            _send_error(out, error)
+        if hasattr(signal, "setitimer"):
+            signal.setitimer(signal.ITIMER_REAL, 0)
+
+
+def _take_less(memory: int) -> None:
+    """Do not take the memory of the whole machine.
+
+    Helpers are as urgent as the service itself: one that had to wait for a processor in the middle
+    of reading would hold up whoever wants to write to the same SQLite file.
+    """
+    try:
+        import resource
+    except ImportError:  # Windows
+        return
+    resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+
+
+def _gathered(parts: Iterator[bytes]) -> Iterator[bytes]:
+    """The same, in pieces that are worth sending."""
+    waiting, size = [], 0
+    for part in parts:
+        waiting.append(part)
+        size += len(part)
+        if size >= _LEAST:
+            yield b"".join(waiting)
+            waiting, size = [], 0
+    if waiting:
+        yield b"".join(waiting)
+
+
+def _send(out: BinaryIO, kind: bytes, content: bytes) -> None:
+    out.write(kind + len(content).to_bytes(4, "big") + content)
+    out.flush()
+
+
+def _send_error(out: BinaryIO, error: Exception) -> None:
+    known = isinstance(error, SurepickError)
+    said = str(error) if known else traceback.format_exc()[-2000:]
+    content = {"kind": type(error).__name__ if known else "", "message": said}
+    _send(out, ERROR, json.dumps(content).encode())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,103 @@
+"""What helpers do: everything that reads or reckons much."""
+
+from __future__ import annotations
+
+import dataclasses
+import json
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from surepick.errors import CertificateError, FormatError, UnknownStudyError
+from surepick.run import verify
+from surepick.server import creation, models
+from surepick.server.settings import Settings
+from surepick.storage import open_storage
+from surepick.study import Study, export, load_study
+from surepick.study.desk.rebuild import summary_of
+
+_KEPT = 16  # studies kept open: looking again at one is much cheaper
+
+
+class Tasks:
+    """The tasks, by name."""
+
+    def __init__(self, settings: Settings) -> None:
+        self._storage = open_storage(settings.storage)
+        self._open: OrderedDict[str, Study] = OrderedDict()
+        self._look = {
+            "status": Study.status,
+            "definition": Study.definition,
+            "answer": _answer,
+            "certificate": lambda study: study.answer.certificate(),
+            "verify": _verify,
+            "history": lambda study: {"batches": study.history()},
+            "rewards": _rewards,
+            "summary": lambda study: vars(summary_of(study.run)),
+        }
+
+    def do(self, task: str, given: dict[str, Any]) -> Iterator[bytes]:
+        """The parts of what comes of it."""
+        if task in self._look:
+            return iter([self._with(given["study"], lambda s: _json(self._look[task](s)))])
+        return getattr(self, f"_{task}")(**given)
+
+    def _with(self, name: str, work: Callable[[Study], Any]) -> Any:
+        """Do something with a study; again, where another one has taken its name since."""
+        kept = self._open.pop(name, None)
+        if kept is not None:
+            try:
+                kept.progress()
+            except UnknownStudyError:
+                kept = None
+        study = kept or load_study(name, self._storage)
+        self._open[name] = study
+        while len(self._open) > _KEPT:
+            self._open.popitem(last=False)
+        return work(study)
+
+    def _nothing(self) -> Iterator[bytes]:
+        yield b"{}"
+
+    def _export(self, study: str, what: str, form: str) -> Iterator[bytes]:
+        # The first part is there before anything is sent: what is refused is refused properly.
+        return self._with(study, lambda one: export.stream(one, what, form))
+
+    def _events(self, study: str, after: int, kinds: list[str]) -> Iterator[bytes]:
+        found = self._with(study, lambda one: one.events(*kinds))
+        rows = [vars(event) for event in found[after:]]
+        yield _json({"events": rows, "next": max(after, len(found))})
+
+    def _create(self, body: dict[str, Any]) -> Iterator[bytes]:
+        asked = models.NewStudy.model_validate(body)
+        notes = creation.create(asked, self._storage)
+        status = self._with(asked.name, Study.status)
+        yield _json({"name": asked.name, "notes": notes, "study": status})
+
+    def _table(self, body: dict[str, Any]) -> Iterator[bytes]:
+        yield _json(creation.content_of(models.TableBody.model_validate(body)))
+
+
+def _json(content: Any) -> bytes:
+    return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+
+def _answer(study: Study) -> dict[str, Any]:
+    content = study.answer.to_dict()
+    return {"finished": True, "study": study.name, **content, "checks": study.checks().to_dict()}
+
+
+def _verify(study: Study) -> dict[str, Any]:
+    try:
+        found = verify(study.answer.certificate(), study.problem)
+    except (CertificateError, FormatError) as error:
+        return {"valid": False, "message": str(error)}
+    message = (
+        f"{found.checked} comparisons recomputed; error probability spent "
+        f"{found.risk:.3g} of {found.delta:g}"
+    )
+    return {"valid": True, "message": message, **dataclasses.asdict(found)}
+
+
+def _rewards(study: Study) -> dict[str, Any]:
+    return {name: column.tolist() for name, column in vars(study.rewards()).items()}

@@ -1,0 +1,110 @@
+"""The statements of a transaction, the same for every database."""
+
+from __future__ import annotations
+
+from functools import cache
+from typing import Any
+
+from sqlalchemy import bindparam, case, delete, func, insert, literal_column, select, update
+
+from surepick.storage.records import (
+    CLOCK_SLACK,
+    Event,
+    Lease,
+    Link,
+    StudyProgress,
+    StudyRecord,
+    Tell,
+)
+from surepick.storage.sql.tables import (
+    batches,
+    chain,
+    events,
+    leases,
+    past,
+    progress,
+    snapshots,
+    studies,
+    summaries,
+    tells,
+)
+
+# Column names are those of the records; what a bound value is called starts with an underscore.
+_s, _pull, _n, _now = bindparam("_s"), bindparam("_pull"), bindparam("_n"), bindparam("_now")
+
+
+KEPT = ("pull", "arm")  # of a lease: what never changes
+
+
+def fields_of(table: Any, record: type) -> list[Any]:
+    """The columns that make up a record, in the order of its fields."""
+    return [table.c[name] for name in record.__dataclass_fields__ if name in table.c]
+
+
+LEASE = select(*fields_of(leases, Lease)).where(leases.c.study == _s)
+TELL = select(*fields_of(tells, Tell)).where(tells.c.study == _s)
+ONE_LEASE = LEASE.where(leases.c.pull == _pull)
+ONE_TELL = TELL.where(tells.c.pull == _pull)
+SOME_LEASES = LEASE.where(leases.c.pull.in_(bindparam("_pulls", expanding=True)))
+SOME_TELLS = TELL.where(tells.c.pull.in_(bindparam("_pulls", expanding=True)))
+_token = bindparam("_token")
+LEASES_OF = (
+    LEASE.where(leases.c.worker == bindparam("_worker"))
+    .where(leases.c.token.is_not_distinct_from(_token))
+    .order_by(leases.c.pull)
+    .limit(_n)
+)
+WAITING = LEASE.where(leases.c.until <= _now).order_by(leases.c.until, leases.c.pull).limit(_n)
+_from_the_future = (leases.c.since > _now + CLOCK_SLACK) & (leases.c.until > _now)
+FROM_THE_FUTURE = LEASE.where(_from_the_future).order_by(leases.c.until, leases.c.pull).limit(_n)
+_free = case((leases.c.until <= _now, 1), (_from_the_future, 1), else_=0)
+COUNT_LEASES = select(func.count(), func.coalesce(func.sum(_free), 0)).where(leases.c.study == _s)
+CHANGE_LEASE = (
+    update(leases)
+    .where(leases.c.study == _s, leases.c.pull == _pull)
+    .values(
+        {name: bindparam(f"_{name}") for name in Lease.__dataclass_fields__ if name not in KEPT}
+    )
+)
+DROP_LEASE = delete(leases).where(leases.c.study == _s, leases.c.pull == _pull)
+SET_PROGRESS = update(progress).where(progress.c.study == _s)
+REWARDS = (
+    select(tells.c.pull, tells.c.arm, tells.c.value, tells.c.at)
+    .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
+    .where(tells.c.pull < bindparam("_last"))
+    .order_by(tells.c.pull)
+)
+NEW_REWARDS = REWARDS.where(tells.c.at >= bindparam("_since"))
+TOTALS = (
+    select(tells.c.arm, func.count(), func.sum(tells.c.value))
+    .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
+    .where(tells.c.pull < bindparam("_last"))
+    .group_by(tells.c.arm)
+)
+LINK = select(*fields_of(chain, Link)).where(chain.c.study == _s)
+STUDY = select(*fields_of(studies, StudyRecord))
+EVENT = select(*fields_of(events, Event)).where(events.c.study == _s).order_by(events.c.id)
+ADD_LEASE, ADD_TELL, ADD_EVENT = insert(leases), insert(tells), insert(events).inline()
+SAME_EVENT = events.c.study == _s, events.c.kind == bindparam("_kind"), events.c.pull == _pull
+COUNT_EVENT = (
+    update(events)
+    .where(*SAME_EVENT, events.c.token.is_not_distinct_from(_token))
+    .values(count=events.c.count + _n)
+)
+KNOWN_EVENTS = select(events.c.pull, events.c.kind, events.c.token).where(
+    events.c.study == _s, events.c.pull.in_(bindparam("_pulls", expanding=True))
+)
+TOLD = (
+    TELL.where(tells.c.pull >= bindparam("_first"))
+    .where(tells.c.pull < bindparam("_last"))
+    .order_by(tells.c.pull)
+)
+TABLES = (chain, events, tells, leases, past, snapshots, summaries, batches, progress)
+
+
+@cache
+def progress_query(clock: str, lock: bool) -> Any:
+    """Where a study stands, and the time."""
+    columns = [*fields_of(progress, StudyProgress), literal_column(clock).label("now")]
+    query = select(*columns).where(progress.c.study == _s)
+    return query.with_for_update() if lock else query

@@ -1,0 +1,107 @@
+"""Tables and formulas that would cost too much are refused before anything is built."""
+
+import io
+
+import pytest
+from formulaic import Formula
+from hypothesis import given
+from hypothesis import strategies as st
+
+from surepick.errors import InvalidInputError
+from surepick.problem.tables import from_table, price
+from surepick.problem.tables.read import read_csv, read_parquet_content
+
+FIVE = "label,a,b,c,d,e\n" + "".join(f"o{i},{i},{i % 3},{i % 5},{i * i},{-i}\n" for i in range(40))
+
+
+def made(csv, **how):
+    return from_table(read_csv(csv, "options.csv"), **how)
+
+
+@pytest.mark.parametrize(
+    ("formula", "said"),
+    [
+        ("(a+b+c+d)**50", "the power 50 of 4 terms is too high; at most 5"),
+        ("(a+b+c+d)^50", "too high"),
+        ("*".join("abcde") + "*" + "*".join(f"I(a+{i})" for i in range(9)), "terms"),
+        ("(" * 50 + "a" + ")*b**9999999" * 50, "power|cannot be read"),
+        ("(a+b)**c", "whole number"),
+        ("a" * 30_000, "letters"),
+    ],
+)
+def test_formulas_that_stand_for_too_many_terms(formula, said):
+    with pytest.raises(InvalidInputError, match=said):
+        made(FIVE, formula=formula)
+
+
+def test_categories_that_are_all_crossed():
+    """58 kB would have become gigabytes."""
+    lines = [",".join(["label", *(f"c{j}" for j in range(6))])]
+    lines += [",".join([f"o{i}", *(f"v{(i * (j + 3)) % 13}" for j in range(6))]) for i in range(99)]
+    formula = "*".join(f"C(c{j})" for j in range(6))
+    with pytest.raises(InvalidInputError, match=r"4,826,808 coefficients, and at most 5,000"):
+        made("\n".join(lines), formula=formula)
+
+
+def test_a_list_of_features_with_too_many_levels():
+    names = [f"c{j}" for j in range(60)]
+    lines = [",".join(["label", *names])]
+    lines += [",".join([f"o{i}", *([f"v{i}"] * 60)]) for i in range(99)]
+    with pytest.raises(InvalidInputError, match="coefficients, and at most 5,000"):
+        made("\n".join(lines))
+
+
+def test_a_million_columns():
+    n = 1_000_000
+    csv = ",".join(f"c{j}" for j in range(n)) + "\n" + ",".join("1" * n) + "\n"
+    with pytest.raises(InvalidInputError, match="1,000,000 columns, and at most 10,000"):
+        made(csv)
+
+
+def test_a_parquet_file_that_unpacks_to_very_much():
+    """A hundred kilobytes, and a table of a hundred million cells."""
+    import pyarrow as pa
+    import pyarrow.parquet as pq
+
+    file = io.BytesIO()
+    pq.write_table(pa.table({"a": pa.repeat(1.0, 60_000_000)}), file, compression="zstd")
+    assert len(file.getvalue()) < 2**21
+    with pytest.raises(InvalidInputError, match="60,000,000 rows"):
+        read_parquet_content(file.getvalue(), "bomb.parquet")
+
+
+@pytest.mark.parametrize(
+    "formula",
+    [
+        "a + b",
+        "a*b + C(c)",
+        "(a + b + c)**2",
+        "a:b:c",
+        "a/b",
+        "a*b - a:b",
+        "`a`*log(d + 1)",
+        "C(c)*a",
+    ],
+)
+def test_what_fits_is_counted_as_formulaic_does(formula):
+    terms = price.terms_of(formula)
+    theirs = {frozenset(map(str, term.factors)) for term in Formula(formula)} - {frozenset({"1"})}
+    assert {frozenset(f.replace(" ", "") for f in term) for term in terms} == {
+        frozenset(f.replace(" ", "").replace("`", "") for f in term) for term in theirs
+    }
+    assert made(FIVE, formula=formula).problem.n_arms == 40
+
+
+pieces = st.recursive(
+    st.sampled_from(["a", "b", "c", "d"]),
+    lambda inner: st.tuples(inner, st.sampled_from(["+", "*", ":"]), inner).map(
+        lambda x: f"({x[0]} {x[1]} {x[2]})"
+    ),
+    max_leaves=8,
+)
+
+
+@given(pieces)
+def test_any_formula_is_counted_as_formulaic_does(formula):
+    theirs = {frozenset(map(str, term.factors)) for term in Formula(formula)} - {frozenset({"1"})}
+    assert price.terms_of(formula) == theirs
