@@ -1,6 +1,7 @@
 """What defines a study: checked where it is made, the same after a journey as JSON."""
 
 import json
+import math
 
 import numpy as np
 import pandas as pd
@@ -186,3 +187,22 @@ def test_nothing_new_is_started_with_an_algorithm_for_old_files():
     assert "EstimatedNoise" not in dir(sp.algorithms)
     with pytest.raises(errors.InvalidInputError, match="exists already"):
         sp.algorithms.register("estimated-noise", EstimatedNoise)
+
+
+# -- how far features are trusted --------------------------------------------------------------
+def test_tables_rest_on_measurements_alone_where_the_algorithm_can():
+    free = OptionTable(TABLE.sheet, unstructured=True)
+    assert StudySpec(name="s", table=TABLE).prepared.problem.misfit == math.inf
+    for trusting in ({"algorithm": "rage", "noise": 1.0}, {"check_fit": 1.0}, {"misfit": 0}):
+        assert StudySpec(name="s", table=TABLE, **trusting).prepared.problem.misfit == 0.0
+    assert StudySpec(name="s", table=free).misfit == 0.0
+    again = StudySpec.from_json(StudySpec(name="s", table=TABLE).to_json())
+    assert again.misfit == math.inf
+    assert json.loads(again.to_json())["misfit"] == "any"
+
+
+def test_a_problem_brings_its_own_misfit():
+    with pytest.raises(errors.InvalidInputError, match="brings its own"):
+        StudySpec(name="s", problem=PROBLEM, misfit=0.1)
+    problem = sp.Problem([[1.0], [2.0]], noise=1.0, misfit=math.inf)
+    assert StudySpec.from_json(StudySpec(name="s", problem=problem).to_json()).problem == problem
