@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from surepick.errors import InvalidInputError, SurepickError
@@ -54,7 +55,8 @@ def content_of(body: models.TableBody) -> dict[str, Any]:
     }
     try:
         with refusing_extremes():
-            made = problem_of(body)
+            # Studies take features as a guide unless they are told otherwise.
+            made = problem_of(body, misfit=0.0 if body.unstructured else math.inf)
     except SurepickError as error:
         return content | {"error": str(error)}
     return content | {
@@ -74,11 +76,11 @@ def options_of(body: models.TableBody) -> OptionTable:
     )
 
 
-def problem_of(body: models.TableBody, noise: Any = None) -> TableProblem:
+def problem_of(body: models.TableBody, noise: Any = None, misfit: float = 0.0) -> TableProblem:
     """The problem that a table describes."""
     options = options_of(body)
     _check_size(options)
-    return options.problem(noise)
+    return options.problem(noise, misfit)
 
 
 def _check_size(options: OptionTable) -> None:

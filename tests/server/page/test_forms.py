@@ -1,5 +1,6 @@
 """The pages that make something: studies, forecasts, tokens."""
 
+import math
 import re
 
 import pytest
@@ -25,15 +26,15 @@ def test_the_preview_follows_every_tick(form):
     expect(form.get_by_label("Name of the study")).to_have_value("layouts")
     expect(start).to_be_enabled()
     form.get_by_role("checkbox", name="headline").uncheck()
-    expect(preview).to_contain_text("24different options6coefficients to learn")
-    expect(preview).to_contain_text("These options have the same features and count as one")
+    # Features are a guide: what they cannot tell apart may differ all the same.
+    expect(preview).to_contain_text("48different options6coefficients to learn")
     for name in ("image", "columns", "colour", "button"):
         form.get_by_role("checkbox", name=name).uncheck()
     expect(preview).to_contain_text("has no features")
     expect(start).to_be_disabled()
     form.get_by_role("radio", name="A formula").check()
     form.get_by_role("textbox", name="Formula").fill("C(colour)*C(button)")
-    expect(preview).to_contain_text("6different options6coefficients to learn")
+    expect(preview).to_contain_text("48different options6coefficients to learn")
     form.get_by_role("textbox", name="Formula").fill("C(colour")
     expect(start).to_be_disabled()
     form.get_by_role("radio", name="Nothing").check()
@@ -126,6 +127,38 @@ def test_what_a_measurement_gives_reaches_the_study(form, client, kind):
     assert study.problem.noise == noise
     expect(form.get_by_text(f"rewards: {study.status()['rewards']}")).to_be_visible()
     client.delete_study(f"gives {kind}")
+
+
+TRUST = {"guide": math.inf, "to within": 0.25, "linear": 0.0}
+
+
+@pytest.mark.parametrize("trust", TRUST)
+def test_how_far_features_are_trusted_reaches_the_study(form, client, trust):
+    form.get_by_label("Name of the study").fill(f"trust {trust}")
+    form.get_by_text("More settings").click()
+    question = form.get_by_role("group", name="How far are the features trusted?")
+    start = form.get_by_role("button", name="Start the study")
+    question.get_by_role("radio", name=re.compile(trust)).check()
+    if trust == "to within":
+        expect(start).to_be_disabled()
+        question.get_by_role("textbox").fill("0,25")
+    start.click()
+    expect(form.get_by_role("heading", level=1)).to_have_text(f"trust {trust}")
+    assert client.load_study(f"trust {trust}").problem.misfit == TRUST[trust]
+    client.delete_study(f"trust {trust}")
+
+
+def test_trust_is_not_asked_for_where_nothing_could_be_done_without(form):
+    form.get_by_text("More settings").click()
+    question = form.get_by_role("radio", name="They guide, measurements prove")
+    expect(question).to_be_enabled()
+    form.get_by_label("How much measurements vary").fill("0.5")
+    form.get_by_label("Algorithm").select_option("rage")
+    expect(question).to_be_disabled()
+    form.get_by_label("Algorithm").select_option("pooled-peleg")
+    expect(question).to_be_enabled()
+    form.get_by_role("radio", name="Nothing: options").check()
+    expect(question).to_be_disabled()
 
 
 def test_answers_that_make_no_sense_start_nothing(form):
