@@ -63,13 +63,15 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
 
 def _embed(problem: Problem) -> dict[str, Any]:
     """The whole problem."""
-    return {
+    held = {
         "arms": problem.arms.tolist(),
         "candidates": problem.candidates.tolist() if problem.transductive else None,
         "noise": problem.noise_kind.written,
         "labels": list(problem.labels),
         "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
-    } | problem.written_misfit()
+    }
+    held |= problem.written_misfit()
+    return held | ({"large": True} if problem.large else {})  # replays work on it in the same way
 
 
 def _refer(record: dict[str, Any]) -> dict[str, Any]:

@@ -149,7 +149,7 @@ def demand_level(check: Check, level: float, *published: float) -> None:
     due = " or ".join(f"{value:.9g}" for value in published)
     check.demand(
         any(same(level, value) for value in published),
-        f"level {level:.9g} was not fixed in advance; the published one is {due}",
+        f"level {level:.9g} was not fixed in advance; the published one, for all widths, is {due}",
     )
 
 
@@ -177,7 +177,10 @@ def demand_bounds(check: Check) -> None:
         check.demand(value > 0, f"{name} must be above 0")
         if is_own(check):
             set_to = exact.number(check.settings.get(name, default[name]), f"the setting {name}")
-            check.demand(value == set_to, f"{name} is not what the algorithm was set to")
+            check.demand(
+                value == set_to,
+                f"{name} is not what the algorithm was set to: widths and thresholds are others",
+            )
 
 
 def demand_threshold(check: Check, threshold: str) -> None:

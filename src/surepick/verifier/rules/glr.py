@@ -37,7 +37,6 @@ def verify(check: Check) -> list[int]:
     evidence = check.evidence
     name = exact.text(evidence["threshold"], "the threshold")
     check.demand(name in _LEVELS, f"it uses an unknown threshold {name!r}")
-    published.demand_threshold(check, name)
     published.demand_bounds(check)
     if name == "heuristic":
         check.demand(kind == "heuristic", f"a heuristic threshold cannot support {kind!r}")
@@ -50,6 +49,7 @@ def verify(check: Check) -> list[int]:
     left = np.isin(everyone, check.claim["survivors"])
     for part in slices(len(everyone), check.candidates.shape[1]):
         _rule_out(data, levels, answer, everyone[part], left[part])
+    published.demand_threshold(check, name)
     return everyone[left].tolist()
 
 
