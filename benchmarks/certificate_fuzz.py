@@ -42,15 +42,18 @@ def report(parts: dict[str, Any], trials: int) -> str:
     for key, part in parts.items():
         for what, count in part["counts"].items():
             totals[key.split(" | ")[0]][what] += count
-    rows = [[rule, *(f"{totals[rule][what]:,}" for what in OUTCOMES)] for rule in RULES]
+    rows = [
+        [rule, f"{sum(totals[rule].values()):,}", *(f"{totals[rule][what]:,}" for what in OUTCOMES)]
+        for rule in RULES
+    ]
     minutes = sum(part["seconds"] for part in parts.values()) / 60
     bad = sum(totals[rule][what] for rule in RULES for what in BAD)
     return "\n".join(
         [
             "# Forged certificates",
             "",
-            f"{trials:,} random changes of certificates of each rule, with digests that fit, "
-            f"verified with a replay where there is one. {bad} of those that must not pass did. "
+            f"Random changes of certificates of each rule, with digests that fit, verified with a "
+            f"replay where there is one. {bad} of those that must not pass did. "
             f"{minutes:.0f} CPU minutes.",
             "",
             "A rule whose certificates hold totals only, not batches, cannot be replayed: other "
@@ -60,9 +63,9 @@ def report(parts: dict[str, Any], trials: int) -> str:
             "alone.",
             "",
             f"Made by `OPENBLAS_NUM_THREADS=1 python -m benchmarks.certificate_fuzz --trials "
-            f"{trials}`.",
+            f"{trials}` (which goes on where it was ended).",
             "",
-            table(["rule", *OUTCOMES], rows),
+            table(["rule", "changes", *OUTCOMES], rows),
         ]
     )
 

@@ -33,6 +33,7 @@ from surepick.run.run import Run
 
 EXACT = "every batch is what the algorithm asks for"
 ROUNDED = "every batch is what the algorithm asks for, but for single pulls moved by rounding"
+MOVED = "single pulls of some batches are not those that are asked for"
 DRAWN = "every batch is as large as the algorithm asks for, from the designs it draws from"
 _LONG = "it would take more than a few seconds; ask for it (replay=True, --replay)"
 _MANY_PULLS = 2_000_000  # exact forms of PELEG play a round for each

@@ -70,6 +70,10 @@ def verify(
             hint = "" if here else _ELSEWHERE
             raise CertificateError(f"certificate refused: replayed, {why}{hint}") from None
         return dataclasses.replace(found, replay=f"not possible here: {why}{_ELSEWHERE}")
+    if outcome == again.ROUNDED:  # as good as can be told elsewhere, but here it must be exact
+        if body.get("made") == made_here():
+            raise CertificateError(f"certificate refused: replayed, {again.MOVED}")
+        return dataclasses.replace(found, replay=f"not exactly: {outcome}")
     return dataclasses.replace(found, replayed=True, replay=outcome)
 
 
