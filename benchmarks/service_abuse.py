@@ -11,7 +11,7 @@ attack, and keeps both. Scenarios that are not about time say what they count.
 - exports-1, -2, -4: so many readers export a study of 101,000 rewards again and again.
 - metrics: 16 readers of /metrics.
 - pages: 8 readers of the status and the history of the large study.
-- first-looks: seconds for the first history of the large study, and the first list of 1,000 studies.
+- first-looks: seconds for the first history of the large study, and for a list of 1,000 studies.
 - formula: 58 kB of table with C(c0)*…*C(c5); peak memory of the service, seconds, and what came.
 - power: (a+b+c+d)**50 on two rows, and what the innocent notices.
 - columns: a table of a million columns; seconds.
@@ -20,7 +20,7 @@ attack, and keeps both. Scenarios that are not about time say what they count.
 
 Results are kept under the name given with --as (before, after), scenario by scenario.
 
-Run with: python -m benchmarks.service_abuse [scenario …] --as after [--seconds 20] [--postgres]
+Run with: python -m benchmarks.service_abuse [scenario …] --as after [--seconds 8] [--postgres]
 """
 
 from __future__ import annotations
@@ -45,7 +45,7 @@ from tests.postgres import Server, fast_folder
 from tests.server import served
 from tests.server.served import COMMAND, Served
 
-SECONDS = 20.0
+SECONDS = 8.0
 
 
 class Place:

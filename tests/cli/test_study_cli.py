@@ -476,3 +476,22 @@ def test_the_exit_codes_are_documented(surepick):
     _, out, _ = surepick("--help")
     for line in ("Exit codes:", "4    not yet", "5    measurements failed", "130  interrupted"):
         assert line in out
+
+
+def test_a_file_of_no_bytes_and_a_full_disk_are_named(tmp_path):
+    """The log of measurements goes to a device that is always full."""
+    empty = tmp_path / "empty.db"
+    empty.touch()
+    done = subprocess.run(
+        [COMMAND, "status", "s", "--storage", f"sqlite:///{empty}"], capture_output=True, text=True
+    )
+    assert (done.returncode, "0 bytes" in done.stderr) == (2, True)
+    options = tmp_path / "options.csv"
+    options.write_text("label,size\na,1\nb,2\n")
+    at = ["--storage", f"sqlite:///{tmp_path}/s.db"]
+    made = subprocess.run([COMMAND, "new", "s", options, *at], capture_output=True, text=True)
+    assert "It ends after 1,000,000 measurements at the latest" in made.stdout
+    run = [COMMAND, "run", "s", *at, "--exec", "echo 1", "--log", "/dev/full"]
+    done = subprocess.run(run, capture_output=True, text=True)
+    assert done.returncode == 3
+    assert "'/dev/full' cannot be written: No space left" in done.stderr

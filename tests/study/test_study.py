@@ -508,3 +508,17 @@ def test_a_study_is_a_context(make):
     with make() as study:
         study.ask()
     assert len(study.ask()) == 1  # it opens again by itself
+
+
+@pytest.mark.parametrize("text", ["", "null", "[]", "{", '{"format": 3}', "not JSON", '{"a": {}}'])
+def test_a_snapshot_that_cannot_be_read_is_worked_out_again(make, storage_url, text):
+    """Whatever is wrong with it: the log has all that is needed."""
+    study = make()
+    while study.progress().batch == 0:
+        for pull in study.ask(6):
+            study.tell(pull.id, toy.reward(pull))
+    study.storage.write(lambda tx: tx.set_snapshot(study.desk.record.id, 1, text))
+    other = sp.load_study("toy study", storage_url)
+    while pulls := other.ask(4):
+        other.tell_many([(pull.id, toy.reward(pull)) for pull in pulls])
+    assert other.answer == toy.alone().answer

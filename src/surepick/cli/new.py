@@ -85,7 +85,9 @@ class _Noise(click.ParamType):
 @click.option(
     "--epsilon", default=0.0, show_default=True, help="Any option this close to the best will do."
 )
-@click.option("--max-samples", default=None, type=int, help="Stop after so many pulls.")
+@click.option(
+    "--max-samples", default=1_000_000, show_default=True, help="Stop after so many pulls."
+)
 @click.option("--rewards", type=_Rewards(), default="number", show_default=True, help=REWARDS_HELP)
 @click.option("--noise", type=_Noise(), default=None, help=NOISE_HELP)
 @click.option("--misfit", type=_Misfit(), default=None, help=MISFIT_HELP)
@@ -186,6 +188,7 @@ def command(
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,
+        "max_samples": study.algorithm.max_samples,
         "notes": list(made.notes),
     }
     lines = [
@@ -193,6 +196,8 @@ def command(
         f"coefficients; {method}, delta {study.algorithm.delta:g}.",
         f"A measurement gives {_measurement(problem.noise_kind)}.",
         *trust(problem, study.algorithm.delta),
+        f"It ends after {study.algorithm.max_samples:,} measurements at the latest "
+        f"(--max-samples).",
         *(f"Note: {shown(note)}" for note in made.notes),
         f"The past measurements are enough. Next: surepick answer {name}"
         if study.finished

@@ -98,11 +98,16 @@ def command(
         study = open_remote_study(name, server, token_file)
     measure = Command(line, timeout) if line is not None else Call(str(function), timeout)
     log = log or Path(re.sub(r"[^\w.-]", "_", name) + ".measurements.jsonl")
-    with log.open("a", encoding="utf-8") as file, _Progress(study) as progress:
+    with log.open("ab", buffering=0) as file, _Progress(study) as progress:
 
         def keep(record: dict[str, Any]) -> None:
-            file.write(json.dumps(record) + "\n")
-            file.flush()
+            try:
+                file.write(json.dumps(record).encode() + b"\n")
+            except OSError as error:
+                raise OSError(
+                    f"the log of measurements {str(log)!r} cannot be written: {error.strerror}; "
+                    f"make room, or name another file with --log (what was told is kept)"
+                ) from error
 
         crew = Workers(
             study,

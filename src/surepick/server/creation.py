@@ -13,6 +13,7 @@ from surepick.server import models
 from surepick.storage import Storage
 from surepick.study import OptionTable, StudySpec, store
 from surepick.study.extremes import refusing_extremes
+from surepick.study.spec import MOST_SAMPLES
 
 _MOST_OPTIONS = 20_000  # in a study
 _MOST_WITHOUT_FEATURES = 2_000  # every option is then a feature of its own
@@ -31,7 +32,8 @@ def create(body: models.NewStudy, storage: Storage) -> list[str]:
 
 def spec_of(body: models.NewStudy) -> StudySpec:
     """What the study is to be."""
-    given = body.model_dump(exclude_unset=True, exclude={"key", "source"})
+    given: dict[str, Any] = {"max_samples": MOST_SAMPLES}
+    given |= body.model_dump(exclude_unset=True, exclude={"key", "source"})
     if given.get("problem") is not None:
         counts = [len(given["problem"].get(name) or ()) for name in ("arms", "candidates")]
         if max(counts) > _MOST_OPTIONS:

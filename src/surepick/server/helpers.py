@@ -14,7 +14,7 @@ import json
 import logging
 import sys
 from collections import Counter, deque
-from collections.abc import AsyncGenerator, AsyncIterator
+from collections.abc import AsyncGenerator
 from typing import Any
 
 from surepick import errors
@@ -57,7 +57,7 @@ class Helpers:
         try:
             lock = self._callers.setdefault(caller, asyncio.Lock())
             async with lock, self._room:
-                helper = self._idle.pop() if self._idle else await _Helper.start()
+                helper = await self._find()
                 try:
                     async for part in helper.parts(task, seconds, given):
                         yield part
@@ -73,6 +73,15 @@ class Helpers:
         """All that a task comes to."""
         async with contextlib.aclosing(self.parts(caller, task, seconds, given)) as parts:
             return b"".join([part async for part in parts])
+
+    async def _find(self) -> _Helper:
+        """A helper that lives: somebody may have ended one that had nothing to do."""
+        while self._idle:
+            helper = self._idle.pop()
+            if await helper.lives():
+                return helper
+            helper.end()
+        return await _Helper.start()
 
     def _put_back(self, helper: _Helper) -> None:
         if helper.ready and not self.closed:
@@ -130,7 +139,17 @@ class _Helper:
         """Whether it can take another task."""
         return not self._busy and self._process.returncode is None
 
-    async def parts(self, task: str, seconds: float, given: dict[str, Any]) -> AsyncIterator[bytes]:
+    async def lives(self) -> bool:
+        """Whether it still answers."""
+        try:
+            async with contextlib.aclosing(self.parts("nothing", 5.0, {})) as parts:
+                return bool([part async for part in parts])
+        except SurepickError:
+            return False
+
+    async def parts(
+        self, task: str, seconds: float, given: dict[str, Any]
+    ) -> AsyncGenerator[bytes]:
         """Do a task."""
         loop = asyncio.get_running_loop()
         end, self._busy = loop.time() + seconds, True
@@ -148,7 +167,7 @@ class _Helper:
                 f"this takes longer than {seconds:g} s, and was given up"
             ) from None
         except (asyncio.IncompleteReadError, OSError):
-            _log.error("a helper ended in the middle of a task (%s; out of memory?)", task)
+            _log.warning("a helper ended in the middle of a task (%s; out of memory?)", task)
             raise ServiceError("this ended before it was done; it may be too large") from None
         self._busy, self.since = False, loop.time()
         if kind == ERROR:
@@ -156,8 +175,11 @@ class _Helper:
 
     async def _write(self, line: bytes) -> None:
         assert self._process.stdin is not None
-        self._process.stdin.write(line)
-        await self._process.stdin.drain()
+        try:
+            self._process.stdin.write(line)
+            await self._process.stdin.drain()
+        except RuntimeError as error:  # what uvloop says of a pipe that is closed
+            raise BrokenPipeError(str(error)) from None
 
     async def _read(self) -> tuple[bytes, bytes]:
         assert self._process.stdout is not None

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import json
 import logging
 from collections.abc import Callable
@@ -9,7 +10,12 @@ from typing import Any
 
 from sqlalchemy import select
 
-from surepick.errors import SurepickError, UnknownStudyError
+from surepick.errors import (
+    StorageError,
+    StudyDamagedError,
+    SurepickError,
+    UnknownStudyError,
+)
 from surepick.server.helpers import Helpers
 from surepick.server.studies import Studies
 from surepick.storage.records import Summary
@@ -40,10 +46,16 @@ _QUERY = (
 
 
 class Listing:
-    """Lists studies; those that cannot be read are listed too, as broken."""
+    """Lists studies; those that cannot be read are listed too, as broken.
+
+    What the list shows is written down beside the studies, so that they need not be loaded. Whether
+    they could be is tried once, afterwards.
+    """
 
     def __init__(self, opened: Studies, helpers: Helpers) -> None:
         self._opened, self._helpers = opened, helpers
+        self._broken: dict[int, str | None] = {}  # what is wrong with a study, if anything is
+        self._trying: asyncio.Task[None] | None = None
 
     async def rows(self, covers: Callable[[str], bool]) -> list[dict[str, Any]]:
         """A row for each study whose name passes ``covers``."""
@@ -54,7 +66,29 @@ class Listing:
 
         found = await threads.quick(lambda: storage.read(read))
         listed = [await self._row(row) for row in found if covers(row.name)]
+        new = {row.id: row.name for row in found if row.id not in self._broken}
+        if new and (self._trying is None or self._trying.done()):
+            self._trying = asyncio.get_running_loop().create_task(self._try(new))
         return [row for row in listed if row is not None]
+
+    async def _try(self, names: dict[int, str]) -> None:
+        """Find out which studies cannot be read."""
+        for number, name in names.items():
+            try:
+                await self._helpers.whole("the list", "definition", _SECONDS, {"study": name})
+                self._broken[number] = None
+            except UnknownStudyError:
+                continue
+            except StorageError as error:
+                if not isinstance(error, StudyDamagedError):
+                    return  # the database is away; later
+                self._note(number, name, error)
+            except SurepickError as error:
+                self._note(number, name, error)
+
+    def _note(self, number: int, name: str, error: Exception) -> None:
+        self._broken[number] = f"{type(error).__name__}: {error}"
+        _log.warning("study %r cannot be read: %s", name, error)
 
     async def _row(self, row: Any) -> dict[str, Any] | None:
         """What is shown of a study; None for one that has been deleted meanwhile."""
@@ -68,7 +102,7 @@ class Listing:
             "options": row.options,
             "survivors": row.survivors,
             "answer": row.answer,
-            "broken": None,
+            "broken": self._broken.get(row.id),
         }
         try:
             shown["delta"] = json.loads(row.settings)["delta"]
@@ -77,8 +111,8 @@ class Listing:
         except UnknownStudyError:
             return None
         except (SurepickError, ValueError, KeyError, TypeError) as error:
-            _log.warning("study %r cannot be read: %s", row.name, error)
-            shown["broken"] = f"{type(error).__name__}: {error}"
+            self._note(row.id, row.name, error)
+            shown["broken"] = self._broken[row.id]
         return shown
 
     async def _summary(self, row: Any) -> dict[str, Any]:

@@ -193,7 +193,9 @@ class NewStudy(BaseModel):
     )
     delta: Annotated[Finite, checked(exclusiveMinimum=0, exclusiveMaximum=1)] = 0.05
     epsilon: Annotated[Finite, checked(minimum=0)] = 0.0
-    max_samples: int | None = Field(None, description="Stop after so many pulls; at least 1.")
+    max_samples: int | None = Field(
+        None, description="Stop after so many pulls; where nothing is said, after a million."
+    )
     check_fit: Finite | None = Field(
         None,
         description="Measure more, so that a misfit of this size (in units of the noise) shows.",

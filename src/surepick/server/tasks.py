@@ -27,7 +27,7 @@ class Tasks:
         self._open: OrderedDict[str, Study] = OrderedDict()
         self._look = {
             "status": Study.status,
-            "definition": Study.definition,
+            "definition": lambda study: (study.algorithm, study.definition())[1],
             "answer": _answer,
             "certificate": lambda study: study.answer.certificate(),
             "verify": _verify,

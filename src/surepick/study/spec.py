@@ -32,6 +32,8 @@ from surepick.study.pulls import as_name
 from surepick.study.sheet import Sheet
 
 _COMMON = ("delta", "epsilon", "max_samples")  # settings that all algorithms have
+#: after so many pulls a study ends, unless it is told when: tied options would go on for ever
+MOST_SAMPLES = 1_000_000
 _RESERVED = (".", "..")  # addresses that browsers and proxies rewrite
 
 
@@ -64,7 +66,7 @@ class StudySpec:
     settings
         Further settings of an algorithm that is given by name.
     delta, epsilon, max_samples
-        Error probability, acceptable distance to the best, and budget.
+        Error probability, acceptable distance to the best, and budget (None: as long as it takes).
     noise
         With a table: what is known about the noise of a measurement, as for
         :class:`surepick.Problem`; nothing, by default. As JSON, a pair of bounds is
@@ -102,7 +104,7 @@ class StudySpec:
     settings: Mapping[str, Any] = field(default_factory=dict)
     delta: float = 0.05
     epsilon: float = 0.0
-    max_samples: int | None = None
+    max_samples: int | None = MOST_SAMPLES
     noise: Any = None
     misfit: Any = None
     check_fit: float | None = None
@@ -183,6 +185,8 @@ class StudySpec:
     def _check_algorithm(self) -> None:
         """Whatever way it was given, the algorithm is a name and settings from here on."""
         given, settings = self.algorithm, dict(self.settings or {})
+        if not isinstance(given, str) and self.max_samples == MOST_SAMPLES:
+            self._set(max_samples=None)  # nothing was said: the algorithm brings its own
         common = {name: getattr(self, name) for name in _COMMON}
         if isinstance(given, str):
             given = get(given, **(common | settings))
@@ -272,6 +276,7 @@ class StudySpec:
             given["problem"] = _problem_of(body)
         if given.get("past") is not None:
             given["past"] = Sheet.from_dict(given["past"], "past")
+        given.setdefault("max_samples", None)  # as it is written where there is no limit
         given["settings"] = loads(json.dumps(given.get("settings") or {}), "settings")
         return cls(**given)
 

@@ -60,11 +60,11 @@ async def _ask(service: Service, opened: Opened, request: Request, body: message
 
 def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
     """What is asked for; nobody keeps a pull for longer than is allowed, nor after the token."""
-    if body.lease > longest:
+    if body.lease > longest and "lease" in body.model_fields_set:
         raise InvalidInputError(
             f"lease: at most {longest:g} s here (surepick serve --max-lease); got {body.lease:g}"
         )
-    lease = body.lease
+    lease = min(body.lease, longest)
     if token.expires is not None:
         lease = min(lease, max(token.expires - time.time(), 1e-3))
     return Ask(body.n, body.worker, lease, token.owner, longest)

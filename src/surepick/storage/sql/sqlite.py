@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import random
 import sqlite3
@@ -24,6 +25,8 @@ from surepick.errors import (
 )
 from surepick.storage.sql.rows import SqlTransaction
 from surepick.storage.sql.storage import PATIENCE, POOL, SqlStorage
+
+_log = logging.getLogger(__name__)
 
 
 def wal_is_safe(version: tuple[int, ...]) -> bool:
@@ -99,11 +102,16 @@ class SqliteStorage(SqlStorage):
         transaction.connection.exec_driver_sql("COMMIT")
 
     def _prepare(self, create: bool) -> None:
-        new = self._path is not None and not (
-            os.path.exists(self._path) and os.path.getsize(self._path)
-        )
+        there = self._path is not None and os.path.exists(self._path)
+        empty = there and self._path is not None and not os.path.getsize(self._path)
+        new = self._path is not None and (empty or not there)
         if new and not create:
-            raise UnknownStudyError(f"there are no studies in {self.url}: no such file")
+            why = "the file is empty (0 bytes); has it been cut off?" if empty else "no such file"
+            raise UnknownStudyError(f"there are no studies in {self.url}: {why}")
+        if empty:
+            _log.warning(
+                "%s is empty (0 bytes): if there were studies in it, they are gone", self.url
+            )
         self._choose_journal(new)
         super()._prepare(create)
 

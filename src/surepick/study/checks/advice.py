@@ -12,6 +12,7 @@ from surepick.run.diagnostics import ArmSummary
 from surepick.run.guarantee import only_yes_and_no
 from surepick.statistics.unequal import UnequalScales
 
+_FEWEST_EQUAL = 30  # rewards, before it is remarked that they are all the same
 _REPLICATES = 10.0  # of an option, before it is said to vary like another
 _WORTH_SAYING = 0.9  # of the measurements made: savings of less are not worth a remark
 _CHEAP = 300  # settled blocks that are gone through again
@@ -29,6 +30,22 @@ def not_symmetric(run: Run, summary: ArmSummary) -> str:
         f"guarantee rests. Start the study again with --rewards yes-no (in Python "
         f"noise='yes-no'): its guarantee is exact for yes and no, and often takes fewer "
         f"measurements; those made so far can guide (as past measurements, chosen by results)."
+    )
+
+
+def all_the_same(summary: ArmSummary) -> str:
+    """That every reward is the same number, so that nothing can be found out; or nothing."""
+    count = int(summary.counts.sum())
+    measured = summary.counts > 0
+    if count < _FEWEST_EQUAL or measured.sum() < 2 or summary.spread.any():
+        return ""
+    means = summary.sums[measured] / summary.counts[measured]
+    if float(np.ptp(means)) > 1e-12 * float(np.abs(means).max(initial=0.0)):
+        return ""
+    return (
+        f"All {count:,} rewards so far are the same ({means[0]:g}). Either the measurement is "
+        f"broken, or these options do not differ in it: then no study can tell which is best, and "
+        f"this one ends at its limit of measurements (max_samples) without an answer to rely on."
     )
 
 

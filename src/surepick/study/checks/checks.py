@@ -33,7 +33,7 @@ from surepick.run.diagnostics import (
     unequal_noise,
 )
 from surepick.statistics.unequal import UnequalScales
-from surepick.study.checks.advice import better_kinds, not_symmetric
+from surepick.study.checks.advice import all_the_same, better_kinds, not_symmetric
 from surepick.study.outlook import noise_in_use
 
 _LEVEL = 0.001  # error level of the check of the noise scale
@@ -123,7 +123,7 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     """
     problem, summary, kind = run.problem, told.summary, run.problem.noise_kind.kind
     alarm, remarks = _stated_noise(run, summary) if kind == "known" else ("", [])
-    skewed = not_symmetric(run, summary)
+    skewed = all_the_same(summary) or not_symmetric(run, summary)
     remarks += better_kinds(run, summary, told.scales)
     scales = unequal_noise(problem, told.scales) if kind == "equal" else None
     sayable, scale = _scale(run, summary, bool(alarm))

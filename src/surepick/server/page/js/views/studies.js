@@ -146,8 +146,10 @@ function table(studies) {
 
 /** @param {Api.StudyRow} study */
 function row(study) {
+  const left = study.survivors ?? 0;
+  const options = study.options ?? 0;
   const bar = h("span");
-  bar.style.width = `${(100 * study.survivors) / study.options}%`;
+  bar.style.width = `${options ? (100 * left) / options : 0}%`;
   return h(
     "tr",
     {},
@@ -168,14 +170,16 @@ function row(study) {
       h(
         "span",
         { class: "left-in number" },
-        `${count(study.survivors)} of ${count(study.options)}`,
+        options ? `${count(left)} of ${count(options)}` : "unknown",
         h("span", { class: "bar", "aria-hidden": "true" }, bar),
       ),
     ),
     h(
       "td",
       { "data-head": "Answer", class: "breakable" },
-      study.answer ? h("strong", {}, study.answer) : h("span", { class: "muted" }, "not yet"),
+      study.answer
+        ? h("strong", {}, study.answer)
+        : h("span", { class: "muted" }, study.broken ?? "not yet"),
     ),
     h(
       "td",
@@ -191,6 +195,7 @@ function row(study) {
 
 /** @param {Api.StudyRow} study */
 function state(study) {
+  if (study.broken) return h("span", { class: "badge bad" }, "Cannot be read");
   if (study.finished) return h("span", { class: "badge good" }, "Finished");
   if (!study.samples) return h("span", { class: "badge" }, "Waiting for workers");
   return h("span", { class: "badge live" }, "Running");
