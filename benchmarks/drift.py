@@ -19,7 +19,7 @@ it ruled the best option out: its answer is then another one. Intervals are exac
 *Ties.* Twelve options of the same mean, the first of which counts as the best, as it would be if it
 led by nothing that can be seen. That puts guarantees to the test, as clear leads do not.
 
-Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.drift --trials 60 --ties 150
+Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.drift --trials 50 --ties 40
 """
 
 from __future__ import annotations
@@ -231,8 +231,8 @@ def report(parts: dict[str, Any], trials: int, ties: int) -> str:
 
 
 def main() -> None:
-    parser = options(__doc__.splitlines()[0], trials=60)
-    parser.add_argument("--ties", type=int, default=150, help="trials of each rate with ties")
+    parser = options(__doc__.splitlines()[0], trials=50)
+    parser.add_argument("--ties", type=int, default=40, help="trials of each rate with ties")
     given = parser.parse_args()
     settings = {"seed": given.seed, "most": [MOST, MOST_TIES]}
     record = Record("drift", settings, given)

@@ -11,7 +11,7 @@ trusted up to the largest deviation there is, and not trusted (``inf``). Where f
 also how often the check of the fit that studies make spoke up at the end of the run: a study then
 withdraws its guarantee. Intervals are exact (Clopper–Pearson), 99.9 %.
 
-Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.misfit --trials 40 --errors 150
+Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.misfit --trials 20 --errors 20
 """
 
 from __future__ import annotations
@@ -294,8 +294,8 @@ def report(parts: dict[str, Any], trials: int, errors: int) -> str:
 
 
 def main() -> None:
-    parser = options(__doc__.splitlines()[0], trials=40)
-    parser.add_argument("--errors", type=int, default=150, help="trials of each error rate")
+    parser = options(__doc__.splitlines()[0], trials=20)
+    parser.add_argument("--errors", type=int, default=20, help="trials of each error rate")
     given = parser.parse_args()
     record = Record("misfit", {"seed": given.seed, "most": MAX_SAMPLES}, given)
     parts = record.fill(tasks(given.trials, given.errors, given.seed), measure)
