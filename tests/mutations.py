@@ -104,8 +104,8 @@ MUTATIONS = (
     Mutation(
         "stream-outlives-token",
         "server/routes/stream.py",
-        "if not await _still_valid(service, caller):",
-        "if caller is None:",
+        "if opened.watch.closed or not await still_good(service, caller):",
+        "if opened.watch.closed:",
         "server/test_stream.py",
     ),
     Mutation(
@@ -146,8 +146,8 @@ MUTATIONS = (
     Mutation(
         "formula-in-header",
         "study/export.py",
-        "out.writerow([safe(name) for name in rows[0]])",
-        "out.writerow(list(rows[0]))",
+        "out.writerow([safe(name) for name in row])",
+        "out.writerow(list(row))",
         "study/test_export.py",
     ),
     Mutation(
@@ -174,8 +174,8 @@ MUTATIONS = (
     Mutation(
         "return-begins-a-row",
         "study/export.py",
-        "csv.writer(_Lines(text))",
-        'csv.writer(text, lineterminator="\\n")',
+        "csv.writer(lines)",
+        'csv.writer(lines, lineterminator="\\n")',
         "study/test_export.py",
     ),
     # -- verifier
