@@ -75,10 +75,12 @@ def beside(place: Place, kind: str, count: int, seconds: float, study: str = "la
     """The innocent alone, then beside so many attackers of a kind."""
     with place.serve() as service:
         with service.http() as http:  # everything is loaded, and the attackers are let in
-            viewer = http.post("/api/v1/tokens", json={"role": "viewer"}).json()["token"]
+            # One each: with one token for all they would only wait for each other.
+            made = [http.post("/api/v1/tokens", json={"role": "viewer"}) for _ in range(count)]
+            viewers = [one.json()["token"] for one in made]
         attackers.innocent(service.port, service.token, 2.0)
         alone = attackers.in_process(attackers.innocent, service.port, service.token, seconds)
-        with attackers.under_attack(kind, count, service.port, viewer, study) as counted:
+        with attackers.under_attack(kind, service.port, viewers, study) as counted:
             time.sleep(1.0)
             under = attackers.in_process(attackers.innocent, service.port, service.token, seconds)
         found = {"alone_ms": quantiles(alone), "beside_ms": quantiles(under)}
@@ -257,7 +259,7 @@ def main() -> None:
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--postgres", action="store_true")
     asked = parser.parse_args()
-    record = Record("service_abuse", {"seconds": SECONDS}, asked)
+    record = Record("service_abuse", {"seconds": asked.seconds}, asked)
     for scenario in asked.scenarios:
         place = Place(asked.postgres)
         try:
@@ -274,7 +276,7 @@ def main() -> None:
 
 
 def shown(part: dict) -> str:
-    return json.dumps(part).replace('"', "").strip("{}").replace("|", "/")
+    return json.dumps(part).replace('"', "").replace("\\", "").strip("{}").replace("|", "/")
 
 
 if __name__ == "__main__":

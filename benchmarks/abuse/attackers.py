@@ -74,16 +74,16 @@ def in_process(function: Callable[..., Any], *arguments: Any) -> Any:
 
 @contextlib.contextmanager
 def under_attack(
-    kind: str, count: int, port: int, token: str, study: str
+    kind: str, port: int, tokens: list[str], study: str
 ) -> Iterator[Callable[[], dict]]:
-    """So many attackers of a kind, each in a thread of one process; yields what they counted."""
+    """An attacker for each token, in threads of one process; yields what they counted."""
     statuses = _spawn.Manager().dict()
     over = _spawn.Event()
 
     def attack() -> None:
         threads = [
             threading.Thread(target=_KINDS[kind], args=(port, token, study, over, statuses))
-            for _ in range(count)
+            for token in tokens
         ]
         for thread in threads:
             thread.start()
