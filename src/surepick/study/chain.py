@@ -47,7 +47,7 @@ def begin(tx: Transaction, study: StudyRecord, past: str | None, now: float) -> 
 
 def propose(tx: Transaction, study: int, batch: BatchRecord, run: str, now: float) -> None:
     """A batch was proposed, and the run kept as it then stood."""
-    content = {"batch": batch.number, "pulls": _of(asdict(batch)), "run": _sha(run)}
+    content = {"batch": batch.number, "pulls": _of(_asked(batch)), "run": _sha(run)}
     append(tx, study, _PROPOSED, content, now)
 
 
@@ -148,7 +148,7 @@ class _Walk:
             return "" if content == _taken_over(tx, study, self.told) else "what was there at first"
         if kind == _PROPOSED:
             batch, self.proposed = self._batch(content, self.proposed), self.proposed + 1
-            fine = batch is not None and content["pulls"] == _of(asdict(batch))
+            fine = batch is not None and content["pulls"] == _of(_asked(batch))
             return "" if fine else f"batch {self.proposed - 1}"
         if kind == _TOLD:
             batch, self.told = self._batch(content, self.told), self.told + 1
@@ -202,9 +202,14 @@ def _taken_over(tx: Transaction, study: StudyRecord, batch: int) -> dict[str, An
     return {
         "batch": batch,
         **_creation(study, tx.past(study.id)),
-        "batches": _of([asdict(one) for one in known]),
+        "batches": _of([_asked(one) for one in known]),
         "rewards": [_rewards(tx, study.id, one) for one in known[:batch]],
     }
+
+
+def _asked(batch: BatchRecord) -> dict[str, Any]:
+    """What was asked for; how many options are left after it is no part of that."""
+    return {name: value for name, value in asdict(batch).items() if name != "survivors"}
 
 
 def _rewards(tx: Transaction, study: int, batch: BatchRecord) -> str:

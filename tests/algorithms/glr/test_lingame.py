@@ -157,7 +157,7 @@ def test_the_default_threshold_is_tighter_than_the_papers():
 
 def test_statement_names_the_norm_bound():
     answer = play(LinGame(0.1, threshold="regularised", norm_bound=1.25), GENERIC).answer
-    assert str(answer.guarantee).endswith("provided that ‖theta*‖ <= 1.25")
+    assert ", provided that ‖theta*‖ <= 1.25; " in str(answer.guarantee)
 
 
 @pytest.mark.parametrize(
