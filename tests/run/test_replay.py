@@ -1,5 +1,6 @@
 """Certificates whose run is made again: nothing but rewards is left to invent."""
 
+import contextlib
 import copy
 import json
 import math
@@ -273,3 +274,19 @@ def test_the_command_says_what_was_done(tmp_path):
     assert refused.exit_code == 1
     assert "batch 0 is not what is asked for" in refused.output
     assert call("--no-replay").exit_code == 0
+
+
+@pytest.mark.parametrize("misfit", [0.15, np.inf])
+def test_runs_whose_features_may_be_wrong_are_replayed(misfit):
+    rng = np.random.default_rng(0)
+    arms, truth = np.c_[np.ones(8), rng.normal(size=(8, 2))], np.linspace(0, 1, 8)
+    run = sp.algorithms.PooledPeleg(0.05, max_samples=2000).start(sp.Problem(arms, misfit=misfit))
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, truth[batch.arms] + 0.3 * rng.normal(size=len(batch.arms)))
+    certificate = json.loads(json.dumps(run.answer.certificate()))
+    assert sp.verify(certificate).replayed
+    certificate["evidence"].pop("levels")  # as earlier releases decided
+    certificate["digest"] = fingerprint({k: v for k, v in certificate.items() if k != "digest"})
+    with contextlib.suppress(CertificateError):  # other stakes may not have been enough
+        assert not sp.verify(certificate).replayed

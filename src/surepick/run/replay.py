@@ -27,6 +27,7 @@ from surepick.algorithms.base import Algorithm, Pulls, Told
 from surepick.arrays import limits
 from surepick.errors import SurepickError, UnknownNameError
 from surepick.problem import Problem
+from surepick.problem.contents import read_misfit
 from surepick.problem.noise import read_kind
 from surepick.run.certificate import plain
 from surepick.run.run import Run
@@ -82,6 +83,9 @@ def _replayed(
     ):
         raise NotPossible(_LONG)
     run = algorithm.start(problem)
+    now, then = _form(run.state.evidence()), _form(body["evidence"])
+    if any(mine != other for mine, other in zip(now, then)):
+        raise NotPossible("it was made by an earlier release, which asked otherwise")
     if body.get("past") is not None:
         past = body["past"]
         told = [_told(batch) for batch in past["batches"]]
@@ -95,6 +99,13 @@ def _replayed(
     if algorithm.follows == "size":
         return DRAWN
     return EXACT if exact else ROUNDED
+
+
+def _form(evidence: dict[str, Any]) -> list[Any]:
+    """Which form of a rule decides, where releases differ; that of the rule inside last."""
+    own = [evidence.get("ways"), evidence.get("levels")]
+    inner = evidence.get("inner")
+    return own + (_form(inner) if isinstance(inner, dict) else [])
 
 
 def _algorithm(body: dict[str, Any]) -> Algorithm:
@@ -114,12 +125,17 @@ def _problem(body: dict[str, Any], given: Any) -> Problem:
     held = body["problem"]
     if not isinstance(held["arms"], dict):
         return Problem.from_dict(held)
+    misfit = read_misfit(held)
     if isinstance(given, Problem):
-        return given.with_noise(read_kind(held["noise"], given.n_arms).given)
+        same = given.with_noise(read_kind(held["noise"], given.n_arms).given)
+        if same.misfit == misfit:
+            return same
+        separate = same.candidates if same.transductive else None
+        return Problem(same.arms, separate, same.noise, misfit=misfit, backend=same.backend)
     arms = given
     if isinstance(given, str | Path):
         arms = np.load(given, mmap_mode="r", allow_pickle=False)
-    return Problem(arms, noise=read_kind(held["noise"], len(arms)).given)
+    return Problem(arms, noise=read_kind(held["noise"], len(arms)).given, misfit=misfit)
 
 
 def _told(batch: dict[str, Any]) -> Told:
