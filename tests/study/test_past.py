@@ -83,9 +83,10 @@ def measurements_of(rows):
     return [int(label[1:]) for label in rows["label"]], rows["reward"].to_numpy()
 
 
-def test_rewards_that_have_changed_since_the_past_are_noticed():
+@pytest.mark.parametrize("together", [True, False])
+def test_rewards_that_have_changed_since_the_past_are_noticed(together):
     old = table(50)
-    old["reward"] += 5.0
+    old["reward"] += np.where(together | (old["label"] == "o7"), 5.0, 0.0)
     study = sp.create_study(
         "s", PROBLEM, storage=MemoryStorage(), past=old, past_chosen="in advance", delta=1e-300
     )
@@ -93,7 +94,11 @@ def test_rewards_that_have_changed_since_the_past_are_noticed():
     for _ in range(10):
         pulls = study.ask(30)
         study.tell_many([(pull.id, MEANS[pull.arm] + draws.normal()) for pull in pulls])
-    assert study.checks().drift
+    checks = study.checks()
+    assert checks.drift.harmless == together
+    assert bool(checks.drift) != together
+    if together:  # what all options share is no misfit of the features
+        assert not checks.fit
 
 
 def test_without_a_word_on_how_they_were_chosen_nothing_is_created():

@@ -151,7 +151,6 @@ NOISE = (
 )
 
 
-# How far features are trusted; ``StudySpec`` says which texts there are.
 Misfit = Finite | str | None
 MISFIT = (
     "How far the mean of an option may lie from what its features say, in units of the reward. 0: "
@@ -188,9 +187,7 @@ class NewStudy(BaseModel):
     table: TableBody | None = None
     problem: ProblemBody | None = None
     noise: Noise = Field(None, description=NOISE + " A problem brings its own.")
-    misfit: Misfit = Field(
-        None, description=MISFIT + " The default of tables. A problem brings its own."
-    )
+    misfit: Misfit = Field(None, description=MISFIT + " 'any' is the default of tables.")
     delta: Annotated[Finite, checked(exclusiveMinimum=0, exclusiveMaximum=1)] = 0.05
     epsilon: Annotated[Finite, checked(minimum=0)] = 0.0
     max_samples: int | None = Field(

@@ -139,6 +139,9 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     drifted = drift(problem, timeline, noise=scale, levels_cancel=cancel)
     if drifted.harmless:
         remarks.append(drifted.message)
+        if fit:  # options measured at different times differ by the level as well
+            text = "The linear model cannot be checked while all options change together."
+            fit = Finding(False, fit.log_evidence, fit.level, text, blind=True)
     return Checks(fit, drifted, _replicates(summary), alarm or skewed, tuple(remarks), scales)
 
 
