@@ -270,6 +270,19 @@ def test_levels_that_jump_cost_little(misfit):
     assert moving - still < math.log(2.0)
 
 
+def test_levels_cancel_only_where_options_are_compared_within_a_batch():
+    rng = np.random.default_rng(0)
+    features = table(6, 3, rng)
+    assert sp.algorithms.PooledPeleg(0.1).levels_cancel(sp.Problem(features))
+    # Without an intercept features take a level for an effect, unless they only guide.
+    without = features[:, 1:]
+    assert not sp.algorithms.PooledPeleg(0.1).levels_cancel(sp.Problem(without))
+    assert sp.algorithms.PooledPeleg(0.1).levels_cancel(sp.Problem(without, misfit=math.inf))
+    # A block that is asked for in pieces may have several levels.
+    assert not sp.algorithms.PooledPeleg(0.1, max_batch=4).levels_cancel(sp.Problem(features))
+    assert not sp.algorithms.Rage(0.1).levels_cancel(sp.Problem(features, noise=1.0))
+
+
 # -- bad input ----------------------------------------------------------------------------------
 @pytest.mark.parametrize("misfit", [-0.1, math.nan, "0.1", None, True])
 def test_a_misfit_is_a_number_of_at_least_zero(misfit):

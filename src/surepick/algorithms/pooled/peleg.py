@@ -91,7 +91,12 @@ class PooledPeleg(Algorithm):
         return self.max_batch is None
 
     def levels_cancel(self, problem: Problem) -> bool:
-        """Blocks are compared within themselves; without an intercept features see a level."""
+        """Blocks are compared within themselves; without an intercept features see a level.
+
+        With ``max_batch`` a block may come in several batches, each with a level of its own.
+        """
+        if self.max_batch is not None:
+            return False
         return "direct" in ways_of(problem) or problem.has_level
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
