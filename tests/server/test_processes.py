@@ -112,11 +112,10 @@ def test_a_stop_finishes_what_is_under_way(database_folder):
                 thread.start()
             rewards = [{"pull": held[0]["id"], "reward": 1.0}]
             http.post(at("s", "/tell"), json={"rewards": rewards}).raise_for_status()
-            while not all(
-                f"\nsurepick_{what} 1.0" in http.get("/metrics").text
-                for what in ("asks_waiting", "streams_open")
-            ):
-                time.sleep(0.05)
+            counted, waiting = "", ("asks_waiting", "streams_open")
+            while not all(f"\nsurepick_{what} 1.0" in counted for what in waiting):
+                time.sleep(0.5)  # they change once a second
+                counted = http.get("/metrics").text
         assert served.stop() in (0, -signal.SIGTERM)
         for thread in threads:
             thread.join(30)

@@ -39,6 +39,8 @@ SLASH = "\x1f"
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 _WORK = ("/ask", "/tell", "/fail", "/progress")  # ends of the addresses that workers use
 _READS_COST, _PAGE_COST = 20, 5  # of other requests, in requests of workers
+_METRICS = "/metrics"
+_METRICS_COST = 500  # they change once a second: nobody needs them more often
 _PENALTY = 1.0  # seconds that an answer to too many requests takes
 
 _HEADERS = {
@@ -72,6 +74,8 @@ class Gate:
         self._hosts = settings.hosts
         self._work = _rate(settings.rate)
         self._reads = _rate(settings.rate / _READS_COST)
+        metrics_rate = settings.rate / _METRICS_COST
+        self._metrics = Rate(metrics_rate, 3 + 2 * metrics_rate)
         self._page = _rate(settings.rate / _PAGE_COST)  # by address, as nobody is known yet
         self._strangers = Rate(settings.stranger_rate, 10 + 10 * settings.stranger_rate)
 
@@ -109,7 +113,7 @@ class Gate:
         if caller is None:
             self._count(self._strangers if method not in _SAFE else self._page, _address(scope))
         else:
-            self._count(self._work if path.endswith(_WORK) else self._reads, caller.token.owner)
+            self._count(self._rate_of(path), caller.token.owner)
             scope.setdefault("state", {})["caller"] = caller
         if method in _SAFE:
             return receive
@@ -140,6 +144,12 @@ class Gate:
                     "see --allowed-host",
                 ),
             )
+
+    def _rate_of(self, path: str) -> Rate:
+        """How often those who are known may ask for this."""
+        if path == _METRICS:
+            return self._metrics
+        return self._work if path.endswith(_WORK) else self._reads
 
     def _count(self, rate: Rate, caller: str) -> None:
         wait = rate.wait(caller)
