@@ -1,4 +1,4 @@
-"""A hundred odd tables: each read as its owner means it, or refused in words that name the place."""
+"""A hundred odd tables: read as their owners mean it, or refused in words that name the place."""
 
 import gzip
 import io
