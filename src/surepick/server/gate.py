@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surepick.errors import StorageError
 from surepick.server import logs, metrics, replies
-from surepick.server.bodies import Refused, limit_of, whole_body
+from surepick.server.bodies import OnTheWay, Refused, limit_of, whole_body
 from surepick.server.limits import Rate, neighbourhood
 from surepick.server.settings import Settings
 from surepick.server.threads import Threads
@@ -41,6 +41,7 @@ _WORK = ("/ask", "/tell", "/fail", "/progress")  # ends of the addresses that wo
 _READS_COST, _PAGE_COST = 20, 5  # of other requests, in requests of workers
 _METRICS = "/metrics"
 _METRICS_COST = 500  # they change once a second: nobody needs them more often
+_BODIES = 4  # largest bodies that one caller may be sending at a time
 _PENALTY = 1.0  # seconds that an answer to too many requests takes
 
 _HEADERS = {
@@ -77,6 +78,7 @@ class Gate:
         metrics_rate = settings.rate / _METRICS_COST
         self._metrics = Rate(metrics_rate, 3 + 2 * metrics_rate)
         self._page = _rate(settings.rate / _PAGE_COST)  # by address, as nobody is known yet
+        self._bodies = OnTheWay(_BODIES * settings.max_body)
         self._strangers = Rate(settings.stranger_rate, 10 + 10 * settings.stranger_rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -123,7 +125,9 @@ class Gate:
             if not hmac.compare_digest(given, caller.csrf.encode()):
                 raise _forbidden("csrf", "the header X-CSRF-Token is missing or wrong")
         limit = limit_of(path, caller is None, self._settings.max_body)
-        return await whole_body(headers, receive, limit, self._settings.max_depth)
+        sender = _address(scope) if caller is None else caller.token.owner
+        with self._bodies.count(sender, headers, limit):
+            return await whole_body(headers, receive, limit, self._settings.max_depth)
 
     def _check_host(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         """Refuse requests for other hosts, or for several: a proxy may have read another one.
