@@ -35,7 +35,7 @@ def result(process, timeout=240):
 
 
 def test_killed_at_any_contact_with_the_database_nothing_is_lost(shared_url):
-    found = result(start("points", shared_url, "--step", 9))
+    found = result(start("points", shared_url, "--step", 13))
     assert found["failed"] == 0
     assert found["opening"] >= 4
     assert found["study"] >= 20

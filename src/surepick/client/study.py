@@ -20,6 +20,7 @@ from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
 from surepick.storage.records import Event, Rewards, StudyProgress
+from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
@@ -40,6 +41,12 @@ class RemoteAnswer(Answer):
         return self._certificate
 
 
+def changes_of(found: dict[str, Any]) -> list[Change]:
+    """Corrections as the service sends them."""
+    names = Change.__dataclass_fields__
+    return [Change(**{name: row[name] for name in names}) for row in found["changes"]]
+
+
 class RemoteStudy(StudyCore):
     """A study of a service; :meth:`surepick.Client.load_study` opens it.
 
@@ -52,7 +59,6 @@ class RemoteStudy(StudyCore):
         self._transport = transport
         self._path = f"/api/v1/studies/{quote(name, safe='')}"
         self._held: dict[int, str] = {}  # pull -> whom this object asked for
-        self._finished = False
 
     # -- what it was created with ----------------------------------------------------------
     @cached_property
@@ -102,7 +108,6 @@ class RemoteStudy(StudyCore):
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:
                 break
-        self._finished = found["finished"]
         pulls = [Pull(p["id"], p["arm"], p["label"], p["attempt"]) for p in found["pulls"]]
         self._held.update((pull.id, holder) for pull in pulls)
         return pulls
@@ -111,6 +116,8 @@ class RemoteStudy(StudyCore):
         self,
         rewards: Mapping[int, float] | Iterable[tuple[int, float]],
         worker: str | None = None,
+        *,
+        strict: bool = False,
     ) -> list[Told]:
         """See :meth:`surepick.Study.tell_many`."""
         if worker is not None:
@@ -125,8 +132,12 @@ class RemoteStudy(StudyCore):
             body: dict[str, Any] = {"rewards": [{"pull": r.pull, "reward": r.value} for r in part]}
             if holder is not None:
                 body["worker"] = holder
+            if strict:
+                body["strict"] = True
             found = self._transport.tell(f"{self._path}/tell", body)["told"]
-            told += [Told(one["pull"], one["status"], one["value"]) for one in found]
+            told += [
+                Told(one["pull"], one["status"], one["value"], one.get("warning")) for one in found
+            ]
         for reward in checked:
             self._held.pop(reward.pull, None)
         return told
@@ -152,13 +163,33 @@ class RemoteStudy(StudyCore):
             body["worker"] = holder
         return self._transport.post(f"{self._path}/fail", body)["returned"]
 
+    # -- correct, withdraw -----------------------------------------------------------------
+    def correct(self, pull_id: int, reward: float, *, reason: str, by: str | None = None) -> Change:
+        """See :meth:`surepick.Study.correct`."""
+        body = {"pull": as_pull(pull_id), "reward": real(reward, "reward")}
+        return self._change("correct", body, reason, by)[0]
+
+    def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
+        """See :meth:`surepick.Study.withdraw`."""
+        return self._change("withdraw", {"pull": as_pull(pull_id)}, reason, by)[0]
+
+    def withdraw_token(self, token: str, *, reason: str, by: str | None = None) -> list[Change]:
+        """See :meth:`surepick.Study.withdraw_token`."""
+        return self._change("withdraw", {"token": token}, reason, by)
+
+    def _change(self, verb: str, body: dict[str, Any], reason: str, by: str | None) -> list[Change]:
+        body |= {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
+        return changes_of(self._transport.post(f"{self._path}/{verb}", body))
+
+    def corrections(self) -> list[Change]:
+        """See :meth:`surepick.Study.corrections`."""
+        return changes_of(self._transport.get(f"{self._path}/corrections"))
+
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
         """Whether there is an answer."""
-        if not self._finished:
-            self._finished = self.progress().finished
-        return self._finished
+        return self.progress().finished
 
     def progress(self) -> StudyProgress:
         """Where the study stands, in a few numbers."""

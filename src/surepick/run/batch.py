@@ -8,6 +8,7 @@ import numpy as np
 
 from surepick.algorithms.base import Pulls
 from surepick.arrays.types import IntArray
+from surepick.errors import BatchError, InvalidTypeError
 
 
 @dataclass(frozen=True)
@@ -66,3 +67,15 @@ class Batch:
             f"Batch(number={self.number}, size={self.size}, "
             f"arms={len(np.unique(self.pulls.arms))} distinct)"
         )
+
+
+def check_open(batch: Batch, run: str, told: int, opened: Batch | None) -> None:
+    """Refuse what is not the batch that a run has open, after it was told so many."""
+    if not isinstance(batch, Batch):
+        raise InvalidTypeError(f"batch must be what run.ask() returned; got {batch!r:.80}")
+    if batch.run != run:
+        raise BatchError("batch belongs to another run")
+    if batch.number < told:
+        raise BatchError(f"batch {batch.number} has been told already")
+    if batch is not opened and (opened is None or batch != opened):
+        raise BatchError(f"batch {batch.number} is not open; run.ask() gives the open one")

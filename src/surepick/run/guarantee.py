@@ -20,8 +20,20 @@ NOT_SYMMETRIC = (
 )
 
 
+CHANGED = (
+    "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
+    "neither on the rewards nor on whom one favours"
+)
+
+
 def guarantee_of(
-    algorithm: Algorithm, problem: Problem, state: State, batches: list[dict[str, Any]], past: bool
+    algorithm: Algorithm,
+    problem: Problem,
+    state: State,
+    batches: list[dict[str, Any]],
+    past: bool,
+    *,
+    changed: bool = False,
 ) -> Guarantee:
     """The promise of a stopped run.
 
@@ -31,6 +43,8 @@ def guarantee_of(
         All that was measured, before the run too.
     past
         Whether measurements from before the run are evidence.
+    changed
+        Whether rewards were corrected or withdrawn.
     """
     if not state.finished:
         left, limit = len(state.active), algorithm.max_samples
@@ -46,6 +60,8 @@ def guarantee_of(
         parts += [text for text in (stands_on(problem), kind.provided) if text]
     if past:
         parts.append(PROVIDED)
+    if changed:
+        parts.append(CHANGED)
     text = "; ".join(parts)
     if promised and not kind.scale_known and _yes_and_no(batches):
         text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,16 +11,10 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.errors import (
-    BatchError,
-    FormatError,
-    InvalidInputError,
-    InvalidTypeError,
-    RunStateError,
-)
+from surepick.errors import FormatError, InvalidInputError, RunStateError
 from surepick.problem import Problem
 from surepick.run.answer import Answer
-from surepick.run.batch import Batch
+from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.dealing import deal
 from surepick.run.guarantee import guarantee_of
@@ -48,7 +43,7 @@ class Run:
         algorithm.check_problem(problem)
         self.state = algorithm.begin(problem, np.random.default_rng(rng))
         self.pulls: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
-        self.batches = 0
+        self.batches, self.skipped = 0, list[int]()  # skipped: numbers of those that say nothing
         self._sums: FloatArray = np.zeros(problem.n_arms)
         self._log: list[dict[str, Any]] = []
         self._past: dict[str, Any] | None = None
@@ -73,10 +68,9 @@ class Run:
     def totals(self) -> tuple[IntArray, FloatArray]:
         """Measurements of each arm that count as evidence (past ones too), and their sums."""
         counts, sums = self.pulls.copy(), self.sums
-        if self._past is not None and self._past["evidence"]:
-            for batch in self._past["batches"]:
-                np.add.at(counts, batch["arms"], batch["counts"])
-                np.add.at(sums, batch["arms"], batch["sums"])
+        for batch in self._past["batches"] if self._past and self._past["evidence"] else ():
+            np.add.at(counts, batch["arms"], batch["counts"])
+            np.add.at(sums, batch["arms"], batch["sums"])
         return counts, sums
 
     def told(self, first: int = 0) -> list[Told]:
@@ -123,8 +117,8 @@ class Run:
         if self._past is not None or self.batches or self._open is not None:
             raise RunStateError("past measurements can be told once, before the first ask")
         numbers, values = check_past(self.problem, arms, rewards, chosen_in_advance)
+        every = np.arange(self.problem.n_arms)
         with np.errstate(over="ignore"):
-            every = np.arange(self.problem.n_arms)
             sums = np.bincount(numbers, values, self.problem.n_arms).astype(np.float64)
             check_size(self.problem, every, sums, self._sums)
         numbers, values = deal(self.problem, numbers, values, bool(chosen_in_advance), dealing)
@@ -150,8 +144,15 @@ class Run:
 
     def put(self, pulls: Pulls) -> Batch:
         """Put other pulls in the place of those that are open; for replays."""
+        if self._open is None or not self._open.pulls.same(pulls):
+            self.state.replace(pulls)
         self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms)
         return self._open
+
+    def skip(self) -> None:
+        """Count a batch that says nothing any more, as its rewards were withdrawn."""
+        self.skipped.append(self.batches)
+        self.batches += 1
 
     def tell(self, batch: Batch, rewards: Any = None, *, sums: Any = None) -> None:
         """Hand in the rewards of the open batch.
@@ -215,28 +216,23 @@ class Run:
         self.batches += int(pulls.sum())
 
     def _check_batch(self, batch: Batch) -> None:
-        if not isinstance(batch, Batch):
-            raise InvalidTypeError(f"batch must be what run.ask() returned; got {batch!r:.80}")
-        if batch.run != self.id:
-            raise BatchError("batch belongs to another run")
-        if batch.number < self.batches:
-            raise BatchError(f"batch {batch.number} has been told already")
-        if batch is not self._open and (self._open is None or batch != self._open):
-            raise BatchError(f"batch {batch.number} is not open; run.ask() gives the open one")
+        check_open(batch, self.id, self.batches, self._open)
 
     # -- the answer ------------------------------------------------------------------------
     @property
     def answer(self) -> Answer:
         """The answer, once stopped."""
+        return self.conclude()
+
+    def conclude(self, changes: Sequence[dict[str, Any]] = ()) -> Answer:
+        """The answer, where these rewards were corrected or withdrawn after they were told."""
         if not self.stopped:
             raise RunStateError(
                 f"the run has not stopped yet: {len(self.active)} candidates are still in, "
                 f"after {self.samples} pulls"
             )
-        leader = self.state.leader()
-        same = self.problem.same_as
+        leader, same = self.state.leader(), self.problem.same_as
         survivors = np.flatnonzero(np.isin(same, self.state.active))
-        evidence: dict[str, Any] = self.state.evidence()
         past = [] if self._past is None else self._past["batches"]
         return Answer(
             arm=leader,
@@ -249,6 +245,7 @@ class Run:
                 self.state,
                 past + self._log,
                 self._past is not None and self._past["evidence"],
+                changed=bool(changes),
             ),
             survivors=tuple(int(i) for i in survivors),
             equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
@@ -260,8 +257,9 @@ class Run:
                 "problem": self.problem,
                 "settings": self.algorithm.settings(),
                 "batches": list(self._log) if self.state.needs_batches else self._totals(),
-                "evidence": evidence,
+                "evidence": self.state.evidence(),
                 "past": self._past,
+                "changes": list(changes),
             },
         )
 
@@ -292,6 +290,7 @@ class Run:
                 "batches": self.batches,
                 "log": self._log,
                 "past": self._past,
+                "skipped": self.skipped,
                 "open": None if self._open is None else self._open.pulls.columns(),
             }
         )
@@ -322,12 +321,12 @@ class Run:
     def _restore(cls, saved: dict[str, Any], problem: Problem) -> Run:
         run = cls(registry.get(saved["algorithm"], **saved["settings"]), problem)
         run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
+        run.skipped = list(saved.get("skipped", ()))
         K = problem.n_arms
         for name in ("pulls", "sums"):
             if np.shape(saved[name]) != (K,):
                 raise ValueError(f"{name} must have one entry for each of the {K} arms")
-        run.pulls, run._sums = saved["pulls"], saved["sums"]
-        run._past = saved.get("past")
+        run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
         run.state.load(saved["state"])
         if saved["open"] is not None:
             run._open = Batch(run.id, run.batches, Pulls(*saved["open"]), K)

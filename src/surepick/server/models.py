@@ -150,7 +150,6 @@ NOISE = (
     "options. A number, or one for each option: its standard deviation, at least."
 )
 
-
 Misfit = Finite | str | None
 MISFIT = (
     "How far the mean of an option may lie from what its features say, in units of the reward. 0: "
@@ -249,6 +248,7 @@ class Status(Answered):
     noise: float | None
     noise_estimated: bool
     chain: dict[str, Any] | None = Field(description="Head of the chain of what happened.")
+    corrections: int = Field(description="How often rewards were corrected or withdrawn.")
     checks: dict[str, Any]
     warnings: list[str]
 

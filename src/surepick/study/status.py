@@ -83,6 +83,7 @@ def status_of(
             "waiting": waiting + at.size - at.asked,
         },
         "chain": links,
+        "corrections": at.revision,
         "checks": checks.to_dict(),
         "warnings": warnings(failed, told, problem.labels) + checks.warnings,
         **_options_and_outlook(run),

@@ -21,6 +21,7 @@ from surepick.run.codec import encode
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
+from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
 from surepick.study.core import StudyCore
@@ -54,7 +55,6 @@ class Study(StudyCore):
         self.desk = Desk(storage, record)  #: where its pulls are handed out
         self._record = record
         self._held: dict[int, str] = {}  # pull -> whom this object handed it to
-        self._finished = False
         if owner:  # the storage was opened for this object, so it is closed with it
             weakref.finalize(self, storage.close)
 
@@ -140,7 +140,6 @@ class Study(StudyCore):
         end = time.monotonic() + wait
         while True:
             asked = self.storage.write(ask)
-            self._finished = asked.finished
             if asked.advance:
                 desk.advance()
             elif asked.leases or asked.finished or time.monotonic() >= end:
@@ -156,10 +155,13 @@ class Study(StudyCore):
         self,
         rewards: Mapping[int, float] | Iterable[tuple[int, float]],
         worker: str | None = None,
+        *,
+        strict: bool = False,
     ) -> list[Told]:
         """Hand in many rewards at once: all are recorded, or (on an error) none.
 
-        Rewards that contradict earlier ones raise nothing here; see :attr:`Told.status`.
+        Rewards that contradict earlier ones raise nothing here; see :attr:`Told.status`. With
+        ``strict``, those that are far from all that was measured before are refused.
         """
         if worker is not None:
             as_name(worker, "worker")
@@ -170,6 +172,8 @@ class Study(StudyCore):
             checked.append(reward._replace(worker=worker or self._held.get(reward.pull)))
         if not checked:
             return []
+        if strict:
+            self.desk.look.refuse(checked)
         told = self.desk.tell(checked)
         for reward in checked:
             self._held.pop(reward.pull, None)
@@ -187,17 +191,53 @@ class Study(StudyCore):
             as_name(worker, "worker")
         return self.desk.fail(pull, reason, worker or self._held.pop(pull, None))
 
+    # -- correct, withdraw -----------------------------------------------------------------
+    def correct(self, pull_id: int, reward: float, *, reason: str, by: str | None = None) -> Change:
+        """Let another reward count for a pull that was told, as the first one was wrong.
+
+        As long as its batch is open, it is simply replaced; afterwards everything is worked out
+        again. Old and new reward, who, when and why are kept, exported and part of the certificate.
+
+        The guarantee stands if which rewards are looked at again depends neither on the rewards
+        nor on whom somebody favours. If one was looked at only because it seemed too high or too
+        low, it does not.
+
+        Parameters
+        ----------
+        pull_id, reward
+            Which pull, and what was really measured. A reward that was withdrawn counts again.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who corrects it.
+        """
+        return self.desk.change({pull_id: real(reward, "reward")}, reason, by)[0]
+
+    def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
+        """Let the reward of a pull not count at all; see :meth:`correct`.
+
+        As long as its batch is open, the pull is measured again. Afterwards its batch has one
+        reward less, and everything is worked out again.
+        """
+        return self.desk.change({pull_id: None}, reason, by)[0]
+
+    def withdraw_token(self, token: str, *, reason: str, by: str | None = None) -> list[Change]:
+        """Withdraw all rewards that came with one token of a service; its id, not its secret."""
+        return self.desk.change(dict.fromkeys(self.desk.told_with(token)), reason, by)
+
+    def corrections(self) -> list[Change]:
+        """All rewards that were corrected or withdrawn, in the order in which that was done."""
+        return self.desk.changes()
+
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
         """Whether there is an answer."""
-        return self._finished or self.progress().finished
+        return self.progress().finished
 
     def progress(self) -> StudyProgress:
         """Where the study stands, in a few numbers."""
-        at = self.desk.progress()
-        self._finished = at.finished
-        return at
+        return self.desk.progress()
 
     @property
     def run(self) -> Run:
@@ -206,7 +246,8 @@ class Study(StudyCore):
 
     def checks(self) -> Checks:
         """Whether what the study rests on holds: the model, the noise scale, rewards that stay."""
-        return self._findings.checks(self.desk.load()[0])
+        run, at = self.desk.load()
+        return self._findings.checks(run, at.revision)
 
     @property
     def answer(self) -> Answer:
@@ -222,7 +263,8 @@ class Study(StudyCore):
                 f"after {at.first + at.told} pulls"
             )
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
-        found = run.answer.linked(chain.head_of(self.storage, self._record))
+        found = run.conclude([one.certified(run.skipped) for one in self.corrections()])
+        found = found.linked(chain.head_of(self.storage, self._record))
         return qualified(without_guarantee(found, failed), self.checks())
 
     def status(self) -> dict[str, Any]:

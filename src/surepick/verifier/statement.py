@@ -31,6 +31,10 @@ _THEOREMS = {
     "round-robin": "GLR stop on full rounds; one-dimensional mixture per rival",
 }
 _PAST = "provided that what was measured in the past did not depend on rewards"
+_CHANGED = (
+    "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
+    "neither on the rewards nor on whom one favours"
+)
 _NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
     "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)"
@@ -89,7 +93,7 @@ def _sentences(check: Check, kind: str, left: int) -> list[str]:
             promised = _promises(check, proper, used)
             return [_joined(check, [f"{_ESTIMATED} {text}"]) for text in promised]
         if proper.threshold == "heuristic" or (not _is_known(proper) and not clicks):
-            return [f"no guarantee: {proper.name} stops by a heuristic threshold"]
+            return [_joined(check, [f"no guarantee: {proper.name} stops by a heuristic threshold"])]
         if clicks:
             promises = _promises(check, proper, used)
             promised = [said for text in promises for said in _resting(check, text)]
@@ -127,6 +131,8 @@ def _resting(check: Check, promise: str) -> list[str]:
 def _joined(check: Check, parts: list[str]) -> str:
     if check.past_counts:
         parts = [*parts, _PAST]
+    if check.body.get("corrections"):
+        parts = [*parts, _CHANGED]
     return "; ".join(filter(None, parts))
 
 

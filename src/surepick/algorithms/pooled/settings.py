@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 
@@ -18,3 +19,12 @@ class BlockSettings(Protocol):
     def min_batch(self) -> int: ...
     @property
     def max_batch(self) -> int | None: ...
+
+
+def whole_batches(config: BlockSettings, size: float) -> int:
+    """About so many pulls, as a number that can be asked for in whole pieces."""
+    least, most = config.min_batch, config.max_batch
+    size = max(math.ceil(size), least)
+    if most is not None and size > most:
+        size = most * math.ceil(size / most)
+    return size

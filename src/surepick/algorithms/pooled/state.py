@@ -22,10 +22,10 @@ from surepick.algorithms.pooled.lacking import Lacking, Standing, lacking
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
 from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market, all_accounts
 from surepick.algorithms.pooled.memory import upgraded
-from surepick.algorithms.pooled.parts import dealt
+from surepick.algorithms.pooled.parts import dealt, dealt_again
 from surepick.algorithms.pooled.past import past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
-from surepick.algorithms.pooled.settings import BlockSettings
+from surepick.algorithms.pooled.settings import BlockSettings, whole_batches
 from surepick.algorithms.pooled.tools import (
     make_direct_market,
     make_market,
@@ -176,12 +176,18 @@ class PooledState(State):
             self.block.left = self._plan(budget)
         return self.block.left.capped(min(budget, self.config.max_batch or budget))
 
+    def replace(self, pulls: Pulls) -> None:
+        self.block.left = pulls
+
+    def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
+        return dealt_again(self.problem, pulls, counts, self.ways.parts)
+
     def _plan(self, budget: int) -> Pulls:
         """Fix the next block: its pulls, and the rivals that its evidence will be about."""
         first, least = self._planner.first(), _FEWEST_PULLS * self.problem.rank
         n = int(self.totals.counts.sum())
         if n == 0:
-            size = min(self._whole_batches(least), budget)
+            size = min(whole_batches(self.config, least), budget)
             counts = self._planner.whole_pulls(first.weights, size, first, must_span=True)
             return dealt(counts, self.ways.parts)
         scales, missing = self._now(), self._lacking()
@@ -192,15 +198,8 @@ class PooledState(State):
         explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
         weights = (1 - explore) * design.weights + explore * first.weights
         size = max(_LEAST * n, min(self.config.batch_growth * n, _MOST * design.value), least)
-        size = min(self._whole_batches(size), budget)
+        size = min(whole_batches(self.config, size), budget)
         return self._planner.pulls(weights, size, design, self.ways.parts)
-
-    def _whole_batches(self, size: float) -> int:
-        least, most = self.config.min_batch, self.config.max_batch
-        size = max(math.ceil(size), least)
-        if most is not None and size > most:
-            size = most * math.ceil(size / most)
-        return size
 
     def _lacking(self) -> Lacking:
         at = Standing(

@@ -24,6 +24,7 @@ const SLOWEST = 30_000; // between two attempts to reconnect
  *   onState(state: "live" | "retrying" | "finished", seconds?: number): void,
  *   onRefused(error: import("./api.js").ApiError): void,
  * }} callbacks
+ * @returns {() => void} looks again, also at a study that was finished: a correction may change that
  */
 export function watch(name, scope, { onStatus, onNews, onState, onRefused }) {
   /** @type {EventSource | null} */
@@ -117,6 +118,12 @@ export function watch(name, scope, { onStatus, onNews, onState, onRefused }) {
     clearTimeout(timer);
     source?.close();
   });
-  connect();
-  soon();
+  function again() {
+    done = false;
+    if (!source) connect();
+    soon();
+  }
+
+  again();
+  return again;
 }

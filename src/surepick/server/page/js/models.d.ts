@@ -151,6 +151,7 @@ declare namespace Api {
     noise: number | null;
     noise_estimated: boolean;
     chain: Record<string, any> | null;
+    corrections: number;
     checks: Record<string, any>;
     warnings: string[];
   }
@@ -233,6 +234,28 @@ declare namespace Api {
     pulls: PullOut[];
     finished: boolean;
   }
+  interface ChangeList {
+    changes: ChangeRow[];
+  }
+  interface ChangeRow {
+    pull: number;
+    arm: number;
+    batch: number;
+    asked: number;
+    old: number | null;
+    new: number | null;
+    at: number;
+    by: string | null;
+    reason: string;
+    token: string | null;
+    counted: boolean;
+  }
+  interface Correction {
+    pull: number;
+    reward: number;
+    reason: string;
+    by?: string | null;
+  }
   interface Fail {
     pull: number;
     reason?: string;
@@ -272,6 +295,7 @@ declare namespace Api {
   interface TellBody {
     rewards: RewardBody[];
     worker?: string | null;
+    strict?: boolean;
   }
   interface TokenList {
     tokens: TokenRow[];
@@ -296,9 +320,16 @@ declare namespace Api {
   interface ToldAll {
     told: Told[];
   }
+  interface Withdrawal {
+    pull?: number | null;
+    token?: string | null;
+    reason: string;
+    by?: string | null;
+  }
   interface Told {
     pull: number;
     status: "accepted" | "duplicate" | "late" | "conflict";
     value: number | null;
+    warning: string | null;
   }
 }

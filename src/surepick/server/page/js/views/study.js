@@ -10,6 +10,7 @@ import { isAdmin } from "../session.js";
 import { answerCard } from "../study/answer.js";
 import { batchCard } from "../study/batch.js";
 import { checksCard, warningList } from "../study/checks.js";
+import { correctionsCard } from "../study/corrections.js";
 import { eventsCard } from "../study/events.js";
 import { deleteButton, exportCard, workersCard } from "../study/exports.js";
 import { headline, pieces } from "../study/headline.js";
@@ -36,6 +37,7 @@ export const studyView = (name) => (scope) => {
     options: optionsCard(),
     checks: checksCard(),
     events: eventsCard(name, scope),
+    corrections: correctionsCard(name, scope, () => again()),
   };
   const shrink = shrinkCard();
   const badge = h("span", {});
@@ -51,7 +53,7 @@ export const studyView = (name) => (scope) => {
   let arranged = null;
   /** @type {Model | null} */
   let model = null;
-  let batch = -1;
+  let seen = "";
 
   /** @param {Api.Status} status */
   function show(status) {
@@ -61,10 +63,13 @@ export const studyView = (name) => (scope) => {
     write(settings, describe(status));
     arrange(status);
     for (const part of Object.values(parts)) part.update(model);
-    if (status.batch.number !== batch) {
-      batch = status.batch.number;
+    // A correction may change the past, and even take back the end.
+    const now = `${status.batch.number} ${status.corrections} ${status.finished}`;
+    if (now !== seen) {
+      seen = now;
       announce(pieces(status).join(", "));
       history(status);
+      answer.hidden = !status.finished;
       if (status.finished) conclude();
     }
   }
@@ -145,6 +150,7 @@ export const studyView = (name) => (scope) => {
           "div",
           { class: "column" },
           places.log,
+          parts.corrections.element,
           exportCard(name),
           !waiting && workers,
           isAdmin() && deleteButton(name),
@@ -154,7 +160,7 @@ export const studyView = (name) => (scope) => {
   }
 
   state("connecting");
-  watch(name, scope, {
+  const again = watch(name, scope, {
     onStatus: show,
     onNews: () => {},
     onState: state,
