@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
@@ -69,13 +70,13 @@ class Batch:
         )
 
 
-def check_open(batch: Batch, run: str, told: int, opened: Batch | None) -> None:
-    """Refuse what is not the batch that a run has open, after it was told so many."""
+def check_open(batch: Any, run: str, told: int, now: Batch | None) -> None:
+    """Refuse what is not the open batch ``now`` of this run, which was told so many."""
     if not isinstance(batch, Batch):
         raise InvalidTypeError(f"batch must be what run.ask() returned; got {batch!r:.80}")
     if batch.run != run:
         raise BatchError("batch belongs to another run")
     if batch.number < told:
         raise BatchError(f"batch {batch.number} has been told already")
-    if batch is not opened and (opened is None or batch != opened):
+    if batch is not now and (now is None or batch != now):
         raise BatchError(f"batch {batch.number} is not open; run.ask() gives the open one")

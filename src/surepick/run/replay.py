@@ -40,6 +40,7 @@ IN_PART = (
     "{known} of {all} batches are what the algorithm asks for; the others were asked for before "
     "rewards that they rest on were corrected or withdrawn, and cannot be worked out again"
 )
+_CHANGED = "rewards were corrected or withdrawn, and it has strata"
 _LONG = "it would take more than a few seconds; ask for it (replay=True, --replay)"
 _MANY_PULLS = 2_000_000  # exact forms of PELEG play a round for each
 _CLOSE = 1e-6  # relative difference of two numbers of the evidence
@@ -94,21 +95,29 @@ def _replayed(
         past = body["past"]
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
-    exact, known, changes = True, 0, body.get("corrections", [])
-    for number, batch in enumerate(body["batches"]):
+    exact, known, number, changes = True, 0, 0, body.get("corrections", [])
+    left = list(body["batches"])
+    while left:
         if end is not None and time.monotonic() > end:
             raise NotPossible(_LONG)
-        if _asked_before(changes, number):
+        withdrawn = _withdrawn(changes, number, problem.n_arms)
+        fixed = _asked_before(changes, number)
+        if "stratum" in left[0]:
+            if fixed or withdrawn.any():
+                raise NotPossible(_CHANGED)
+            exact &= _take_strata(run, left, number)
+        elif fixed:
             run.ask()  # as the study did when it worked everything out again
-            _tell(run, _told(batch))
-            continue
-        exact &= _take(run, _told(batch), number, _withdrawn(changes, number, problem.n_arms))
-        known += 1
+            _tell(run, _told(left.pop(0)))
+        else:
+            exact &= _take(run, _told(left.pop(0)), number, withdrawn)
+        known += not fixed
+        number += 1
     _compare_end(run, body, exact)
     if not exact:
         return ROUNDED
-    if known < len(body["batches"]):
-        return IN_PART.format(known=known, all=len(body["batches"]))
+    if known < number:
+        return IN_PART.format(known=known, all=number)
     return DRAWN if algorithm.follows == "size" else EXACT
 
 
@@ -204,6 +213,29 @@ def _tell(run: Run, told: Told) -> None:
 
 def _by_arm(pulls: Pulls, n_arms: int) -> np.ndarray:
     return np.bincount(pulls.arms, weights=pulls.counts, minlength=n_arms)
+
+
+def _take_strata(run: Run, left: list[dict[str, Any]], number: int) -> bool:
+    """Tell a batch that was told stratum by stratum, and take it off the list."""
+    if run.stopped:
+        raise Different(f"batch {number} comes after the run has stopped")
+    asked, strata = run.ask(), {}
+    while left and sum(told.pulls.total for told in strata.values()) < asked.size:
+        batch = left.pop(0)
+        if batch["stratum"] in strata:
+            raise Different(f"from batch {number} on a stratum comes twice")
+        strata[batch["stratum"]] = _told(batch)
+    if list(strata) != sorted(strata):
+        raise Different(f"from batch {number} on strata are not in the order of their names")
+    counts = np.zeros(run.problem.n_arms, dtype=np.int64)
+    for told in strata.values():
+        np.add.at(counts, told.pulls.arms, told.pulls.counts)
+    measured, due = Pulls.from_counts(counts), Pulls.from_counts(asked.counts)
+    exact = measured.same(due)
+    if not exact and not (run.algorithm.any_pulls and _is_close(due, measured)):
+        raise Different(f"from batch {number} on it is not what is asked for there")
+    run.take_strata(run.put(measured), strata)
+    return exact
 
 
 def _is_close(asked: Pulls, told: Pulls) -> bool:

@@ -20,6 +20,7 @@ from surepick.run.dealing import deal
 from surepick.run.guarantee import guarantee_of
 from surepick.run.past import Past, check_past
 from surepick.run.rewards import check_size, check_sums, logged, spread_of, sum_rewards
+from surepick.run.strata import check_strata, split_strata
 
 
 class Run:
@@ -37,8 +38,7 @@ class Run:
     """
 
     def __init__(self, algorithm: Algorithm, problem: Problem, rng: Any = 0) -> None:
-        self.algorithm = algorithm
-        self.problem = problem
+        self.algorithm, self.problem = algorithm, problem
         self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
         algorithm.check_problem(problem)
         self.state = algorithm.begin(problem, np.random.default_rng(rng))
@@ -154,7 +154,9 @@ class Run:
         self.skipped.append(self.batches)
         self.batches += 1
 
-    def tell(self, batch: Batch, rewards: Any = None, *, sums: Any = None) -> None:
+    def tell(
+        self, batch: Batch, rewards: Any = None, *, sums: Any = None, strata: Any = None
+    ) -> None:
         """Hand in the rewards of the open batch.
 
         Parameters
@@ -166,8 +168,11 @@ class Run:
             measured, not sorted.
         sums
             Instead of rewards: their sum for each arm of the problem (0 where not pulled).
+        strata
+            With rewards: the name of the day, plate, operator, … that each pull belongs to. Levels
+            in which these differ then cancel from all comparisons.
         """
-        self._check_batch(batch)
+        check_open(batch, self.id, self.batches, self._open)
         if (rewards is None) == (sums is None):
             raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
         if sums is not None and self.state.demands_spread:
@@ -182,13 +187,17 @@ class Run:
                 else check_sums(self.problem, batch, sums)
             )
             check_size(self.problem, batch.pulls.arms, totals, self._sums)
+            names = check_strata(batch, strata, sums is not None, self._log)
+            if names is not None:
+                self.take_strata(batch, split_strata(self.state, batch, rewards, names))
+                return
             needed = self.state.needs_spread and sums is None
             spread = spread_of(batch.pulls, rewards) if needed else None
         self._take(batch, totals, spread)
 
     def tell_totals(self, batch: Batch, sums: FloatArray, spreads: FloatArray | None) -> None:
         """For simulators: sum and Σ (reward − mean)² for each row of ``batch.pulls``, unchecked."""
-        self._check_batch(batch)
+        check_open(batch, self.id, self.batches, self._open)
         self._take(batch, sums, spreads if self.state.needs_spread else None)
 
     def _standardised(self, told: Told) -> Told:
@@ -201,22 +210,32 @@ class Run:
         pulls, own = batch.pulls, self._standardised(Told(batch.pulls, totals, spread))
         self._open = None
         self.batches += 1
-        np.add.at(self.pulls, pulls.arms, pulls.counts)
-        np.add.at(self._sums, pulls.arms, totals)
+        self._add(pulls, totals)
         if self.state.needs_batches:
             self._log.append(logged(pulls, totals, spread))
         if own.spreads is not None:
             self.state.observe_spread(pulls, own.spreads)
         self.state.observe(pulls, own.sums)
 
+    def take_strata(self, batch: Batch, strata: dict[str, Told]) -> None:
+        """A batch told stratum by stratum; for :meth:`tell` and replays."""
+        for name, told in strata.items():
+            self._add(told.pulls, told.sums)
+            self._log.append(logged(*told) | {"stratum": name})
+        self._open = None
+        self.batches += 1
+        own = [self._standardised(told) for told in strata.values()]
+        self.state.observe_strata(batch.pulls, own)
+
+    def _add(self, pulls: Pulls, totals: FloatArray) -> None:
+        np.add.at(self.pulls, pulls.arms, pulls.counts)
+        np.add.at(self._sums, pulls.arms, totals)
+
     def record_pulls(self, pulls: IntArray, sums: FloatArray) -> None:
         """Count pulls that the state has taken in already, one by one (simulation's fast loop)."""
         self.pulls += pulls
         self._sums += sums
         self.batches += int(pulls.sum())
-
-    def _check_batch(self, batch: Batch) -> None:
-        check_open(batch, self.id, self.batches, self._open)
 
     # -- the answer ------------------------------------------------------------------------
     @property
@@ -232,7 +251,6 @@ class Run:
                 f"after {self.samples} pulls"
             )
         leader, same = self.state.leader(), self.problem.same_as
-        survivors = np.flatnonzero(np.isin(same, self.state.active))
         past = [] if self._past is None else self._past["batches"]
         return Answer(
             arm=leader,
@@ -240,14 +258,11 @@ class Run:
             samples=self.samples,
             pulls=self.pulls.copy(),
             guarantee=guarantee_of(
-                self.algorithm,
-                self.problem,
-                self.state,
-                past + self._log,
+                *(self.algorithm, self.problem, self.state, past + self._log),
                 self._past is not None and self._past["evidence"],
                 changed=bool(changes),
             ),
-            survivors=tuple(int(i) for i in survivors),
+            survivors=tuple(int(i) for i in np.flatnonzero(np.isin(same, self.state.active))),
             equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
             batches=self.batches,
             algorithm=self.algorithm.registered_name(),
@@ -256,16 +271,16 @@ class Run:
             _record={
                 "problem": self.problem,
                 "settings": self.algorithm.settings(),
-                "batches": list(self._log) if self.state.needs_batches else self._totals(),
+                "batches": list(self._log) if self.state.needs_batches else [self._totals()],
                 "evidence": self.state.evidence(),
                 "past": self._past,
                 "changes": list(changes),
             },
         )
 
-    def _totals(self) -> list[dict[str, Any]]:
-        arms = np.flatnonzero(self.pulls)
-        return [{"arms": arms, "counts": self.pulls[arms], "sums": self._sums[arms]}]
+    def _totals(self) -> dict[str, Any]:
+        whole = Pulls.from_counts(self.pulls)
+        return logged(whole, self._sums[whole.arms])
 
     # -- save and load ---------------------------------------------------------------------
     def to_json(self) -> str:
@@ -273,17 +288,12 @@ class Run:
 
         A problem with very many arms (or with arms on a GPU) is not part of it: only its digest.
         """
-        from surepick.run.saved import HEAD
+        from surepick.run.saved import contents
 
         return dumps(
-            HEAD
+            contents(self.algorithm, self.problem)
             | {
                 "id": self.id,
-                "algorithm": self.algorithm.registered_name(),
-                "settings": self.algorithm.settings(),
-                "problem": self.problem.reference()
-                if self.problem.by_reference
-                else self.problem.to_dict(),
                 "state": self.state.save(),
                 "pulls": self.pulls,
                 "sums": self._sums,

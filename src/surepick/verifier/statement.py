@@ -30,6 +30,7 @@ _THEOREMS = {
     "regularised": "GLR stop; Degenne et al. 2020, regularised threshold",
     "round-robin": "GLR stop on full rounds; one-dimensional mixture per rival",
 }
+_STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
 _PAST = "provided that what was measured in the past did not depend on rewards"
 _CHANGED = (
     "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
@@ -131,6 +132,8 @@ def _resting(check: Check, promise: str) -> list[str]:
 def _joined(check: Check, parts: list[str]) -> str:
     if check.past_counts:
         parts = [*parts, _PAST]
+    if any("stratum" in batch for batch in check.batches):
+        parts = [*parts, _STRATA]
     if check.body.get("corrections"):
         parts = [*parts, _CHANGED]
     return "; ".join(filter(None, parts))

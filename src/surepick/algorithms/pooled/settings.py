@@ -21,10 +21,10 @@ class BlockSettings(Protocol):
     def max_batch(self) -> int | None: ...
 
 
-def whole_batches(config: BlockSettings, size: float) -> int:
-    """About so many pulls, as a number that can be asked for in whole pieces."""
-    least, most = config.min_batch, config.max_batch
-    size = max(math.ceil(size), least)
-    if most is not None and size > most:
-        size = most * math.ceil(size / most)
-    return size
+def whole_batches(settings: BlockSettings, size: float) -> int:
+    """Pulls of a block that should have about this many: whole batches, where there is a most."""
+    least, most = settings.min_batch, settings.max_batch
+    pulls = max(math.ceil(size), least)
+    if most is not None and pulls > most:
+        pulls = most * math.ceil(pulls / most)
+    return pulls
