@@ -1,9 +1,9 @@
 """Random histories of a study against a model of its rules, on every storage.
 
-A history mixes asks, tells, repeats, contradictions, failures, corrections, withdrawals, leases
-that run out, crashes in the middle of a transaction and before the study goes on, reopening, and
-two processes going on at once. ``SUREPICK_MACHINE_RUNS`` sets how many histories of 50 steps are
-tried.
+A history mixes asks, tells, repeats, contradictions, failures, corrections, withdrawals, pauses and
+stops, leases that run out, crashes in the middle of a transaction and before the study goes on,
+reopening, and two processes going on at once. ``SUREPICK_MACHINE_RUNS`` sets how many histories of
+50 steps are tried.
 """
 
 import os
@@ -24,7 +24,7 @@ from surepick.storage import open_storage
 RUNS = int(os.environ.get("SUREPICK_MACHINE_RUNS", "25"))
 WORKERS = st.sampled_from(["w0", "w1", None])
 OBJECTS = st.sampled_from([0, 1])
-STEPS = ["ask", "tell", "fail", "correct", "withdraw"]
+STEPS = ["ask", "tell", "fail", "correct", "withdraw", "stop"]
 SIZES = [6, 4]  # of the toy's batches
 NOBODY = "somebody who is gone"
 ANYBODY = "nameless: whoever measures it again"
@@ -49,6 +49,8 @@ class Model:
     repeated: set = field(default_factory=set)  # (pull, kind) of what is counted, not piled up
     withdrawn: set = field(default_factory=set)  # of complete batches
     changes: int = 0
+    paused: bool = False
+    stopped: bool = False
 
     @property
     def events(self):
@@ -60,7 +62,7 @@ class Model:
 
     @property
     def finished(self):
-        return self.batch == len(SIZES)
+        return self.stopped or self.batch == len(SIZES)
 
     @property
     def complete(self):
@@ -92,7 +94,7 @@ class Model:
             if self.claim not in (None, holder):
                 return []
             self.advance()
-        if self.finished:
+        if self.finished or self.paused:
             return []
         held = {pull for pull, by in self.out.items() if by == holder}
         given = sorted(held - self.returned)[:n]
@@ -282,6 +284,23 @@ class Machine(RuleBasedStateMachine):
         mates = [p for p in batch if p in self.model.told and self.arms[p] == self.arms[pull]]
         return len(mates) > 1
 
+    # -- its course --------------------------------------------------------------------------
+    @rule(i=OBJECTS, paused=st.booleans())
+    def pause(self, i, paused):
+        changed = (self.objects[i].pause if paused else self.objects[i].resume)("why", "ann")
+        assert changed == (not self.model.finished and self.model.paused != paused)
+        if changed:
+            self.model.paused = paused
+
+    @rule(i=OBJECTS, sure=st.integers(0, 5))
+    def stop(self, i, sure):
+        if sure:
+            return
+        ended = self.model.finished
+        answer = self.objects[i].stop("why")
+        assert ended or answer.guarantee.kind == "none"
+        self.model.stopped |= not ended
+
     # -- crashes -----------------------------------------------------------------------------
     @rule(i=OBJECTS)
     def reopen(self, i):
@@ -300,7 +319,11 @@ class Machine(RuleBasedStateMachine):
             return write(and_dies)
 
         step = partial(study.ask, 2, "w0")
-        if what in ("correct", "withdraw"):
+        if what == "stop":
+            if self.model.finished:
+                return
+            step = study.stop
+        elif what in ("correct", "withdraw"):
             if not self.model.told:
                 return
             pull = self.some_pull(data, self.model.told)
@@ -346,7 +369,8 @@ class Machine(RuleBasedStateMachine):
         )
         model = self.model
         assert (at.batch, at.asked, at.finished) == (model.batch, model.asked, model.finished)
-        assert at.told == (0 if model.finished else model.told_now)
+        assert at.told == (model.told_now if model.batch < len(SIZES) else 0)
+        assert model.finished or at.paused == model.paused
         assert out.keys() == model.out.keys()
         assert {p for p, lease in out.items() if lease.until <= at.now} == set(model.line)
         assert {p: tell.value for p, tell in told.items()} == {
@@ -360,7 +384,7 @@ class Machine(RuleBasedStateMachine):
         study = self.load()
         toy.check_whole(study)
         assert len(study.corrections()) == self.model.changes
-        if study.finished and not self.model.changes:
+        if study.finished and not self.model.changes and not self.model.stopped:
             assert study.answer == toy.alone(3, 2).answer
         sp.delete_study(self.name, self.storage)
 

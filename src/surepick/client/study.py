@@ -185,6 +185,24 @@ class RemoteStudy(StudyCore):
         """See :meth:`surepick.Study.corrections`."""
         return changes_of(self._transport.get(f"{self._path}/corrections"))
 
+    # -- pause, resume, stop ---------------------------------------------------------------
+    def pause(self, reason: str = "", by: str | None = None) -> bool:
+        """See :meth:`surepick.Study.pause`."""
+        return self._steer("pause", reason, by)
+
+    def resume(self, reason: str = "", by: str | None = None) -> bool:
+        """See :meth:`surepick.Study.resume`."""
+        return self._steer("resume", reason, by)
+
+    def stop(self, reason: str = "", by: str | None = None) -> Answer:
+        """See :meth:`surepick.Study.stop`."""
+        self._steer("stop", reason, by)
+        return self.answer
+
+    def _steer(self, verb: str, reason: str, by: str | None) -> bool:
+        body = {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
+        return self._transport.post(f"{self._path}/{verb}", body)["changed"]
+
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
@@ -194,7 +212,7 @@ class RemoteStudy(StudyCore):
     def progress(self) -> StudyProgress:
         """Where the study stands, in a few numbers."""
         found = self._transport.get(f"{self._path}/progress")
-        keys = ("batch", "first", "size", "asked", "told", "finished")
+        keys = ("batch", "first", "size", "asked", "told", "finished", "paused")
         return StudyProgress(**{key: found[key] for key in keys})
 
     def status(self) -> dict[str, Any]:

@@ -57,6 +57,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
             "measurements": record["past"]["measurements"],
             "batches": _batches(record["past"]["batches"]),
         }
+    if record.get("by_hand"):
+        body["stopped"] = "by hand"
     if record.get("changes"):
         body["corrections"] = record["changes"]
     if record.get("chain") is not None:  # of the study that it is from

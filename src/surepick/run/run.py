@@ -11,7 +11,7 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.errors import FormatError, InvalidInputError, RunStateError
+from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch, check_open
@@ -43,7 +43,7 @@ class Run:
         algorithm.check_problem(problem)
         self.state = algorithm.begin(problem, np.random.default_rng(rng))
         self.pulls: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
-        self.batches, self.skipped = 0, list[int]()  # skipped: numbers of those that say nothing
+        self.batches, self.skipped, self.ended = 0, list[int](), False  # ended: by hand
         self._sums: FloatArray = np.zeros(problem.n_arms)
         self._log: list[dict[str, Any]] = []
         self._past: dict[str, Any] | None = None
@@ -88,7 +88,11 @@ class Run:
     @property
     def stopped(self) -> bool:
         """Whether there is an answer."""
-        return self.state.finished or self._budget == 0
+        return self.state.finished or self.ended or self._budget == 0
+
+    def end(self) -> None:
+        """Stop now, because somebody says so; what was not told yet is not counted."""
+        self.ended |= not self.stopped
 
     @property
     def _budget(self) -> int:
@@ -251,7 +255,7 @@ class Run:
                 f"after {self.samples} pulls"
             )
         leader, same = self.state.leader(), self.problem.same_as
-        past = [] if self._past is None else self._past["batches"]
+        past = self._past["batches"] if self._past else []
         return Answer(
             arm=leader,
             label=self.problem.candidate_labels[leader],
@@ -261,6 +265,7 @@ class Run:
                 *(self.algorithm, self.problem, self.state, past + self._log),
                 self._past is not None and self._past["evidence"],
                 changed=bool(changes),
+                by_hand=self.ended,
             ),
             survivors=tuple(int(i) for i in np.flatnonzero(np.isin(same, self.state.active))),
             equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
@@ -275,6 +280,7 @@ class Run:
                 "evidence": self.state.evidence(),
                 "past": self._past,
                 "changes": list(changes),
+                "by_hand": self.ended,
             },
         )
 
@@ -301,6 +307,7 @@ class Run:
                 "log": self._log,
                 "past": self._past,
                 "skipped": self.skipped,
+                "ended": self.ended,
                 "open": None if self._open is None else self._open.pulls.columns(),
             }
         )
@@ -317,34 +324,27 @@ class Run:
             The problem of the run. Needed where the text only refers to it: very many arms, or
             arms on a GPU. They may be on another backend than they were.
         """
-        from surepick.run.saved import read_saved
+        from surepick.run.saved import check_columns, read_saved, refusing_damage
 
         saved, problem = read_saved(text, problem)
-        try:
+        with refusing_damage():
+            check_columns(saved, problem.n_arms)
             return cls._restore(saved, problem)
-        except KeyError as missing:
-            raise FormatError(f"saved run lacks {missing}") from None
-        except (TypeError, ValueError, AttributeError, IndexError) as wrong:
-            raise FormatError(f"saved run is damaged: {wrong}") from None
 
     @classmethod
     def _restore(cls, saved: dict[str, Any], problem: Problem) -> Run:
         run = cls(registry.get(saved["algorithm"], **saved["settings"]), problem)
         run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
-        run.skipped = list(saved.get("skipped", ()))
-        K = problem.n_arms
-        for name in ("pulls", "sums"):
-            if np.shape(saved[name]) != (K,):
-                raise ValueError(f"{name} must have one entry for each of the {K} arms")
+        run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
         run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
         run.state.load(saved["state"])
         if saved["open"] is not None:
-            run._open = Batch(run.id, run.batches, Pulls(*saved["open"]), K)
+            run._open = Batch(run.id, run.batches, Pulls(*saved["open"]), problem.n_arms)
         return run
 
     def __repr__(self) -> str:
-        state = "stopped" if self.stopped else f"{len(self.active)} candidates left"
-        return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {state})"
+        at = "stopped" if self.stopped else f"{len(self.active)} candidates left"
+        return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {at})"
 
 
 set_run_starter(Run)

@@ -116,6 +116,21 @@ class Withdrawal(BaseModel):
     by: Name | None = None
 
 
+class Said(BaseModel):
+    """Who pauses, resumes or stops a study, and why."""
+
+    model_config = example(reason="over the weekend", by="ann")
+
+    reason: str = Field("", max_length=2_000)
+    by: Name | None = None
+
+
+class Paused(Answered):
+    """Whether something had to be changed."""
+
+    changed: bool
+
+
 class ChangeRow(Answered):
     """What became of a reward after it was told."""
 

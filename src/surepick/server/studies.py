@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
@@ -107,7 +108,7 @@ class Opened:
         """The study at a glance; worked out once for all who look at the same state."""
         async with self._looking:
             at = (await self._position(0)).at
-            state = (self._changes, at.batch, at.asked, at.told, at.finished, at.revision)
+            state = (self._changes, *vars(replace(at, now=0.0)).values())
             if self._looked is not None:
                 known, when, content = self._looked
                 if known == state and time.monotonic() - when < _FRESH:

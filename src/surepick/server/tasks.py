@@ -87,6 +87,16 @@ class Tasks:
 
         yield _json(_changes(self._with(study, change)))
 
+    def _steer(self, study: str, verb: str, reason: str, by: str | None) -> Iterator[bytes]:
+        def steer(one: Study) -> bool:
+            if verb == "stop":
+                before = one.finished
+                one.stop(reason, by)
+                return not before
+            return (one.pause if verb == "pause" else one.resume)(reason, by)
+
+        yield _json({"changed": self._with(study, steer)})
+
     def _create(self, body: dict[str, Any]) -> Iterator[bytes]:
         asked = models.NewStudy.model_validate(body)
         notes = creation.create(asked, self._storage)

@@ -42,6 +42,7 @@ class Position:
             "batch": at.batch,
             "finished": at.finished,
             "revision": at.revision,
+            "paused": at.paused,
         }
 
 

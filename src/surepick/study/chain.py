@@ -29,6 +29,7 @@ from surepick.study import changes
 _FIRST = "0" * 64  # stands for the digest before the first link
 _CREATED, _TAKEN_OVER = "created", "taken over"
 _PROPOSED, _TOLD, _ANSWERED = "proposed", "told", "answered"
+STOPPED, PAUSED, RESUMED = "stopped", "paused", "resumed"
 
 
 # -- adding links --------------------------------------------------------------------------
@@ -180,7 +181,7 @@ class _Walk:
         if kind == _ANSWERED:
             self.ended = True
             return "" if self.told == self.proposed else "its end"
-        if kind in changes.KINDS:
+        if kind in changes.KINDS or kind == STOPPED:
             self.cut = content["finished"] and self.told < self.proposed
             self.ended = content["finished"]
         return ""  # also of a later version: its digest was looked at

@@ -118,6 +118,19 @@ class StudyCore(ABC):
     def corrections(self) -> list[Change]:
         """All rewards that were corrected or withdrawn, in the order in which that was done."""
 
+    # -- pause, resume, stop ---------------------------------------------------------------
+    @abstractmethod
+    def pause(self, reason: str = "", by: str | None = None) -> bool:
+        """Hand out nothing until :meth:`resume`; pulls that are out can still be told."""
+
+    @abstractmethod
+    def resume(self, reason: str = "", by: str | None = None) -> bool:
+        """Hand out pulls again; False where it was not paused."""
+
+    @abstractmethod
+    def stop(self, reason: str = "", by: str | None = None) -> Answer:
+        """End the study now, for good, and say what is known."""
+
     # -- where it stands -------------------------------------------------------------------
     @property
     @abstractmethod

@@ -8,6 +8,7 @@ import time
 import uuid
 import weakref
 from collections.abc import Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,6 +19,7 @@ from surepick.errors import RunStateError
 from surepick.problem import Problem
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
+from surepick.run.guarantee import looks_best
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
@@ -25,7 +27,7 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
 from surepick.study.core import StudyCore
-from surepick.study.desk import leases, rebuild
+from surepick.study.desk import course, leases, rebuild
 from surepick.study.desk.desk import Desk
 from surepick.study.history import History
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
@@ -229,6 +231,28 @@ class Study(StudyCore):
         """All rewards that were corrected or withdrawn, in the order in which that was done."""
         return self.desk.changes()
 
+    # -- pause, resume, stop ---------------------------------------------------------------
+    def pause(self, reason: str = "", by: str | None = None) -> bool:
+        """Hand out nothing until :meth:`resume`; pulls that are out can still be told.
+
+        Returns False where it was paused already, or is finished.
+        """
+        return course.pause(self.storage, self._record, True, *_said(by, reason))
+
+    def resume(self, reason: str = "", by: str | None = None) -> bool:
+        """Hand out pulls again; False where it was not paused."""
+        return course.pause(self.storage, self._record, False, *_said(by, reason))
+
+    def stop(self, reason: str = "", by: str | None = None) -> Answer:
+        """End the study now, for good, and say what is known.
+
+        The answer is the option that looks best, without a guarantee that it is. What does hold is
+        said in its guarantee: with which probability the best is among the options that are left.
+        Rewards of a batch that is not complete are kept, but not counted.
+        """
+        course.stop(self.storage, self._record, *_said(by, reason))
+        return self.answer
+
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
@@ -262,10 +286,13 @@ class Study(StudyCore):
                 f"study {self.name!r} is not finished: {len(run.active)} candidates are still in, "
                 f"after {at.first + at.told} pulls"
             )
+        checks = self.checks()
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         found = run.conclude([one.certified(run.skipped) for one in self.corrections()])
         found = found.linked(chain.head_of(self.storage, self._record))
-        return qualified(without_guarantee(found, failed), self.checks())
+        if run.ended and (failed or checks.broken):
+            found = replace(found, guarantee=looks_best(found.guarantee))
+        return qualified(without_guarantee(found, failed), checks)
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
@@ -302,3 +329,7 @@ class Study(StudyCore):
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.storage.url!r})"
+
+
+def _said(by: str | None, reason: str) -> tuple[str | None, str]:
+    return None if by is None else as_name(by, "by"), as_reason(reason)

@@ -204,6 +204,7 @@ def _run(check: Check) -> Verification:
         links = exact.whole(body["chain"]["links"], "the length of its chain")
         check.demand(links >= 1, "its chain has no links")
     check_corrections(check)
+    check.demand(body.get("stopped", "by hand") == "by hand", "it says that it stopped otherwise")
     rule = check.rule
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
     published.check_name(check)

@@ -246,3 +246,29 @@ def test_an_admin_corrects_a_reward_even_of_a_finished_study(open_page, client):
     assert change.token is not None
     answer = page.get_by_role("region", name="The answer")
     expect(answer if study.finished else page.locator(".headline")).to_be_visible()
+
+
+def test_an_admin_pauses_resumes_and_ends_a_study(open_page, client):
+    study = client.create_study("steered", sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0))
+    page = open_page()
+    page.goto("/#/studies/steered")
+    badge, card = page.locator(".view-head .badge"), page.get_by_role("region", name="Course of")
+    expect(badge).to_have_text("Waiting for workers")
+    pulls = study.ask(1, "ann")
+    expect(badge).to_have_text("Live")
+    card.get_by_role("button", name="Pause").click()
+    expect(badge).to_have_text("Paused")
+    assert study.ask(1, "bob") == []
+    card.get_by_role("button", name="Resume").click()
+    study.tell(pulls[0].id, 0.5)
+    expect(badge).to_have_text("Waiting for workers")
+    page.goto("/#/studies")
+    row = page.get_by_role("row").filter(has_text="steered")
+    expect(row).to_contain_text("Waiting for workers")
+    page.goto("/#/studies/steered")
+    card.get_by_role("button", name="End study").click()
+    page.get_by_role("button", name="End it").click()
+    expect(badge).to_have_text("Finished")
+    expect(page.get_by_role("region", name="The answer")).to_contain_text("by hand")
+    assert study.finished
+    assert study.stop().guarantee.kind == "none"

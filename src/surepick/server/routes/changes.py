@@ -1,4 +1,4 @@
-"""Correcting and withdrawing rewards: for admins; what came of it, for all who read."""
+"""Correcting and withdrawing rewards, pausing and stopping: for admins."""
 
 from __future__ import annotations
 
@@ -40,6 +40,30 @@ async def withdraw(request: Request, name: str, body: messages.Withdrawal) -> Re
     if (body.pull is None) == (body.token is None):
         raise InvalidInputError("give either a pull, or the id of a token")
     return await _change(request, name, {**body.model_dump(), "reward": None})
+
+
+@routes.post("/studies/{name}/pause", **spec(ADMINS, messages.Paused))
+async def pause(request: Request, name: str, body: messages.Said) -> Response:
+    """Hand out nothing until the study is resumed; pulls that are out can still be told."""
+    return await _steer(request, name, "pause", body)
+
+
+@routes.post("/studies/{name}/resume", **spec(ADMINS, messages.Paused))
+async def resume(request: Request, name: str, body: messages.Said) -> Response:
+    """Hand out pulls again."""
+    return await _steer(request, name, "resume", body)
+
+
+@routes.post("/studies/{name}/stop", **spec(ADMINS, messages.Paused))
+async def stop(request: Request, name: str, body: messages.Said) -> Response:
+    """End the study now, for good; its answer says what is known, and what is not."""
+    return await _steer(request, name, "stop", body)
+
+
+async def _steer(request: Request, name: str, verb: str, body: messages.Said) -> Response:
+    done = await work(request, "steer", study=name, verb=verb, **body.model_dump())
+    await service_of(request).studies.use(name, _hint)
+    return json_of(done)
 
 
 async def _change(request: Request, name: str, body: dict[str, Any]) -> Response:

@@ -252,7 +252,9 @@ class Desk:
         def read(tx: Transaction) -> tuple[StudyProgress, int]:
             at = tx.progress(self.record.id)
             fresh = at.size - at.asked
-            if fresh < most and not at.complete and not at.finished:
+            if at.paused or at.finished:
+                return at, 0
+            if fresh < most and not at.complete:
                 fresh += len(tx.waiting(self.record.id, at.now, most - fresh))
             return at, fresh
 

@@ -58,6 +58,8 @@ def ask(
         return Asked([], True, False)
     if at.complete:
         return Asked([], False, claim(tx, study, at, who))
+    if at.paused:
+        return Asked([], False, False)
     until = at.now + lease
     held = tx.leases_of(study, worker, token, n) if back else []
     given = [replace(one, until=_renewed(one, until, longest)) for one in held]

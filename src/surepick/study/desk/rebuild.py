@@ -78,6 +78,7 @@ class Log(NamedTuple):
     complete: int  #: how many are
     rewards: Rewards  #: those that count, of complete batches
     changes: list[Change]
+    stopped: bool = False  #: by hand
 
     @classmethod
     def read(cls, tx: Transaction, study: StudyRecord, at: StudyProgress) -> Log:
@@ -87,7 +88,8 @@ class Log(NamedTuple):
         if len(batches) < at.batch:
             raise StudyDamagedError(f"study {study.name!r}: a batch is missing from its log")
         rewards = tx.rewards(study.id, 0, at.first)
-        return cls(tx.past(study.id), batches, at.batch, rewards, changes.read(tx, study.id))
+        made, stopped = changes.read(tx, study.id), bool(tx.links(study.id, [chain.STOPPED]))
+        return cls(tx.past(study.id), batches, at.batch, rewards, made, stopped)
 
     @property
     def withdrawn(self) -> set[int]:
@@ -140,6 +142,8 @@ def follow(study: StudyRecord, log: Log) -> Followed:
         for stored in log.batches[log.complete :]:
             _ask(study, run, log, stored)
         run.ask()
+    if log.stopped:
+        run.end()
     return Followed(run, survivors)
 
 

@@ -111,6 +111,7 @@ declare namespace Api {
     told: number;
     samples: number;
     finished: boolean;
+    paused: boolean;
   }
   interface Refusal {
     error: ErrorBody;
@@ -151,7 +152,8 @@ declare namespace Api {
     noise: number | null;
     noise_estimated: boolean;
     chain: Record<string, any> | null;
-    corrections: number;
+    revision: number;
+    paused: boolean;
     checks: Record<string, any>;
     warnings: string[];
   }
@@ -166,6 +168,8 @@ declare namespace Api {
     samples: number;
     survivors: number | null;
     finished: boolean;
+    paused: boolean;
+    measuring: boolean;
     answer: string | null;
     created: number;
     broken: string | null;
@@ -276,6 +280,9 @@ declare namespace Api {
     expires_in?: number | null;
     note?: string;
   }
+  interface Paused {
+    changed: boolean;
+  }
   interface PullOut {
     id: number;
     arm: number;
@@ -286,6 +293,10 @@ declare namespace Api {
   interface RewardBody {
     pull: number;
     reward: number;
+  }
+  interface Said {
+    reason?: string;
+    by?: string | null;
   }
   interface Session {
     role: string;

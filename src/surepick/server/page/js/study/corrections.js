@@ -120,8 +120,8 @@ export function correctionsCard(name, scope, onChange) {
     element,
     update({ status }) {
       labels = status.labels;
-      if (status.corrections === known) return;
-      known = status.corrections;
+      if (status.revision === known) return;
+      known = status.revision;
       load();
     },
   };

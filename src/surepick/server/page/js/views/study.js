@@ -12,16 +12,19 @@ import { batchCard } from "../study/batch.js";
 import { checksCard, warningList } from "../study/checks.js";
 import { correctionsCard } from "../study/corrections.js";
 import { eventsCard } from "../study/events.js";
-import { deleteButton, exportCard, workersCard } from "../study/exports.js";
+import { exportCard, workersCard } from "../study/exports.js";
 import { headline, pieces } from "../study/headline.js";
 import { Model } from "../study/model.js";
 import { optionsCard } from "../study/options.js";
 import { rivalsCard } from "../study/rivals.js";
 import { shrinkCard } from "../study/shrink.js";
+import { steeringCard } from "../study/steering.js";
 
 const STATES = {
   connecting: ["badge", "Connecting"],
   live: ["badge live pulse", "Live"],
+  waiting: ["badge", "Waiting for workers"],
+  paused: ["badge caution", "Paused"],
   retrying: ["badge caution", "Disconnected"],
   finished: ["badge good", "Finished"],
 };
@@ -38,6 +41,7 @@ export const studyView = (name) => (scope) => {
     checks: checksCard(),
     events: eventsCard(name, scope),
     corrections: correctionsCard(name, scope, () => again()),
+    steering: steeringCard(name, () => again()),
   };
   const shrink = shrinkCard();
   const badge = h("span", {});
@@ -54,17 +58,22 @@ export const studyView = (name) => (scope) => {
   /** @type {Model | null} */
   let model = null;
   let seen = "";
+  /** @type {"live" | "waiting" | "paused"} what the study is doing while it is not finished */
+  let doing = "waiting";
+  let connected = false;
 
   /** @param {Api.Status} status */
   function show(status) {
     if (scope.left) return;
     if (!model) put(page, built(status));
     model = new Model(status);
+    doing = status.paused ? "paused" : status.batch.leased ? "live" : "waiting";
+    if (connected && !status.finished) state("live");
     write(settings, describe(status));
     arrange(status);
     for (const part of Object.values(parts)) part.update(model);
     // A correction may change the past, and even take back the end.
-    const now = `${status.batch.number} ${status.corrections} ${status.finished}`;
+    const now = `${status.batch.number} ${status.revision} ${status.finished}`;
     if (now !== seen) {
       seen = now;
       announce(pieces(status).join(", "));
@@ -102,7 +111,9 @@ export const studyView = (name) => (scope) => {
    * @param {number} [seconds]
    */
   function state(kind, seconds) {
-    const [className, text] = STATES[kind];
+    connected = kind === "live";
+    // "Live" is only said when somebody measures.
+    const [className, text] = STATES[connected && model ? doing : kind];
     badge.className = className;
     write(badge, text);
     offline.hidden = kind !== "retrying";
@@ -153,7 +164,7 @@ export const studyView = (name) => (scope) => {
           parts.corrections.element,
           exportCard(name),
           !waiting && workers,
-          isAdmin() && deleteButton(name),
+          isAdmin() && parts.steering.element,
         ),
       ),
     ];
