@@ -120,7 +120,7 @@ def check(url, name, acknowledged, n_arms, each):
     found = {
         "lost": sum(log.get(pull) != value for pull, value in acknowledged),
         "twice": len(rewards.pulls) - len(log),
-        "batches": abs(study.run.batches - single.run.batches),
+        "batches": abs(study.current_run.batches - single.current_run.batches),
         "wrong": int(_said(study) != _said(single)),
     }
     study.close()

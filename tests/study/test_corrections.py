@@ -100,8 +100,8 @@ def test_after_a_correction_everything_is_as_the_log_says(url, noise, misfit):
     kept = np.isin(np.arange(study.progress().first), rewards.pulls)
     assert (~kept).sum() == 1
     sums = np.bincount(rewards.arms, rewards.values, len(ARMS))
-    if study.run.samples == len(rewards.pulls):  # it did not stop before the last batch
-        assert np.allclose(study.run.sums, sums)
+    if study.current_run.samples == len(rewards.pulls):  # it did not stop before the last batch
+        assert np.allclose(study.current_run.sums, sums)
 
 
 def test_the_replay_still_finds_batches_that_were_not_asked_for(url):
@@ -170,7 +170,7 @@ def test_a_whole_batch_and_a_whole_token_can_be_withdrawn(url):
     sizes = [row["samples"] for row in study.history()]
     for pull in range(sizes[0], sizes[1]):
         study.withdraw(pull, reason="the wrong plate")
-    assert study.run.skipped == [1]
+    assert study.current_run.skipped == [1]
     for pull in range(0, sizes[0], 2):  # what is left of the first batch does not span
         study.withdraw(pull, reason="dust")
     check_whole(study)

@@ -52,12 +52,12 @@ def test_nothing_is_handed_out_while_paused(storage_url):
 
 def test_stopped_it_says_what_is_known_and_what_is_not(storage_url):
     study = make(storage_url)
-    while len(study.run.active) == len(ARMS):
+    while len(study.current_run.active) == len(ARMS):
         work(study, study.progress().batch + 1)
     assert not study.finished
     pulls = study.ask(2, "ann")
     study.tell(pulls[0].id, 0.5, "ann")
-    left = study.run.active
+    left = study.current_run.active
     answer = study.stop("the money is gone", by="ann")
     assert study.finished
     assert answer.guarantee.kind == "none"
@@ -66,7 +66,7 @@ def test_stopped_it_says_what_is_known_and_what_is_not(storage_url):
     assert answer.survivors == left
     assert study.ask(1, "bob") == []
     study.tell(pulls[1].id, 0.5, "ann")  # kept, but not counted
-    assert study.answer.samples == study.run.samples == answer.samples
+    assert study.answer.samples == study.current_run.samples == answer.samples
     toy.check_whole(study)
     assert study.stop() == study.answer
     certificate = study.answer.certificate()

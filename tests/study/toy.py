@@ -86,7 +86,7 @@ def check_whole(study):
     """Everything stored about a study agrees with its log; no reward is counted twice."""
     rewards = study.rewards()
     assert len(np.unique(rewards.pulls)) == len(rewards.pulls)
-    run = study.run
+    run = study.current_run
     replayed = study.rebuild()
     assert replayed.pulls.tolist() == run.pulls.tolist()
     assert replayed.sums.tolist() == run.sums.tolist()

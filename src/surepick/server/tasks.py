@@ -35,7 +35,7 @@ class Tasks:
             "history": lambda study: {"batches": study.history()},
             "rewards": _rewards,
             "corrections": lambda study: _changes(study.corrections()),
-            "summary": lambda study: vars(summary_of(study.run)),
+            "summary": lambda study: vars(summary_of(study.current_run)),
         }
 
     def do(self, task: str, given: dict[str, Any]) -> Iterator[bytes]:

@@ -8,9 +8,11 @@ from surepick.study.pulls import Pull, Told
 from surepick.study.sheet import Sheet
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
+from surepick.study.workers.measure import Measurement
 
 __all__ = [
     "Change",
+    "Measurement",
     "OptionTable",
     "Pull",
     "Sheet",

@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import time
 import uuid
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -23,18 +24,19 @@ from surepick.run.guarantee import looks_best
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
-from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
-from surepick.study.core import StudyCore
-from surepick.study.desk import course, leases, rebuild
+from surepick.study.desk import leases, rebuild
 from surepick.study.desk.desk import Desk
 from surepick.study.history import History
+from surepick.study.living import LivingStudy
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
 from surepick.study.status import failure_warnings, status_of
+from surepick.study.workers.measure import Measurement
+from surepick.study.workers.run import run_study
 
 
-class Study(StudyCore):
+class Study(LivingStudy):
     """An identification that lives in a database; open it with ``load_study`` anywhere.
 
     What was told is kept before a call returns. A study object may be used from several
@@ -193,65 +195,37 @@ class Study(StudyCore):
             as_name(worker, "worker")
         return self.desk.fail(pull, reason, worker or self._held.pop(pull, None))
 
-    # -- correct, withdraw -----------------------------------------------------------------
-    def correct(self, pull_id: int, reward: float, *, reason: str, by: str | None = None) -> Change:
-        """Let another reward count for a pull that was told, as the first one was wrong.
+    # -- measuring with a function ---------------------------------------------------------
+    def run(
+        self,
+        measure: Callable[[Measurement], Any],
+        workers: int = 1,
+        progress: bool = False,
+        *,
+        timeout: float = math.inf,
+        retries: int = 2,
+        name: str | None = None,
+    ) -> Answer:
+        """Measure with a Python function until the study is finished; the answer.
 
-        As long as its batch is open, it is simply replaced; afterwards everything is worked out
-        again. Old and new reward, who, when and why are kept, exported and part of the certificate.
-
-        The guarantee stands if which rewards are looked at again depends neither on the rewards
-        nor on whom somebody favours. If one was looked at only because it seemed too high or too
-        low, it does not.
+        Others may work on the study at the same time. A measurement that fails (raises, takes too
+        long, returns no finite number) is made again.
 
         Parameters
         ----------
-        pull_id, reward
-            Which pull, and what was really measured. A reward that was withdrawn counts again.
-        reason
-            Why; anybody who sees the certificate can read it.
-        by
-            Who corrects it.
+        measure
+            Called with a :class:`surepick.study.Measurement` (``label``, ``arm``, ``features``,
+            ``pull``, ``attempt``); returns the reward. May be a coroutine function.
+        workers
+            Measurements at a time: threads, or coroutines of one event loop.
+        progress
+            Show a line on stderr.
+        timeout, retries
+            Seconds that a measurement may take, and how often one that failed is tried again.
+        name
+            What the workers are called; it must be theirs alone.
         """
-        return self.desk.change({pull_id: real(reward, "reward")}, reason, by)[0]
-
-    def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
-        """Let the reward of a pull not count at all; see :meth:`correct`.
-
-        As long as its batch is open, the pull is measured again. Afterwards its batch has one
-        reward less, and everything is worked out again.
-        """
-        return self.desk.change({pull_id: None}, reason, by)[0]
-
-    def withdraw_token(self, token: str, *, reason: str, by: str | None = None) -> list[Change]:
-        """Withdraw all rewards that came with one token of a service; its id, not its secret."""
-        return self.desk.change(dict.fromkeys(self.desk.told_with(token)), reason, by)
-
-    def corrections(self) -> list[Change]:
-        """All rewards that were corrected or withdrawn, in the order in which that was done."""
-        return self.desk.changes()
-
-    # -- pause, resume, stop ---------------------------------------------------------------
-    def pause(self, reason: str = "", by: str | None = None) -> bool:
-        """Hand out nothing until :meth:`resume`; pulls that are out can still be told.
-
-        Returns False where it was paused already, or is finished.
-        """
-        return course.pause(self.storage, self._record, True, *_said(by, reason))
-
-    def resume(self, reason: str = "", by: str | None = None) -> bool:
-        """Hand out pulls again; False where it was not paused."""
-        return course.pause(self.storage, self._record, False, *_said(by, reason))
-
-    def stop(self, reason: str = "", by: str | None = None) -> Answer:
-        """End the study now, for good, and say what is known.
-
-        The answer is the option that looks best, without a guarantee that it is. What does hold is
-        said in its guarantee: with which probability the best is among the options that are left.
-        Rewards of a batch that is not complete are kept, but not counted.
-        """
-        course.stop(self.storage, self._record, *_said(by, reason))
-        return self.answer
+        return run_study(self, measure, workers, progress, timeout, retries, name)
 
     # -- where it stands -------------------------------------------------------------------
     @property
@@ -264,7 +238,7 @@ class Study(StudyCore):
         return self.desk.progress()
 
     @property
-    def run(self) -> Run:
+    def current_run(self) -> Run:
         """The run as of the last complete batch, with the present batch open; only to look at."""
         return self.desk.load()[0]
 
@@ -329,7 +303,3 @@ class Study(StudyCore):
 
     def __repr__(self) -> str:
         return f"Study({self.name!r}, {self.storage.url!r})"
-
-
-def _said(by: str | None, reason: str) -> tuple[str | None, str]:
-    return None if by is None else as_name(by, "by"), as_reason(reason)
