@@ -60,7 +60,13 @@ class AsyncStudy:
 
     # -- ask, tell, fail -------------------------------------------------------------------
     async def ask(
-        self, n: int = 1, worker: str | None = None, lease: float = 300.0, *, wait: float = 0.0
+        self,
+        n: int = 1,
+        worker: str | None = None,
+        lease: float = 300.0,
+        *,
+        wait: float = 0.0,
+        stratum: str | int | None = None,
     ) -> list[Pull]:
         """See :meth:`surepick.Study.ask`; the service waits, not this end."""
         n, lease, left = whole(n, "n", least=1), positive(lease, "lease"), real(wait, "wait")
@@ -70,7 +76,14 @@ class AsyncStudy:
         holder = f"once-{uuid.uuid4().hex}" if worker is None else worker
         while True:
             now = min(max(left, 0.0), LONGEST_WAIT)
-            body = {"n": min(n, MOST), "worker": holder, "lease": lease, "wait": now}
+            body: dict[str, Any] = {
+                "n": min(n, MOST),
+                "worker": holder,
+                "lease": lease,
+                "wait": now,
+            }
+            if stratum is not None:
+                body["stratum"] = str(stratum)
             found = await self._post("/ask", body, wait=now)
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:

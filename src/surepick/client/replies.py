@@ -56,7 +56,8 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
 
 def pulls_of(found: dict[str, Any]) -> list[Pull]:
     """Pulls that were handed out."""
-    return [Pull(p["id"], p["arm"], p["label"], p["attempt"]) for p in found["pulls"]]
+    keys = Pull.__dataclass_fields__
+    return [Pull(**{key: one.get(key) for key in keys}) for one in found["pulls"]]
 
 
 def told_of(rows: list[dict[str, Any]]) -> list[Told]:
@@ -77,6 +78,7 @@ def rewards_of(found: dict[str, Any]) -> Rewards:
         np.array(found["arms"], dtype=np.int64),
         np.array(found["values"], dtype=np.float64),
         np.array(found["times"], dtype=np.float64),
+        None if found.get("strata") is None else np.array(found["strata"], dtype=np.str_),
     )
 
 

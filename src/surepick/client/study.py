@@ -33,6 +33,7 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.strata import check_stratum
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
@@ -85,9 +86,16 @@ class RemoteStudy(StudyCore):
 
     # -- ask, tell, fail -------------------------------------------------------------------
     def ask(
-        self, n: int = 1, worker: str | None = None, lease: float = 300.0, *, wait: float = 0.0
+        self,
+        n: int = 1,
+        worker: str | None = None,
+        lease: float = 300.0,
+        *,
+        wait: float = 0.0,
+        stratum: str | int | None = None,
     ) -> list[Pull]:
         """See :meth:`surepick.Study.ask`; the service waits, not this end."""
+        belongs = check_stratum(self.strata, stratum)
         n, lease = whole(n, "n", least=1), positive(lease, "lease")
         left = real(wait, "wait")
         if worker is not None:
@@ -97,6 +105,8 @@ class RemoteStudy(StudyCore):
         while True:
             now = min(max(left, 0.0), LONGEST_WAIT)
             body = {"n": min(n, MOST), "worker": holder, "lease": lease, "wait": now}
+            if belongs is not None:
+                body["stratum"] = belongs
             found = self._transport.post(f"{self._path}/ask", body, wait=now)
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:
@@ -154,9 +164,10 @@ class RemoteStudy(StudyCore):
         timeout: float = math.inf,
         retries: int = 2,
         name: str | None = None,
+        stratum: str | None = None,
     ) -> Answer:
         """See :meth:`surepick.Study.run`."""
-        return run_study(self, measure, workers, progress, timeout, retries, name)
+        return run_study(self, measure, workers, progress, timeout, retries, name, stratum)
 
     # -- correct, withdraw -----------------------------------------------------------------
     def correct(self, pull_id: int, reward: float, *, reason: str, by: str | None = None) -> Change:

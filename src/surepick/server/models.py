@@ -193,6 +193,9 @@ class NewStudy(BaseModel):
         None,
         description="Measure more, so that a misfit of this size (in units of the noise) shows.",
     )
+    strata: str | None = Field(
+        None, description="Compare within each 'day', 'plate', 'operator', …; their levels cancel."
+    )
     past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
     algorithm: str = DEFAULT
@@ -317,33 +320,3 @@ class HistoryOf(Answered):
     """How the survivors shrank."""
 
     batches: list[HistoryRow]
-
-
-class RewardColumns(Answered):
-    """Every reward that counts, as columns, in the order of the pulls."""
-
-    pulls: list[int]
-    arms: list[int]
-    values: list[float]
-    times: list[float]
-
-
-class EventRow(Answered):
-    """Something said about a pull that changes no estimate."""
-
-    pull: int
-    arm: int
-    kind: str
-    worker: str | None
-    value: float | None
-    note: str
-    at: float
-    token: str | None = Field(None, description="Id of the token it came with.")
-    count: int = Field(1, description="How often; repeats are counted.")
-
-
-class EventLog(Answered):
-    """What else was said; ``next`` is what to ask for after this."""
-
-    events: list[EventRow]
-    next: int

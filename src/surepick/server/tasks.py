@@ -133,4 +133,5 @@ def _changes(made: list[Change]) -> dict[str, Any]:
 
 
 def _rewards(study: Study) -> dict[str, Any]:
-    return {name: column.tolist() for name, column in vars(study.rewards()).items()}
+    columns = vars(study.rewards()).items()
+    return {name: column.tolist() for name, column in columns if column is not None}

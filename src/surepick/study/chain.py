@@ -266,7 +266,7 @@ def _asked(batch: BatchRecord) -> dict[str, Any]:
 
 
 def _rewards(tx: Transaction, study: int, batch: BatchRecord) -> str:
-    """Of every reward of a batch: pull, arm, value, who told it, when."""
+    """Of every reward of a batch: pull, arm, value, who told it, when, and its stratum."""
     pulls = range(batch.first, batch.first + batch.size)
     return _of_rewards(tx.tells(study, pulls))
 
@@ -276,7 +276,8 @@ def _of_rewards(tells: dict[int, Tell]) -> str:
 
 
 def _row(tell: Tell) -> str:
-    return json.dumps([tell.pull, tell.arm, tell.value, tell.worker, tell.at])
+    row = [tell.pull, tell.arm, tell.value, tell.worker, tell.at]
+    return json.dumps(row if tell.stratum is None else [*row, tell.stratum])
 
 
 def _of_rows(rows: Iterable[str]) -> str:

@@ -51,6 +51,7 @@ class Change:
     by: str | None  #: who changed it, if that was said
     reason: str
     token: str | None = None  #: id of the token it was changed with; None: on this machine
+    stratum: str | None = None  #: the day, plate, … of the pull
 
     @property
     def counted(self) -> bool:
@@ -100,6 +101,7 @@ def of_link(link: Link) -> list[Change]:
             content["by"],
             content["reason"],
             content["token"],
+            one["stratum"],
         )
         for one in content["changes"]
     ]
@@ -120,6 +122,7 @@ def content_of(
                 "pull": one.pull,
                 "arm": one.arm,
                 "batch": one.batch,
+                "stratum": one.stratum,
                 "was": _told(tells.get(one.pull)),
                 "now": one.new,
             }
@@ -143,5 +146,5 @@ def undone(rows: dict[int, Tell], contents: Iterable[dict[str, Any]]) -> dict[in
                 return None
             if one["was"] is not None:
                 value, worker, at, token = one["was"]
-                rows[pull] = Tell(pull, one["arm"], value, worker, at, token)
+                rows[pull] = Tell(pull, one["arm"], value, worker, at, token, one["stratum"])
     return rows

@@ -32,6 +32,7 @@ from surepick.study.history import History
 from surepick.study.living import LivingStudy
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
 from surepick.study.status import failure_warnings, status_of
+from surepick.study.strata import check_stratum
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
@@ -105,7 +106,13 @@ class Study(LivingStudy):
 
     # -- ask -------------------------------------------------------------------------------
     def ask(
-        self, n: int = 1, worker: str | None = None, lease: float = 300.0, *, wait: float = 0.0
+        self,
+        n: int = 1,
+        worker: str | None = None,
+        lease: float = 300.0,
+        *,
+        wait: float = 0.0,
+        stratum: str | int | None = None,
     ) -> list[Pull]:
         """Up to ``n`` pulls to measure, leased for ``lease`` seconds.
 
@@ -123,7 +130,11 @@ class Study(LivingStudy):
             Seconds until the pulls may be given to others, by the database's clock.
         wait
             Seconds to wait for a first pull, when there is none now.
+        stratum
+            In a study with strata: the plate, operator, … that the pulls are for. It must not be
+            chosen by rewards. Days need not be named.
         """
+        belongs = check_stratum(self.desk.strata, stratum)
         n = whole(n, "n", least=1)
         lease, wait = positive(lease, "lease"), real(wait, "wait")
         named = worker is not None
@@ -139,7 +150,7 @@ class Study(LivingStudy):
         def ask(tx: Transaction) -> leases.Asked:
             nonlocal tries
             tries += 1
-            return desk.lease(tx, n, holder, lease, again=tries > 1)
+            return desk.lease(tx, n, holder, lease, again=tries > 1, stratum=belongs)
 
         end = time.monotonic() + wait
         while True:
@@ -205,6 +216,7 @@ class Study(LivingStudy):
         timeout: float = math.inf,
         retries: int = 2,
         name: str | None = None,
+        stratum: str | None = None,
     ) -> Answer:
         """Measure with a Python function until the study is finished; the answer.
 
@@ -224,8 +236,10 @@ class Study(LivingStudy):
             Seconds that a measurement may take, and how often one that failed is tried again.
         name
             What the workers are called; it must be theirs alone.
+        stratum
+            What all of these measurements belong to, where the study has strata.
         """
-        return run_study(self, measure, workers, progress, timeout, retries, name)
+        return run_study(self, measure, workers, progress, timeout, retries, name, stratum)
 
     # -- where it stands -------------------------------------------------------------------
     @property

@@ -91,9 +91,10 @@ def _changes(
                 raise InvalidInputError(f"pull {pull} was told as {value!r}; nothing was changed")
             known.append(last)
             continue
-        new.append(
-            Change(pull, arm, batch, at.batch, old, value, 0.0, who.by, who.reason, who.token)
-        )
+        known_as = tell or last
+        stratum = None if known_as is None else known_as.stratum
+        said = (0.0, who.by, who.reason, who.token, stratum)
+        new.append(Change(pull, arm, batch, at.batch, old, value, *said))
     return new, known
 
 
@@ -106,19 +107,18 @@ def _with(log: Log, counted: Iterable[Change]) -> Log:
     """The log as it is once these changes are made."""
     values = dict(zip(log.rewards.pulls.tolist(), log.rewards.values.tolist()))
     arms = dict(zip(log.rewards.pulls.tolist(), log.rewards.arms.tolist()))
+    strata: dict[int, str | None] = dict.fromkeys(values)
+    if log.rewards.strata is not None:
+        strata = dict(zip(log.rewards.pulls.tolist(), log.rewards.strata.tolist()))
     made = list(counted)
     for one in made:
         if one.new is None:
             del values[one.pull]
         else:
             values[one.pull], arms[one.pull] = one.new, one.arm
-    pulls = np.array(sorted(values), dtype=np.int64)
-    rewards = Rewards(
-        pulls,
-        np.array([arms[pull] for pull in pulls.tolist()], dtype=np.int64),
-        np.array([values[pull] for pull in pulls.tolist()], dtype=np.float64),
-        np.zeros(len(pulls)),
-    )
+            strata[one.pull] = one.stratum
+    rows = [(pull, arms[pull], values[pull], 0.0, strata[pull]) for pull in sorted(values)]
+    rewards = Rewards.of(rows)
     return log._replace(rewards=rewards, changes=[*log.changes, *made])
 
 
@@ -188,12 +188,14 @@ class _Act:
             [replace(tells[one.pull], value=one.new) for one in there if one.new is not None],
         )
         tx.drop_tells(number, [one.pull for one in gone])
-        tx.add_tells(
-            number,
-            [Tell(x.pull, x.arm, float(x.new or 0.0), x.by, now.now, x.token) for x in back],
-        )
+        for one in back:
+            value = float(one.new or 0.0)
+            told = Tell(one.pull, one.arm, value, one.by, now.now, one.token, one.stratum)
+            tx.add_tells(number, [told])
         again = [one for one in gone if not one.counted]  # to be measured once more
-        tx.add_leases(number, [Lease(x.pull, x.arm, None, now.now, since=now.now) for x in again])
+        for one in again:
+            free = Lease(one.pull, one.arm, None, now.now, since=now.now, stratum=one.stratum)
+            tx.add_leases(number, [free])
         return replace(now, told=now.told - len(again))
 
     def _go_on(self, tx: Transaction, found: Followed, now: StudyProgress) -> StudyProgress:

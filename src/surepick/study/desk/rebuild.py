@@ -100,7 +100,11 @@ class Log(NamedTuple):
     def of(self, batch: BatchRecord) -> Rewards:
         """The rewards of one batch."""
         ends = np.searchsorted(self.rewards.pulls, [batch.first, batch.first + batch.size])
-        return Rewards(*(column[slice(*ends)] for column in vars(self.rewards).values()))
+        kept, part = self.rewards, slice(*ends)
+        strata = None if kept.strata is None else kept.strata[part]
+        return Rewards(
+            kept.pulls[part], kept.arms[part], kept.values[part], kept.times[part], strata
+        )
 
 
 class Followed(NamedTuple):
@@ -209,7 +213,9 @@ def tell_batch(run: Run, batch: Batch, rewards: Rewards, name: str) -> None:
         raise StudyDamagedError(
             f"study {name!r}: batch {batch.number} asked for other pulls than were told"
         )
-    run.tell(batch, rewards.values[np.argsort(rewards.arms, kind="stable")])
+    order = np.argsort(rewards.arms, kind="stable")
+    strata = None if rewards.strata is None else rewards.strata[order].tolist()
+    run.tell(batch, rewards.values[order], strata=strata)
 
 
 def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -> bool:

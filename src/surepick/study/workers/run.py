@@ -25,6 +25,7 @@ def run_study(
     timeout: float = math.inf,
     retries: int = 2,
     name: str | None = None,
+    stratum: str | None = None,
 ) -> Answer:
     """See :meth:`surepick.Study.run`."""
     if not callable(measure):
@@ -39,6 +40,7 @@ def run_study(
             workers=workers,
             retries=retries,
             name=name,
+            stratum=stratum,
             on_change=None if bar is None else bar.show,
         )
         work = crew.run()
