@@ -49,7 +49,7 @@ def test_an_admin_corrects_and_withdraws_what_workers_told(service):
         assert sorted(one.pull for one in gone) == told
         assert not mine.desk.told_with(token)
         assert len(study.corrections()) == 1 + len(gone)
-        assert study.status()["corrections"] == 2
+        assert study.status()["revision"] == 2
         mine.rebuild()
         while not study.finished:
             study.tell_many([(p.id, p.arm + 0.1 * (p.id % 5)) for p in study.ask(9, "ann")])
