@@ -185,6 +185,8 @@ def test_what_cannot_be_changed_is_refused_with_the_reason(url):
     study = lab.work(5)
     with pytest.raises(RunStateError, match="only rewards of the open batch"):
         study.correct(0, 50.0, reason="x")
+    with pytest.raises(RunStateError, match="only rewards of the open batch"):
+        study.withdraw(0, reason="x")
     with pytest.raises(UnknownPullError, match="pull 999 has no reward; nothing was changed"):
         study.correct(999, 1.0, reason="x")
     with pytest.raises(InvalidInputError, match="say why"):

@@ -20,6 +20,7 @@ from surepick.run.dealing import deal
 from surepick.run.guarantee import guarantee_of
 from surepick.run.past import Past, check_past
 from surepick.run.rewards import check_size, check_sums, logged, spread_of, sum_rewards
+from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
 from surepick.run.strata import check_strata, split_strata
 
 
@@ -143,7 +144,8 @@ class Run:
             if self.stopped:
                 raise RunStateError("the run has stopped; its answer is in run.answer")
             pulls = self.state.propose(self._budget)
-            self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms)
+            items = self.state.items_of(pulls)
+            self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, items)
         return self._open
 
     def put(self, pulls: Pulls) -> Batch:
@@ -294,8 +296,6 @@ class Run:
 
         A problem with very many arms (or with arms on a GPU) is not part of it: only its digest.
         """
-        from surepick.run.saved import contents
-
         return dumps(
             contents(self.algorithm, self.problem)
             | {
@@ -324,8 +324,6 @@ class Run:
             The problem of the run. Needed where the text only refers to it: very many arms, or
             arms on a GPU. They may be on another backend than they were.
         """
-        from surepick.run.saved import check_columns, read_saved, refusing_damage
-
         saved, problem = read_saved(text, problem)
         with refusing_damage():
             check_columns(saved, problem.n_arms)
@@ -339,7 +337,8 @@ class Run:
         run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
         run.state.load(saved["state"])
         if saved["open"] is not None:
-            run._open = Batch(run.id, run.batches, Pulls(*saved["open"]), problem.n_arms)
+            pulls = Pulls(*saved["open"])
+            run._open = Batch(run.id, run.batches, pulls, problem.n_arms, run.state.items_of(pulls))
         return run
 
     def __repr__(self) -> str:

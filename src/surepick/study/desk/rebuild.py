@@ -35,12 +35,19 @@ def algorithm_of(study: StudyRecord) -> Algorithm:
 
 def pulls_of(batch: BatchRecord) -> Pulls:
     """The pulls of a stored batch."""
-    return Pulls(*loads(batch.pulls, "stored batch"))
+    return Pulls(*loads(batch.pulls, "stored batch")[:3])
+
+
+def items_of(batch: BatchRecord) -> IntArray | None:
+    """The item of each row of a stored batch, where options are measured on items."""
+    columns = loads(batch.pulls, "stored batch")
+    return columns[3] if len(columns) > 3 else None
 
 
 def record_of(batch: Batch, first: int) -> BatchRecord:
     """A batch as it is stored."""
-    return BatchRecord(batch.number, first, batch.size, dumps(batch.pulls.columns()))
+    columns = batch.pulls.columns() + ([] if batch.items is None else [batch.items])
+    return BatchRecord(batch.number, first, batch.size, dumps(columns))
 
 
 def summary_of(run: Run) -> Summary:
@@ -161,6 +168,7 @@ def _take(study: StudyRecord, run: Run, log: Log, stored: BatchRecord, withdrawn
     counts = np.bincount(rewards.arms, minlength=K)
     if len(rewards.arms) + gone != stored.size:
         raise _differs(study, stored.number)
+    _demand_any_history(run)
     if not _spans(run, counts):
         run.skip()  # nothing can be made of it; that does not depend on any reward
         return
@@ -178,13 +186,17 @@ def _ask(study: StudyRecord, run: Run, log: Log, stored: BatchRecord) -> Batch:
         return batch
     if not any(one.batch < stored.number <= one.asked for one in log.changes):
         raise _differs(study, stored.number)
+    _demand_any_history(run)
+    return run.put(pulls)
+
+
+def _demand_any_history(run: Run) -> None:
     if not run.algorithm.any_history:
         raise RunStateError(
             f"{run.algorithm.registered_name()} would have asked for other measurements after "
             f"this change, and cannot use those that were made (pooled-peleg without max_batch "
             f"can): only rewards of the open batch can be corrected or withdrawn here"
         )
-    return run.put(pulls)
 
 
 def _spans(run: Run, counts: IntArray) -> bool:
@@ -214,7 +226,9 @@ def tell_batch(run: Run, batch: Batch, rewards: Rewards, name: str) -> None:
             f"study {name!r}: batch {batch.number} asked for other pulls than were told"
         )
     order = np.argsort(rewards.arms, kind="stable")
-    strata = None if rewards.strata is None else rewards.strata[order].tolist()
+    strata = None
+    if rewards.strata is not None and batch.items is None:  # items are the run's own
+        strata = rewards.strata[order].tolist()
     run.tell(batch, rewards.values[order], strata=strata)
 
 
