@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Guarantee, State
+from surepick.algorithms.base import Algorithm, Guarantee, State, confidence
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 from surepick.run.past import PROVIDED
@@ -26,8 +26,21 @@ NOT_SYMMETRIC = (
 )
 
 
+CHANGED = (
+    "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
+    "neither on the rewards nor on whom one favours"
+)
+
+
 def guarantee_of(
-    algorithm: Algorithm, problem: Problem, state: State, batches: list[dict[str, Any]], past: bool
+    algorithm: Algorithm,
+    problem: Problem,
+    state: State,
+    batches: list[dict[str, Any]],
+    past: bool,
+    *,
+    changed: bool = False,
+    by_hand: bool = False,
 ) -> Guarantee:
     """The promise of a stopped run.
 
@@ -37,17 +50,28 @@ def guarantee_of(
         All that was measured, before the run too.
     past
         Whether measurements from before the run are evidence.
+    changed
+        Whether rewards were corrected or withdrawn.
+    by_hand
+        Whether somebody stopped it.
     """
+    left, kind = len(state.active), problem.noise_kind
+    promised = algorithm.guarantee(epsilon_used=left > 1)
+    parts = [str(promised)]
     if not state.finished:
-        left, limit = len(state.active), algorithm.max_samples
+        limit = algorithm.max_samples
         why = "as they look tied" if limit is None else f"by max_samples={limit}"
-        return Guarantee(
-            "none",
-            f"no guarantee: stopped {why} with {left} "
-            f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best",
+        early = (
+            f"no guarantee: stopped {'by hand' if by_hand else why} with {left} "
+            f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best"
         )
-    promised = algorithm.guarantee(epsilon_used=len(state.active) > 1)
-    kind, parts = problem.noise_kind, [str(promised)]
+        clicks = not kind.scale_known and _yes_and_no(batches)
+        # An answer may rest on conditions of its own, beside the theorem.
+        plain = bool(promised) and promised.endswith(f"({algorithm.theorem})")
+        if not by_hand or not plain or clicks or left == len(problem.distinct):
+            return Guarantee("none", early)
+        sure = confidence(algorithm.delta)
+        parts = [f"{early}, and the best is among those {left} with probability at least {sure}"]
     if promised:
         on_items = getattr(algorithm, "items", None) is not None
         features = "" if on_items else stands_on(problem)
@@ -60,7 +84,11 @@ def guarantee_of(
         parts.append(f"best on average over all {items} items")
     if any("stratum" in batch for batch in batches):
         parts.append(STRATA_PROVIDED)
+    if changed:
+        parts.append(CHANGED)
     text = "; ".join(parts)
+    if not state.finished:
+        return Guarantee("none", text)
     if promised and not kind.scale_known and _yes_and_no(batches):
         text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"
         return Guarantee("heuristic", text)
@@ -100,3 +128,8 @@ def only_yes_and_no(counts: IntArray, sums: FloatArray, spreads: FloatArray) -> 
     squares = spreads + sums**2 / np.maximum(counts, 1)
     whole = (sums == np.floor(sums)).all()
     return bool(whole and (np.abs(squares - sums) <= 1e-9 * (1 + counts)).all())
+
+
+def looks_best(promise: Guarantee) -> Guarantee:
+    """What is left to say of a run that was stopped by hand where no promise can be made at all."""
+    return Guarantee(promise.kind, str(promise).partition(", and the best is among")[0])

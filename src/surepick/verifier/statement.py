@@ -36,6 +36,10 @@ _ITEMS = (
 )
 _STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
 _PAST = "provided that what was measured in the past did not depend on rewards"
+_CHANGED = (
+    "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
+    "neither on the rewards nor on whom one favours"
+)
 _NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
     "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)"
@@ -85,7 +89,7 @@ def check_statement(check: Check, left: int) -> None:
 def _sentences(check: Check, kind: str, left: int) -> list[str]:
     """What may be said; an algorithm of somebody else's may cite a theorem in short."""
     if kind == "none":
-        return [_stopped_early(check, left)]
+        return _stopped_early(check, left)
     proper = _proper(check)
     clicks = _clicks(check)
     if kind == "heuristic":
@@ -94,7 +98,7 @@ def _sentences(check: Check, kind: str, left: int) -> list[str]:
             promised = _promises(check, proper, used)
             return [_joined(check, [f"{_ESTIMATED} {text}"]) for text in promised]
         if proper.threshold == "heuristic" or (not _is_known(proper) and not clicks):
-            return [f"no guarantee: {proper.name} stops by a heuristic threshold"]
+            return [_joined(check, [f"no guarantee: {proper.name} stops by a heuristic threshold"])]
         if clicks:
             promises = _promises(check, proper, used)
             promised = [said for text in promises for said in _resting(check, text)]
@@ -139,6 +143,8 @@ def _joined(check: Check, parts: list[str]) -> str:
         parts = [*parts, f"best on average over all {check.items} items"]
     if any("stratum" in batch for batch in check.batches):
         parts = [*parts, _STRATA]
+    if check.body.get("corrections"):
+        parts = [*parts, _CHANGED]
     return "; ".join(filter(None, parts))
 
 
@@ -156,8 +162,7 @@ def _features(check: Check) -> list[str]:
 
 def _promises(check: Check, proper: _Proper, kind: str) -> list[str]:
     """What the algorithm itself promises."""
-    delta = check.delta
-    sure = f"{1 - delta:.12g}" if delta >= 1e-9 else f"1 - {delta:g}"
+    sure = _sure(check)
     best = f"within {check.epsilon:.12g} of the best" if kind == "eps-pac" else "the best"
     theorem = _THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
@@ -177,15 +182,33 @@ def _conditions(evidence: dict[str, Any]) -> str:
     return found
 
 
-def _stopped_early(check: Check, left: int) -> str:
-    most = check.settings.get("max_samples")
+def _stopped_early(check: Check, left: int) -> list[str]:
+    by_hand, most = check.body.get("stopped") == "by hand", check.settings.get("max_samples")
     why = "as they look tied"
-    if most is not None:
+    if by_hand:
+        why = "by hand"
+    elif most is not None:
         why = f"by max_samples={exact.whole(most, 'max_samples')}"
-    return (
+    early = (
         f"no guarantee: stopped {why} with {left} candidate{'s' if left > 1 else ''} left; the "
         f"answer is the one that looks best"
     )
+    proper = _proper(check)
+    conditions = _conditions(proper.evidence)
+    known = _promises(check, proper, "pac") and not proper.estimated and not conditions
+    if not by_hand or not known or _clicks(check):
+        return [early]
+    # Who was dropped is not the best: that does not depend on when somebody stops.
+    among = f", and the best is among those {left} with probability at least {_sure(check)}"
+    noise = PROVIDED.get(check.kind.kind, "")
+    return [
+        *(_joined(check, [early + among, one, noise]) for one in _features(check)),
+        early,
+    ]
+
+
+def _sure(check: Check) -> str:
+    return f"{1 - check.delta:.12g}" if check.delta >= 1e-9 else f"1 - {check.delta:g}"
 
 
 def _proper(check: Check) -> _Proper:

@@ -22,6 +22,7 @@ import numpy as np
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
+from surepick.verifier.corrections import check_corrections
 from surepick.verifier.statement import check_statement
 from surepick.verifier.tables import Given
 
@@ -202,6 +203,8 @@ def _run(check: Check) -> Verification:
         check.demand(re.fullmatch("[0-9a-f]{64}", head), "the head of its chain is no SHA-256")
         links = exact.whole(body["chain"]["links"], "the length of its chain")
         check.demand(links >= 1, "its chain has no links")
+    check_corrections(check)
+    check.demand(body.get("stopped", "by hand") == "by hand", "it says that it stopped otherwise")
     rule = check.rule
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
     published.check_name(check)

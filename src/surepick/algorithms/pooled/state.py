@@ -23,7 +23,7 @@ from surepick.algorithms.pooled.lacking import Lacking, Standing, lacking
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals, losses
 from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market, all_accounts
 from surepick.algorithms.pooled.memory import upgraded
-from surepick.algorithms.pooled.parts import dealt
+from surepick.algorithms.pooled.parts import dealt, dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.settings import BlockSettings, whole_batches
@@ -168,6 +168,12 @@ class PooledState(State):
             self.block.left = self._plan(budget)
         return self.block.left.capped(min(budget, self.config.max_batch or budget))
 
+    def replace(self, pulls: Pulls) -> None:
+        self.block.left = pulls
+
+    def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
+        return dealt_again(self.problem, pulls, counts, self.ways.parts)
+
     def _plan(self, budget: int) -> Pulls:
         """Fix the next block: its pulls, and the rivals that its evidence will be about."""
         first, least = self._planner.first(), _FEWEST_PULLS * self.problem.rank
@@ -188,14 +194,8 @@ class PooledState(State):
         return self._planner.pulls(weights, size, design, self.ways.parts)
 
     def _lacking(self) -> Lacking:
-        at = Standing(
-            self._evidence(),
-            self.dropped_at,
-            -math.log(self.config.delta),
-            int(self.totals.counts.sum()),
-            self._epsilon,
-            self.closeness,
-        )
+        goal, n = -math.log(self.config.delta), int(self.totals.counts.sum())
+        at = Standing(self._evidence(), self.dropped_at, goal, n, self._epsilon, self.closeness)
         return lacking(self._b, self._open_market(), at)
 
     @property
