@@ -156,6 +156,8 @@ def test_periods_and_reports_come_back(storage, study):
     storage.write(fill)
     assert storage.read(lambda tx: tx.periods(study)) == [replace(monday, name="monday"), tuesday]
     assert storage.read(lambda tx: tx.periods(study, 1)) == [tuesday]
+    assert storage.read(lambda tx: tx.period_named(study, "tuesday")) == tuesday
+    assert storage.read(lambda tx: tx.period_named(study, "friday")) is None
     assert storage.read(lambda tx: tx.reports(study)) == [report]
     assert storage.read(lambda tx: tx.reports(study, 1)) == []
 

@@ -23,6 +23,8 @@ _VERBS = (
     "ask",
     "tell",
     "fail",
+    "split",
+    "record",
     "run",
     "status",
     "answer",
@@ -34,7 +36,7 @@ _VERBS = (
     "demo",
     "serve",
 )
-_STUDY_VERBS = frozenset(_VERBS[:7]) | {"export"}  # those that programs talk to
+_STUDY_VERBS = frozenset(_VERBS[:9]) | {"export"}  # those that programs talk to
 _CALLERS_MISTAKES = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)
 _CODES = """\b
 Exit codes:

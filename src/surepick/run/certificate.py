@@ -56,6 +56,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
             "measurements": record["past"]["measurements"],
             "batches": _batches(record["past"]["batches"]),
         }
+    if record.get("traffic") is not None:  # visitors were sent by shares, and reported
+        body["traffic"] = record["traffic"]
     if record.get("chain") is not None:  # of the study that it is from
         body["chain"] = record["chain"]
     return body | {"digest": fingerprint(body)}

@@ -30,6 +30,7 @@ from surepick.problem import Problem
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import read_kind
 from surepick.run.certificate import plain
+from surepick.run.reports_again import ReportsAgain
 from surepick.run.run import Run
 
 EXACT = "every batch is what the algorithm asks for"
@@ -79,7 +80,7 @@ def _replayed(
     end = None if patience is None else time.monotonic() + patience
     if end is not None and (
         problem.n_arms * problem.n_features > limits.LARGE_TABLE
-        or body["claim"]["samples"] > _MANY_PULLS
+        or (body["claim"]["samples"] > _MANY_PULLS and "traffic" not in body)
     ):
         raise NotPossible(_LONG)
     run = algorithm.start(problem)
@@ -90,11 +91,15 @@ def _replayed(
         past = body["past"]
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
-    exact = True
+    exact, reports = True, ReportsAgain(body["traffic"]) if "traffic" in body else None
     for number, batch in enumerate(body["batches"]):
         if end is not None and time.monotonic() > end:
             raise NotPossible(_LONG)
-        exact &= _take(run, _told(batch), number)
+        if reports is None:
+            exact &= _take(run, _told(batch), number)
+        else:
+            reports.take(run, _told(batch))
+            exact = reports.exact
     _compare_end(run, body, exact)
     if algorithm.follows == "size":
         return DRAWN

@@ -190,6 +190,12 @@ class Run:
         self._check_batch(batch)
         self._take(batch, sums, spreads if self.state.needs_spread else None)
 
+    def tell_report(self, told: Told) -> None:
+        """A whole block in totals, with the counts that it came to, unchecked: for traffic."""
+        if self.stopped or self._open is not None:
+            raise RunStateError("a report is for a run that goes on, and has asked for nothing")
+        self.tell_totals(self.put(told.pulls), told.sums, told.spreads)
+
     def _standardised(self, told: Told) -> Told:
         units = self.problem.noise_kind.units(told.pulls.arms)
         spreads = None if told.spreads is None else told.spreads / units**2

@@ -6,6 +6,8 @@ from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import dataclass, field, replace
 
+ENDLESS = 2**62
+
 
 @dataclass(frozen=True)
 class Period:
@@ -40,16 +42,20 @@ class TrafficRows(ABC):
         """Give a period without a name this one, which must be new."""
 
     @abstractmethod
-    def periods(self, study: int, first: int = 0) -> list[Period]:
-        """The periods from this number on, in order."""
+    def periods(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Period]:
+        """The periods from this number up to but not including ``last``, in order."""
+
+    @abstractmethod
+    def period_named(self, study: int, name: str) -> Period | None:
+        """The period of this name."""
 
     @abstractmethod
     def add_report(self, study: int, report: Report) -> None:
         """Add the report of a period, which has none."""
 
     @abstractmethod
-    def reports(self, study: int, first: int = 0) -> list[Report]:
-        """The reports of the periods from this number on, in order."""
+    def reports(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Report]:
+        """The reports of these periods, in order."""
 
 
 @dataclass
@@ -80,11 +86,17 @@ class TrafficInMemory(TrafficRows):
         kept[number] = replace(old, name=name)
         self.undo.append(lambda: kept.update({number: old}))
 
-    def periods(self, study: int, first: int = 0) -> list[Period]:
-        return [one for n, one in sorted(self._traffic(study).periods.items()) if n >= first]
+    def periods(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Period]:
+        kept = sorted(self._traffic(study).periods.items())
+        return [period for number, period in kept if first <= number < last]
+
+    def period_named(self, study: int, name: str) -> Period | None:
+        kept = self._traffic(study).periods.values()
+        return next((one for one in kept if one.name == name), None)
 
     def add_report(self, study: int, report: Report) -> None:
         self._add(self._traffic(study).reports, {report.period: report})
 
-    def reports(self, study: int, first: int = 0) -> list[Report]:
-        return [one for n, one in sorted(self._traffic(study).reports.items()) if n >= first]
+    def reports(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Report]:
+        kept = sorted(self._traffic(study).reports.items())
+        return [report for number, report in kept if first <= number < last]

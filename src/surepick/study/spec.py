@@ -21,15 +21,17 @@ from surepick.algorithms.wrappers.checked_fit import CheckedFit
 from surepick.arrays.validate import positive, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.contents import as_misfit, read_misfit
+from surepick.problem.contents import as_misfit
 from surepick.problem.noise import INSTEAD_OF_ESTIMATE, NoiseKind, as_given, noise_kind
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import configure
 from surepick.study.options import OptionTable
 from surepick.study.past import as_past, measurements
+from surepick.study.problem_body import problem_body, problem_of
 from surepick.study.pulls import as_name
 from surepick.study.sheet import Sheet
+from surepick.study.traffic import rules
 
 _COMMON = ("delta", "epsilon", "max_samples")  # settings that all algorithms have
 #: after so many pulls a study ends, unless it is told when: tied options would go on for ever
@@ -47,6 +49,7 @@ class Prepared:
     meta: dict[str, Any]
     columns: tuple[str, ...] = ()  #: names of the features that were made of a table
     notes: tuple[str, ...] = ()  #: what was dropped, merged or decided, as sentences
+    traffic: bool = False  #: whether visitors are sent by shares, and reported
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -85,6 +88,10 @@ class StudySpec:
     past_chosen
         ``"in advance"`` if what was measured did not depend on rewards: then they count as
         evidence. ``"by results"`` otherwise: they only guide what is measured first.
+    traffic
+        For sites that send visitors by shares and report them by period: True, or a dict of
+        ``at_least`` (share of options still in), ``control`` (a label) and ``control_share`` (what
+        it always keeps), and ``window`` (time to respond, such as ``"7d"``).
     seed
         For algorithms that draw.
     meta
@@ -110,6 +117,7 @@ class StudySpec:
     check_fit: float | None = None
     past: Any = None
     past_chosen: str | None = None
+    traffic: Any = None
     seed: int = 0
     meta: Mapping[str, Any] | None = None
 
@@ -121,6 +129,7 @@ class StudySpec:
         self._check_noise()
         self._check_algorithm()
         self._check_misfit()
+        self._check_traffic()
         past, chosen = as_past(self.past, self.past_chosen)
         self._set(past=past, past_chosen=chosen, seed=_below(self.seed, "seed", 2**63))
         self._set(meta=_as_meta(self.meta))
@@ -139,6 +148,13 @@ class StudySpec:
         if self.problem is not None and not self.problem.backend.plain:
             # Any machine may go on with a study.
             self._set(problem=Problem.from_dict(self.problem.to_dict()))
+
+    def _check_traffic(self) -> None:
+        self._set(traffic=rules.TrafficRules.of(self.traffic))
+        if self.traffic is not None:
+            rules.check_method(str(self.algorithm), self.settings, self.check_fit, self.meta)
+            if self.max_samples == MOST_SAMPLES:
+                self._set(max_samples=None)  # nothing was said; a million visitors are few
 
     def _check_noise(self) -> None:
         if self.noise is None:
@@ -223,7 +239,9 @@ class StudySpec:
             assert self.problem is not None
             past = self._past_of(self.problem)
             notes = () if past is None else past.notes
-            return Prepared(self.problem, self.configured, past, dict(self.meta or {}), (), notes)
+            meta = rules.noted(self.traffic, self.problem, dict(self.meta or {}))
+            sends = self.traffic is not None
+            return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
         made = self.table.problem(self.noise, self.misfit)
         past = self._past_of(made.problem)
         notes = made.notes if past is None else (*made.notes, *past.notes)
@@ -233,7 +251,8 @@ class StudySpec:
             "notes": list(notes),
             "columns": self.table.cells(made.problem.labels),
         }
-        return Prepared(made.problem, self.configured, past, meta, made.columns, notes)
+        meta, sends = rules.noted(self.traffic, made.problem, meta), self.traffic is not None
+        return Prepared(made.problem, self.configured, past, meta, made.columns, notes, sends)
 
     def _past_of(self, problem: Problem) -> PastTable | None:
         if self.past is None:
@@ -249,11 +268,13 @@ class StudySpec:
         if self.misfit == math.inf:
             written["misfit"] = "any"
         if self.problem is not None:
-            written["problem"] = _problem_body(self.problem)
+            written["problem"] = problem_body(self.problem)
         if self.table is not None:
             written["table"] = self.table.to_dict()
         if isinstance(self.past, Sheet):
             written["past"] = self.past.to_dict()
+        if self.traffic is not None:
+            written["traffic"] = self.traffic.to_dict()
         return {key: value for key, value in written.items() if value is not None}
 
     @classmethod
@@ -273,7 +294,7 @@ class StudySpec:
             body = dict(given["problem"])
             if "noise" not in body and given.get("noise") is not None:
                 body["noise"] = given.pop("noise")
-            given["problem"] = _problem_of(body)
+            given["problem"] = problem_of(body)
         if given.get("past") is not None:
             given["past"] = Sheet.from_dict(given["past"], "past")
         given.setdefault("max_samples", None)  # as it is written where there is no limit
@@ -298,32 +319,6 @@ def _kind_of(noise: Any) -> NoiseKind:
     """The kind that is meant; whether there is one scale per option shows with the table."""
     listed = isinstance(noise, list) or bool(getattr(noise, "shape", ()))
     return noise_kind(noise, len(noise) if listed else 1)
-
-
-def _problem_body(problem: Problem) -> dict[str, Any]:
-    """A problem in plain lists."""
-    body = {
-        "arms": problem.arms.tolist(),
-        "labels": list(problem.labels),
-        "noise": problem.noise_kind.written,
-    }
-    body |= problem.written_misfit()
-    if problem.transductive:
-        body["candidates"] = problem.candidates.tolist()
-        body["candidate_labels"] = list(problem.candidate_labels)
-    return body
-
-
-def _problem_of(body: dict[str, Any]) -> Problem:
-    """What :func:`_problem_body` wrote."""
-    return Problem(
-        body.get("arms"),
-        body.get("candidates"),
-        as_given(body.get("noise")),
-        body.get("labels"),
-        read_misfit(body),
-        candidate_labels=body.get("candidate_labels"),
-    )
 
 
 def _below(value: Any, name: str, limit: int) -> int:

@@ -29,6 +29,9 @@ from surepick.study.desk.desk import Desk
 from surepick.study.history import History
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
 from surepick.study.status import failure_warnings, status_of
+from surepick.study.traffic.desk import Recorded, Split
+from surepick.study.traffic.look import Traffic
+from surepick.study.traffic.rules import rules_of
 
 
 class Study(StudyCore):
@@ -94,6 +97,10 @@ class Study(StudyCore):
     @cached_property
     def _findings(self) -> Findings:
         return Findings(self.storage, self._record.id, self.problem)
+
+    @cached_property
+    def _sends_traffic(self) -> bool:
+        return rules_of(self._record) is not None
 
     @cached_property
     def _history(self) -> History:
@@ -187,6 +194,46 @@ class Study(StudyCore):
             as_name(worker, "worker")
         return self.desk.fail(pull, reason, worker or self._held.pop(pull, None))
 
+    # -- traffic ---------------------------------------------------------------------------
+    @cached_property
+    def traffic(self) -> Traffic:
+        """Shares and reports, where the study is one of traffic."""
+        return Traffic(self.desk)
+
+    def split(self, visits: int | None = None, period: str | None = None) -> Split:
+        """By which shares to send visitors: those of the period under way, or of the next one.
+
+        They are stored before they are shown, stay the same while the period lasts, and follow
+        from earlier reports alone. A period ends by the clock or by a number of visitors, never by
+        how they respond.
+
+        Parameters
+        ----------
+        visits
+            Also show the shares as whole numbers of so many visits.
+        period
+            The period's name. A new one begins a new period, although earlier ones are not
+            recorded yet; without a name the newest of those that are not is meant.
+        """
+        return self.traffic.desk.split(visits, period)
+
+    def record(self, report: Any, period: str) -> Recorded:
+        """Take in what came of a period; once this returns, it is kept, and counts once.
+
+        Every visitor belongs to the period in which the option was assigned, whenever the
+        response came. Periods are recorded in their order; the same report again changes nothing.
+
+        Parameters
+        ----------
+        report
+            ``{label: (visits, successes)}``, with bounded rewards ``(visits, sum, squares)``, with
+            numbers of unknown scale ``{label: {bucket: (visits, sum)}}``; or a table (a CSV or
+            Parquet file, a DataFrame) with such columns.
+        period
+            Its name.
+        """
+        return self.traffic.desk.record(report, period)
+
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
@@ -206,6 +253,8 @@ class Study(StudyCore):
 
     def checks(self) -> Checks:
         """Whether what the study rests on holds: the model, the noise scale, rewards that stay."""
+        if self._sends_traffic:
+            return self.traffic.checks()
         return self._findings.checks(self.desk.load()[0])
 
     @property
@@ -223,12 +272,15 @@ class Study(StudyCore):
             )
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         found = run.answer.linked(chain.head_of(self.storage, self._record))
+        if self._sends_traffic:
+            found = found.reported(self.traffic.record_of_shares())
         return qualified(without_guarantee(found, failed), self.checks())
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
         run, at = self.desk.load()
-        return status_of(self.storage, self._record, run, at, self.checks())
+        found = status_of(self.storage, self._record, run, at, self.checks())
+        return found | {"traffic": self.traffic.status() if self._sends_traffic else None}
 
     def rewards(self) -> Rewards:
         """Every reward that counts, with pull, arm and time, in the order of the pulls."""

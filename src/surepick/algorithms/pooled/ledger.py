@@ -95,11 +95,11 @@ class OpenBlock:
         self.pieces, self.pieces_of_past = memory["pieces"]
 
     def take(self, told: Told) -> None:
-        """Pulls that were asked for."""
+        """Pulls that were asked for; where none were, a whole block with counts of its own."""
         rows = Rows.of(told)
         self.told = self.told.plus(rows)
         self.pieces += 1
-        if told.pulls.total == self.left.total:
+        if self.left.total in (0, told.pulls.total):
             self.left = _NOTHING
             return
         parts = np.zeros_like(self.left.arms) if self.left.parts is None else self.left.parts

@@ -16,6 +16,8 @@ from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
 from surepick.study import chain
 from surepick.study.past import tell_stored
+from surepick.study.traffic.block import tell_reports
+from surepick.study.traffic.rules import rules_of
 
 _log = logging.getLogger(__name__)
 
@@ -71,6 +73,9 @@ def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
     """The run worked out again from the log of tells alone, without any snapshot."""
     at = tx.progress(study.id)
     run = start(tx, study)
+    if rules_of(study) is not None:
+        tell_reports(tx, study.id, run, at.batch)
+        return run, at
     first = 0
     for number in range(at.batch):
         stored = tx.batch(study.id, number)
