@@ -11,6 +11,7 @@ import numpy as np
 
 from surepick.algorithms.pulls import Told
 from surepick.errors import InvalidInputError
+from surepick.run.report import tell_report
 from surepick.run.run import Run
 from surepick.run.sharing import Sharing
 
@@ -24,10 +25,10 @@ class ReportsAgain:
         self._sharing = Sharing(traffic["at_least"], traffic["control"], traffic["control_share"])
         self._left = list(traffic["periods"])
         self._last: tuple[int, Any] | None = None  # reports so far, and shares, of a period
-        self.exact = True
+        self._exact = True
 
-    def take(self, run: Run, told: Told) -> None:
-        """Tell the next report; the shares that were given out before it must be the right ones."""
+    def take(self, run: Run, told: Told) -> bool:
+        """Tell the next report; whether all shares so far were exactly those that follow."""
         while self._left and self._left[0]["settled"] == run.batches:
             period = self._left.pop(0)
             shares = np.array(period["shares"])
@@ -36,11 +37,12 @@ class ReportsAgain:
             else:
                 due = self._sharing.shares(run, None if self._last is None else self._last[1])
             if not np.array_equal(shares, due):
-                self.exact = False
+                self._exact = False
                 if np.abs(shares - due).max() > _MOVED:
                     raise InvalidInputError(
                         f"the shares of period {period['name']!r} do not follow from earlier "
                         f"reports"
                     )
             self._last = (run.batches, shares)
-        run.tell_report(told)
+        tell_report(run, told)
+        return self._exact

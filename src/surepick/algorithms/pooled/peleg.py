@@ -33,6 +33,7 @@ import numpy as np
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.state import PooledState
+from surepick.algorithms.pooled.strata import levels_cancel
 from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -95,9 +96,7 @@ class PooledPeleg(Algorithm):
 
         With ``max_batch`` a block may come in several batches, each with a level of its own.
         """
-        if self.max_batch is not None:
-            return False
-        return "direct" in ways_of(problem) or problem.has_level
+        return self.max_batch is None and levels_cancel(problem, ways_of(problem))
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
         """A fresh state; nothing is drawn at random."""

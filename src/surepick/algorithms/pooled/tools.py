@@ -22,6 +22,8 @@ from surepick.algorithms.pooled.kinds.symmetric import SymmetricScales
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.values import Values, alone
+from surepick.arrays.backend import Backend
+from surepick.arrays.tables import mark_checked
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
 
@@ -38,6 +40,18 @@ def make_reading(problem: Problem, ways: tuple[str, ...]) -> Reading:
     """How blocks are read under the problem's noise, and in these ways."""
     guide: Guide = FeaturesAndDeviations(problem) if "direct" in ways else TrustedFeatures(problem)
     return _READINGS[problem.noise_kind.kind](problem, guide)
+
+
+def points_of(problem: Problem, backend: Backend) -> Any:
+    """The candidates that differ, (M, d), on this backend."""
+    if backend is not problem.backend:
+        return problem.backend.host(problem.targets)
+    if len(problem.distinct) == problem.n_candidates:
+        return problem.targets
+    points = backend.take(problem.targets, problem.distinct)
+    if problem.large:
+        mark_checked(points)
+    return points
 
 
 def make_planner(

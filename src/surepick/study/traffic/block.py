@@ -10,6 +10,7 @@ import numpy as np
 
 from surepick.algorithms.pulls import Pulls, Told
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.run.report import tell_report
 from surepick.run.run import Run
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import StudyRecord
@@ -85,4 +86,4 @@ def reported(storage: Storage, study: StudyRecord) -> Iterator[tuple[str, int, d
 def tell_reports(tx: Transaction, study: int, run: Run, count: int) -> None:
     """Tell a run the first reports of its study."""
     for report in tx.reports(study)[:count]:
-        run.tell_report(told_of(Counts.from_json(report.content), run.problem.n_arms))
+        tell_report(run, told_of(Counts.from_json(report.content), run.problem.n_arms))

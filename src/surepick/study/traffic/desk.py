@@ -19,6 +19,7 @@ from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, RunStateError, TellConflictError
 from surepick.run import Run
 from surepick.run.codec import dumps
+from surepick.run.report import tell_report
 from surepick.run.sharing import in_whole_visits
 from surepick.storage.contract import Transaction
 from surepick.storage.records import BatchRecord, StudyProgress
@@ -153,7 +154,7 @@ class TrafficDesk:
             with self.desk.changing() as (run, stands):
                 if stands.batch != at.batch:
                     return None  # somebody else was faster: look again
-                run.tell_report(told_of(counts, problem.n_arms))
+                tell_report(run, told_of(counts, problem.n_arms))
                 text = run.to_json()
                 self._write(run, text, name, counts, stands, token)
         except _Overtaken:
