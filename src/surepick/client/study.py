@@ -23,6 +23,8 @@ from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.sheet import Sheet
+from surepick.study.traffic.results import Recorded, Split, plain
 
 _LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
 _MOST = 10_000  # pulls or rewards in one request that the service takes
@@ -151,6 +153,27 @@ class RemoteStudy(StudyCore):
         if holder is not None:
             body["worker"] = holder
         return self._transport.post(f"{self._path}/fail", body)["returned"]
+
+    # -- traffic ---------------------------------------------------------------------------
+    def split(self, visits: int | None = None, period: str | None = None) -> Split:
+        """See :meth:`StudyCore.split`."""
+        body: dict[str, Any] = {}
+        if visits is not None:
+            body["visits"] = whole(visits, "visits", least=1)
+        if period is not None:
+            body["period"] = as_name(period, "period")
+        found = self._transport.post(f"{self._path}/split", body)
+        return Split(*(found[key] for key in Split.__dataclass_fields__))
+
+    def record(self, report: Any, period: str) -> Recorded:
+        """See :meth:`StudyCore.record`."""
+        body: dict[str, Any] = {"period": as_name(period, "period")}
+        if isinstance(report, Mapping):
+            body["report"] = plain(report)
+        else:
+            body["table"] = Sheet.of(report).to_dict()
+        found = self._transport.post(f"{self._path}/record", body)
+        return Recorded(*(found[key] for key in Recorded.__dataclass_fields__))
 
     # -- where it stands -------------------------------------------------------------------
     @property

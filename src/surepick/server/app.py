@@ -15,7 +15,16 @@ from surepick.errors import StorageError, SurepickError
 from surepick.server import replies
 from surepick.server.by_helper import Gone
 from surepick.server.gate import Gate
-from surepick.server.routes import access, operations, results, stream, studies, tables, work
+from surepick.server.routes import (
+    access,
+    operations,
+    results,
+    stream,
+    studies,
+    tables,
+    traffic,
+    work,
+)
 from surepick.server.service import Service
 from surepick.server.settings import Settings
 
@@ -45,6 +54,7 @@ def make_app(settings: Settings) -> FastAPI:
         operations.public,
         operations.guarded,
         access.way_in,
+        traffic.routes,
         access.routes,
         studies.routes,
         results.routes,

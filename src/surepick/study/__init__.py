@@ -7,7 +7,7 @@ from surepick.study.pulls import Pull, Told
 from surepick.study.sheet import Sheet
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
-from surepick.study.traffic.desk import Recorded, Split
+from surepick.study.traffic.results import Recorded, Split
 
 __all__ = [
     "OptionTable",

@@ -127,6 +127,8 @@ class StudySpec:
             raise InvalidInputError(f"name: {self.name!r} cannot be part of an address")
         self._check_options()
         self._check_noise()
+        if self.traffic not in (None, False) and self.max_samples == MOST_SAMPLES:
+            self._set(max_samples=None)  # nothing was said; a million visitors are few
         self._check_algorithm()
         self._check_misfit()
         self._check_traffic()
@@ -153,8 +155,6 @@ class StudySpec:
         self._set(traffic=rules.TrafficRules.of(self.traffic))
         if self.traffic is not None:
             rules.check_method(str(self.algorithm), self.settings, self.check_fit, self.meta)
-            if self.max_samples == MOST_SAMPLES:
-                self._set(max_samples=None)  # nothing was said; a million visitors are few
 
     def _check_noise(self) -> None:
         if self.noise is None:

@@ -29,8 +29,8 @@ from surepick.study.desk.desk import Desk
 from surepick.study.history import History
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
 from surepick.study.status import failure_warnings, status_of
-from surepick.study.traffic.desk import Recorded, Split
 from surepick.study.traffic.look import Traffic
+from surepick.study.traffic.results import Recorded, Split
 from surepick.study.traffic.rules import rules_of
 
 
@@ -195,43 +195,21 @@ class Study(StudyCore):
         return self.desk.fail(pull, reason, worker or self._held.pop(pull, None))
 
     # -- traffic ---------------------------------------------------------------------------
-    @cached_property
+    @property
     def traffic(self) -> Traffic:
         """Shares and reports, where the study is one of traffic."""
+        return self._traffic
+
+    @cached_property
+    def _traffic(self) -> Traffic:
         return Traffic(self.desk)
 
     def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """By which shares to send visitors: those of the period under way, or of the next one.
-
-        They are stored before they are shown, stay the same while the period lasts, and follow
-        from earlier reports alone. A period ends by the clock or by a number of visitors, never by
-        how they respond.
-
-        Parameters
-        ----------
-        visits
-            Also show the shares as whole numbers of so many visits.
-        period
-            The period's name. A new one begins a new period, although earlier ones are not
-            recorded yet; without a name the newest of those that are not is meant.
-        """
+        """See :meth:`StudyCore.split`."""
         return self.traffic.desk.split(visits, period)
 
     def record(self, report: Any, period: str) -> Recorded:
-        """Take in what came of a period; once this returns, it is kept, and counts once.
-
-        Every visitor belongs to the period in which the option was assigned, whenever the
-        response came. Periods are recorded in their order; the same report again changes nothing.
-
-        Parameters
-        ----------
-        report
-            ``{label: (visits, successes)}``, with bounded rewards ``(visits, sum, squares)``, with
-            numbers of unknown scale ``{label: {bucket: (visits, sum)}}``; or a table (a CSV or
-            Parquet file, a DataFrame) with such columns.
-        period
-            Its name.
-        """
+        """See :meth:`StudyCore.record`."""
         return self.traffic.desk.record(report, period)
 
     # -- where it stands -------------------------------------------------------------------

@@ -109,6 +109,14 @@ def test_a_period_settles_when_its_window_has_closed():
     assert study.record(report, "monday").status == "accepted"
 
 
+def test_a_million_visitors_are_few():
+    study = site.create(rates=(0.05, 0.05))
+    study.split()
+    study.record({label: (10**9, 50_000_000) for label in site.LABELS[:2]}, "a large day")
+    assert not study.finished
+    assert study.algorithm.max_samples is None
+
+
 def test_an_option_that_nobody_came_to_is_never_ruled_out():
     study = site.create()
     for number in range(12):

@@ -8,7 +8,6 @@ end was not heard of can be made again.
 from __future__ import annotations
 
 import json
-from dataclasses import dataclass
 from datetime import UTC, datetime
 from typing import Any
 
@@ -30,37 +29,8 @@ from surepick.study.desk.rebuild import summary_of
 from surepick.study.pulls import as_name
 from surepick.study.traffic.block import told_of
 from surepick.study.traffic.report import MOST_VISITS, Counts, read_report
+from surepick.study.traffic.results import Recorded, Split
 from surepick.study.traffic.rules import TrafficRules, rules_of
-
-
-@dataclass(frozen=True)
-class Split:
-    """By which shares to send the visitors of a period."""
-
-    number: int  #: 0 for the first period
-    period: str | None  #: its name; None: it gets one when it is recorded
-    shares: dict[str, float]  #: by label; they sum to 1, and options that are ruled out have 0
-    visits: dict[str, int] | None  #: the same as whole numbers of visits, if they were asked for
-    since: float  #: when it was stored, by the database's clock
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
-        return dict(vars(self))
-
-
-@dataclass(frozen=True)
-class Recorded:
-    """What became of a report."""
-
-    period: str
-    status: str  #: "accepted", or "duplicate": the same was recorded before, and counts once
-    visits: int  #: in this report
-    left: int  #: options that are still in
-    finished: bool
-
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
-        return dict(vars(self))
 
 
 class TrafficDesk:

@@ -30,21 +30,6 @@ declare namespace Api {
     kind: string;
     message: string;
   }
-  interface EventLog {
-    events: EventRow[];
-    next: number;
-  }
-  interface EventRow {
-    pull: number;
-    arm: number;
-    kind: string;
-    worker: string | null;
-    value: number | null;
-    note: string;
-    at: number;
-    token: string | null;
-    count: number;
-  }
   interface HistoryOf {
     batches: HistoryRow[];
   }
@@ -65,6 +50,7 @@ declare namespace Api {
     check_fit?: number | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
+    traffic?: TrafficBody | boolean | null;
     algorithm?: string;
     settings?: Record<string, any>;
     seed?: number;
@@ -115,12 +101,6 @@ declare namespace Api {
   interface Refusal {
     error: ErrorBody;
   }
-  interface RewardColumns {
-    pulls: number[];
-    arms: number[];
-    values: number[];
-    times: number[];
-  }
   interface SheetBody {
     csv?: string | null;
     columns?: Record<string, any> | null;
@@ -153,6 +133,7 @@ declare namespace Api {
     chain: Record<string, any> | null;
     checks: Record<string, any>;
     warnings: string[];
+    traffic: Record<string, any> | null;
   }
   interface StudyList {
     studies: StudyRow[];
@@ -198,6 +179,12 @@ declare namespace Api {
     rank: number;
     notes: string[];
   }
+  interface TrafficBody {
+    at_least?: number | string;
+    control?: string | null;
+    control_share?: number | string | null;
+    window?: number | string;
+  }
   interface AnswerOf {
     finished: boolean;
     study: string;
@@ -215,9 +202,30 @@ declare namespace Api {
     version: number;
     digest: string;
   }
+  interface EventLog {
+    events: EventRow[];
+    next: number;
+  }
+  interface EventRow {
+    pull: number;
+    arm: number;
+    kind: string;
+    worker: string | null;
+    value: number | null;
+    note: string;
+    at: number;
+    token: string | null;
+    count: number;
+  }
   interface PublicKey {
     algorithm: string;
     key: string | null;
+  }
+  interface RewardColumns {
+    pulls: number[];
+    arms: number[];
+    values: number[];
+    times: number[];
   }
   interface Verdict {
     valid: boolean;
@@ -260,6 +268,18 @@ declare namespace Api {
     attempt: number;
     features: Record<string, any>;
   }
+  interface RecordBody {
+    period: string;
+    report?: Record<string, any> | null;
+    table?: SheetBody | null;
+  }
+  interface RecordedOf {
+    period: string;
+    status: "accepted" | "duplicate";
+    visits: number;
+    left: number;
+    finished: boolean;
+  }
   interface RewardBody {
     pull: number;
     reward: number;
@@ -268,6 +288,17 @@ declare namespace Api {
     role: string;
     studies: string[] | null;
     csrf: string | null;
+  }
+  interface SplitBody {
+    visits?: number | null;
+    period?: string | null;
+  }
+  interface SplitOf {
+    number: number;
+    period: string | null;
+    shares: Record<string, any>;
+    visits: Record<string, any> | null;
+    since: number;
   }
   interface TellBody {
     rewards: RewardBody[];
