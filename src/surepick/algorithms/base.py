@@ -247,6 +247,10 @@ class Algorithm(ABC):
         """Whether its guarantee survives a level that all rewards of a batch share."""
         return False
 
+    def takes_strata(self, problem: Problem) -> bool:
+        """Whether it compares within strata, so that their levels cancel."""
+        return False
+
     @abstractmethod
     def begin(self, problem: Problem, rng: np.random.Generator) -> State:
         """A fresh state for this problem."""

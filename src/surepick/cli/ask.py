@@ -9,6 +9,7 @@ import click
 from surepick.cli.studies import (
     FINISHED,
     NOT_YET,
+    STRATUM_HELP,
     open_study,
     say,
     shown,
@@ -28,8 +29,15 @@ from surepick.cli.studies import (
     show_default=True,
     help="Seconds until the pulls may be given to others.",
 )
+@click.option("--stratum", default=None, help=STRATUM_HELP)
 def command(
-    name: str, storage: str, as_json: bool, count: int, worker: str | None, lease: float
+    name: str,
+    storage: str,
+    as_json: bool,
+    count: int,
+    worker: str | None,
+    lease: float,
+    stratum: str | None,
 ) -> None:
     """Get pulls to measure: one line each, with the number to tell the reward for and the label.
 
@@ -37,7 +45,7 @@ def command(
     and 6 when the study is finished.
     """
     study = open_study(name, storage)
-    pulls = study.ask(count, worker, lease)
+    pulls = study.ask(count, worker, lease, stratum=stratum)
     finished = not pulls and study.finished
     content = {
         "finished": finished,

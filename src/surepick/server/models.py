@@ -208,6 +208,9 @@ class NewStudy(BaseModel):
         None,
         description="Measure more, so that a misfit of this size (in units of the noise) shows.",
     )
+    strata: str | None = Field(
+        None, description="Compare within each 'day', 'plate', 'operator', …; their levels cancel."
+    )
     past: SheetBody | None = Field(
         None, description="Measurements made before: columns label (or arm) and reward."
     )

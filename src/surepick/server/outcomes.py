@@ -44,33 +44,3 @@ class Verdict(Answered):
 
     valid: bool
     message: str
-
-
-class RewardColumns(Answered):
-    """Every reward that counts, as columns, in the order of the pulls."""
-
-    pulls: list[int]
-    arms: list[int]
-    values: list[float]
-    times: list[float]
-
-
-class EventRow(Answered):
-    """Something said about a pull that changes no estimate."""
-
-    pull: int
-    arm: int
-    kind: str
-    worker: str | None
-    value: float | None
-    note: str
-    at: float
-    token: str | None = Field(None, description="Id of the token it came with.")
-    count: int = Field(1, description="How often; repeats are counted.")
-
-
-class EventLog(Answered):
-    """What else was said; ``next`` is what to ask for after this."""
-
-    events: list[EventRow]
-    next: int

@@ -22,16 +22,16 @@ from surepick.arrays.validate import positive, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.contents import as_misfit
-from surepick.problem.noise import INSTEAD_OF_ESTIMATE, NoiseKind, as_given, noise_kind
+from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import configure
 from surepick.study.options import OptionTable
 from surepick.study.past import as_past, measurements
-from surepick.study.problem_body import problem_body, problem_of
 from surepick.study.pulls import as_name
 from surepick.study.sheet import Sheet
 from surepick.study.traffic import rules
+from surepick.study.written import as_meta, kind_of, problem_body, problem_of
 
 _COMMON = ("delta", "epsilon", "max_samples")  # settings that all algorithms have
 #: after so many pulls a study ends, unless it is told when: tied options would go on for ever
@@ -82,6 +82,10 @@ class StudySpec:
     check_fit
         Make extra measurements, so that a misfit of the linear model of this size (in units of
         the noise) would probably be noticed.
+    strata
+        What a level is common to, such as ``"day"``, ``"plate"`` or ``"operator"``: options are
+        then compared within each. Days are stamped when a pull is handed out; others are named
+        by whoever asks.
     past
         Measurements made before: a CSV or Parquet file or a DataFrame with the columns label (or
         arm, its number) and reward, or what ``surepick.problem.tables.past_measurements`` returned.
@@ -115,6 +119,7 @@ class StudySpec:
     noise: Any = None
     misfit: Any = None
     check_fit: float | None = None
+    strata: str | None = None
     past: Any = None
     past_chosen: str | None = None
     traffic: Any = None
@@ -134,7 +139,9 @@ class StudySpec:
         self._check_traffic()
         past, chosen = as_past(self.past, self.past_chosen)
         self._set(past=past, past_chosen=chosen, seed=_below(self.seed, "seed", 2**63))
-        self._set(meta=_as_meta(self.meta))
+        self._set(meta=as_meta(self.meta))
+        if self.strata is not None:
+            as_name(self.strata, "strata")
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -154,7 +161,8 @@ class StudySpec:
     def _check_traffic(self) -> None:
         self._set(traffic=rules.TrafficRules.of(self.traffic))
         if self.traffic is not None:
-            rules.check_method(str(self.algorithm), self.settings, self.check_fit, self.meta)
+            given = (self.settings, self.check_fit, self.strata, self.meta)
+            rules.check_method(str(self.algorithm), *given)
 
     def _check_noise(self) -> None:
         if self.noise is None:
@@ -165,7 +173,7 @@ class StudySpec:
             raise InvalidInputError(
                 f"noise: a problem brings its own, so leave it out here; got {self.noise!r:.80}"
             )
-        self._set(noise=_kind_of(as_given(self.noise)).given)
+        self._set(noise=kind_of(as_given(self.noise)).given)
 
     def _check_misfit(self) -> None:
         """Whatever way it was given, it is a number from here on, or None with a problem."""
@@ -239,8 +247,8 @@ class StudySpec:
             assert self.problem is not None
             past = self._past_of(self.problem)
             notes = () if past is None else past.notes
-            meta = rules.noted(self.traffic, self.problem, dict(self.meta or {}))
-            sends = self.traffic is not None
+            meta = dict(self.meta or {}) | self._strata_of(self.problem)
+            meta, sends = rules.noted(self.traffic, self.problem, meta), self.traffic is not None
             return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
         made = self.table.problem(self.noise, self.misfit)
         past = self._past_of(made.problem)
@@ -250,9 +258,21 @@ class StudySpec:
             "source": self.table.sheet.source,
             "notes": list(notes),
             "columns": self.table.cells(made.problem.labels),
+            **self._strata_of(made.problem),
         }
         meta, sends = rules.noted(self.traffic, made.problem, meta), self.traffic is not None
         return Prepared(made.problem, self.configured, past, meta, made.columns, notes, sends)
+
+    def _strata_of(self, problem: Problem) -> dict[str, str]:
+        if self.strata is None:
+            return {}
+        if not self.configured.takes_strata(problem):
+            raise InvalidInputError(
+                f"strata: {self.configured.registered_name()} cannot compare these options within "
+                f"a {self.strata}; use {DEFAULT} without check_fit, and features with an intercept "
+                f"or with misfit=inf"
+            )
+        return {"strata": self.strata}
 
     def _past_of(self, problem: Problem) -> PastTable | None:
         if self.past is None:
@@ -264,7 +284,7 @@ class StudySpec:
         """As JSON-ready values: the body of a request to the service."""
         written: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         written["settings"] = encode(dict(self.settings))
-        written["noise"] = _kind_of(self.noise).written
+        written["noise"] = kind_of(self.noise).written
         if self.misfit == math.inf:
             written["misfit"] = "any"
         if self.problem is not None:
@@ -315,23 +335,8 @@ class StudySpec:
         return cls.from_dict(saved)
 
 
-def _kind_of(noise: Any) -> NoiseKind:
-    """The kind that is meant; whether there is one scale per option shows with the table."""
-    listed = isinstance(noise, list) or bool(getattr(noise, "shape", ()))
-    return noise_kind(noise, len(noise) if listed else 1)
-
-
 def _below(value: Any, name: str, limit: int) -> int:
     number = whole(value, name)
     if number >= limit:
         raise InvalidInputError(f"{name} must be below 2**{limit.bit_length() - 1}; got {number}")
     return number
-
-
-def _as_meta(meta: Any) -> dict[str, Any]:
-    if not isinstance(meta, Mapping | None):
-        raise InvalidTypeError(f"meta must be a dict; got {meta!r:.80}")
-    try:
-        return json.loads(json.dumps(dict(meta or {}), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"meta must be what JSON can hold: {error}") from None

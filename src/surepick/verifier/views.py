@@ -43,6 +43,10 @@ class View(ABC):
     def size(self, leader: np.ndarray) -> float:
         """How large estimates are, which is what their rounding goes by."""
 
+    @abstractmethod
+    def largest(self, reach: float) -> float:
+        """The most that an estimate of any candidate may be; ``reach`` is how far they are."""
+
 
 class ByFeatures(View):
     """Least squares."""
@@ -59,6 +63,9 @@ class ByFeatures(View):
 
     def size(self, leader: np.ndarray) -> float:
         return abs(float(leader @ self.theta))
+
+    def largest(self, reach: float) -> float:
+        return reach * self._fit.length
 
 
 class ByArm(View):
@@ -77,6 +84,9 @@ class ByArm(View):
         return np.stack(columns, axis=1) + own
 
     def size(self, leader: np.ndarray) -> float:
+        return self.largest(0.0)
+
+    def largest(self, reach: float) -> float:
         return float(np.abs(self.means).max())
 
 

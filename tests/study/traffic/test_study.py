@@ -112,7 +112,7 @@ def test_a_period_settles_when_its_window_has_closed():
 def test_a_million_visitors_are_few():
     study = site.create(rates=(0.05, 0.05))
     study.split()
-    study.record({label: (10**9, 50_000_000) for label in site.LABELS[:2]}, "a large day")
+    study.record(dict.fromkeys(site.LABELS[:2], (10**9, 50_000_000)), "a large day")
     assert not study.finished
     assert study.algorithm.max_samples is None
 

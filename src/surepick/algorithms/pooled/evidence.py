@@ -24,6 +24,7 @@ from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import ACCOUNTS, Market
 from surepick.algorithms.pooled.parts import Parts
+from surepick.algorithms.pooled.rounding import rounding_of
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 
@@ -54,7 +55,8 @@ class Evidence:
         """What a block says, in each way."""
         read = self.reading
         readers = {"linear": read.fit, "direct": read.direct, "allowed": read.allowed}
-        return [readers[way](rows, scales) for way in self.ways]
+        found = [readers[way](rows, scales) for way in self.ways]
+        return [one._replace(rounding=rounding_of(read.problem, rows, one)) for one in found]
 
     def settle(
         self, market: Market, capital: Any, against: Any, blocks: list[Any], **closeness: Any

@@ -45,9 +45,9 @@ class Market(ABC):
         better than the leader".
         """
         if closeness is None:
-            self._pay(capital, against, block, payoff, len(self.rivals), 0.0)
+            self._pay(capital, against, block, payoff, len(self.rivals), -block.rounding)
         else:
-            self._pay(capital, against, block, payoff, 1, closeness)
+            self._pay(capital, against, block, payoff, 1, closeness - block.rounding)
 
     @abstractmethod
     def _pay(

@@ -98,6 +98,10 @@ class PooledPeleg(Algorithm):
         """
         return self.max_batch is None and levels_cancel(problem, ways_of(problem))
 
+    def takes_strata(self, problem: Problem) -> bool:
+        """A stratum is a block of its own, also where batches are small."""
+        return levels_cancel(problem, ways_of(problem))
+
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
         """A fresh state; nothing is drawn at random."""
         return PooledState(self, problem)

@@ -37,6 +37,7 @@ class Seen(NamedTuple):
     columns: FloatArray | None = None
     facts: Any = None  #: what else the payoff needs
     allowance: Allowance | None = None
+    rounding: float = 0.0  #: that a lead may be too large by
 
     def seen(self, points: FloatArray) -> Seen:
         """As :meth:`BlockFit.seen`."""

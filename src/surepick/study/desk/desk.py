@@ -6,6 +6,7 @@ the database decides.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import uuid
@@ -24,6 +25,7 @@ from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, 
 from surepick.study.desk import leases, rebuild
 from surepick.study.desk.order import Order
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
+from surepick.study.strata import stamp
 from surepick.study.traffic.rules import rules_of
 
 _log = logging.getLogger(__name__)
@@ -56,6 +58,11 @@ class Desk:
         return rebuild.problem_of(self.record)
 
     @cached_property
+    def strata(self) -> str | None:
+        """What strata are called; None where the study has none."""
+        return json.loads(self.record.meta).get("strata")
+
+    @cached_property
     def _least_unit(self) -> float:
         """The smallest unit in which rewards are counted."""
         units = self.problem.noise_kind.units(np.arange(self.problem.n_arms))
@@ -81,6 +88,7 @@ class Desk:
         lease: float,
         again: bool,
         longest: float | None = None,
+        stratum: str | None = None,
     ) -> leases.Asked:
         """Lease pulls to a holder; ``again`` after an attempt whose end is not known."""
         self._refuse_traffic()
@@ -95,12 +103,13 @@ class Desk:
             longest=longest,
             back=named or again,
             order_of=self._order_of,
+            stamp=lambda now: stamp(self.strata, stratum, now),
         )
 
     def pulls(self, given: Sequence[Lease]) -> list[Pull]:
         """Leased pulls as workers see them."""
         labels = self.problem.labels
-        return [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in given]
+        return [Pull(x.pull, x.arm, labels[x.arm], x.attempts, x.stratum) for x in given]
 
     def _order_of(self, tx: Transaction, number: int) -> Order:
         if self._order is None or self._order[0] != number:
@@ -112,12 +121,12 @@ class Desk:
     @property
     def in_line(self) -> bool:
         """Whether :meth:`lease_next` may be tried: it is known about where the next pull is."""
-        return self._place is not None
+        return self._place is not None and self.strata is None
 
     def lease_next(self, holder: Holder, lease: float) -> Lease | None:
         """The next pull of the batch in one step, where the storage can do that."""
         order, place = self._order, self._place
-        if order is None or place is None or order[0] != place[0]:
+        if self.strata is not None or order is None or place is None or order[0] != place[0]:
             return None
         arms = order[1].arms(place[1], min(place[1] + _AHEAD, order[1].size)).tolist()
         if not arms:

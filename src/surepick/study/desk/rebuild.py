@@ -106,7 +106,9 @@ def tell_batch(run: Run, batch: Batch, rewards: Rewards, name: str) -> None:
         raise StudyDamagedError(
             f"study {name!r}: batch {batch.number} asked for other pulls than were told"
         )
-    run.tell(batch, rewards.values[np.argsort(rewards.arms, kind="stable")])
+    order = np.argsort(rewards.arms, kind="stable")
+    strata = None if rewards.strata is None else rewards.strata[order].tolist()
+    run.tell(batch, rewards.values[order], strata=strata)
 
 
 def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -> bool:

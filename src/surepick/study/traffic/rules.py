@@ -92,11 +92,17 @@ class TrafficRules:
         return asdict(self)
 
 
-def check_method(name: str, settings: Mapping[str, Any], check_fit: Any, meta: Any) -> None:
+def check_method(
+    name: str, settings: Mapping[str, Any], check_fit: Any, strata: Any, meta: Any
+) -> None:
     """Refuse algorithms that do not work by shares and counts, and notes in the rules' place."""
     if name != DEFAULT or settings or check_fit is not None:
         what = "check_fit" if check_fit is not None else "algorithm"
         raise InvalidInputError(f"{what}: with traffic it is {DEFAULT} as it is; leave it out")
+    if strata is not None:
+        raise InvalidInputError(
+            "strata: with traffic, options are compared within each period; leave it out"
+        )
     if KEY in (meta or {}):
         raise InvalidInputError(f"meta: {KEY!r} is where a study keeps the rules of its traffic")
 

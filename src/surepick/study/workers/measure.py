@@ -39,6 +39,7 @@ class Measurement:
     label: str
     attempt: int = 1
     features: Mapping[str, Any] = field(default_factory=dict)  #: cells of its row, by column
+    stratum: str | None = None  #: the day, plate, … that it belongs to, where there are strata
 
 
 @dataclass(frozen=True)
@@ -182,6 +183,8 @@ def environment(task: Measurement) -> dict[str, str]:
     env["SUREPICK_LABEL"] = task.label
     env["SUREPICK_ARM"], env["SUREPICK_PULL"] = str(task.arm), str(task.pull)
     env["SUREPICK_ATTEMPT"] = str(task.attempt)
+    if task.stratum is not None:
+        env["SUREPICK_STRATUM"] = task.stratum
     env["SUREPICK_FEATURES"] = json.dumps(dict(task.features))
     seen = set()
     for name, value in task.features.items():

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from surepick.verifier.blocks import Block
 from surepick.verifier.estimate import Fit, log_twice_normal
 from surepick.verifier.guide import Guide, Outlook, solve
+from surepick.verifier.tables import EPS
 from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
 
 _DIGITS = 1e-12  # of rewards: smaller differences are taken for rounding
@@ -27,6 +29,7 @@ class News(NamedTuple):
     #: bets need the difference of these between r and x: of features (d, q), or of each arm (M, q)
     columns: np.ndarray | None = None
     facts: Any = None  #: what else they need
+    rounding: float = 0.0  #: that a lead may be too large by
 
     def across(self, field: Field) -> np.ndarray:
         """Differences of columns, (n, R, q)."""
@@ -78,7 +81,17 @@ class Payoff(ABC):
     def read(self, way: str, block: Block, outlook: Outlook, parts: int) -> News:
         """What a block says in one way; ``parts`` is how many it was dealt into."""
         read = {"linear": self._linear, "direct": self._direct, "allowed": self._allowed}[way]
-        return read(block, outlook, parts)
+        news = read(block, outlook, parts)
+        # Sums over pulls, arms and features lose a unit in the last place with every term.
+        terms = 16 + self.check.whiten.shape[1] + len(np.unique(block.arms)) + block.counts.max()
+        return news._replace(rounding=2.0 * float(terms) * EPS * news.view.largest(self.reach))
+
+    @cached_property
+    def reach(self) -> float:
+        """How far the farthest candidate is, in whitened coordinates."""
+        whole = self.check.candidates
+        squares = (((x @ self.check.whiten) ** 2).sum(axis=1).max() for _, x in whole.blocks())
+        return math.sqrt(float(max(squares)))
 
     def _linear(self, block: Block, outlook: Outlook, parts: int) -> News:
         """By features alone."""

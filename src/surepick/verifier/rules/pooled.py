@@ -255,6 +255,7 @@ class _Book:
             if isinstance(told.view, Leaning):
                 misfit = self.check.misfit / self.check.noise
                 pairs = pairs.raised(-misfit * told.view.allowances(field))
+            pairs = pairs.raised(-told.rounding)
             logs = np.where(own, -math.inf, shares + np.log(pairs.unit))  # nobody is its own rival
             whole = log_sum(logs)
             for j, payoff in zip(accounts, self.payoff.log_paid(pairs, told), strict=True):

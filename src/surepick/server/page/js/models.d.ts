@@ -48,6 +48,7 @@ declare namespace Api {
     epsilon?: number;
     max_samples?: number | null;
     check_fit?: number | null;
+    strata?: string | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
     traffic?: TrafficBody | boolean | null;
@@ -202,6 +203,25 @@ declare namespace Api {
     version: number;
     digest: string;
   }
+  interface PublicKey {
+    algorithm: string;
+    key: string | null;
+  }
+  interface Verdict {
+    valid: boolean;
+    message: string;
+  }
+  interface AskBody {
+    n?: number;
+    worker?: string | null;
+    lease?: number;
+    wait?: number;
+    stratum?: string | null;
+  }
+  interface AskReply {
+    pulls: PullOut[];
+    finished: boolean;
+  }
   interface EventLog {
     events: EventRow[];
     next: number;
@@ -216,30 +236,6 @@ declare namespace Api {
     at: number;
     token: string | null;
     count: number;
-  }
-  interface PublicKey {
-    algorithm: string;
-    key: string | null;
-  }
-  interface RewardColumns {
-    pulls: number[];
-    arms: number[];
-    values: number[];
-    times: number[];
-  }
-  interface Verdict {
-    valid: boolean;
-    message: string;
-  }
-  interface AskBody {
-    n?: number;
-    worker?: string | null;
-    lease?: number;
-    wait?: number;
-  }
-  interface AskReply {
-    pulls: PullOut[];
-    finished: boolean;
   }
   interface Fail {
     pull: number;
@@ -266,6 +262,7 @@ declare namespace Api {
     arm: number;
     label: string;
     attempt: number;
+    stratum: string | null;
     features: Record<string, any>;
   }
   interface RecordBody {
@@ -283,6 +280,13 @@ declare namespace Api {
   interface RewardBody {
     pull: number;
     reward: number;
+  }
+  interface RewardColumns {
+    pulls: number[];
+    arms: number[];
+    values: number[];
+    times: number[];
+    strata: string[] | null;
   }
   interface Session {
     role: string;
