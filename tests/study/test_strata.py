@@ -119,3 +119,41 @@ def test_levels_are_taken_off_exactly_where_nothing_is_random():
     earlier = ArmSummary.of(4, [0, 1, 2, 3], MEANS)
     assert without_levels(rewards, earlier) == pytest.approx(MEANS[arms])
     assert math.isclose(found.std(), MEANS[arms].std(), rel_tol=1e-6)
+
+
+def test_items_are_handed_out_kept_and_the_same_for_all_options(storage_url, tmp_path):
+    solved = (MEANS[:, None] > np.linspace(0, 1, 50)).astype(float)
+    study = sp.create_study("questions", problem(), storage=storage_url, items=50)
+    met: dict[tuple[int, str], int] = {}
+    while not study.finished:
+        for pull in study.ask(9, worker="me"):
+            met[pull.id, pull.label] = pull.item
+            study.tell(pull.id, solved[pull.arm, pull.item], "me")
+    assert study.answer.label == "bold"
+    assert "best on average over all 50 items" in study.answer.guarantee
+    assert sp.verify(study.answer.certificate(), replay=True).label == "bold"
+    assert study.rebuild().answer.samples == study.answer.samples
+    rows = study.export(tmp_path / "rows.csv").read_text().splitlines()
+    place = rows[0].split(",").index("item")
+    for row in rows[1:]:
+        cells = row.split(",")
+        assert int(cells[place]) == met[int(cells[0]), cells[2]]
+    # In every block the first items of all options are the same.
+    run, first = study.algorithm.start(study.problem, study.definition()["seed"]), 0
+    while not run.stopped:
+        batch = run.ask()
+        own = study.rewards()
+        order = np.argsort(own.arms[first : first + len(batch)], kind="stable")
+        stored = own.strata[first : first + len(batch)][order].astype(int)
+        assert np.array_equal(stored, batch.items)
+        run.tell(batch, own.values[first : first + len(batch)][order])
+        first += len(batch)
+
+
+def test_a_pull_given_to_somebody_else_keeps_its_item(storage_url):
+    study = sp.create_study("again", problem(), storage=storage_url, items=50)
+    (pull,) = study.ask(worker="me")
+    study.fail(pull.id, "broken", "me")
+    given = study.ask(30, worker="you")
+    (again,) = [one for one in given if one.id == pull.id]
+    assert again.item == pull.item

@@ -113,6 +113,10 @@ class State(ABC):
         """Take in what :meth:`split_past` returned, standardised, before any pull."""
         raise InvalidInputError(_NO_PAST)
 
+    def items_of(self, pulls: Pulls) -> IntArray | None:
+        """Which item each row of the pulls is for, where options are measured on items."""
+        return None
+
     def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
         """Measurements that share a level, those of each arm in the order of their pulls."""
         raise InvalidInputError(_NO_STRATA)

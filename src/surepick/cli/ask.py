@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import click
 
@@ -15,6 +16,9 @@ from surepick.cli.studies import (
     shown,
     study_options,
 )
+
+if TYPE_CHECKING:
+    from surepick.study.pulls import Pull
 
 
 @click.command("ask", short_help="Get pulls to measure.")
@@ -54,7 +58,7 @@ def command(
         ],
     }
     if pulls:
-        say(as_json, content, "\n".join(f"{pull.id}\t{shown(pull.label)}" for pull in pulls))
+        say(as_json, content, "\n".join(map(_line, pulls)))
         return
     if as_json:
         say(True, content, "")
@@ -63,3 +67,8 @@ def command(
     else:
         click.echo("All pulls of this batch are with other workers: ask again later.", err=True)
     raise SystemExit(FINISHED if finished else NOT_YET)
+
+
+def _line(pull: Pull) -> str:
+    item = "" if pull.item is None else f"\titem {pull.item}"
+    return f"{pull.id}\t{shown(pull.label)}{item}"

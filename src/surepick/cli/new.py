@@ -112,6 +112,13 @@ class _Noise(click.ParamType):
     "are stamped when a pull is handed out; others are named by who asks (--stratum).",
 )
 @click.option(
+    "--items",
+    default=None,
+    type=int,
+    help="Measure options on items, such as test questions: how many there are. They are drawn, "
+    "numbered from 0 on, and options are compared on the same ones.",
+)
+@click.option(
     "--past",
     default=None,
     type=click.Path(path_type=Path),

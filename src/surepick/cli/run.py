@@ -71,11 +71,11 @@ def command(
 ) -> None:
     """Measure until the study is finished: --exec 'measure.sh {label}' or --call module:function.
 
-    The command is started without a shell. {label}, {arm} and {pull} in it are replaced; its
-    environment has SUREPICK_LABEL, SUREPICK_ARM, SUREPICK_PULL, SUREPICK_ATTEMPT, in a study with
-    strata SUREPICK_STRATUM, one SUREPICK_FEATURE_column for each column of the table, and all of
-    them as JSON in SUREPICK_FEATURES. Where a label may begin with a dash, write:
-    measure.sh -- {label}
+    The command is started without a shell. {label}, {arm}, {pull} and, in a study with items,
+    {item} in it are replaced; its environment has SUREPICK_LABEL, SUREPICK_ARM, SUREPICK_PULL,
+    SUREPICK_ATTEMPT, SUREPICK_ITEM, in a study with strata SUREPICK_STRATUM, one
+    SUREPICK_FEATURE_column for each column of the table, and all of them as JSON in
+    SUREPICK_FEATURES. Where a label may begin with a dash, write: measure.sh -- {label}
 
     A command that fails, takes too long (it is killed, with all it started) or does not print
     exactly one finite number has failed; its pull is tried again later. A function gets an object

@@ -14,6 +14,11 @@ from surepick.problem import Problem
 from surepick.run.past import PROVIDED
 from surepick.run.strata import STRATA_PROVIDED
 
+#: what bets on items rest on, where rewards have no bounds
+ITEMS_PROVIDED = (
+    "provided that what two options differ by on an item is as likely to be above its mean as "
+    "below it by the same amount"
+)
 _FEWEST = 10  # fewer rewards may be 0 or 1 by chance
 NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
@@ -44,9 +49,15 @@ def guarantee_of(
     promised = algorithm.guarantee(epsilon_used=len(state.active) > 1)
     kind, parts = problem.noise_kind, [str(promised)]
     if promised:
-        parts += [text for text in (stands_on(problem), kind.provided) if text]
+        on_items = getattr(algorithm, "items", None) is not None
+        features = "" if on_items else stands_on(problem)
+        noise = ITEMS_PROVIDED if on_items and kind.kind == "symmetric" else kind.provided
+        parts += [text for text in (features, noise) if text]
     if past:
         parts.append(PROVIDED)
+    items = getattr(algorithm, "items", None)
+    if items is not None:
+        parts.append(f"best on average over all {items} items")
     if any("stratum" in batch for batch in batches):
         parts.append(STRATA_PROVIDED)
     text = "; ".join(parts)

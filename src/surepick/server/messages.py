@@ -41,6 +41,7 @@ class PullOut(Answered):
     label: str
     attempt: int
     stratum: str | None = Field(None, description="The day, plate, … that it belongs to.")
+    item: int | None = Field(None, description="The item to measure it on.")
     features: dict[str, Any] = Field({}, description="The option's row of the table.")
 
 

@@ -211,6 +211,9 @@ class NewStudy(BaseModel):
     strata: str | None = Field(
         None, description="Compare within each 'day', 'plate', 'operator', …; their levels cancel."
     )
+    items: int | None = Field(
+        None, description="Measure options on items, such as test questions: how many there are."
+    )
     past: SheetBody | None = Field(
         None, description="Measurements made before: columns label (or arm) and reward."
     )

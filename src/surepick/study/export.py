@@ -143,6 +143,8 @@ def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
         row |= {"time": _iso(one.at), "worker": one.worker, "token": one.token}
         if study.desk.strata is not None:
             row["stratum"] = one.stratum
+        if study.desk.on_items:
+            row["item"] = one.stratum
         yield _with_features(row, features(one.arm))
 
 

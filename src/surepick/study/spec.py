@@ -86,6 +86,9 @@ class StudySpec:
         What a level is common to, such as ``"day"``, ``"plate"`` or ``"operator"``: options are
         then compared within each. Days are stamped when a pull is handed out; others are named
         by whoever asks.
+    items
+        Measure options on items, such as test questions, of which there are so many: every pull
+        says on which, and options are compared on the same ones.
     past
         Measurements made before: a CSV or Parquet file or a DataFrame with the columns label (or
         arm, its number) and reward, or what ``surepick.problem.tables.past_measurements`` returned.
@@ -120,6 +123,7 @@ class StudySpec:
     misfit: Any = None
     check_fit: float | None = None
     strata: str | None = None
+    items: int | None = None
     past: Any = None
     past_chosen: str | None = None
     traffic: Any = None
@@ -209,6 +213,9 @@ class StudySpec:
     def _check_algorithm(self) -> None:
         """Whatever way it was given, the algorithm is a name and settings from here on."""
         given, settings = self.algorithm, dict(self.settings or {})
+        if self.items is not None:  # a setting of the algorithm, from here on
+            settings["items"] = whole(self.items, "items", least=1)
+            self._set(items=None)
         if not isinstance(given, str) and self.max_samples == MOST_SAMPLES:
             self._set(max_samples=None)  # nothing was said: the algorithm brings its own
         common = {name: getattr(self, name) for name in _COMMON}

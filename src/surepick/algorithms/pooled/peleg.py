@@ -55,6 +55,10 @@ class PooledPeleg(Algorithm):
     max_batch
         Pulls in a batch at most, such as the places on a plate. Blocks that are larger are asked
         for in pieces, and filled up to whole pieces.
+    items
+        Measure options on items, such as test questions, of which there are so many: every block
+        draws some, with replacement, and ``batch.items`` says which pull is for which. The best is
+        then the one with the largest mean over all items; how hard an item is cancels.
 
     Examples
     --------
@@ -65,6 +69,7 @@ class PooledPeleg(Algorithm):
     batch_growth: float = field(default=0.4, kw_only=True)
     min_batch: int = field(default=1, kw_only=True)
     max_batch: int | None = field(default=None, kw_only=True)
+    items: int | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "pooled-peleg"
     any_backend: ClassVar[bool] = True
@@ -79,6 +84,8 @@ class PooledPeleg(Algorithm):
         super().__post_init__()
         positive(self.batch_growth, "batch_growth")
         whole(self.min_batch, "min_batch", least=1)
+        if self.items is not None:
+            whole(self.items, "items", least=1)
         if self.max_batch is not None:
             whole(self.max_batch, "max_batch", least=1)
             if self.max_batch < self.min_batch:
@@ -96,12 +103,30 @@ class PooledPeleg(Algorithm):
 
         With ``max_batch`` a block may come in several batches, each with a level of its own.
         """
+        if self.items is not None:
+            return True
         return self.max_batch is None and levels_cancel(problem, ways_of(problem))
 
     def takes_strata(self, problem: Problem) -> bool:
         """A stratum is a block of its own, also where batches are small."""
-        return levels_cancel(problem, ways_of(problem))
+        return self.items is None and levels_cancel(problem, ways_of(problem))
+
+    def check_problem(self, problem: Problem) -> None:
+        """Options on items are compared one by one, by what they show on the same ones."""
+        super().check_problem(problem)
+        if self.items is None:
+            return
+        if problem.transductive or not problem.backend.plain:
+            raise InvalidInputError(
+                "items: only options that are measured themselves, in memory, can be compared on "
+                "items; leave candidates and backend out"
+            )
+        if problem.noise_kind.kind in ("known", "equal"):
+            raise InvalidInputError(
+                "items: what rewards differ by from item to item is not noise of one scale; leave "
+                "noise out, or say noise='yes-no' or its bounds"
+            )
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
-        """A fresh state; nothing is drawn at random."""
-        return PooledState(self, problem)
+        """A fresh state; nothing is drawn at random but items."""
+        return PooledState(self, problem, 0 if self.items is None else int(rng.integers(2**62)))

@@ -235,7 +235,9 @@ class Workers:
 
     def _start(self, slot: int, pulls: list[Pull]) -> None:
         tasks = [
-            Measurement(x.id, x.arm, x.label, x.attempt, self.study.features_of(x.arm), x.stratum)
+            Measurement(
+                x.id, x.arm, x.label, x.attempt, self.study.features_of(x.arm), x.stratum, x.item
+            )
             for x in pulls
         ]
         self._started += 1

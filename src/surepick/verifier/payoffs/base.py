@@ -82,9 +82,19 @@ class Payoff(ABC):
         """What a block says in one way; ``parts`` is how many it was dealt into."""
         read = {"linear": self._linear, "direct": self._direct, "allowed": self._allowed}[way]
         news = read(block, outlook, parts)
-        # Sums over pulls, arms and features lose a unit in the last place with every term.
+        return news._replace(rounding=self.rounding(block, news.view))
+
+    def by_arm(self, block: Block) -> Block:
+        """A block with one row for each arm, as the guide takes it."""
+        return block.by_arm()
+
+    def rounding(self, block: Block, view: View) -> float:
+        """What rounding may add to a lead.
+
+        Sums over pulls, arms and features lose a unit in the last place with every term.
+        """
         terms = 16 + self.check.whiten.shape[1] + len(np.unique(block.arms)) + block.counts.max()
-        return news._replace(rounding=2.0 * float(terms) * EPS * news.view.largest(self.reach))
+        return 2.0 * float(terms) * EPS * view.largest(self.reach)
 
     @cached_property
     def reach(self) -> float:
@@ -141,7 +151,7 @@ class Payoff(ABC):
         """Residual sum of squares, its degrees of freedom, and the least that is no rounding."""
         apart = block.means - self.check.arms[block.arms] @ fit.theta
         squares = block.spreads.sum() + (block.counts * apart**2).sum()
-        return float(squares), block.pulls - fit.rank, rounding(block)
+        return float(squares), block.pulls - fit.rank, least_squares_rounding(block)
 
     def variance(self, past: Block) -> float:
         """Variance of a single reward from all residuals, the same for all arms; above 0."""
@@ -159,7 +169,7 @@ class Payoff(ABC):
         return (within + variance) / (past.pulls - len(past.arms) + 1.0)
 
 
-def rounding(block: Block) -> float:
+def least_squares_rounding(block: Block) -> float:
     """The least sum of squares that is no rounding."""
     return _DIGITS**2 * float((block.counts * block.means**2).sum())
 

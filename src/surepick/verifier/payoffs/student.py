@@ -16,7 +16,14 @@ import numpy as np
 from surepick.verifier.blocks import Block
 from surepick.verifier.estimate import log_twice_normal
 from surepick.verifier.guide import Outlook
-from surepick.verifier.payoffs.base import News, Pairs, Payoff, known, log_psi, rounding
+from surepick.verifier.payoffs.base import (
+    News,
+    Pairs,
+    Payoff,
+    known,
+    least_squares_rounding,
+    log_psi,
+)
 from surepick.verifier.views import ByFeatures
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -46,7 +53,7 @@ class Student(Payoff):
     def _within(self, news: News, block: Block, outlook: Outlook) -> News:
         """Only what an arm's own rewards differ by is noise and nothing else."""
         block = block.by_arm()
-        squares = max(float(block.spreads.sum()), rounding(block))
+        squares = max(float(block.spreads.sum()), least_squares_rounding(block))
         freedom = block.pulls - len(block.arms)
         return news._replace(facts=(squares / outlook.scale**2, freedom))
 
@@ -176,10 +183,11 @@ def log_average(integrand: _Integrand) -> np.ndarray:
     halves = [0.5 * (low + peak), peak, peak + 0.25 * (high - peak), 0.5 * (peak + high)]
     cuts = np.sort(np.stack([low, *bends, *halves, high]), axis=0)
     total = np.zeros_like(peak)
+    nodes = _NODES.reshape(-1, *[1] * peak.ndim)
     for a, b in itertools.pairwise(cuts):
         half = 0.5 * (b - a)
-        for node, weight in zip(_NODES.tolist(), _WEIGHTS.tolist(), strict=True):
-            total += weight * half * np.exp(integrand.log(a + half * (1.0 + node)) - top)
+        values = np.exp(integrand.log(a + half * (1.0 + nodes)) - top)
+        total += half * np.tensordot(_WEIGHTS, values, axes=1)
     # the density of w is w^ν exp(−w²/2) / (2^{(ν−1)/2} Γ((ν+1)/2))
     freedom = integrand.freedom
     constant = 0.5 * (freedom - 1) * math.log(2) + math.lgamma(0.5 * (freedom + 1))

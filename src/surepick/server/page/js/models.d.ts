@@ -49,6 +49,7 @@ declare namespace Api {
     max_samples?: number | null;
     check_fit?: number | null;
     strata?: string | null;
+    items?: number | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
     traffic?: TrafficBody | boolean | null;
@@ -263,6 +264,7 @@ declare namespace Api {
     label: string;
     attempt: number;
     stratum: string | null;
+    item: number | null;
     features: Record<string, any>;
   }
   interface RecordBody {
