@@ -17,6 +17,7 @@ def rate(label: str, day: int) -> float:
 
 
 def main() -> None:
+    """Draw visitors, and print the report."""
     day, visitors = int(sys.argv[1]), int(sys.argv[2])
     shares = json.load(sys.stdin)["shares"]
     draws = random.Random(day)
