@@ -174,7 +174,11 @@ def test_capital_is_that_of_the_algorithm(name, seed, epsilon, past, in_advance,
         check.check_record()
         book = pooled._Book(check, np.array(check.distinct()))
         for number, (record, batches) in enumerate(pooled._blocks(check)):
-            book.settle(record, read_block(check, batches), f"block {number}")
+            block = read_block(check, batches)
+            if number:
+                book.settle(record, block, f"block {number}")
+            else:
+                book.begin(record, block)
     np.testing.assert_allclose(book.capital, run.state.capital, rtol=1e-8, atol=1e-8)
     leaders = run.state.closeness.leaders
     assert list(book.spare) == leaders

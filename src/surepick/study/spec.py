@@ -30,7 +30,8 @@ from surepick.study.options import OptionTable
 from surepick.study.past import as_past, measurements
 from surepick.study.pulls import as_name
 from surepick.study.sheet import Sheet
-from surepick.study.written import kind_of, problem_body, problem_of
+from surepick.study.traffic import rules
+from surepick.study.written import as_meta, kind_of, problem_body, problem_of
 
 _COMMON = ("delta", "epsilon", "max_samples")  # settings that all algorithms have
 #: after so many pulls a study ends, unless it is told when: tied options would go on for ever
@@ -48,6 +49,7 @@ class Prepared:
     meta: dict[str, Any]
     columns: tuple[str, ...] = ()  #: names of the features that were made of a table
     notes: tuple[str, ...] = ()  #: what was dropped, merged or decided, as sentences
+    traffic: bool = False  #: whether visitors are sent by shares, and reported
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -93,6 +95,10 @@ class StudySpec:
     past_chosen
         ``"in advance"`` if what was measured did not depend on rewards: then they count as
         evidence. ``"by results"`` otherwise: they only guide what is measured first.
+    traffic
+        For sites that send visitors by shares and report them by period: True, or a dict of
+        ``at_least`` (share of options still in), ``control`` (a label) and ``control_share`` (what
+        it always keeps), and ``window`` (time to respond, such as ``"7d"``).
     seed
         For algorithms that draw.
     meta
@@ -120,6 +126,7 @@ class StudySpec:
     items: int | None = None
     past: Any = None
     past_chosen: str | None = None
+    traffic: Any = None
     seed: int = 0
     meta: Mapping[str, Any] | None = None
 
@@ -129,11 +136,14 @@ class StudySpec:
             raise InvalidInputError(f"name: {self.name!r} cannot be part of an address")
         self._check_options()
         self._check_noise()
+        if self.traffic not in (None, False) and self.max_samples == MOST_SAMPLES:
+            self._set(max_samples=None)  # nothing was said; a million visitors are few
         self._check_algorithm()
         self._check_misfit()
+        self._check_traffic()
         past, chosen = as_past(self.past, self.past_chosen)
         self._set(past=past, past_chosen=chosen, seed=_below(self.seed, "seed", 2**63))
-        self._set(meta=_as_meta(self.meta))
+        self._set(meta=as_meta(self.meta))
         if self.strata is not None:
             as_name(self.strata, "strata")
 
@@ -151,6 +161,12 @@ class StudySpec:
         if self.problem is not None and not self.problem.backend.plain:
             # Any machine may go on with a study.
             self._set(problem=Problem.from_dict(self.problem.to_dict()))
+
+    def _check_traffic(self) -> None:
+        self._set(traffic=rules.TrafficRules.of(self.traffic))
+        if self.traffic is not None:
+            given = (self.settings, self.check_fit, self.strata, self.meta)
+            rules.check_method(str(self.algorithm), *given)
 
     def _check_noise(self) -> None:
         if self.noise is None:
@@ -239,7 +255,8 @@ class StudySpec:
             past = self._past_of(self.problem)
             notes = () if past is None else past.notes
             meta = dict(self.meta or {}) | self._strata_of(self.problem)
-            return Prepared(self.problem, self.configured, past, meta, (), notes)
+            meta, sends = rules.noted(self.traffic, self.problem, meta), self.traffic is not None
+            return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
         made = self.table.problem(self.noise, self.misfit)
         past = self._past_of(made.problem)
         notes = made.notes if past is None else (*made.notes, *past.notes)
@@ -250,7 +267,8 @@ class StudySpec:
             "columns": self.table.cells(made.problem.labels),
             **self._strata_of(made.problem),
         }
-        return Prepared(made.problem, self.configured, past, meta, made.columns, notes)
+        meta, sends = rules.noted(self.traffic, made.problem, meta), self.traffic is not None
+        return Prepared(made.problem, self.configured, past, meta, made.columns, notes, sends)
 
     def _strata_of(self, problem: Problem) -> dict[str, str]:
         if self.strata is None:
@@ -282,6 +300,8 @@ class StudySpec:
             written["table"] = self.table.to_dict()
         if isinstance(self.past, Sheet):
             written["past"] = self.past.to_dict()
+        if self.traffic is not None:
+            written["traffic"] = self.traffic.to_dict()
         return {key: value for key, value in written.items() if value is not None}
 
     @classmethod
@@ -327,12 +347,3 @@ def _below(value: Any, name: str, limit: int) -> int:
     if number >= limit:
         raise InvalidInputError(f"{name} must be below 2**{limit.bit_length() - 1}; got {number}")
     return number
-
-
-def _as_meta(meta: Any) -> dict[str, Any]:
-    if not isinstance(meta, Mapping | None):
-        raise InvalidTypeError(f"meta must be a dict; got {meta!r:.80}")
-    try:
-        return json.loads(json.dumps(dict(meta or {}), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"meta must be what JSON can hold: {error}") from None
