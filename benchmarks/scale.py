@@ -7,6 +7,7 @@ are simulated. Each size runs in a process of its own, so that its peak memory i
     python -m benchmarks.scale --sizes 1000000          # one size
     python -m benchmarks.scale --agreement              # backends against the plain path
     python -m benchmarks.scale --device cuda            # agreement, K = 1e6 and 1e7, bandwidth
+    python -m benchmarks.scale --device cuda --noise all   # what not knowing the noise costs there
 
 Every line printed is JSON; ``--out FOLDER`` keeps them in a file, too.
 """
@@ -30,13 +31,16 @@ GPU_SIZES = (1_000_000, 10_000_000)
 DIM, DELTA = 64, 0.05
 
 
-def identify(k: int, algorithm: str, backend: str | None, seed: int) -> dict:
-    """One identification on a catalogue of ``k`` arms."""
+def identify(k: int, algorithm: str, backend: str | None, seed: int, noise: str = "known") -> dict:
+    """One identification on a catalogue of ``k`` arms; what is said about the noise may vary."""
     import surepick as sp
     from surepick.simulate.trials import drive
 
     started = time.perf_counter()
     instance = sp.simulate.families.catalogue(DIM, k, rng=seed, backend=backend)
+    if noise != "known":
+        told = instance.problem.with_noise(None if noise == "default" else noise)
+        instance = sp.simulate.Instance(told, instance.theta)
     made = time.perf_counter()
     run = sp.algorithms.get(algorithm, delta=DELTA).start(instance.problem)
     drive(run, instance, np.random.default_rng(seed), sp.simulate.Gaussian())
@@ -48,6 +52,7 @@ def identify(k: int, algorithm: str, backend: str | None, seed: int) -> dict:
         "d": DIM,
         "algorithm": algorithm,
         "backend": backend or "numpy",
+        "noise": noise,
         "make_seconds": round(made - started, 3),  # drawing the arms, and whitening them
         "seconds": round(done - made, 3),
         "cpu_seconds": round(time.process_time(), 3),
@@ -243,6 +248,17 @@ def on_gpu(say, sizes, problems: int) -> None:
     say({"agreement_seconds": round(time.perf_counter() - started, 1)})
 
 
+def kinds_on_gpu(say, sizes) -> None:
+    """PooledPeleg with and without knowing the noise, and beside the plain path on few arms."""
+    for kind in ("known", "default", "equal"):
+        for backend in (None, "torch:cuda"):
+            small = (5_000, "pooled-peleg", backend, 0, kind)
+            say(_attempt(lambda given=small: identify(*given), f"{small}"))
+        for k in sizes:
+            large = (k, "pooled-peleg", "torch:cuda", 0, kind)
+            say(_attempt(lambda given=large: identify(*given), f"{large}"))
+
+
 def _attempt(work, what: str) -> dict:
     """A result, or what went wrong: one failure should not cost the rest of a short lease."""
     try:
@@ -266,12 +282,19 @@ def main() -> None:
     parser.add_argument("--device", choices=["cpu", "cuda"], default="cpu")
     parser.add_argument("--agreement", action="store_true", help="compare backends, nothing else")
     parser.add_argument("--problems", type=int, default=100, help="of the agreement check")
+    parser.add_argument(
+        "--noise",
+        choices=["known", "default", "equal", "all"],
+        default="known",
+        help="what the algorithm is told about it; all: one after the other (on a GPU)",
+    )
     parser.add_argument("--seed", type=int, default=0)
     parser.add_argument("--out", type=Path)
     parser.add_argument("--one", type=int, help="(used by this file itself) one size, in-process")
     asked = parser.parse_args()
     if asked.one:
-        print(json.dumps(identify(asked.one, asked.algorithm, asked.backend, asked.seed)))
+        given = (asked.algorithm, asked.backend, asked.seed, asked.noise)
+        print(json.dumps(identify(asked.one, *given)))
         return
     file = None
     if asked.out:
@@ -292,12 +315,16 @@ def main() -> None:
         return
     if asked.device == "cuda":
         sizes = [int(float(k)) for k in asked.sizes.split(",")] if asked.sizes else GPU_SIZES
-        on_gpu(say, sizes, asked.problems)
+        if asked.noise == "known":
+            on_gpu(say, sizes, asked.problems)
+        else:
+            kinds_on_gpu(say, sizes)
         return
     sizes = [int(float(k)) for k in asked.sizes.split(",")] if asked.sizes else CPU_SIZES
     rows = []
     for k in sizes:
         arguments = ["--one", str(k), "--algorithm", asked.algorithm, "--seed", str(asked.seed)]
+        arguments += ["--noise", asked.noise]
         if asked.backend:
             arguments += ["--backend", asked.backend]
         rows.append(in_a_process(arguments))
