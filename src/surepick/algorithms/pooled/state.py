@@ -1,8 +1,8 @@
-"""The state of a PooledPeleg run: blocks, bets, and the capital against every candidate.
+"""The state of a PooledPeleg run: its blocks, one after the other, and what is bet on them.
 
-What has an entry for each candidate lives where the features are, in memory or on a GPU. The state
-holds a planner and a market, which are compiled, or made for very many candidates; all decisions
-are taken here, once.
+The state asks for pulls, block by block, and reads what was told. What is bet on a block, and when
+there is an answer, is up to the question (:mod:`surepick.algorithms.pooled.questions`). A planner
+and a market, which are compiled, or made for very many candidates, do the work.
 """
 
 from __future__ import annotations
@@ -13,23 +13,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms.base import Pulls, State, Told
-from surepick.algorithms.pooled.closeness import Closeness
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import without_level
 from surepick.algorithms.pooled.kinds.reading import Reading
-from surepick.algorithms.pooled.lacking import Lacking, Standing, lacking
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
-from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market, all_accounts
+from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.parts import dealt
 from surepick.algorithms.pooled.past import past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.algorithms.pooled.tools import (
     make_direct_market,
     make_market,
     make_planner,
+    make_question,
     make_reading,
 )
 from surepick.algorithms.pooled.values import Values
@@ -42,26 +42,20 @@ _FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread we
 _MOST = 0.3  # a block makes at most this share of the pulls that seem to be missing
 _LEAST = 0.03  # a block makes at least this share of the pulls so far
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
-_MOVED = ("capital", "dropped_at")  # arrays that live where the features are
 
 
 class PooledState(State):
-    """Blocks, bets, and the capital against every candidate.
+    """Blocks, and the question that they answer.
 
     Candidates are numbered by their place in ``problem.distinct``, except in what leaves the state.
     """
 
     saved: ClassVar[tuple[str, ...]] = (
-        "finished",
         "first",
-        "dropped_at",
-        "capital",
         "weights",
         "shares",
         "blocks",
-        "held",
         "follows_levels",
-        "_best",
     )
 
     def __init__(self, config: BlockSettings, problem: Problem) -> None:
@@ -69,26 +63,20 @@ class PooledState(State):
         self._read_in(ways_of(problem))
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.scale_estimated = problem.noise_kind.kind != "known"
-        M, K = self._points.shape[0], problem.n_arms
-        self.finished = M == 1
+        K = problem.n_arms
         #: whether a level that all rewards of a block share is kept out of later estimates
         self.follows_levels = "direct" in self.ways.ways or problem.has_level
         self.first = np.zeros(K, dtype=np.int64)  # pulls of the first block
         self.totals = Totals(K, self.demands_spread)  # of all settled blocks
         self.block = OpenBlock()
-        self.dropped_at: Any = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
-        self.capital: Any = np.tile(np.log(self.ways.accounts), (M, 1))  # logs, (M, J)
-        self.closeness = Closeness(self._b, M, self.ways)  # with epsilon
         self.weights = np.zeros(K)  # last design, and the shares of its directions
         self.shares = self._planner.first_shares()
         self.blocks: list[dict[str, Any]] = []
         self.held: list[Told] = []  # past measurements that wait for a first block to bet by
-        self._best = 0
         self._spreads: FloatArray | None = None  # of the batch that is being told
         self._scales: Scales | None = None
         self._market: Market | None = None
         self._first_fit: BlockFit | None = None
-        self._to_device()
 
     def _read_in(self, ways: tuple[str, ...]) -> None:
         """Choose what depends on how blocks are read."""
@@ -99,30 +87,26 @@ class PooledState(State):
         self._b: Backend = HOST if "direct" in ways else problem.backend
         self._points: Any = self._gather()
         self._planner: Planner = make_planner(problem, self._points, ways, self._reading.in_parts)
-
-    def _to_device(self) -> None:
-        for name in _MOVED:
-            setattr(self, name, self._b.put(getattr(self, name)))
+        ground = Ground(self.config, problem, self._b, self.ways, self._points.shape[0])
+        self.question: Question = make_question(ground)
 
     def save(self) -> dict[str, Any]:
-        memory = super().save() | self.closeness.save()
+        memory = super().save() | self.question.save()
         memory["ways"] = list(self.ways.ways)
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
         memory["held"] = [[*told.pulls, told.sums, told.spreads] for told in self.held]
-        return memory | {name: self._b.host(memory[name]) for name in _MOVED}
+        return memory
 
     def load(self, memory: dict[str, Any]) -> None:
         memory = upgraded(memory)
         if tuple(memory["ways"]) != self.ways.ways:
             self._read_in(tuple(memory["ways"]))
-            self.closeness = Closeness(self._b, len(memory["capital"]), self.ways)
         super().load(memory)
         self.held = [Told(Pulls(*told[:3]), *told[3:]) for told in memory["held"]]
         self.totals.counts, self.totals.sums, self.totals.spreads = memory["totals"]
         self.block.load(memory["block"])
-        self.closeness.load(memory)
-        self._to_device()
+        self.question.load(memory)
         self._market = self._scales = self._first_fit = None
 
     def _gather(self) -> Any:
@@ -184,8 +168,8 @@ class PooledState(State):
             size = min(self._whole_batches(least), budget)
             counts = self._planner.whole_pulls(first.weights, size, first, must_span=True)
             return dealt(counts, self.ways.parts)
-        scales, missing = self._now(), self._lacking()
-        leader = int(self._open_market().rivals[0])
+        scales, market = self._now(), self._open_market()
+        missing, leader = self.question.lacking(market, n), int(market.rivals[0])
         self._planner.weigh(scales)
         design = self._planner.next(leader, missing, self.weights, self.shares)
         self.weights = design.weights
@@ -202,21 +186,6 @@ class PooledState(State):
             size = most * math.ceil(size / most)
         return size
 
-    def _lacking(self) -> Lacking:
-        at = Standing(
-            self._evidence(),
-            self.dropped_at,
-            -math.log(self.config.delta),
-            int(self.totals.counts.sum()),
-            self._epsilon,
-            self.closeness,
-        )
-        return lacking(self._b, self._open_market(), at)
-
-    @property
-    def _epsilon(self) -> float:
-        return self.config.epsilon / self.problem.unit
-
     # -- telling ---------------------------------------------------------------------------
     def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:
         self._spreads = spread
@@ -228,7 +197,7 @@ class PooledState(State):
             self._settle()
         else:
             everything = self.totals.plus(self.block.told.by_arm())
-            self._best = self._top(self._reading.guide.candidates(everything, self._points))
+            self.question.look(self._reading.guide.candidates(everything, self._points))
 
     def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
         return past_blocks(self.problem, arms, rewards, evidence, self.ways.parts)
@@ -251,7 +220,9 @@ class PooledState(State):
         if block.pieces_of_past:
             record["past"] = block.pieces_of_past
         if self.blocks:  # the first block has no past to choose rivals and stakes by
-            self._bet(self.ways.read(block.told, self._now()), record)
+            pulls = int(self.totals.counts.sum() + block.told.counts.sum())
+            read = self.ways.read(block.told, self._now())
+            record |= self.question.bet(self._open_market(), read, pulls)
         else:
             self.first[told.arms] = told.counts
         self.blocks.append(record)
@@ -260,67 +231,24 @@ class PooledState(State):
         self.totals.add(told)
         self.block = OpenBlock()
         self._market = self._scales = None
-        alive = self._alive()
-        if len(alive) <= 1:
-            self.finished = True
-            self._best = int(alive[0]) if len(alive) else self._best
-        elif not self.finished:
-            self._best = self._top(self._open_market().means)
+        self.question.conclude(self._open_market)
         if self.held and not self.finished:
             self.block.take_past(self.held.pop(0))
             self._settle()
 
-    def _bet(self, blocks: list[Any], record: dict[str, Any]) -> None:
-        """Multiply the capital against everyone still in by what this block paid."""
-        market, alive = self._open_market(), self.dropped_at == 0
-        record["rivals"] = [self._name(r) for r in market.rivals]
-        self.ways.settle(market, self.capital, alive, blocks)
-        goal, evidence = -math.log(self.config.delta), self._evidence()
-        lost = self._b.nonzero(alive & (evidence >= goal))
-        if lost.shape[0]:
-            pulls = self.totals.counts.sum() + self.block.told.counts.sum()
-            self.dropped_at[lost] = int(pulls)
-            record["dropped"] = self._dropped(lost, evidence)
-        if self.config.epsilon > 0:
-            self.closeness.bet(market, alive, blocks, self._epsilon, goal)
-            winner = self.closeness.winner(self.dropped_at == 0)
-            if winner is not None:
-                self.finished, self._best = True, winner
-
-    def _dropped(self, lost: Any, evidence: Any) -> Any:
-        """Who was dropped, at which capital, for the record: a table where they may be many."""
-        names = self.problem.distinct[self._b.host(lost)]
-        capital = self._b.rows(evidence, lost)
-        if self.problem.large:
-            return {"candidate": names, "log_capital": capital}
-        pairs = zip(names.tolist(), capital.tolist())
-        return [{"candidate": name, "log_capital": logs} for name, logs in pairs]
-
     # -- where it stands -------------------------------------------------------------------
-    def _alive(self) -> IntArray:
-        return self._b.host(self._b.nonzero(self.dropped_at == 0))
-
-    def _top(self, means: Any) -> int:
-        """The highest of those still in."""
-        xp = self._b.xp
-        return int(xp.argmax(xp.where(self.dropped_at == 0, means, xp.full_like(means, -math.inf))))
-
-    def _evidence(self) -> Any:
-        """Log capital against each candidate, all accounts together."""
-        total = all_accounts(self._b, self.capital)
-        return total - math.log(2.0) if self.config.epsilon > 0 else total
-
-    def _name(self, place: int | np.integer) -> int:
-        return int(self.problem.distinct[place])
+    @property
+    def finished(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the question is answered."""
+        return self.question.finished
 
     @property
     def active(self) -> IntArray:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Candidates not dropped."""
-        alive = self._alive()
-        return self.problem.distinct[alive if len(alive) else np.array([self._best])]
+        """Candidates that are not decided yet."""
+        return self.problem.distinct[self.question.open()]
 
     def leader(self) -> int:
-        return self._name(self._best)
+        return int(self.problem.distinct[self.question.best])
 
     def reward_scale(self) -> float | FloatArray | None:
         if self.scale_estimated and not self.totals.counts.any():
@@ -329,9 +257,7 @@ class PooledState(State):
         return math.sqrt(scales.variance) if scales.by_arm is None else np.sqrt(scales.by_arm)
 
     def progress(self) -> FloatArray:
-        xp = self._b.xp
-        share = xp.clip(self._evidence() / -math.log(self.config.delta), 0.0, 1.0)
-        share = self._b.host(xp.where(self.dropped_at > 0, xp.ones_like(share), share))
+        share = self.question.progress()
         return share[np.searchsorted(self.problem.distinct, self.problem.same_as)]
 
     def evidence(self) -> dict[str, Any]:
@@ -346,4 +272,4 @@ class PooledState(State):
             found["ways"] = list(self.ways.ways)
         if self.follows_levels:
             found["levels"] = True
-        return found
+        return found | self.question.evidence()

@@ -21,6 +21,8 @@ from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.kinds.symmetric import SymmetricScales
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.questions.base import Ground, Question
+from surepick.algorithms.pooled.questions.best import Best
 from surepick.algorithms.pooled.values import Values, alone
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
@@ -38,6 +40,11 @@ def make_reading(problem: Problem, ways: tuple[str, ...]) -> Reading:
     """How blocks are read under the problem's noise, and in these ways."""
     guide: Guide = FeaturesAndDeviations(problem) if "direct" in ways else TrustedFeatures(problem)
     return _READINGS[problem.noise_kind.kind](problem, guide)
+
+
+def make_question(ground: Ground) -> Question:
+    """The question that the configuration asks."""
+    return Best(ground)
 
 
 def make_planner(
