@@ -10,7 +10,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -25,12 +25,18 @@ TIED = 10**13
 _NO_PAST = "past: this algorithm cannot use past measurements; pooled-peleg can (or leave them out)"
 
 
+#: kinds of guarantees that have a theorem behind them
+PROVEN = ("pac", "eps-pac", "claims", "fdr")
+
+
 class Guarantee(str):
     """What an answer promises, as a sentence; ``kind`` is for programs.
 
     Kinds: ``"pac"`` (the best candidate with probability at least 1 - delta), ``"eps-pac"``
-    (within epsilon of the best), ``"heuristic"`` (a threshold without a theorem), ``"none"``
-    (stopped early). It is true (``bool``) only when there is a theorem behind it.
+    (within epsilon of the best), ``"claims"`` (all claims against a baseline are right with that
+    probability), ``"fdr"`` (of these, a share of at most delta is wrong on average),
+    ``"heuristic"`` (a threshold without a theorem), ``"none"`` (stopped early). It is true
+    (``bool``) only when there is a theorem behind it.
 
     Examples
     --------
@@ -51,7 +57,21 @@ class Guarantee(str):
         return self.kind, str(self)  # for copies, and answers sent between processes
 
     def __bool__(self) -> bool:
-        return self.kind in ("pac", "eps-pac")
+        return self.kind in PROVEN
+
+
+class Claims(NamedTuple):
+    """What is said about candidates compared with a baseline; candidates by their number."""
+
+    baseline: str  #: in words: the option's label in quotes, or the number
+    better: IntArray
+    worse: IntArray
+    close: IntArray  #: within epsilon of the baseline
+    undecided: IntArray  #: neither better nor worse, those that are close among them
+    lift: FloatArray  #: estimated lead of every candidate over the baseline, (M,)
+    low: FloatArray  #: it lies between these, each at all times with probability 1 - delta
+    high: FloatArray
+    open: int  #: different candidates about which nothing is claimed
 
 
 class State(ABC):
@@ -134,6 +154,10 @@ class State(ABC):
         """
         return None
 
+    def claims(self) -> Claims | None:
+        """What is claimed now, where candidates are compared with a baseline; else None."""
+        return None
+
     def save(self) -> dict[str, Any]:
         """The memory of this state: arrays and plain values."""
         return {name: getattr(self, name) for name in self.saved}
@@ -195,6 +219,8 @@ class Algorithm(ABC):
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features
     trusts_features: ClassVar[bool] = True
+    #: what it can be asked: "best", "baseline"
+    questions: ClassVar[tuple[str, ...]] = ("best",)
 
     def __post_init__(self) -> None:
         # Plain floats and ints, whatever kind of number was given: settings are saved as JSON.
@@ -277,6 +303,10 @@ class Algorithm(ABC):
             "pac",
             f"the best with probability at least {confidence(self.delta)} ({self.theorem})",
         )
+
+    def guarantee_of_claims(self, baseline: str) -> Guarantee:
+        """What claims against a baseline promise, whenever they are made."""
+        raise InvalidInputError(f"baseline: {self.registered_name()} does not compare with one")
 
 
 def confidence(delta: float) -> str:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Guarantee, State
+from surepick.algorithms.base import Algorithm, Claims, Guarantee, State
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 from surepick.run.past import PROVIDED
@@ -32,18 +32,50 @@ def guarantee_of(
     past
         Whether measurements from before the run are evidence.
     """
+    claims = state.claims()
+    if claims is not None and len(problem.distinct) > 1:
+        return _of_claims(algorithm, problem, state, claims, batches, past)
     if not state.finished:
-        left, limit = len(state.active), algorithm.max_samples
-        why = "as they look tied" if limit is None else f"by max_samples={limit}"
+        left = len(state.active)
         return Guarantee(
             "none",
-            f"no guarantee: stopped {why} with {left} "
+            f"no guarantee: stopped {_why(algorithm)} with {left} "
             f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best",
         )
     promised = algorithm.guarantee(epsilon_used=len(state.active) > 1)
+    return _resting(promised, problem, batches, past)
+
+
+def _of_claims(
+    algorithm: Algorithm,
+    problem: Problem,
+    state: State,
+    claims: Claims,
+    batches: list[dict[str, Any]],
+    past: bool,
+) -> Guarantee:
+    """Claims hold whenever they are made; what is undecided is said with them."""
+    promised, left = algorithm.guarantee_of_claims(claims.baseline), ""
+    if not state.finished:
+        options = f"{claims.open} option{'s' if claims.open > 1 else ''}"
+        left = f"stopped {_why(algorithm)} with {options} undecided"
+        if not (len(claims.better) or len(claims.worse) or len(claims.close)):
+            return Guarantee("none", f"no guarantee: {left}; nothing is claimed")
+    return _resting(promised, problem, batches, past, left)
+
+
+def _why(algorithm: Algorithm) -> str:
+    limit = algorithm.max_samples
+    return "as they look tied" if limit is None else f"by max_samples={limit}"
+
+
+def _resting(
+    promised: Guarantee, problem: Problem, batches: list[dict[str, Any]], past: bool, left: str = ""
+) -> Guarantee:
+    """A promise with all that it rests on."""
     kind, parts = problem.noise_kind, [str(promised)]
     if promised:
-        parts += [text for text in (stands_on(problem), kind.provided) if text]
+        parts += [text for text in (left, stands_on(problem), kind.provided) if text]
     if past:
         parts.append(PROVIDED)
     text = "; ".join(parts)

@@ -18,7 +18,7 @@ from surepick.errors import (
     RunStateError,
 )
 from surepick.problem import Problem
-from surepick.run.answer import Answer
+from surepick.run.answer import COMPARED, Answer, Lift
 from surepick.run.batch import Batch
 from surepick.run.codec import dumps
 from surepick.run.dealing import deal
@@ -256,14 +256,26 @@ class Run:
             algorithm=self.algorithm.registered_name(),
             delta=self.algorithm.delta,
             epsilon=self.algorithm.epsilon,
+            **self._compared(),
             _record={
                 "problem": self.problem,
                 "settings": self.algorithm.settings(),
                 "batches": list(self._log) if self.state.needs_batches else self._totals(),
                 "evidence": evidence,
+                "claims": self.state.claims(),
                 "past": self._past,
             },
         )
+
+    def _compared(self) -> dict[str, Any]:
+        """What the answer says about options compared with a baseline, if they were."""
+        claims = self.state.claims()
+        if claims is None:
+            return {}
+        labels, every = self.problem.candidate_labels, Lift.all_of(claims)
+        found = {name: tuple(labels[i] for i in getattr(claims, name)) for name in COMPARED}
+        listed = [i for name in COMPARED for i in getattr(claims, name)]
+        return found | {"lifts": {labels[i]: every[i] for i in listed}}
 
     def _totals(self) -> list[dict[str, Any]]:
         arms = np.flatnonzero(self.pulls)

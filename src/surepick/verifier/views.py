@@ -6,6 +6,7 @@ the verifier: nothing here is shared with the algorithms.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
@@ -39,9 +40,18 @@ class View(ABC):
     def variances(self, field: Field) -> np.ndarray:
         """Of these; infinite where nothing is said."""
 
+    def with_number(self) -> View:
+        """With one more candidate behind all others, which is worth 0 and has no features."""
+        return self
+
     @abstractmethod
     def size(self, leader: np.ndarray) -> float:
         """How large estimates are, which is what their rounding goes by."""
+
+
+def one_more(rows: np.ndarray) -> np.ndarray:
+    """With a row of zeros behind the others."""
+    return np.concatenate([rows, np.zeros_like(rows[:1])])
 
 
 class ByFeatures(View):
@@ -75,6 +85,9 @@ class ByArm(View):
         columns = [((mine - other) ** 2).sum(axis=1) for other in others]
         own = self.own[field.places][:, None] + self.own[field.rival_places]
         return np.stack(columns, axis=1) + own
+
+    def with_number(self) -> ByArm:
+        return ByArm(*(one_more(rows) for rows in (self.means, self.common, self.own)))
 
     def size(self, leader: np.ndarray) -> float:
         return float(np.abs(self.means).max())
@@ -113,6 +126,12 @@ class Leaning(ByArm):
         self._beyond[arms[here], here] -= 1.0
         self._absent = np.ones(len(takes))
         self._absent[arms[here]] = 0.0
+
+    def with_number(self) -> Leaning:
+        other = copy.copy(self)
+        for name in ("means", "common", "own", "takes", "_outside", "_beyond", "_absent"):
+            setattr(other, name, one_more(getattr(self, name)))
+        return other
 
     def variances(self, field: Field) -> np.ndarray:
         found = super().variances(field)

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Pulls, State, Told
+from surepick.algorithms.base import Claims, Pulls, State, Told
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import without_level
@@ -32,7 +32,7 @@ from surepick.algorithms.pooled.tools import (
     make_question,
     make_reading,
 )
-from surepick.algorithms.pooled.values import Values
+from surepick.algorithms.pooled.values import Values, with_zero
 from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.tables import mark_checked
 from surepick.arrays.types import FloatArray, IntArray
@@ -65,7 +65,9 @@ class PooledState(State):
         self.scale_estimated = problem.noise_kind.kind != "known"
         K = problem.n_arms
         #: whether a level that all rewards of a block share is kept out of later estimates
-        self.follows_levels = "direct" in self.ways.ways or problem.has_level
+        self.follows_levels = config.threshold is None and (
+            "direct" in self.ways.ways or problem.has_level
+        )
         self.first = np.zeros(K, dtype=np.int64)  # pulls of the first block
         self.totals = Totals(K, self.demands_spread)  # of all settled blocks
         self.block = OpenBlock()
@@ -82,12 +84,15 @@ class PooledState(State):
         """Choose what depends on how blocks are read."""
         problem = self.problem
         self._reading: Reading = make_reading(problem, ways)
-        self.ways = Evidence(self._reading, ways)
+        number = self.config.threshold is not None
+        self.ways = Evidence(self._reading, ways, number)
         # Options compared directly have few numbers each: in memory, wherever features are.
         self._b: Backend = HOST if "direct" in ways else problem.backend
         self._points: Any = self._gather()
-        self._planner: Planner = make_planner(problem, self._points, ways, self._reading.in_parts)
         ground = Ground(self.config, problem, self._b, self.ways, self._points.shape[0])
+        if number:  # candidates are compared with one more, which has no features
+            self._points = with_zero(self._points)
+        self._planner: Planner = make_planner(problem, self._points, ways, self._reading.in_parts)
         self.question: Question = make_question(ground)
 
     def save(self) -> dict[str, Any]:
@@ -130,14 +135,14 @@ class PooledState(State):
     def _open_market(self) -> Market:
         """Rivals and stakes for the block under way, from least squares on all earlier ones."""
         if self._market is None:
-            scales = self._now()
+            scales, about = self._now(), self.question.about
             past = self._reading.guide.estimate(self.totals, scales)
             if isinstance(past, Values):
-                self._market = make_direct_market(self.problem, past, scales)
+                self._market = make_direct_market(self.problem, self._points, past, scales, about)
             else:
                 first, pulls = self._first_block(scales), int(self.first.sum())
                 share = self.problem.rank / pulls
-                self._market = make_market(self.problem, self._points, past, first, share)
+                self._market = make_market(self.problem, self._points, past, first, share, about)
         return self._market
 
     def _first_block(self, scales: Scales) -> BlockFit:
@@ -249,6 +254,9 @@ class PooledState(State):
 
     def leader(self) -> int:
         return int(self.problem.distinct[self.question.best])
+
+    def claims(self) -> Claims | None:
+        return self.question.claims()
 
     def reward_scale(self) -> float | FloatArray | None:
         if self.scale_estimated and not self.totals.counts.any():

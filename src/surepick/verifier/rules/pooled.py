@@ -44,19 +44,13 @@ def verify(check: Check) -> list[int]:
     the capital is bet on "not more than epsilon better than the leader" instead, leader after
     leader.
     """
-    evidence = check.body["evidence"]
-    ways = len(_ways(check))
-    prior = (evidence["doubt"], evidence["precisions"], evidence["accounts"])
-    check.demand(
-        prior == (_DOUBT, _PRECISIONS, [share / ways for share in _ACCOUNTS] * ways),
-        "the stakes' prior is not one that was fixed in advance",
-    )
+    check_prior(check)
     everyone = check.distinct()
     if len(everyone) == 1:
         return everyone
     check.risk += check.delta
-    book = _Book(check, np.array(everyone))
-    for number, (block, batches) in enumerate(_blocks(check), start=1):
+    book = Book(check, np.array(everyone))
+    for number, (block, batches) in enumerate(blocks_of(check), start=1):
         book.settle(block, read_block(check, batches), f"block {number}")
     left = book.candidates[book.alive].tolist()
     if check.claim["guarantee"] == "eps-pac":
@@ -65,7 +59,17 @@ def verify(check: Check) -> list[int]:
     return left or [check.claim["candidate"]]
 
 
-def _ways(check: Check) -> list[str]:
+def check_prior(check: Check) -> None:
+    """What stakes are made from must have been fixed before anything was measured."""
+    evidence, ways = check.body["evidence"], len(ways_of(check))
+    prior = (evidence["doubt"], evidence["precisions"], evidence["accounts"])
+    check.demand(
+        prior == (_DOUBT, _PRECISIONS, [share / ways for share in _ACCOUNTS] * ways),
+        "the stakes' prior is not one that was fixed in advance",
+    )
+
+
+def ways_of(check: Check) -> list[str]:
     """How blocks are read: by features, by each option's own rewards, or in two ways.
 
     It follows from the problem; but where every option has a feature of its own, by features and
@@ -90,7 +94,7 @@ def _levels(check: Check) -> bool:
     They are where they cancel from all comparisons; earlier releases did not do so.
     """
     named = check.body["evidence"].get("levels", False)
-    cancels = "direct" in _ways(check)
+    cancels = "direct" in ways_of(check)
     if not cancels:
         points = check.candidates @ check.whiten
         level = np.linalg.lstsq(points, np.ones(len(points)), rcond=None)[0]
@@ -99,7 +103,7 @@ def _levels(check: Check) -> bool:
     return named
 
 
-def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+def blocks_of(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """What is recorded of each block, and its batches: past ones and new ones."""
     records = exact.mappings(check.evidence["blocks"], "blocks")
     new, past = list(check.batches), list(check.past)
@@ -117,12 +121,13 @@ def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
         found.append((record, past[:old] + new[:some]))
         new, past = new[some:], past[old:]
     check.demand(
-        not new or check.claim["guarantee"] == "none", "blocks and batches do not correspond"
+        not new or check.claim["guarantee"] in ("none", "claims"),
+        "blocks and batches do not correspond",
     )
     return found
 
 
-class _Market:
+class Market:
     """Who is bet on in one block, and by what: all of it from earlier blocks.
 
     Rows of candidates are counted from the leader on: differences of large numbers that all
@@ -153,7 +158,7 @@ class _Market:
         return (self.before.leads(only) ** 2 / self.before.variances(only))[:, 0]
 
 
-class _Book:
+class Book:
     """Who has bet how much on what, worked out again from the record.
 
     Candidates are numbered by their place among the distinct ones.
@@ -166,7 +171,7 @@ class _Book:
         self.start = np.log(evidence["accounts"])  # log capital of each account
         self.goal = -math.log(check.delta)
         self.epsilon = check.epsilon / check.noise
-        self.ways, self.levels = _ways(check), _levels(check)
+        self.ways, self.levels = ways_of(check), _levels(check)
         guide = Guide(check, "direct" in self.ways)
         self.payoff = _PAYOFFS[check.kind.kind](guide, self.precisions)
         self.alive = np.ones(len(candidates), dtype=bool)
@@ -206,7 +211,7 @@ class _Book:
             told = payoff.guide.without_level(self.past, told, outlook)
         self.past = self.past.plus(told)
 
-    def _open(self, rivals: Any, outlook: Outlook, where: str) -> _Market:
+    def _open(self, rivals: Any, outlook: Outlook, where: str) -> Market:
         complaint = f"{where}: the rivals are not the right number of candidates"
         named = exact.whole_numbers(rivals, f"{where}: the rivals")
         places = self._places(named)
@@ -218,9 +223,9 @@ class _Book:
         assert self.past is not None
         guide, rows = self.payoff.guide, self.check.candidates[named]
         before = guide.view(self.past, outlook)
-        return _Market(places, rows, before, self._unit(outlook))
+        return Market(places, rows, before, self.unit(outlook))
 
-    def _unit(self, outlook: Outlook) -> View:
+    def unit(self, outlook: Outlook) -> View:
         """What the first block would tell with one pull per dimension, or a pull of each arm."""
         guide, first = self.payoff.guide, self.first
         assert first is not None
@@ -236,7 +241,7 @@ class _Book:
         """Where candidates are among the distinct ones; anywhere for those that are not."""
         return np.minimum(np.searchsorted(self.candidates, named), len(self.candidates) - 1)
 
-    def _pay_all(self, market: _Market, news: list[News], scale: float, where: str) -> None:
+    def _pay_all(self, market: Market, news: list[News], scale: float, where: str) -> None:
         """One pass over all candidates: who leads, who trails, and what bets against each paid."""
         check = self.check
         trail = np.append(0.0, market.trail(market.field(market.rows[1:], market.rivals[1:])))
@@ -266,7 +271,7 @@ class _Book:
             f"{where}: other candidates trailed the leader less than these rivals",
         )
 
-    def _pay(self, field: Field, market: _Market, shares: np.ndarray, news: list[News]) -> None:
+    def _pay(self, field: Field, market: Market, shares: np.ndarray, news: list[News]) -> None:
         """Bets against some candidates, and those on their closeness to the leader."""
         places, leader = field.places, int(market.rivals[0])
         own = places[:, None] == market.rivals[None, :]

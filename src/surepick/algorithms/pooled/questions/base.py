@@ -9,6 +9,7 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
+from surepick.algorithms.base import Claims
 from surepick.algorithms.pooled.evidence import Evidence
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.market import Market
@@ -33,7 +34,7 @@ class Question(ABC):
 
     finished: bool  #: whether it is answered
     #: the candidate that leads are measured from; None: the one that looks best
-    about: int | None = None
+    about: Any = None
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
@@ -71,6 +72,10 @@ class Question(ABC):
     def evidence(self) -> dict[str, Any]:
         """What a certificate has to say beside the blocks."""
         return {}
+
+    def claims(self) -> Claims | None:
+        """What is claimed about candidates compared with a baseline, if they are."""
+        return None
 
     @abstractmethod
     def save(self) -> dict[str, Any]:
