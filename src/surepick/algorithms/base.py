@@ -23,6 +23,7 @@ from surepick.problem import Problem
 # More pulls than anyone can make: what is not decided by then is called a tie.
 TIED = 10**13
 _NO_PAST = "past: this algorithm cannot use past measurements; pooled-peleg can (or leave them out)"
+_NO_STRATA = "strata: this algorithm does not compare within strata; pooled-peleg does"
 
 
 #: kinds of guarantees that have a theorem behind them
@@ -131,6 +132,14 @@ class State(ABC):
     def observe_past(self, batches: list[Told], evidence: bool) -> None:
         """Take in what :meth:`split_past` returned, standardised, before any pull."""
         raise InvalidInputError(_NO_PAST)
+
+    def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
+        """Measurements that share a level, those of each arm in the order of their pulls."""
+        raise InvalidInputError(_NO_STRATA)
+
+    def observe_strata(self, pulls: Pulls, strata: list[Told]) -> None:
+        """Take in a batch stratum by stratum, each as :meth:`stratum` made it, standardised."""
+        raise InvalidInputError(_NO_STRATA)
 
     @abstractmethod
     def leader(self) -> int:

@@ -87,3 +87,12 @@ class Told(NamedTuple):
     pulls: Pulls
     sums: FloatArray
     spreads: FloatArray | None = None  #: Σ (reward − mean)² of each row
+
+    def columns(self) -> list[Any]:
+        """What files hold."""
+        return [*self.pulls, self.sums, self.spreads]
+
+    @classmethod
+    def from_columns(cls, columns: list[Any]) -> Told:
+        """From what files hold."""
+        return cls(Pulls(*columns[:3]), *columns[3:])

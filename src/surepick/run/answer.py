@@ -8,6 +8,7 @@ from typing import Any, NamedTuple
 
 from surepick.algorithms.base import Claims, Guarantee
 from surepick.arrays.types import IntArray
+from surepick.problem import Problem
 
 
 class Lift(NamedTuple):
@@ -98,6 +99,16 @@ class Answer:
 
 #: what an answer says about options compared with a baseline
 COMPARED = ("better", "worse", "undecided")
+
+
+def compared(problem: Problem, claims: Claims | None) -> dict[str, Any]:
+    """What an answer says about options compared with a baseline, if they were."""
+    if claims is None:
+        return {}
+    labels, every = problem.candidate_labels, Lift.all_of(claims)
+    found = {name: tuple(labels[i] for i in getattr(claims, name)) for name in COMPARED}
+    listed = [i for name in COMPARED for i in getattr(claims, name)]
+    return found | {"lifts": {labels[i]: every[i] for i in listed}}
 
 
 def _finite(lift: Lift) -> list[float | None]:

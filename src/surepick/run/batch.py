@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
 from surepick.algorithms.base import Pulls
 from surepick.arrays.types import IntArray
+from surepick.errors import BatchError, InvalidTypeError
 
 
 @dataclass(frozen=True)
@@ -66,3 +68,15 @@ class Batch:
             f"Batch(number={self.number}, size={self.size}, "
             f"arms={len(np.unique(self.pulls.arms))} distinct)"
         )
+
+
+def check_open(batch: Any, run: str, told: int, now: Batch | None) -> None:
+    """Refuse what is not the open batch ``now`` of this run, which was told so many."""
+    if not isinstance(batch, Batch):
+        raise InvalidTypeError(f"batch must be what run.ask() returned; got {batch!r:.80}")
+    if batch.run != run:
+        raise BatchError("batch belongs to another run")
+    if batch.number < told:
+        raise BatchError(f"batch {batch.number} has been told already")
+    if batch is not now and (now is None or batch != now):
+        raise BatchError(f"batch {batch.number} is not open; run.ask() gives the open one")

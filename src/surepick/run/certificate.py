@@ -95,7 +95,7 @@ def fingerprint(body: dict[str, Any]) -> str:
 
 
 def _batches(batches: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    return [{key: values.tolist() for key, values in batch.items()} for batch in batches]
+    return [{key: plain(values) for key, values in batch.items()} for batch in batches]
 
 
 def plain(value: Any) -> Any:

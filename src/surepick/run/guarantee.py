@@ -12,6 +12,7 @@ from surepick.algorithms.base import Algorithm, Claims, Guarantee, State
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 from surepick.run.past import PROVIDED
+from surepick.run.strata import STRATA_PROVIDED
 
 _FEWEST = 10  # fewer rewards may be 0 or 1 by chance
 NOT_SYMMETRIC = (
@@ -78,6 +79,8 @@ def _resting(
         parts += [text for text in (left, stands_on(problem), kind.provided) if text]
     if past:
         parts.append(PROVIDED)
+    if any("stratum" in batch for batch in batches):
+        parts.append(STRATA_PROVIDED)
     text = "; ".join(parts)
     if promised and not kind.scale_known and _yes_and_no(batches):
         text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"

@@ -91,10 +91,15 @@ def _replayed(
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
     exact = True
-    for number, batch in enumerate(body["batches"]):
+    left = list(body["batches"])
+    while left:
         if end is not None and time.monotonic() > end:
             raise NotPossible(_LONG)
-        exact &= _take(run, _told(batch), number)
+        number = len(body["batches"]) - len(left)
+        if "stratum" in left[0]:
+            exact &= _take_strata(run, left, number)
+        else:
+            exact &= _take(run, _told(left.pop(0)), number)
     _compare_end(run, body, exact)
     if algorithm.follows == "size":
         return DRAWN
@@ -162,6 +167,29 @@ def _take(run: Run, told: Told, number: int) -> bool:
         if not exact and not (run.algorithm.any_pulls and _is_close(asked, told.pulls)):
             raise Different(f"batch {number} is not what is asked for after what came before it")
     run.tell_totals(run.put(told.pulls), told.sums, told.spreads)
+    return exact
+
+
+def _take_strata(run: Run, left: list[dict[str, Any]], number: int) -> bool:
+    """Tell a batch that was told stratum by stratum, and take it off the list."""
+    if run.stopped:
+        raise Different(f"batch {number} comes after the run has stopped")
+    asked, strata = run.ask(), {}
+    while left and sum(told.pulls.total for told in strata.values()) < asked.size:
+        batch = left.pop(0)
+        if batch["stratum"] in strata:
+            raise Different(f"from batch {number} on a stratum comes twice")
+        strata[batch["stratum"]] = _told(batch)
+    if list(strata) != sorted(strata):
+        raise Different(f"from batch {number} on strata are not in the order of their names")
+    counts = np.zeros(run.problem.n_arms, dtype=np.int64)
+    for told in strata.values():
+        np.add.at(counts, told.pulls.arms, told.pulls.counts)
+    measured, due = Pulls.from_counts(counts), Pulls.from_counts(asked.counts)
+    exact = measured.same(due)
+    if not exact and not (run.algorithm.any_pulls and _is_close(due, measured)):
+        raise Different(f"from batch {number} on it is not what is asked for there")
+    run.take_strata(run.put(measured), strata)
     return exact
 
 

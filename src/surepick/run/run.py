@@ -11,20 +11,19 @@ from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import (
-    BatchError,
     FormatError,
     InvalidInputError,
-    InvalidTypeError,
     RunStateError,
 )
 from surepick.problem import Problem
-from surepick.run.answer import COMPARED, Answer, Lift
-from surepick.run.batch import Batch
+from surepick.run.answer import Answer, compared
+from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.dealing import deal
 from surepick.run.guarantee import guarantee_of
 from surepick.run.past import Past, check_past
 from surepick.run.rewards import check_size, check_sums, logged, spread_of, sum_rewards
+from surepick.run.strata import check_strata, split_strata
 
 
 class Run:
@@ -153,7 +152,9 @@ class Run:
         self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms)
         return self._open
 
-    def tell(self, batch: Batch, rewards: Any = None, *, sums: Any = None) -> None:
+    def tell(
+        self, batch: Batch, rewards: Any = None, *, sums: Any = None, strata: Any = None
+    ) -> None:
         """Hand in the rewards of the open batch.
 
         Parameters
@@ -165,8 +166,11 @@ class Run:
             measured, not sorted.
         sums
             Instead of rewards: their sum for each arm of the problem (0 where not pulled).
+        strata
+            With rewards: the name of the day, plate, operator, … that each pull belongs to. Levels
+            in which these differ then cancel from all comparisons.
         """
-        self._check_batch(batch)
+        check_open(batch, self.id, self.batches, self._open)
         if (rewards is None) == (sums is None):
             raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
         if sums is not None and self.state.demands_spread:
@@ -181,13 +185,17 @@ class Run:
                 else check_sums(self.problem, batch, sums)
             )
             check_size(self.problem, batch.pulls.arms, totals, self._sums)
+            names = check_strata(batch, strata, sums is not None, self._log)
+            if names is not None:
+                self.take_strata(batch, split_strata(self.state, batch, rewards, names))
+                return
             needed = self.state.needs_spread and sums is None
             spread = spread_of(batch.pulls, rewards) if needed else None
         self._take(batch, totals, spread)
 
     def tell_totals(self, batch: Batch, sums: FloatArray, spreads: FloatArray | None) -> None:
         """For simulators: sum and Σ (reward − mean)² for each row of ``batch.pulls``, unchecked."""
-        self._check_batch(batch)
+        check_open(batch, self.id, self.batches, self._open)
         self._take(batch, sums, spreads if self.state.needs_spread else None)
 
     def _standardised(self, told: Told) -> Told:
@@ -200,29 +208,32 @@ class Run:
         pulls, own = batch.pulls, self._standardised(Told(batch.pulls, totals, spread))
         self._open = None
         self.batches += 1
-        np.add.at(self.pulls, pulls.arms, pulls.counts)
-        np.add.at(self._sums, pulls.arms, totals)
+        self._add(pulls, totals)
         if self.state.needs_batches:
             self._log.append(logged(pulls, totals, spread))
         if own.spreads is not None:
             self.state.observe_spread(pulls, own.spreads)
         self.state.observe(pulls, own.sums)
 
+    def take_strata(self, batch: Batch, strata: dict[str, Told]) -> None:
+        """A batch told stratum by stratum; for :meth:`tell` and replays."""
+        for name, told in strata.items():
+            self._add(told.pulls, told.sums)
+            self._log.append(logged(*told) | {"stratum": name})
+        self._open = None
+        self.batches += 1
+        own = [self._standardised(told) for told in strata.values()]
+        self.state.observe_strata(batch.pulls, own)
+
+    def _add(self, pulls: Pulls, totals: FloatArray) -> None:
+        np.add.at(self.pulls, pulls.arms, pulls.counts)
+        np.add.at(self._sums, pulls.arms, totals)
+
     def record_pulls(self, pulls: IntArray, sums: FloatArray) -> None:
         """Count pulls that the state has taken in already, one by one (simulation's fast loop)."""
         self.pulls += pulls
         self._sums += sums
         self.batches += int(pulls.sum())
-
-    def _check_batch(self, batch: Batch) -> None:
-        if not isinstance(batch, Batch):
-            raise InvalidTypeError(f"batch must be what run.ask() returned; got {batch!r:.80}")
-        if batch.run != self.id:
-            raise BatchError("batch belongs to another run")
-        if batch.number < self.batches:
-            raise BatchError(f"batch {batch.number} has been told already")
-        if batch is not self._open and (self._open is None or batch != self._open):
-            raise BatchError(f"batch {batch.number} is not open; run.ask() gives the open one")
 
     # -- the answer ------------------------------------------------------------------------
     @property
@@ -236,7 +247,7 @@ class Run:
         leader = self.state.leader()
         same = self.problem.same_as
         survivors = np.flatnonzero(np.isin(same, self.state.active))
-        evidence: dict[str, Any] = self.state.evidence()
+        evidence, claims = self.state.evidence(), self.state.claims()
         past = [] if self._past is None else self._past["batches"]
         return Answer(
             arm=leader,
@@ -256,26 +267,16 @@ class Run:
             algorithm=self.algorithm.registered_name(),
             delta=self.algorithm.delta,
             epsilon=self.algorithm.epsilon,
-            **self._compared(),
+            **compared(self.problem, claims),
             _record={
                 "problem": self.problem,
                 "settings": self.algorithm.settings(),
                 "batches": list(self._log) if self.state.needs_batches else self._totals(),
                 "evidence": evidence,
-                "claims": self.state.claims(),
+                "claims": claims,
                 "past": self._past,
             },
         )
-
-    def _compared(self) -> dict[str, Any]:
-        """What the answer says about options compared with a baseline, if they were."""
-        claims = self.state.claims()
-        if claims is None:
-            return {}
-        labels, every = self.problem.candidate_labels, Lift.all_of(claims)
-        found = {name: tuple(labels[i] for i in getattr(claims, name)) for name in COMPARED}
-        listed = [i for name in COMPARED for i in getattr(claims, name)]
-        return found | {"lifts": {labels[i]: every[i] for i in listed}}
 
     def _totals(self) -> list[dict[str, Any]]:
         arms = np.flatnonzero(self.pulls)
@@ -287,17 +288,12 @@ class Run:
 
         A problem with very many arms (or with arms on a GPU) is not part of it: only its digest.
         """
-        from surepick.run.saved import HEAD
+        from surepick.run.saved import contents
 
         return dumps(
-            HEAD
+            contents(self.algorithm, self.problem)
             | {
                 "id": self.id,
-                "algorithm": self.algorithm.registered_name(),
-                "settings": self.algorithm.settings(),
-                "problem": self.problem.reference()
-                if self.problem.by_reference
-                else self.problem.to_dict(),
                 "state": self.state.save(),
                 "pulls": self.pulls,
                 "sums": self._sums,

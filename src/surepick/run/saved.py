@@ -4,12 +4,22 @@ from __future__ import annotations
 
 from typing import Any
 
+from surepick.algorithms.base import Algorithm
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.run.codec import loads
 
 _FORMAT, _VERSION = "surepick-run", 2  # since 2, arms may be held by reference
 HEAD = {"format": _FORMAT, "version": _VERSION}
+
+
+def contents(algorithm: Algorithm, problem: Problem) -> dict[str, Any]:
+    """What every saved run begins with; very many arms are referred to by their digest."""
+    return HEAD | {
+        "algorithm": algorithm.registered_name(),
+        "settings": algorithm.settings(),
+        "problem": problem.reference() if problem.by_reference else problem.to_dict(),
+    }
 
 
 def read_saved(text: str | bytes, given: Problem | None) -> tuple[dict[str, Any], Problem]:

@@ -31,6 +31,7 @@ _THEOREMS = {
     "regularised": "GLR stop; Degenne et al. 2020, regularised threshold",
     "round-robin": "GLR stop on full rounds; one-dimensional mixture per rival",
 }
+_STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
 _PAST = "provided that what was measured in the past did not depend on rewards"
 _NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
@@ -179,6 +180,8 @@ def _resting(check: Check, promise: str) -> list[str]:
 def _joined(check: Check, parts: list[str]) -> str:
     if check.past_counts:
         parts = [*parts, _PAST]
+    if any("stratum" in batch for batch in check.batches):
+        parts = [*parts, _STRATA]
     return "; ".join(filter(None, parts))
 
 

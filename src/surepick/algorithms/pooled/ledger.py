@@ -7,7 +7,9 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.algorithms.base import Pulls, Told
+from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem import Problem
 
 
 class Rows(NamedTuple):
@@ -80,6 +82,7 @@ class OpenBlock:
         self.left, self.told = _NOTHING, Rows.none()
         self.pieces = 0  # batches it was told in so far
         self.pieces_of_past = 0  # blocks of past measurements in it
+        self.strata: list[Told] = []  # instead of ``told``: what was told of each
 
     def save(self) -> dict[str, Any]:
         """Its memory."""
@@ -87,19 +90,37 @@ class OpenBlock:
             "left": self.left.columns(),
             "told": list(self.told),
             "pieces": [self.pieces, self.pieces_of_past],
+            "strata": [part.columns() for part in self.strata],
         }
 
     def load(self, memory: dict[str, Any]) -> None:
         """Take on a saved memory."""
         self.left, self.told = Pulls(*memory["left"]), Rows(*memory["told"])
         self.pieces, self.pieces_of_past = memory["pieces"]
+        self.strata = [Told.from_columns(columns) for columns in memory.get("strata", [])]
 
     def take(self, told: Told) -> None:
         """Pulls that were asked for."""
         rows = Rows.of(told)
         self.told = self.told.plus(rows)
         self.pieces += 1
-        if told.pulls.total == self.left.total:
+        self._less(rows)
+
+    def take_strata(self, strata: list[Told], asked: Pulls) -> None:
+        """The same, told stratum by stratum."""
+        self.strata += strata
+        self._less(Rows.of(Told(asked, np.zeros(len(asked.arms)))))
+
+    @classmethod
+    def complete(cls, rows: Rows, pieces: int, of_past: int = 0) -> OpenBlock:
+        """A block that has all of its rewards."""
+        found = cls()
+        found.told, found.pieces, found.pieces_of_past = rows, pieces, of_past
+        return found
+
+    def _less(self, rows: Rows) -> None:
+        """Some of the pulls have been made."""
+        if rows.counts.sum() == self.left.total:
             self.left = _NOTHING
             return
         parts = np.zeros_like(self.left.arms) if self.left.parts is None else self.left.parts
@@ -143,3 +164,13 @@ class Totals:
         both.counts, both.sums = self.counts.copy(), self.sums.copy()
         both.add(rows)
         return both
+
+
+def losses(problem: Problem, backend: Backend, lost: Any, capital: Any) -> Any:
+    """Who was dropped, at which log capital, for the record: a table where they may be many."""
+    names = problem.distinct[backend.host(lost)]
+    logs = backend.rows(capital, lost)
+    if problem.large:
+        return {"candidate": names, "log_capital": logs}
+    pairs = zip(names.tolist(), logs.tolist())
+    return [{"candidate": name, "log_capital": log} for name, log in pairs]

@@ -36,14 +36,14 @@ def past_blocks(
     if not evidence:
         return [_guide(problem, arms, rewards)]
     if not spans(problem, arms):
-        return [_block(problem, arms, rewards, parts)]
+        return [one_block(problem, arms, rewards, parts)]
     order = _spanning_first(problem, arms, np.arange(len(arms)))
     size = max(1, int(_FIRST * problem.rank))
     cuts, end = [], size
     while len(arms) - end >= size:  # the last block is no smaller than the first
         cuts.append(end)
         end += max(size, int(_GROWTH * end))
-    return [_block(problem, arms[part], rewards[part], parts) for part in np.split(order, cuts)]
+    return [one_block(problem, arms[part], rewards[part], parts) for part in np.split(order, cuts)]
 
 
 def spans(problem: Problem, arms: IntArray) -> bool:
@@ -63,7 +63,8 @@ def _spanning_first(problem: Problem, arms: IntArray, order: IntArray) -> IntArr
     return np.concatenate([order[front], np.delete(order, front)])
 
 
-def _block(problem: Problem, arms: IntArray, rewards: FloatArray, parts: Parts) -> Told:
+def one_block(problem: Problem, arms: IntArray, rewards: FloatArray, parts: Parts) -> Told:
+    """Measurements as one block; the pulls of each arm are dealt into parts as they come."""
     counts = np.bincount(arms, minlength=problem.n_arms)
     pulls = _dealt(problem, counts, parts)
     values = rewards[np.argsort(arms, kind="stable")]  # by arm, in the order given
@@ -82,7 +83,7 @@ def _dealt(problem: Problem, counts: IntArray, parts: Parts) -> Pulls:
 
 def _guide(problem: Problem, arms: IntArray, rewards: FloatArray) -> Told:
     """All of them, with the weight of fewer where there are many: the means stay what they are."""
-    pulls, sums, spreads = _block(problem, arms, rewards, "none")
+    pulls, sums, spreads = one_block(problem, arms, rewards, "none")
     share = min(1.0, _GUIDE * problem.rank / pulls.total)
     counts = np.maximum(1, np.round(pulls.counts * share)).astype(np.int64)
     weight = counts / pulls.counts

@@ -34,6 +34,7 @@ from surepick.algorithms.base import Algorithm, Guarantee, confidence
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.questions.baseline import candidate_of
 from surepick.algorithms.pooled.state import PooledState
+from surepick.algorithms.pooled.strata import levels_cancel
 from surepick.arrays.validate import positive, real, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -157,7 +158,7 @@ class PooledPeleg(Algorithm):
         """
         if self.max_batch is not None or self.threshold is not None:
             return False
-        return "direct" in ways_of(problem) or problem.has_level
+        return levels_cancel(problem, ways_of(problem))
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
         """A fresh state; nothing is drawn at random."""

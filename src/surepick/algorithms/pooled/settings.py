@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Protocol
 
 
@@ -24,3 +25,12 @@ class BlockSettings(Protocol):
     def threshold(self) -> float | None: ...
     @property
     def control(self) -> str: ...
+
+
+def whole_batches(settings: BlockSettings, size: float) -> int:
+    """Pulls of a block that should have about this many: whole batches, where there is a most."""
+    least, most = settings.min_batch, settings.max_batch
+    pulls = max(math.ceil(size), least)
+    if most is not None and pulls > most:
+        pulls = most * math.ceil(pulls / most)
+    return pulls

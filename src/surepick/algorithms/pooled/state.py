@@ -21,21 +21,23 @@ from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
 from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.parts import dealt
-from surepick.algorithms.pooled.past import past_blocks, spans
+from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.questions.base import Ground, Question
-from surepick.algorithms.pooled.settings import BlockSettings
+from surepick.algorithms.pooled.settings import BlockSettings, whole_batches
+from surepick.algorithms.pooled.strata import NO_LEVEL, NUMBER, levelled, levels_cancel
 from surepick.algorithms.pooled.tools import (
     make_direct_market,
     make_market,
     make_planner,
     make_question,
     make_reading,
+    points_of,
 )
 from surepick.algorithms.pooled.values import Values, with_zero
 from surepick.arrays.backend import HOST, Backend
-from surepick.arrays.tables import mark_checked
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
 _FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread well
@@ -88,7 +90,7 @@ class PooledState(State):
         self.ways = Evidence(self._reading, ways, number)
         # Options compared directly have few numbers each: in memory, wherever features are.
         self._b: Backend = HOST if "direct" in ways else problem.backend
-        self._points: Any = self._gather()
+        self._points: Any = points_of(problem, self._b)
         ground = Ground(self.config, problem, self._b, self.ways, self._points.shape[0])
         if number:  # candidates are compared with one more, which has no features
             self._points = with_zero(self._points)
@@ -100,7 +102,7 @@ class PooledState(State):
         memory["ways"] = list(self.ways.ways)
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
-        memory["held"] = [[*told.pulls, told.sums, told.spreads] for told in self.held]
+        memory["held"] = [told.columns() for told in self.held]
         return memory
 
     def load(self, memory: dict[str, Any]) -> None:
@@ -108,23 +110,11 @@ class PooledState(State):
         if tuple(memory["ways"]) != self.ways.ways:
             self._read_in(tuple(memory["ways"]))
         super().load(memory)
-        self.held = [Told(Pulls(*told[:3]), *told[3:]) for told in memory["held"]]
+        self.held = [Told.from_columns(columns) for columns in memory["held"]]
         self.totals.counts, self.totals.sums, self.totals.spreads = memory["totals"]
         self.block.load(memory["block"])
         self.question.load(memory)
         self._market = self._scales = self._first_fit = None
-
-    def _gather(self) -> Any:
-        """The candidates that differ, (M, d)."""
-        problem = self.problem
-        if self._b is not problem.backend:
-            return problem.backend.host(problem.targets)
-        if len(problem.distinct) == problem.n_candidates:
-            return problem.targets
-        points = self._b.take(problem.targets, problem.distinct)
-        if problem.large:
-            mark_checked(points)
-        return points
 
     def _now(self) -> Scales:
         """How much rewards vary, as far as the settled blocks say."""
@@ -170,7 +160,7 @@ class PooledState(State):
         first, least = self._planner.first(), _FEWEST_PULLS * self.problem.rank
         n = int(self.totals.counts.sum())
         if n == 0:
-            size = min(self._whole_batches(least), budget)
+            size = min(whole_batches(self.config, least), budget)
             counts = self._planner.whole_pulls(first.weights, size, first, must_span=True)
             return dealt(counts, self.ways.parts)
         scales, market = self._now(), self._open_market()
@@ -181,15 +171,8 @@ class PooledState(State):
         explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
         weights = (1 - explore) * design.weights + explore * first.weights
         size = max(_LEAST * n, min(self.config.batch_growth * n, _MOST * design.value), least)
-        size = min(self._whole_batches(size), budget)
+        size = min(whole_batches(self.config, size), budget)
         return self._planner.pulls(weights, size, design, self.ways.parts)
-
-    def _whole_batches(self, size: float) -> int:
-        least, most = self.config.min_batch, self.config.max_batch
-        size = max(math.ceil(size), least)
-        if most is not None and size > most:
-            size = most * math.ceil(size / most)
-        return size
 
     # -- telling ---------------------------------------------------------------------------
     def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:
@@ -203,6 +186,35 @@ class PooledState(State):
         else:
             everything = self.totals.plus(self.block.told.by_arm())
             self.question.look(self._reading.guide.candidates(everything, self._points))
+
+    def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
+        if self.config.threshold is not None:
+            raise InvalidInputError(NUMBER)
+        if not levels_cancel(self.problem, self.ways.ways):
+            raise InvalidInputError(NO_LEVEL)
+        return one_block(self.problem, arms, rewards, self.ways.parts)
+
+    def observe_strata(self, pulls: Pulls, strata: list[Told]) -> None:
+        self.block.take_strata(strata, pulls)
+        if not self.block.left.total:
+            self._settle_strata()
+
+    def _settle_strata(self) -> None:
+        """Every stratum is a block of its own, but for the first block, which has no bets."""
+        block = self.block
+        if not self.blocks:
+            rows = levelled(self.problem, block)
+            self.block = OpenBlock.complete(rows, len(block.strata), block.pieces_of_past)
+            self._settle()
+            return
+        for number, told in enumerate(block.strata):
+            if self.finished:  # what is left decides nothing
+                rest = len(block.strata) - number
+                self.blocks.append({"batches": rest, "rivals": [], "dropped": []})
+                break
+            self.block = OpenBlock.complete(Rows.of(told), 1)
+            self._settle()
+        self.block = OpenBlock()
 
     def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
         return past_blocks(self.problem, arms, rewards, evidence, self.ways.parts)

@@ -24,6 +24,8 @@ from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.questions.best import Best
 from surepick.algorithms.pooled.values import Values, alone
+from surepick.arrays.backend import Backend
+from surepick.arrays.tables import mark_checked
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
@@ -51,6 +53,18 @@ def make_question(ground: Ground) -> Question:
 
         return AgainstBaseline(ground)
     return Best(ground)
+
+
+def points_of(problem: Problem, backend: Backend) -> Any:
+    """The candidates that differ, (M, d), on this backend."""
+    if backend is not problem.backend:
+        return problem.backend.host(problem.targets)
+    if len(problem.distinct) == problem.n_candidates:
+        return problem.targets
+    points = backend.take(problem.targets, problem.distinct)
+    if problem.large:
+        mark_checked(points)
+    return points
 
 
 def make_planner(

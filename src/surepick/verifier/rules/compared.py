@@ -19,13 +19,12 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier import exact
-from surepick.verifier.blocks import read_block
 from surepick.verifier.check import Check
 from surepick.verifier.comparison import CLAIMS, Comparison, read_question
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.guide import Outlook
 from surepick.verifier.payoffs.base import News, Pairs
-from surepick.verifier.rules.pooled import Book, Market, blocks_of, check_prior
+from surepick.verifier.rules.pooled import Book, Market, check_prior, settle_all
 from surepick.verifier.views import Field, Leaning
 
 
@@ -37,8 +36,7 @@ def verify(check: Check) -> Comparison:
     check.risk += check.delta
     book = _Comparison(check, np.array(everyone), asked)
     if len(book.others):
-        for number, (block, batches) in enumerate(blocks_of(check), start=1):
-            book.settle(block, read_block(check, batches), f"block {number}")
+        settle_all(check, book)
     return book.conclusion()
 
 
@@ -52,7 +50,6 @@ class _Comparison(Book):
         self.number = 0.0 if asked.threshold is None else asked.threshold / check.noise
         self.reference, self.others = M, np.arange(M)
         if asked.baseline is not None:
-            self.levels = self.levels and asked.threshold is None
             self.reference = int(np.searchsorted(candidates, check.first_like(asked.baseline)))
             self.others = np.delete(np.arange(M), self.reference)
         else:
@@ -61,7 +58,11 @@ class _Comparison(Book):
         self.sides, self.closer = (np.tile(self.start, (2, n, 1)) for _ in range(2))
         self.left = list(exact.mappings(check.evidence["claims"], "the claims"))
         self.claims: dict[str, list[int]] = {name: [] for name in CLAIMS}
-        self.settled = 0
+        self.settled = 1  # the first block, which has no bets
+
+    def has_rivals(self, record: dict[str, Any]) -> bool:
+        """Whether anything was bet on a block; a number is no candidate, and is not named."""
+        return self.asked.baseline is None or super().has_rivals(record)
 
     def settle(self, record: dict[str, Any], block: Any, where: str) -> None:
         """Pay out one block, and check what is claimed after it."""
@@ -69,7 +70,8 @@ class _Comparison(Book):
         super().settle(record, block, where)
 
     def _open(self, rivals: Any, outlook: Outlook, where: str) -> Market:
-        self.check.demand(rivals == [], f"{where}: the only rival is the baseline")
+        due = [] if self.reference == len(self.candidates) else [self.candidates[self.reference]]
+        self.check.demand(rivals == due, f"{where}: the only rival is the baseline")
         assert self.past is not None
         before = self.payoff.guide.view(self.past, outlook)
         unit, row = self.unit(outlook), np.zeros(self.check.candidates.shape[1])

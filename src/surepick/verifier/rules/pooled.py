@@ -19,7 +19,9 @@ from surepick.verifier.payoffs.stakes import STAKES
 from surepick.verifier.payoffs.student import Student
 from surepick.verifier.payoffs.symmetric import Symmetric
 from surepick.verifier.rows import slices
+from surepick.verifier.strata import check_strata, first_block, with_strata
 from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
+from surepick.verifier.ways import cancels_of, levels_of, ways_of
 
 # Doubt, the stakes' prior precisions and the capital of their accounts, as published: they must
 # not have been chosen after the rewards were seen.
@@ -50,8 +52,7 @@ def verify(check: Check) -> list[int]:
         return everyone
     check.risk += check.delta
     book = Book(check, np.array(everyone))
-    for number, (block, batches) in enumerate(blocks_of(check), start=1):
-        book.settle(block, read_block(check, batches), f"block {number}")
+    settle_all(check, book)
     left = book.candidates[book.alive].tolist()
     if check.claim["guarantee"] == "eps-pac":
         book.check_close()
@@ -69,41 +70,20 @@ def check_prior(check: Check) -> None:
     )
 
 
-def ways_of(check: Check) -> list[str]:
-    """How blocks are read: by features, by each option's own rewards, or in two ways.
-
-    It follows from the problem; but where every option has a feature of its own, by features and
-    by own rewards are the same, and earlier releases said the first.
-    """
-    named = check.body["evidence"].get("ways", ["linear"])
-    separate = check.body["problem"]["candidates"] is not None
-    if separate:
-        allowed = [["allowed"]] if check.misfit > 0 else [["linear"]]
-    elif check.misfit > 0:
-        allowed = [["direct"]] if math.isinf(check.misfit) else [["direct", "allowed"]]
-    else:
-        free = check.whiten.shape[1] == len(check.arms)
-        allowed = [["linear"], ["direct"]] if free else [["linear"]]
-    check.demand(named in allowed, "blocks are not read as the problem demands")
-    return named
+def settle_all(check: Check, book: Book) -> None:
+    """Pay out one block after the other."""
+    blocks = _blocks(check)
+    check_strata(check, blocks, cancels_of(check))
+    for number, (block, batches) in enumerate(blocks, start=1):
+        if number == 1:
+            book.begin(block, first_block(check, batches))
+        elif number == len(blocks) and not book.has_rivals(block):
+            check.demand(not block["dropped"], "the last block drops without a bet")
+        else:
+            book.settle(block, read_block(check, batches), f"block {number}")
 
 
-def _levels(check: Check) -> bool:
-    """Whether levels that all rewards of a block share are kept out of the guide.
-
-    They are where they cancel from all comparisons; earlier releases did not do so.
-    """
-    named = check.body["evidence"].get("levels", False)
-    cancels = "direct" in ways_of(check)
-    if not cancels:
-        points = check.candidates @ check.whiten
-        level = np.linalg.lstsq(points, np.ones(len(points)), rcond=None)[0]
-        cancels = bool(np.abs(points @ level - 1.0).max() < 1e-6)
-    check.demand(named is False or (named is True and cancels), "levels do not cancel here")
-    return named
-
-
-def blocks_of(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
     """What is recorded of each block, and its batches: past ones and new ones."""
     records = exact.mappings(check.evidence["blocks"], "blocks")
     new, past = list(check.batches), list(check.past)
@@ -171,7 +151,7 @@ class Book:
         self.start = np.log(evidence["accounts"])  # log capital of each account
         self.goal = -math.log(check.delta)
         self.epsilon = check.epsilon / check.noise
-        self.ways, self.levels = ways_of(check), _levels(check)
+        self.ways, self.levels = ways_of(check), levels_of(check)
         guide = Guide(check, "direct" in self.ways)
         self.payoff = _PAYOFFS[check.kind.kind](guide, self.precisions)
         self.alive = np.ones(len(candidates), dtype=bool)
@@ -184,15 +164,23 @@ class Book:
         # Bets are worked out for so many candidates at once that a block of memory holds them.
         self.width = max(check.candidates.shape[1], 2 * _RIVALS * STAKES)
 
+    def has_rivals(self, record: dict[str, Any]) -> bool:
+        """Whether anything was bet on a block."""
+        return bool(record["rivals"])
+
+    def begin(self, record: dict[str, Any], block: Block) -> None:
+        """The first block: what the next one is bet by."""
+        if self.payoff.in_parts and not with_strata(self.check):
+            check_parts(self.check, block, "block 1", self.ways != ["linear"])
+        self.check.demand(not record["dropped"], "block 1 has no past to bet by")
+        self.past = self.first = block.by_arm()
+
     def settle(self, record: dict[str, Any], block: Block, where: str) -> None:
         """Pay out one block, and drop the candidates that it drops."""
         check, payoff = self.check, self.payoff
         own = self.ways != ["linear"]
         parts = check_parts(check, block, where, own) if payoff.in_parts else 1
-        if self.past is None or self.first is None:
-            check.demand(not record["dropped"], f"{where} has no past to bet by")
-            self.past = self.first = block.by_arm()
-            return
+        assert self.past is not None
         outlook = payoff.look(self.past)
         self.rounding = check.rounding_per_noise / outlook.scale
         market = self._open(record["rivals"], outlook, where)

@@ -103,7 +103,8 @@ class AgainstBaseline(Question):
         else:
             self._claim()
         self.finished = len(self.made) == len(self.others)
-        return {}
+        number = self.about == self.ground.candidates
+        return {"rivals": [] if number else [int(self.ground.problem.distinct[self.about])]}
 
     def _pay(self, capital: FloatArray, up: Pairs, down: Pairs) -> None:
         capital[0, self.others] += up.paid()[0]

@@ -14,6 +14,7 @@ import numpy as np
 
 from surepick.algorithms.pooled.closeness import Closeness
 from surepick.algorithms.pooled.lacking import Lacking, Standing, lacking
+from surepick.algorithms.pooled.ledger import losses
 from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.arrays.types import FloatArray, IntArray
@@ -59,22 +60,13 @@ class Best(Question):
         lost = self._b.nonzero(alive & (evidence >= self.goal))
         if lost.shape[0]:
             self.dropped_at[lost] = pulls
-            found["dropped"] = self._dropped(lost, evidence)
+            found["dropped"] = losses(ground.problem, self._b, lost, evidence)
         if self.epsilon > 0:
             self.closeness.bet(market, alive, blocks, self.epsilon, self.goal)
             winner = self.closeness.winner(self.dropped_at == 0)
             if winner is not None:
                 self.finished, self.best = True, winner
         return found
-
-    def _dropped(self, lost: Any, evidence: Any) -> Any:
-        """Who was dropped, at which capital, for the record: a table where they may be many."""
-        names = self.ground.problem.distinct[self._b.host(lost)]
-        capital = self._b.rows(evidence, lost)
-        if self.ground.problem.large:
-            return {"candidate": names, "log_capital": capital}
-        pairs = zip(names.tolist(), capital.tolist())
-        return [{"candidate": name, "log_capital": logs} for name, logs in pairs]
 
     def conclude(self, market: Any) -> None:
         alive = self._alive()

@@ -1,0 +1,62 @@
+"""Batches told with strata: the day, plate, operator, … that each pull belongs to."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.base import State, Told
+from surepick.arrays.validate import as_numbers
+from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.run.batch import Batch
+
+#: the condition of a guarantee of a run with strata
+STRATA_PROVIDED = "provided that the stratum a pull belongs to did not depend on rewards"
+_LONGEST = 200  # characters of a name
+
+
+def check_strata(
+    batch: Batch, strata: Any, with_sums: bool, log: list[dict[str, Any]]
+) -> list[str] | None:
+    """The stratum of each pull, or an error that names what is wrong; None: there are none."""
+    before = bool(log) and "stratum" in log[-1]
+    if strata is None:
+        if before:
+            raise InvalidInputError("strata: earlier batches were told with strata, so all must be")
+        return None
+    if log and not before:
+        raise InvalidInputError("strata: earlier batches were told without, so all must be")
+    if with_sums:
+        raise InvalidInputError("strata: give every single reward (rewards=…), not sums")
+    if isinstance(strata, str | bytes) or not hasattr(strata, "__len__"):
+        raise InvalidTypeError(f"strata must have a name for each pull; got {strata!r:.80}")
+    if len(strata) != batch.size:
+        raise InvalidInputError(
+            f"strata must have one entry per pull: {batch.size} expected, {len(strata)} given"
+        )
+    return [stratum_name(name, f"strata[{i}]") for i, name in enumerate(strata)]
+
+
+def stratum_name(name: Any, what: str) -> str:
+    """The name of a stratum, a text or a whole number, or an error."""
+    if isinstance(name, bool | np.bool_) or not isinstance(name, str | int | np.integer):
+        raise InvalidTypeError(f"{what} must be a text or a whole number; got {name!r:.80}")
+    text = str(name)
+    if not (text.isprintable() and text.strip() == text and 0 < len(text) <= _LONGEST):
+        raise InvalidInputError(
+            f"{what} must be 1 to {_LONGEST} printable characters, and not begin or end with a "
+            f"space; got {text!r:.80}"
+        )
+    return text
+
+
+def split_strata(state: State, batch: Batch, rewards: Any, names: list[str]) -> dict[str, Told]:
+    """What was told of each stratum, in the order of their names."""
+    arms, values = batch.arms, as_numbers(rewards, "rewards")
+    found, of = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
+    strata = {}
+    for number, name in enumerate(found):
+        told = state.stratum(arms[of == number], values[of == number])
+        strata[str(name)] = told if state.needs_spread else told._replace(spreads=None)
+    return strata

@@ -1,0 +1,51 @@
+"""How the blocks of a certificate are to be read, which follows from its problem.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+
+from surepick.verifier.check import Check
+
+
+def ways_of(check: Check) -> list[str]:
+    """How blocks are read: by features, by each option's own rewards, or in two ways.
+
+    It follows from the problem; but where every option has a feature of its own, by features and
+    by own rewards are the same, and earlier releases said the first.
+    """
+    named = check.body["evidence"].get("ways", ["linear"])
+    separate = check.body["problem"]["candidates"] is not None
+    if separate:
+        allowed = [["allowed"]] if check.misfit > 0 else [["linear"]]
+    elif check.misfit > 0:
+        allowed = [["direct"]] if math.isinf(check.misfit) else [["direct", "allowed"]]
+    else:
+        free = check.whiten.shape[1] == len(check.arms)
+        allowed = [["linear"], ["direct"]] if free else [["linear"]]
+    check.demand(named in allowed, "blocks are not read as the problem demands")
+    return named
+
+
+def levels_of(check: Check) -> bool:
+    """Whether levels that all rewards of a block share are kept out of the guide.
+
+    They are where they cancel from all comparisons; earlier releases did not do so.
+    """
+    named = check.body["evidence"].get("levels", False)
+    kept_out = "direct" in ways_of(check) or cancels_of(check)
+    check.demand(named is False or (named is True and kept_out), "levels do not cancel here")
+    return named
+
+
+def cancels_of(check: Check) -> bool:
+    """Whether a level that all rewards of a block share has no part in any comparison."""
+    if ways_of(check) == ["direct"]:
+        return True
+    points = check.candidates @ check.whiten
+    level = np.linalg.lstsq(points, np.ones(len(points)), rcond=None)[0]
+    return bool(np.abs(points @ level - 1.0).max() < 1e-6)
