@@ -71,7 +71,7 @@ def errors(name: str, kind: str, control: str, delta: float, i: int, seed: int) 
         false = sum(_false(lifts[x], claim) for x, claim in claims.items())
         share = false / max(len(claims), 1)
         wrong |= false > 0
-        missed |= question.leads.missing(truth, delta)[last]
+        missed |= question.lifts.missing(truth, delta)[last]
     return bool(wrong), float(share), bool(missed)
 
 
@@ -186,8 +186,8 @@ def main() -> None:
     record.write(
         f"# Options against a baseline\n\n{given.trials} trials of each cell, {PULLS:,} pulls "
         f"each. Wrong claims: with `all`, the share of trials with any wrong claim at any time; "
-        f"with `fdr`, the mean share of wrong claims at the end. 99.9 % intervals; bold: all of it lies "
-        f"above δ.\n\n{tables(parts)}"
+        f"with `fdr`, the mean share of wrong claims at the end. 99.9 % intervals; bold: all of "
+        f"it lies above δ.\n\n{tables(parts)}"
     )
 
 

@@ -75,6 +75,17 @@ class Claims(NamedTuple):
     open: int  #: different candidates about which nothing is claimed
 
 
+class Known(NamedTuple):
+    """What is known about each candidate now, in units of the reward; arrays (M,)."""
+
+    estimates: FloatArray
+    behind: FloatArray  #: how far each seems to be behind the one that would be named now
+    error: FloatArray  #: standard error of that
+    low: FloatArray  #: it lies between these at all times, each with probability 1 - delta
+    high: FloatArray
+    p_value: FloatArray | None  #: of "this one is the best", at any time; None: not known
+
+
 class State(ABC):
     """A running algorithm. ``saved`` names the attributes that make up its whole memory.
 
@@ -165,6 +176,10 @@ class State(ABC):
 
     def claims(self) -> Claims | None:
         """What is claimed now, where candidates are compared with a baseline; else None."""
+        return None
+
+    def known(self) -> Known | None:
+        """What is known now; None where nothing is, or the algorithm has no such numbers."""
         return None
 
     def save(self) -> dict[str, Any]:

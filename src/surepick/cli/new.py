@@ -15,6 +15,7 @@ from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from surepick.problem.noise import NoiseKind
+    from surepick.study import StudySpec
 
 REWARDS_HELP = (
     "What a measurement gives: any number; yes-no (1 for yes, 0 for no); or a number between two "
@@ -95,6 +96,20 @@ class _Noise(click.ParamType):
     "--trust-features",
     is_flag=True,
     help="Take rewards to be exactly linear in the features: --misfit 0.",
+)
+@click.option(
+    "--baseline",
+    default=None,
+    help="Which options are better, and which are worse, than this one (its label)?",
+)
+@click.option("--threshold", default=None, type=float, help="The same with a number.")
+@click.option(
+    "--control",
+    type=click.Choice(["all", "fdr"]),
+    default="all",
+    show_default=True,
+    help="How sure such claims are. all: all of them are right with probability 1 - delta. fdr: a "
+    "share of at most delta of them is wrong on average, which takes fewer measurements.",
 )
 @click.option(
     "--check-fit",
@@ -199,12 +214,21 @@ def command(
         f"It ends after {study.algorithm.max_samples:,} measurements at the latest "
         f"(--max-samples).",
         *(f"Note: {shown(note)}" for note in made.notes),
+        *_asked(spec),
         f"The past measurements are enough. Next: surepick answer {name}"
         if study.finished
         else f"The first batch has {batch} measurements. Next: surepick run {name} --exec "
         f"'command {{label}}', or surepick ask {name}",
     ]
     say(as_json, content, "\n".join(lines))
+
+
+def _asked(spec: StudySpec) -> list[str]:
+    """What is asked, where it is not which option is the best."""
+    if spec.baseline is None and spec.threshold is None:
+        return []
+    against = f"{spec.threshold:g}" if spec.baseline is None else shown(str(spec.baseline))
+    return [f"Asked: which options are better than {against}, and which are worse."]
 
 
 def _measurement(kind: NoiseKind) -> str:

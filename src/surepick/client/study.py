@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 import uuid
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
@@ -18,7 +19,9 @@ from surepick.arrays.validate import positive, real, whole
 from surepick.client.transport import Transport
 from surepick.problem import Problem
 from surepick.run import Answer
+from surepick.run.answer import COMPARED, Lift
 from surepick.run.codec import decode
+from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
@@ -33,11 +36,23 @@ _MOST_LETTERS = 2_000  # of a reason
 class RemoteAnswer(Answer):
     """An answer whose certificate came from the service."""
 
-    _certificate: dict[str, Any] = field(repr=False)
+    _certificate: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def certificate(self) -> dict[str, Any]:
         """See :class:`surepick.Answer`."""
         return self._certificate
+
+
+def _compared(found: dict[str, Any]) -> dict[str, Any]:
+    """What an answer says about options compared with a baseline, if they were."""
+    if "lifts" not in found:
+        return {}
+    ends = (math.nan, -math.inf, math.inf)  # what null stands for
+    lifts = {
+        label: Lift(*(end if one is None else one for one, end in zip(row, ends)))
+        for label, row in found["lifts"].items()
+    }
+    return {name: tuple(found[name]) for name in COMPARED} | {"lifts": lifts}
 
 
 class RemoteStudy(StudyCore):
@@ -166,6 +181,10 @@ class RemoteStudy(StudyCore):
         keys = ("batch", "first", "size", "asked", "told", "finished")
         return StudyProgress(**{key: found[key] for key in keys})
 
+    def standing(self) -> Any:
+        """See :meth:`surepick.Study.standing`."""
+        return as_table(Standing.from_dict(self.status()["standing"]))
+
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
         return self._transport.get(self._path)
@@ -191,6 +210,7 @@ class RemoteStudy(StudyCore):
             algorithm=found["algorithm"],
             delta=found["delta"],
             epsilon=found["epsilon"],
+            **_compared(found),
             _record={},
             _certificate=self._transport.get(f"{self._path}/certificate"),
         )

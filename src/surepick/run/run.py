@@ -23,6 +23,7 @@ from surepick.run.dealing import deal
 from surepick.run.guarantee import guarantee_of
 from surepick.run.past import Past, check_past
 from surepick.run.rewards import check_size, check_sums, logged, spread_of, sum_rewards
+from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import check_strata, split_strata
 
 
@@ -89,6 +90,10 @@ class Run:
     def active(self) -> tuple[int, ...]:
         """Candidates not ruled out (of equal candidates, the first stands for all)."""
         return tuple(int(i) for i in self.state.active)
+
+    def standing(self) -> Standing:
+        """What is known now about every option; it ends nothing."""
+        return standing_of(self.algorithm, self.problem, self.state, self.totals(), self.pulls)
 
     @property
     def stopped(self) -> bool:
@@ -230,7 +235,7 @@ class Run:
         np.add.at(self._sums, pulls.arms, totals)
 
     def record_pulls(self, pulls: IntArray, sums: FloatArray) -> None:
-        """Count pulls that the state has taken in already, one by one (simulation's fast loop)."""
+        """Count pulls that the state has taken in already (simulation's fast loop)."""
         self.pulls += pulls
         self._sums += sums
         self.batches += int(pulls.sum())

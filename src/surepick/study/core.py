@@ -109,6 +109,10 @@ class StudyCore(ABC):
         """Where the study stands, in a few numbers."""
 
     @abstractmethod
+    def standing(self) -> Any:
+        """What is known now about every option: a DataFrame where pandas is there."""
+
+    @abstractmethod
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
 

@@ -25,7 +25,7 @@ from surepick.problem.contents import as_misfit, read_misfit
 from surepick.problem.noise import INSTEAD_OF_ESTIMATE, NoiseKind, as_given, noise_kind
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
-from surepick.run.identify import configure
+from surepick.run.identify import BEST, configure
 from surepick.study.options import OptionTable
 from surepick.study.past import as_past, measurements
 from surepick.study.pulls import as_name
@@ -76,6 +76,8 @@ class StudySpec:
         for :class:`surepick.Problem`. ``inf`` (``"any"`` as JSON), the default, where the algorithm
         can do so: features guide, and the guarantee rests on measurements alone. 0: features are
         trusted. A problem brings its own.
+    baseline, threshold, control
+        What is asked, if it is not which option is the best: see :func:`surepick.identify`.
     check_fit
         Make extra measurements, so that a misfit of the linear model of this size (in units of
         the noise) would probably be noticed.
@@ -107,6 +109,9 @@ class StudySpec:
     max_samples: int | None = MOST_SAMPLES
     noise: Any = None
     misfit: Any = None
+    baseline: str | int | None = None
+    threshold: float | None = None
+    control: str = "all"
     check_fit: float | None = None
     past: Any = None
     past_chosen: str | None = None
@@ -188,16 +193,22 @@ class StudySpec:
         if not isinstance(given, str) and self.max_samples == MOST_SAMPLES:
             self._set(max_samples=None)  # nothing was said: the algorithm brings its own
         common = {name: getattr(self, name) for name in _COMMON}
+        asked = {name: getattr(self, name) for name in BEST}
         if isinstance(given, str):
-            given = get(given, **(common | settings))
+            asked |= {name: settings.pop(name) for name in BEST if name in settings}
+            if settings:  # a question may need them, and the other way round
+                given = get(given, **(common | settings | _unusual(asked)))
+                asked = dict(BEST)
         elif settings:
             raise InvalidInputError("settings: a configured algorithm brings its own")
-        proper = configure(given, **common)
+        proper = configure(given, **common, question=asked)
         own = proper.settings()
         self._set(**{name: getattr(proper, name) for name in _COMMON})
+        self._set(**{name: getattr(proper, name, usual) for name, usual in BEST.items()})
+        said = {*_COMMON, *BEST}
         self._set(
             algorithm=proper.registered_name(),
-            settings={name: value for name, value in own.items() if name not in _COMMON},
+            settings={name: value for name, value in own.items() if name not in said},
         )
         if self.max_samples is not None:
             _below(self.max_samples, "max_samples", 2**62)
@@ -207,7 +218,8 @@ class StudySpec:
     def configured(self) -> Algorithm:
         """The algorithm, with pulls that check the model where they are wanted."""
         common = {name: getattr(self, name) for name in _COMMON}
-        algorithm = get(str(self.algorithm), **common, **self.settings)
+        asked = _unusual({name: getattr(self, name) for name in BEST})
+        algorithm = get(str(self.algorithm), **common, **asked, **self.settings)
         if self.check_fit is None:
             return algorithm
         positive(self.check_fit, "check_fit")
@@ -292,6 +304,11 @@ class StudySpec:
         except ValueError as error:
             raise FormatError(f"a study cannot be read: {error}") from None
         return cls.from_dict(saved)
+
+
+def _unusual(asked: dict[str, Any]) -> dict[str, Any]:
+    """Settings that ask for something else than the best; not all algorithms know them."""
+    return {name: value for name, value in asked.items() if value != BEST[name]}
 
 
 def _kind_of(noise: Any) -> NoiseKind:

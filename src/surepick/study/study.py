@@ -18,6 +18,7 @@ from surepick.errors import RunStateError
 from surepick.problem import Problem
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
+from surepick.run.standing import as_table
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
@@ -224,6 +225,16 @@ class Study(StudyCore):
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         found = run.answer.linked(chain.head_of(self.storage, self._record))
         return qualified(without_guarantee(found, failed), self.checks())
+
+    def standing(self) -> Any:
+        """What is known now about every option: a DataFrame where pandas is there.
+
+        Who leads, and of each option what it is estimated to be worth, how far it is behind and
+        between which ends, and the p-value of "this one is the best". All of it holds at any time,
+        however often one looks. Without pandas it is a :class:`surepick.run.standing.Standing`,
+        whose columns have the same names.
+        """
+        return as_table(self.desk.load()[0].standing())
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""

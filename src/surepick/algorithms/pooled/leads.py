@@ -17,8 +17,8 @@ from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.sums import Sums
 from surepick.arrays.types import BoolArray, FloatArray
 
-_STEPS = np.concatenate([[0.0], 0.02 * 1.12 ** np.arange(96)])  # up to some thousand units
-_HALVINGS = 30
+_STEPS = np.concatenate([[0.0], 0.02 * 1.3 ** np.arange(40)])  # up to some hundred units
+_HALVINGS = 16
 
 
 class Interval(NamedTuple):
@@ -35,6 +35,7 @@ class Leads:
         self._ways, self._M, self.about = ways, candidates, about
         self._sums: list[Sums] = [ways.reading.sums(candidates) for _ in ways.ways]
         self._middle = np.zeros(candidates)  # estimates before the last block
+        self._found: tuple[float, Interval] | None = None  # for this alpha, after the last block
 
     def save(self) -> list[Any]:
         """Its memory, as NumPy arrays and plain values."""
@@ -49,6 +50,7 @@ class Leads:
 
     def take(self, market: Market, blocks: list[Any]) -> None:
         """A block, whose bets are those of the market."""
+        self._found = None
         one, everyone = np.array([self.about]), np.arange(self._M)
         self._middle = np.array(market.means[: self._M] - market.means[self.about])
         for sums, way, block in zip(self._sums, self._ways.ways, blocks):
@@ -60,12 +62,14 @@ class Leads:
         """Where leads are, each with probability at least 1 − alpha at all times."""
         if any(sums.unit is None for sums in self._sums):
             return Interval(np.full(self._M, -math.inf), np.full(self._M, math.inf))
-        goal = math.log(2.0 / alpha)
-        low, high = self._end(1.0, goal), self._end(-1.0, goal)
-        for end in (low, high):
+        if self._found is None or self._found[0] != alpha:
+            goal = math.log(2.0 / alpha)
+            ends = Interval(self._end(1.0, goal), self._end(-1.0, goal))
             if self.about < self._M:
-                end[self.about] = 0.0
-        return Interval(low, high)
+                for end in ends:
+                    end[self.about] = 0.0
+            self._found = (alpha, ends)
+        return self._found[1]
 
     def missing(self, leads: FloatArray, alpha: float) -> BoolArray:
         """Which of the intervals do not contain these leads; quicker than the intervals."""

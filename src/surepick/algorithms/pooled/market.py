@@ -63,6 +63,10 @@ class Market(ABC):
     gaps: Any  #: how far they trail the leader
     variances: Any  #: of these gaps
 
+    @abstractmethod
+    def errors(self, leader: int) -> Any:
+        """Standard errors of the leads of all candidates over this one, (M,)."""
+
     def settle(
         self, capital: Any, against: Any, block: Any, payoff: Payoff, *, closeness: Any = None
     ) -> None:

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Claims, Pulls, State, Told
+from surepick.algorithms.base import Claims, Known, Pulls, State, Told
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import without_level
@@ -269,6 +269,31 @@ class PooledState(State):
 
     def claims(self) -> Claims | None:
         return self.question.claims()
+
+    def known(self) -> Known | None:
+        if not self.totals.counts.any():
+            return None
+        market, leader = self._open_market(), self.question.best
+        means = market.means
+        if len(self.block.told.arms):  # what was told of the block under way is looked at, too
+            everything = self.totals.plus(self.block.told.by_arm())
+            means = self._reading.guide.candidates(everything, self._points)
+        problem = self.problem
+        every = np.searchsorted(problem.distinct, problem.same_as)
+        values = self._b.host(means)[: len(problem.distinct)]
+        behind, errors = values[leader] - values, self._b.host(market.errors(leader))
+        leads = self.question.leads()
+        low, high = (np.full(len(values), end) for end in (-math.inf, math.inf))
+        if leads is not None:  # x leads by so much: the leader by its opposite
+            low, high = -leads.high, -leads.low
+        return Known(
+            values[every] * problem.unit,
+            behind[every] * problem.unit,
+            errors[every] * problem.unit,
+            low[every] * problem.unit,
+            high[every] * problem.unit,
+            self.question.p_values()[every],
+        )
 
     def reward_scale(self) -> float | FloatArray | None:
         if self.scale_estimated and not self.totals.counts.any():

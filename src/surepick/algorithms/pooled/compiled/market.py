@@ -44,13 +44,21 @@ class CompiledMarket(Market):
         self.means = past.means
         leader = int(np.argmax(self.means)) if about is None else about
         self.gaps: FloatArray = self.means[leader] - self.means
-        shared = ((past.white[leader] - past.white) ** 2).sum(axis=1)
-        self.variances: FloatArray = shared + past.own[leader] + past.own
-        self.variances[leader] = 0.0
+        self.variances: FloatArray = self._apart(leader)
         trailing = self.gaps**2 / np.where(self.variances > 0, self.variances, 1.0)
         trailing[leader] = -1.0
         self.rivals: IntArray = np.argsort(trailing, kind="stable")[:RIVALS]
         self._doubt = DOUBT * np.maximum(trailing[self.rivals], 0.0)
+
+    def _apart(self, leader: int) -> FloatArray:
+        past = self._past
+        shared = ((past.white[leader] - past.white) ** 2).sum(axis=1)
+        found = shared + past.own[leader] + past.own
+        found[leader] = 0.0
+        return found
+
+    def errors(self, leader: int) -> FloatArray:
+        return np.sqrt(self._apart(leader))
 
     @classmethod
     def by_features(

@@ -12,6 +12,7 @@ from typing import Any, NamedTuple
 from surepick.algorithms.base import Claims
 from surepick.algorithms.pooled.evidence import Evidence
 from surepick.algorithms.pooled.lacking import Lacking
+from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.arrays.backend import Backend
@@ -72,6 +73,14 @@ class Question(ABC):
     def evidence(self) -> dict[str, Any]:
         """What a certificate has to say beside the blocks."""
         return {}
+
+    @abstractmethod
+    def p_values(self) -> FloatArray:
+        """Of "this one is the best", or of what else is being refuted; valid at any time, (M,)."""
+
+    @abstractmethod
+    def leads(self) -> Interval | None:
+        """Leads of all candidates over the one that would be named, in the state's unit."""
 
     def claims(self) -> Claims | None:
         """What is claimed about candidates compared with a baseline, if they are."""

@@ -26,7 +26,7 @@ import numpy as np
 
 from surepick.algorithms.base import Claims
 from surepick.algorithms.pooled.lacking import CAUTION, LEAST, Lacking
-from surepick.algorithms.pooled.leads import Leads
+from surepick.algorithms.pooled.leads import Interval, Leads
 from surepick.algorithms.pooled.market import Market, Pairs, all_accounts
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.arrays.backend import HOST
@@ -59,7 +59,7 @@ class AgainstBaseline(Question):
         self.close: FloatArray = start.copy()  #: not more than epsilon better, or worse
         self.made: list[dict[str, Any]] = []  #: claims
         self.blocks = 0
-        self.leads = Leads(ground.ways, M, self.about)
+        self.lifts = Leads(ground.ways, M, self.about)
         self._lift = np.zeros(M)  # over the baseline, as far as is known
         self.best = self.others[0] if config.threshold is not None and M else self.about
         if self.best == M:
@@ -73,7 +73,7 @@ class AgainstBaseline(Question):
             "bets": self.blocks,
             "finished": self.finished,
             "_best": self.best,
-            "leads": self.leads.save(),
+            "leads": self.lifts.save(),
             "lift": self._lift,
         }
 
@@ -81,13 +81,13 @@ class AgainstBaseline(Question):
         self.capital, self.close = memory["capital"], memory["close"]
         self.made, self.blocks = memory["claims"], memory["bets"]
         self.finished, self.best = memory["finished"], memory["_best"]
-        self.leads.load(memory["leads"])
+        self.lifts.load(memory["leads"])
         self._lift = memory["lift"]
 
     # -- bets ------------------------------------------------------------------------------
     def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
         self.blocks += 1
-        self.leads.take(market, blocks)
+        self.lifts.take(market, blocks)
         reference = np.array([self.about])
         ways = self.ground.ways
         for number, (way, block) in enumerate(zip(ways.ways, blocks)):
@@ -209,6 +209,34 @@ class AgainstBaseline(Question):
         share = np.clip(self.sides().max(axis=0) / self.goal(), 0.0, 1.0)
         return np.where(self.undecided(), share, 1.0)
 
+    def p_values(self) -> FloatArray:
+        """Of "this one is as good as the baseline": neither better nor worse."""
+        top = self.sides()[:2].max(axis=0) - math.log(2.0)
+        found = np.exp(-np.maximum(top, 0.0))
+        found[np.setdiff1d(np.arange(len(found)), self.others)] = 1.0
+        return found
+
+    def leads(self) -> Interval | None:
+        """Over the baseline, if that is what would be named; lifts say more."""
+        if self.best != self.about:
+            return None
+        return self.lifts.interval(self.ground.config.delta)
+
+    def _ends(self, kinds: np.ndarray) -> tuple[FloatArray, FloatArray]:
+        """Between which ends lifts are, on the side of the baseline that was claimed.
+
+        A claim that is one of all that are right takes (n+1)/delta or more. With a share of
+        2/(n+1) of delta it is enough to rule out 0, once and for all; intervals have the rest.
+        """
+        n, config = len(self.others), self.ground.config
+        share = 2.0 / (n + 1) if config.control == "all" and n > 1 else 0.0
+        found = self.lifts.interval(config.delta * (1.0 - share))
+        low, high = found.low - self._number, found.high - self._number
+        if share:
+            low[kinds == SIDES[0]] = np.maximum(low[kinds == SIDES[0]], 0.0)
+            high[kinds == SIDES[1]] = np.minimum(high[kinds == SIDES[1]], 0.0)
+        return low, high
+
     def claims(self) -> Claims:
         """What is claimed, and how far candidates seem to be from the baseline."""
         problem, config = self.ground.problem, self.ground.config
@@ -223,11 +251,8 @@ class AgainstBaseline(Question):
             words = repr(problem.candidate_labels[b])
         else:
             words = f"{config.threshold:.12g}"
-        low, high = self.leads.interval(config.delta)
-        lift, low, high = (
-            column[place] * problem.unit
-            for column in (self._lift, low - self._number, high - self._number)
-        )
+        low, high = self._ends(kinds)
+        lift, low, high = (column[place] * problem.unit for column in (self._lift, low, high))
         decided = np.isin(named, SIDES)
         return Claims(
             words,

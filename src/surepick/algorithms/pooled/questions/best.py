@@ -14,6 +14,8 @@ import numpy as np
 
 from surepick.algorithms.pooled.closeness import Closeness
 from surepick.algorithms.pooled.lacking import Lacking, Standing, lacking
+from surepick.algorithms.pooled.leaders import Leaders
+from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.ledger import losses
 from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.algorithms.pooled.questions.base import Ground, Question
@@ -33,6 +35,8 @@ class Best(Question):
         self.dropped_at: Any = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
         self.capital: Any = np.tile(np.log(ground.ways.accounts), (M, 1))  # logs, (M, J)
         self.closeness = Closeness(self._b, M, ground.ways)  # with epsilon
+        #: for intervals, where a table of all pairs with the leader is small
+        self.leaders = None if ground.problem.large else Leaders(ground.ways, M)
         self._to_device()
 
     def _to_device(self) -> None:
@@ -40,7 +44,9 @@ class Best(Question):
             setattr(self, name, self._b.put(getattr(self, name)))
 
     def save(self) -> dict[str, Any]:
-        own = {name: self._b.host(getattr(self, name)) for name in _MOVED}
+        own: dict[str, Any] = {name: self._b.host(getattr(self, name)) for name in _MOVED}
+        if self.leaders is not None:
+            own["led"] = self.leaders.save()
         return own | {"finished": self.finished, "_best": self.best} | self.closeness.save()
 
     def load(self, memory: dict[str, Any]) -> None:
@@ -48,6 +54,8 @@ class Best(Question):
             setattr(self, name, memory[name])
         self.finished, self.best = memory["finished"], memory["_best"]
         self.closeness.load(memory)
+        if self.leaders is not None:
+            self.leaders.load(memory.get("led", []))
         self._to_device()
 
     # -- bets ------------------------------------------------------------------------------
@@ -55,6 +63,8 @@ class Best(Question):
         """Multiply the capital against everyone still in by what this block paid."""
         ground, alive = self.ground, self.dropped_at == 0
         found = {"rivals": [self._name(r) for r in market.rivals], "dropped": []}
+        if self.leaders is not None:
+            self.leaders.take(market, blocks)
         ground.ways.settle(market, self.capital, alive, blocks)
         evidence = self.against()
         lost = self._b.nonzero(alive & (evidence >= self.goal))
@@ -102,6 +112,14 @@ class Best(Question):
         xp = self._b.xp
         share = xp.clip(self.against() / self.goal, 0.0, 1.0)
         return self._b.host(xp.where(self.dropped_at > 0, xp.ones_like(share), share))
+
+    def p_values(self) -> FloatArray:
+        return np.exp(-np.maximum(self._b.host(self.against()), 0.0))
+
+    def leads(self) -> Interval | None:
+        if self.leaders is None:
+            return None
+        return self.leaders.interval(self.best, self.ground.config.delta)
 
     def _alive(self) -> IntArray:
         return self._b.host(self._b.nonzero(self.dropped_at == 0))
