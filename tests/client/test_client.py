@@ -13,6 +13,8 @@ import numpy as np
 import pytest
 from tests.postgres import fast_folder
 from tests.server.served import COMMAND, OPTIONS, Served
+from tests.study.test_strata import problem as plates_problem
+from tests.study.test_strata import worked_off
 
 import surepick as sp
 from surepick import errors
@@ -325,3 +327,14 @@ def test_a_remote_worker(service, client, tmp_path):
     assert process.poll() is None  # it waits for the service
     process.send_signal(signal.SIGKILL)
     process.wait()
+
+
+def test_strata_travel_with_asks_and_rewards(client):
+    study = client.create_study("plates", plates_problem(), strata="plate")
+    worked_off(study, np.random.default_rng(1))
+    assert study.strata == "plate"
+    assert set(study.rewards().strata) == {"plate 1", "plate 2"}
+    assert study.answer.label == "bold"
+    assert sp.verify(study.answer.certificate()).label == "bold"
+    with pytest.raises(sp.SurepickError, match="say which"):
+        client.create_study("more plates", plates_problem(), strata="plate").ask()

@@ -144,6 +144,10 @@ class State(ABC):
         """Take in what :meth:`split_past` returned, standardised, before any pull."""
         raise InvalidInputError(_NO_PAST)
 
+    def items_of(self, pulls: Pulls) -> IntArray | None:
+        """Which item each row of the pulls is for, where options are measured on items."""
+        return None
+
     def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
         """Measurements that share a level, those of each arm in the order of their pulls."""
         raise InvalidInputError(_NO_STRATA)
@@ -178,7 +182,7 @@ class State(ABC):
         """What is claimed now, where candidates are compared with a baseline; else None."""
         return None
 
-    def known(self) -> Known | None:
+    def now(self) -> Known | None:
         """What is known now; None where nothing is, or the algorithm has no such numbers."""
         return None
 
@@ -286,6 +290,10 @@ class Algorithm(ABC):
 
     def levels_cancel(self, problem: Problem) -> bool:
         """Whether its guarantee survives a level that all rewards of a batch share."""
+        return False
+
+    def takes_strata(self, problem: Problem) -> bool:
+        """Whether it compares within strata, so that their levels cancel."""
         return False
 
     @abstractmethod

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 import dataclasses
+from typing import TYPE_CHECKING
 
 import click
 
 from surepick.cli.studies import (
     FINISHED,
     NOT_YET,
+    STRATUM_HELP,
     open_study,
     say,
     shown,
     study_options,
 )
+
+if TYPE_CHECKING:
+    from surepick.study.pulls import Pull
 
 
 @click.command("ask", short_help="Get pulls to measure.")
@@ -28,8 +33,15 @@ from surepick.cli.studies import (
     show_default=True,
     help="Seconds until the pulls may be given to others.",
 )
+@click.option("--stratum", default=None, help=STRATUM_HELP)
 def command(
-    name: str, storage: str, as_json: bool, count: int, worker: str | None, lease: float
+    name: str,
+    storage: str,
+    as_json: bool,
+    count: int,
+    worker: str | None,
+    lease: float,
+    stratum: str | None,
 ) -> None:
     """Get pulls to measure: one line each, with the number to tell the reward for and the label.
 
@@ -37,7 +49,7 @@ def command(
     and 6 when the study is finished.
     """
     study = open_study(name, storage)
-    pulls = study.ask(count, worker, lease)
+    pulls = study.ask(count, worker, lease, stratum=stratum)
     finished = not pulls and study.finished
     content = {
         "finished": finished,
@@ -46,7 +58,7 @@ def command(
         ],
     }
     if pulls:
-        say(as_json, content, "\n".join(f"{pull.id}\t{shown(pull.label)}" for pull in pulls))
+        say(as_json, content, "\n".join(map(_line, pulls)))
         return
     if as_json:
         say(True, content, "")
@@ -55,3 +67,8 @@ def command(
     else:
         click.echo("All pulls of this batch are with other workers: ask again later.", err=True)
     raise SystemExit(FINISHED if finished else NOT_YET)
+
+
+def _line(pull: Pull) -> str:
+    item = "" if pull.item is None else f"\titem {pull.item}"
+    return f"{pull.id}\t{shown(pull.label)}{item}"

@@ -119,6 +119,19 @@ class _Noise(click.ParamType):
     "noticed; 1 is as large as the noise.",
 )
 @click.option(
+    "--strata",
+    default=None,
+    help="Compare within each day, plate, operator, …: levels in which they differ cancel. Days "
+    "are stamped when a pull is handed out; others are named by who asks (--stratum).",
+)
+@click.option(
+    "--items",
+    default=None,
+    type=int,
+    help="Measure options on items, such as test questions: how many there are. They are drawn, "
+    "numbered from 0 on, and options are compared on the same ones.",
+)
+@click.option(
     "--past",
     default=None,
     type=click.Path(path_type=Path),
@@ -200,6 +213,7 @@ def command(
         "rewards": problem.noise_kind.words,
         "noise": problem.noise_kind.written,
         "misfit": problem.written_misfit().get("misfit", 0.0),
+        "strata": study.strata,
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,
@@ -211,6 +225,7 @@ def command(
         f"coefficients; {method}, delta {study.algorithm.delta:g}.",
         f"A measurement gives {_measurement(problem.noise_kind)}.",
         *trust(problem, study.algorithm.delta),
+        *([f"Options are compared within each {shown(study.strata)}."] if study.strata else []),
         f"It ends after {study.algorithm.max_samples:,} measurements at the latest "
         f"(--max-samples).",
         *(f"Note: {shown(note)}" for note in made.notes),

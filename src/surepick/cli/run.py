@@ -15,6 +15,7 @@ import click
 
 from surepick.cli.studies import (
     GAVE_UP,
+    STRATUM_HELP,
     open_remote_study,
     open_study,
     say,
@@ -45,6 +46,7 @@ _BETWEEN_LOOKS = 0.2  # seconds
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds for a measurement.")
 @click.option("--retries", default=2, show_default=True, help="Tries of a pull after it failed.")
 @click.option("--worker", default=None, help="Name of these workers.  [default: host and process]")
+@click.option("--stratum", default=None, help=STRATUM_HELP)
 @click.option(
     "--log",
     default=None,
@@ -64,12 +66,14 @@ def command(
     timeout: float,
     retries: int,
     worker: str | None,
+    stratum: str | None,
     log: Path | None,
 ) -> None:
     """Measure until the study is finished: --exec 'measure.sh {label}' or --call module:function.
 
-    The command is started without a shell. {label}, {arm} and {pull} in it are replaced; its
-    environment has SUREPICK_LABEL, SUREPICK_ARM, SUREPICK_PULL, SUREPICK_ATTEMPT, one
+    The command is started without a shell. {label}, {arm}, {pull} and, in a study with items,
+    {item} in it are replaced; its environment has SUREPICK_LABEL, SUREPICK_ARM, SUREPICK_PULL,
+    SUREPICK_ATTEMPT, SUREPICK_ITEM, in a study with strata SUREPICK_STRATUM, one
     SUREPICK_FEATURE_column for each column of the table, and all of them as JSON in
     SUREPICK_FEATURES. Where a label may begin with a dash, write: measure.sh -- {label}
 
@@ -117,6 +121,7 @@ def command(
             name=worker,
             keep=keep,
             on_change=progress.show,
+            stratum=stratum,
         )
         with _signals_to(crew.interrupt):
             work = crew.run()

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from surepick.study import Study
 
 STORAGE = "sqlite:///surepick.db"
+STRATUM_HELP = "In a study with strata: the plate, operator, … that the pulls are for."
 NOT_YET, GAVE_UP, FINISHED = 4, 5, 6  # exit codes; surepick --help explains them
 
 

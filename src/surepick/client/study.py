@@ -26,6 +26,7 @@ from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.strata import check_stratum
 
 _LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
 _MOST = 10_000  # pulls or rewards in one request that the service takes
@@ -101,9 +102,16 @@ class RemoteStudy(StudyCore):
 
     # -- ask, tell, fail -------------------------------------------------------------------
     def ask(
-        self, n: int = 1, worker: str | None = None, lease: float = 300.0, *, wait: float = 0.0
+        self,
+        n: int = 1,
+        worker: str | None = None,
+        lease: float = 300.0,
+        *,
+        wait: float = 0.0,
+        stratum: str | int | None = None,
     ) -> list[Pull]:
         """See :meth:`surepick.Study.ask`; the service waits, not this end."""
+        belongs = check_stratum(self.strata, stratum)
         n, lease = whole(n, "n", least=1), positive(lease, "lease")
         left = real(wait, "wait")
         if worker is not None:
@@ -113,12 +121,15 @@ class RemoteStudy(StudyCore):
         while True:
             now = min(max(left, 0.0), _LONGEST_WAIT)
             body = {"n": min(n, _MOST), "worker": holder, "lease": lease, "wait": now}
+            if belongs is not None:
+                body["stratum"] = belongs
             found = self._transport.post(f"{self._path}/ask", body, wait=now)
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:
                 break
         self._finished = found["finished"]
-        pulls = [Pull(p["id"], p["arm"], p["label"], p["attempt"]) for p in found["pulls"]]
+        keys = Pull.__dataclass_fields__
+        pulls = [Pull(**{key: one.get(key) for key in keys}) for one in found["pulls"]]
         self._held.update((pull.id, holder) for pull in pulls)
         return pulls
 
@@ -223,6 +234,7 @@ class RemoteStudy(StudyCore):
             np.array(found["arms"], dtype=np.int64),
             np.array(found["values"], dtype=np.float64),
             np.array(found["times"], dtype=np.float64),
+            None if found.get("strata") is None else np.array(found["strata"], dtype=np.str_),
         )
 
     def events(self, *kinds: str) -> list[Event]:

@@ -10,13 +10,16 @@ from numpy.typing import NDArray
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import IntArray
 
-# Rows that agree to this fraction of each column's largest entry count as the same point:
-# telling them apart would take more than 1e24 measurements.
+# Rows whose entries agree to this fraction of themselves count as the same point.
 SAME = 1e-12
+DUST = 4 * float(np.finfo(np.float64).eps)  # of the largest entry of a column: its rounding
 
 
 def first_equal(rows: Any, backend: Backend) -> IntArray:
-    """For each row the index of the first row equal to it (to ``SAME`` of the column scale).
+    """For each row the index of the first row equal to it.
+
+    Entries are equal up to ``SAME`` of themselves, or up to the rounding of the largest of their
+    column: a column with one huge entry says no less about the others.
 
     Rows are projected on one fixed generic vector and sorted: equal rows become neighbours,
     so the cost is that of a sort, not of all pairs.
@@ -35,7 +38,8 @@ def first_equal(rows: Any, backend: Backend) -> IntArray:
         left = np.sort(backend.host(order[int(run[0]) : int(run[-1]) + 2]))
         scaled = backend.rows(rows, left) / scale
         while len(left) > 1:  # the first of those left, and all that equal it
-            equal = np.abs(scaled - scaled[0]).max(axis=1) <= SAME
+            size = np.maximum(np.abs(scaled), np.abs(scaled[0]))
+            equal = (np.abs(scaled - scaled[0]) <= SAME * size + DUST).all(axis=1)
             first[left[equal]] = left[0]
             left, scaled = left[~equal], scaled[~equal]
     return first

@@ -254,6 +254,13 @@ class Problem(Contents):
         )
         return bool(np.abs(of_arms - ones).max() < 1e-9 and np.abs(of_candidates - 1).max() < 1e-9)
 
+    @cached_property
+    def reach(self) -> float:
+        """The largest length of a candidate's features."""
+        b = self.backend
+        parts = (b.xp.max(b.squares(self.targets[part])) for part in b.blocks(self.targets))
+        return max(float(b.host(top)) for top in parts) ** 0.5
+
     # -- duplicates ------------------------------------------------------------------------
     @cached_property
     def same_as(self) -> IntArray:

@@ -30,6 +30,8 @@ class Batch:
     number: int  #: 0 for the run's first batch
     pulls: Pulls  #: the pulled arms and how often; an arm may have several rows
     n_arms: int  #: arms in the problem
+    #: the item that each pull is for, where options are measured on items
+    items: IntArray | None = None
 
     @property
     def size(self) -> int:

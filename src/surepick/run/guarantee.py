@@ -14,6 +14,11 @@ from surepick.problem import Problem
 from surepick.run.past import PROVIDED
 from surepick.run.strata import STRATA_PROVIDED
 
+#: what bets on items rest on, where rewards have no bounds
+ITEMS_PROVIDED = (
+    "provided that what two options differ by on an item is as likely to be above its mean as "
+    "below it by the same amount"
+)
 _FEWEST = 10  # fewer rewards may be 0 or 1 by chance
 NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
@@ -44,7 +49,7 @@ def guarantee_of(
             f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best",
         )
     promised = algorithm.guarantee(epsilon_used=len(state.active) > 1)
-    return _resting(promised, problem, batches, past)
+    return _resting(algorithm, promised, problem, batches, past)
 
 
 def _of_claims(
@@ -62,7 +67,7 @@ def _of_claims(
         left = f"stopped {_why(algorithm)} with {options} undecided"
         if not (len(claims.better) or len(claims.worse) or len(claims.close)):
             return Guarantee("none", f"no guarantee: {left}; nothing is claimed")
-    return _resting(promised, problem, batches, past, left)
+    return _resting(algorithm, promised, problem, batches, past, left)
 
 
 def _why(algorithm: Algorithm) -> str:
@@ -71,14 +76,25 @@ def _why(algorithm: Algorithm) -> str:
 
 
 def _resting(
-    promised: Guarantee, problem: Problem, batches: list[dict[str, Any]], past: bool, left: str = ""
+    algorithm: Algorithm,
+    promised: Guarantee,
+    problem: Problem,
+    batches: list[dict[str, Any]],
+    past: bool,
+    left: str = "",
 ) -> Guarantee:
     """A promise with all that it rests on."""
     kind, parts = problem.noise_kind, [str(promised)]
     if promised:
-        parts += [text for text in (left, stands_on(problem), kind.provided) if text]
+        on_items = getattr(algorithm, "items", None) is not None
+        features = "" if on_items else stands_on(problem)
+        noise = ITEMS_PROVIDED if on_items and kind.kind == "symmetric" else kind.provided
+        parts += [text for text in (left, features, noise) if text]
     if past:
         parts.append(PROVIDED)
+    items = getattr(algorithm, "items", None)
+    if items is not None:
+        parts.append(f"best on average over all {items} items")
     if any("stratum" in batch for batch in batches):
         parts.append(STRATA_PROVIDED)
     text = "; ".join(parts)

@@ -19,10 +19,10 @@ _log = logging.getLogger(__name__)
 
 def identify(
     problem: Problem,
-    measure: Callable[[int], float] | None = None,
+    measure: Callable[..., float] | None = None,
     delta: float = 0.05,
     *,
-    measure_batch: Callable[[Any], Any] | None = None,
+    measure_batch: Callable[..., Any] | None = None,
     algorithm: Algorithm | str = DEFAULT,
     epsilon: float = 0.0,
     max_samples: int | None = None,
@@ -41,12 +41,13 @@ def identify(
     problem
         What can be measured and chosen.
     measure
-        ``measure(arm) -> reward`` for one pull.
+        ``measure(arm) -> reward`` for one pull; ``measure(arm, item)`` where the algorithm measures
+        options on items.
     delta, epsilon, max_samples
         Error probability, acceptable distance to the best, and budget.
     measure_batch
-        Instead of ``measure``: takes the array of arms of a batch (one entry per pull) and
-        returns one reward each.
+        Instead of ``measure``: takes the array of arms of a batch (one entry per pull), and that of
+        items where there are any, and returns one reward each.
     algorithm
         A registry name, or a configured algorithm (which then brings its own delta,
         epsilon and max_samples, and its own question).
@@ -93,10 +94,11 @@ def identify(
             _log.warning(_doubts(run))
         batch = run.ask()
         if measure_batch is not None:
-            rewards = measure_batch(batch.arms)
+            rewards = measure_batch(batch.arms, *([] if batch.items is None else [batch.items]))
         else:
             assert measure is not None
-            rewards = [measure(int(arm)) for arm in batch.arms]
+            columns = [batch.arms] if batch.items is None else [batch.arms, batch.items]
+            rewards = [measure(*map(int, row)) for row in zip(*columns)]
         run.tell(batch, rewards)
         if on_batch is not None:
             on_batch(run)
@@ -141,7 +143,7 @@ def configure(
     ``question`` has settings that say what is asked.
     """
     settings = {"delta": delta, "epsilon": epsilon, "max_samples": max_samples}
-    asked = {name: value for name, value in (question or {}).items() if value != BEST[name]}
+    asked = unusual(question or {})
     if isinstance(algorithm, str):
         if asked and "baseline" not in getattr(maker(algorithm), "questions", ()):
             raise InvalidInputError(
@@ -160,6 +162,11 @@ def configure(
         raise InvalidTypeError(f"algorithm must be a name or an algorithm; got {algorithm!r:.80}")
     refuse_retired(algorithm)
     return algorithm
+
+
+def unusual(question: dict[str, Any]) -> dict[str, Any]:
+    """Settings that ask for something else than the best; not all algorithms know them."""
+    return {name: value for name, value in question.items() if value != BEST[name]}
 
 
 def _check_overrides(algorithm: Algorithm, settings: dict[str, Any]) -> None:

@@ -149,7 +149,8 @@ class Run:
             if self.stopped:
                 raise RunStateError("the run has stopped; its answer is in run.answer")
             pulls = self.state.propose(self._budget)
-            self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms)
+            items = self.state.items_of(pulls)
+            self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, items)
         return self._open
 
     def put(self, pulls: Pulls) -> Batch:
@@ -343,7 +344,8 @@ class Run:
         run._past = saved.get("past")
         run.state.load(saved["state"])
         if saved["open"] is not None:
-            run._open = Batch(run.id, run.batches, Pulls(*saved["open"]), K)
+            pulls = Pulls(*saved["open"])
+            run._open = Batch(run.id, run.batches, pulls, K, run.state.items_of(pulls))
         return run
 
     def __repr__(self) -> str:

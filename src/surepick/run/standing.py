@@ -138,7 +138,7 @@ def _estimates(
     problem: Problem, state: State, totals: tuple[IntArray, FloatArray]
 ) -> dict[str, FloatArray | None] | None:
     """By the algorithm's own estimates; where it has none, by least squares."""
-    known = state.known()
+    known = state.now()
     if known is not None:
         return dict(zip(_COLUMNS, known))
     found = fitted(problem, state, *totals)

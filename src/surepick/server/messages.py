@@ -28,6 +28,9 @@ class AskBody(BaseModel):
     wait: Annotated[Finite, Field(ge=0, le=30)] = Field(
         0.0, description="Seconds to wait for a first pull, when there is none now."
     )
+    stratum: Name | None = Field(
+        None, description="In a study with strata: the plate, operator, … the pulls are for."
+    )
 
 
 class PullOut(Answered):
@@ -37,6 +40,8 @@ class PullOut(Answered):
     arm: int
     label: str
     attempt: int
+    stratum: str | None = Field(None, description="The day, plate, … that it belongs to.")
+    item: int | None = Field(None, description="The item to measure it on.")
     features: dict[str, Any] = Field({}, description="The option's row of the table.")
 
 
@@ -144,3 +149,35 @@ class Health(Answered):
     """That the service runs."""
 
     status: Literal["ok"]
+
+
+# -- what was told -----------------------------------------------------------------------------
+class RewardColumns(Answered):
+    """Every reward that counts, as columns, in the order of the pulls."""
+
+    pulls: list[int]
+    arms: list[int]
+    values: list[float]
+    times: list[float]
+    strata: list[str] | None = Field(None, description="Of each pull, where there are strata.")
+
+
+class EventRow(Answered):
+    """Something said about a pull that changes no estimate."""
+
+    pull: int
+    arm: int
+    kind: str
+    worker: str | None
+    value: float | None
+    note: str
+    at: float
+    token: str | None = Field(None, description="Id of the token it came with.")
+    count: int = Field(1, description="How often; repeats are counted.")
+
+
+class EventLog(Answered):
+    """What else was said; ``next`` is what to ask for after this."""
+
+    events: list[EventRow]
+    next: int

@@ -100,4 +100,5 @@ def _verify(study: Study) -> dict[str, Any]:
 
 
 def _rewards(study: Study) -> dict[str, Any]:
-    return {name: column.tolist() for name, column in vars(study.rewards()).items()}
+    columns = vars(study.rewards()).items()
+    return {name: column.tolist() for name, column in columns if column is not None}

@@ -8,8 +8,6 @@ import time
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass, field, replace
 
-import numpy as np
-
 from surepick.errors import StudyExistsError
 from surepick.storage.contract import Storage, T, Transaction
 from surepick.storage.records import (
@@ -211,12 +209,7 @@ class _MemoryTransaction(Transaction):
         least = -math.inf if since is None else since
         wanted = (t for t in kept if first <= t.pull < last and t.at >= least)
         found = sorted(wanted, key=lambda t: t.pull)
-        return Rewards(
-            np.array([t.pull for t in found], dtype=np.int64),
-            np.array([t.arm for t in found], dtype=np.int64),
-            np.array([t.value for t in found], dtype=np.float64),
-            np.array([t.at for t in found], dtype=np.float64),
-        )
+        return Rewards.of([(t.pull, t.arm, t.value, t.at, t.stratum) for t in found])
 
     def totals(self, study: int, first: int, last: int) -> dict[int, tuple[int, float]]:
         found: dict[int, tuple[int, float]] = {}

@@ -7,8 +7,9 @@ waiting; a pull leaves it when it is told. ``StudyProgress`` and the snapshot on
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass, replace
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 from numpy.typing import NDArray
@@ -110,6 +111,7 @@ class Lease:
     token: str | None = None  #: id of the token it was handed to; None: to somebody on this machine
     since: float = 0.0  #: when this worker got it first
     last: str | None = None  #: while nobody has it: who had it last
+    stratum: str | None = None  #: the day, plate, … it belongs to, as of when it was handed out
 
     def is_of(self, worker: str | None, token: str | None) -> bool:
         """Whether it is theirs to tell: they hold it, or held it last.
@@ -137,6 +139,7 @@ class Tell:
     worker: str | None
     at: float
     token: str | None = None  #: id of the token it came with; None: from this machine
+    stratum: str | None = None  #: the day, plate, … of its pull
 
 
 @dataclass(frozen=True)
@@ -177,3 +180,17 @@ class Rewards:
     arms: NDArray[np.int64]
     values: NDArray[np.float64]
     times: NDArray[np.float64]
+    strata: NDArray[np.str_] | None = None  #: of each pull; None where the study has none
+
+    @classmethod
+    def of(cls, rows: Sequence[Sequence[Any]]) -> Rewards:
+        """From rows of pull, arm, value, time and stratum."""
+        pulls, arms, values, times, strata = zip(*rows) if rows else ((),) * 5
+        named = bool(strata) and strata[0] is not None  # all of a study have one, or none
+        return cls(
+            np.array(pulls, dtype=np.int64),
+            np.array(arms, dtype=np.int64),
+            np.array(values, dtype=np.float64),
+            np.array(times, dtype=np.float64),
+            np.array(strata, dtype=np.str_) if named else None,
+        )

@@ -213,13 +213,14 @@ def _asked(batch: BatchRecord) -> dict[str, Any]:
 
 
 def _rewards(tx: Transaction, study: int, batch: BatchRecord) -> str:
-    """Of every reward of a batch: pull, arm, value, who told it, when."""
+    """Of every reward of a batch: pull, arm, value, who told it, when, and its stratum."""
     pulls = range(batch.first, batch.first + batch.size)
     return _of_rows(_row(tell) for _, tell in sorted(tx.tells(study, pulls).items()))
 
 
 def _row(tell: Tell) -> str:
-    return json.dumps([tell.pull, tell.arm, tell.value, tell.worker, tell.at])
+    row = [tell.pull, tell.arm, tell.value, tell.worker, tell.at]
+    return json.dumps(row if tell.stratum is None else [*row, tell.stratum])
 
 
 def _of_rows(rows: Iterable[str]) -> str:

@@ -51,6 +51,11 @@ class StudyCore(ABC):
     def definition(self) -> dict[str, Any]:
         """What it was created with, as JSON-ready values."""
 
+    @property
+    def strata(self) -> str | None:
+        """What strata are called (``"day"``, ``"plate"``, …); None where there are none."""
+        return self.meta.get("strata")
+
     def features_of(self, arm: int) -> dict[str, Any]:
         """The cells of an option's row in the table that the study was made from."""
         return {name: cells[arm] for name, cells in (self.meta.get("columns") or {}).items()}
@@ -58,7 +63,13 @@ class StudyCore(ABC):
     # -- ask, tell, fail -------------------------------------------------------------------
     @abstractmethod
     def ask(
-        self, n: int = 1, worker: str | None = None, lease: float = 300.0, *, wait: float = 0.0
+        self,
+        n: int = 1,
+        worker: str | None = None,
+        lease: float = 300.0,
+        *,
+        wait: float = 0.0,
+        stratum: str | int | None = None,
     ) -> list[Pull]:
         """Up to ``n`` pulls to measure, leased for ``lease`` seconds."""
 

@@ -137,6 +137,10 @@ def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
     for one in study.desk.told():
         row = {"pull": one.pull, "arm": one.arm, "label": labels[one.arm], "reward": one.value}
         row |= {"time": _iso(one.at), "worker": one.worker, "token": one.token}
+        if study.desk.strata is not None:
+            row["stratum"] = one.stratum
+        if study.desk.on_items:
+            row["item"] = one.stratum
         yield _with_features(row, features(one.arm))
 
 

@@ -49,7 +49,8 @@ def create_study(
         ``memory://``, ``sqlite:///file.db`` or ``postgresql+psycopg://user@host/database``.
     **fields
         The other fields of :class:`surepick.study.StudySpec`: ``delta``, ``epsilon``,
-        ``max_samples``, ``seed``, ``meta``, ``check_fit``, ``past`` and ``past_chosen``.
+        ``max_samples``, ``seed``, ``meta``, ``check_fit``, ``strata``, ``past`` and
+        ``past_chosen``.
 
     Examples
     --------

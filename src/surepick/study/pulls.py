@@ -36,6 +36,8 @@ class Pull:
     arm: int
     label: str
     attempt: int = 1  #: above 1: handed out before, and failed or not told in time
+    stratum: str | None = None  #: the day, plate, … that it belongs to, where the study has such
+    item: int | None = None  #: the item to measure it on, where the study has items
 
 
 class Reward(NamedTuple):

@@ -21,15 +21,16 @@ from surepick.algorithms.wrappers.checked_fit import CheckedFit
 from surepick.arrays.validate import positive, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.contents import as_misfit, read_misfit
-from surepick.problem.noise import INSTEAD_OF_ESTIMATE, NoiseKind, as_given, noise_kind
+from surepick.problem.contents import as_misfit
+from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
-from surepick.run.identify import BEST, configure
+from surepick.run.identify import BEST, configure, unusual
 from surepick.study.options import OptionTable
 from surepick.study.past import as_past, measurements
 from surepick.study.pulls import as_name
 from surepick.study.sheet import Sheet
+from surepick.study.written import kind_of, problem_body, problem_of
 
 _COMMON = ("delta", "epsilon", "max_samples")  # settings that all algorithms have
 #: after so many pulls a study ends, unless it is told when: tied options would go on for ever
@@ -81,6 +82,13 @@ class StudySpec:
     check_fit
         Make extra measurements, so that a misfit of the linear model of this size (in units of
         the noise) would probably be noticed.
+    strata
+        What a level is common to, such as ``"day"``, ``"plate"`` or ``"operator"``: options are
+        then compared within each. Days are stamped when a pull is handed out; others are named
+        by whoever asks.
+    items
+        Measure options on items, such as test questions, of which there are so many: every pull
+        says on which, and options are compared on the same ones.
     past
         Measurements made before: a CSV or Parquet file or a DataFrame with the columns label (or
         arm, its number) and reward, or what ``surepick.problem.tables.past_measurements`` returned.
@@ -113,6 +121,8 @@ class StudySpec:
     threshold: float | None = None
     control: str = "all"
     check_fit: float | None = None
+    strata: str | None = None
+    items: int | None = None
     past: Any = None
     past_chosen: str | None = None
     seed: int = 0
@@ -129,6 +139,8 @@ class StudySpec:
         past, chosen = as_past(self.past, self.past_chosen)
         self._set(past=past, past_chosen=chosen, seed=_below(self.seed, "seed", 2**63))
         self._set(meta=_as_meta(self.meta))
+        if self.strata is not None:
+            as_name(self.strata, "strata")
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -154,7 +166,7 @@ class StudySpec:
             raise InvalidInputError(
                 f"noise: a problem brings its own, so leave it out here; got {self.noise!r:.80}"
             )
-        self._set(noise=_kind_of(as_given(self.noise)).given)
+        self._set(noise=kind_of(as_given(self.noise)).given)
 
     def _check_misfit(self) -> None:
         """Whatever way it was given, it is a number from here on, or None with a problem."""
@@ -190,15 +202,18 @@ class StudySpec:
     def _check_algorithm(self) -> None:
         """Whatever way it was given, the algorithm is a name and settings from here on."""
         given, settings = self.algorithm, dict(self.settings or {})
+        if self.items is not None:  # a setting of the algorithm, from here on
+            settings["items"] = whole(self.items, "items", least=1)
+            self._set(items=None)
         if not isinstance(given, str) and self.max_samples == MOST_SAMPLES:
             self._set(max_samples=None)  # nothing was said: the algorithm brings its own
         common = {name: getattr(self, name) for name in _COMMON}
-        asked = {name: getattr(self, name) for name in BEST}
+        asked: dict[str, Any] | None = {name: getattr(self, name) for name in BEST}
         if isinstance(given, str):
             asked |= {name: settings.pop(name) for name in BEST if name in settings}
-            if settings:  # a question may need them, and the other way round
-                given = get(given, **(common | settings | _unusual(asked)))
-                asked = dict(BEST)
+            if settings:
+                given = get(given, **(common | settings | unusual(asked)))
+                asked = None
         elif settings:
             raise InvalidInputError("settings: a configured algorithm brings its own")
         proper = configure(given, **common, question=asked)
@@ -218,7 +233,7 @@ class StudySpec:
     def configured(self) -> Algorithm:
         """The algorithm, with pulls that check the model where they are wanted."""
         common = {name: getattr(self, name) for name in _COMMON}
-        asked = _unusual({name: getattr(self, name) for name in BEST})
+        asked = unusual({name: getattr(self, name) for name in BEST})
         algorithm = get(str(self.algorithm), **common, **asked, **self.settings)
         if self.check_fit is None:
             return algorithm
@@ -235,7 +250,8 @@ class StudySpec:
             assert self.problem is not None
             past = self._past_of(self.problem)
             notes = () if past is None else past.notes
-            return Prepared(self.problem, self.configured, past, dict(self.meta or {}), (), notes)
+            meta = dict(self.meta or {}) | self._strata_of(self.problem)
+            return Prepared(self.problem, self.configured, past, meta, (), notes)
         made = self.table.problem(self.noise, self.misfit)
         past = self._past_of(made.problem)
         notes = made.notes if past is None else (*made.notes, *past.notes)
@@ -244,8 +260,20 @@ class StudySpec:
             "source": self.table.sheet.source,
             "notes": list(notes),
             "columns": self.table.cells(made.problem.labels),
+            **self._strata_of(made.problem),
         }
         return Prepared(made.problem, self.configured, past, meta, made.columns, notes)
+
+    def _strata_of(self, problem: Problem) -> dict[str, str]:
+        if self.strata is None:
+            return {}
+        if not self.configured.takes_strata(problem):
+            raise InvalidInputError(
+                f"strata: {self.configured.registered_name()} cannot compare these options within "
+                f"a {self.strata}; use {DEFAULT} without check_fit, and features with an intercept "
+                f"or with misfit=inf"
+            )
+        return {"strata": self.strata}
 
     def _past_of(self, problem: Problem) -> PastTable | None:
         if self.past is None:
@@ -257,11 +285,11 @@ class StudySpec:
         """As JSON-ready values: the body of a request to the service."""
         written: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
         written["settings"] = encode(dict(self.settings))
-        written["noise"] = _kind_of(self.noise).written
+        written["noise"] = kind_of(self.noise).written
         if self.misfit == math.inf:
             written["misfit"] = "any"
         if self.problem is not None:
-            written["problem"] = _problem_body(self.problem)
+            written["problem"] = problem_body(self.problem)
         if self.table is not None:
             written["table"] = self.table.to_dict()
         if isinstance(self.past, Sheet):
@@ -285,7 +313,7 @@ class StudySpec:
             body = dict(given["problem"])
             if "noise" not in body and given.get("noise") is not None:
                 body["noise"] = given.pop("noise")
-            given["problem"] = _problem_of(body)
+            given["problem"] = problem_of(body)
         if given.get("past") is not None:
             given["past"] = Sheet.from_dict(given["past"], "past")
         given.setdefault("max_samples", None)  # as it is written where there is no limit
@@ -304,43 +332,6 @@ class StudySpec:
         except ValueError as error:
             raise FormatError(f"a study cannot be read: {error}") from None
         return cls.from_dict(saved)
-
-
-def _unusual(asked: dict[str, Any]) -> dict[str, Any]:
-    """Settings that ask for something else than the best; not all algorithms know them."""
-    return {name: value for name, value in asked.items() if value != BEST[name]}
-
-
-def _kind_of(noise: Any) -> NoiseKind:
-    """The kind that is meant; whether there is one scale per option shows with the table."""
-    listed = isinstance(noise, list) or bool(getattr(noise, "shape", ()))
-    return noise_kind(noise, len(noise) if listed else 1)
-
-
-def _problem_body(problem: Problem) -> dict[str, Any]:
-    """A problem in plain lists."""
-    body = {
-        "arms": problem.arms.tolist(),
-        "labels": list(problem.labels),
-        "noise": problem.noise_kind.written,
-    }
-    body |= problem.written_misfit()
-    if problem.transductive:
-        body["candidates"] = problem.candidates.tolist()
-        body["candidate_labels"] = list(problem.candidate_labels)
-    return body
-
-
-def _problem_of(body: dict[str, Any]) -> Problem:
-    """What :func:`_problem_body` wrote."""
-    return Problem(
-        body.get("arms"),
-        body.get("candidates"),
-        as_given(body.get("noise")),
-        body.get("labels"),
-        read_misfit(body),
-        candidate_labels=body.get("candidate_labels"),
-    )
 
 
 def _below(value: Any, name: str, limit: int) -> int:

@@ -30,6 +30,7 @@ from surepick.study.desk.desk import Desk
 from surepick.study.history import History
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
 from surepick.study.status import failure_warnings, status_of
+from surepick.study.strata import check_stratum
 
 
 class Study(StudyCore):
@@ -102,7 +103,13 @@ class Study(StudyCore):
 
     # -- ask -------------------------------------------------------------------------------
     def ask(
-        self, n: int = 1, worker: str | None = None, lease: float = 300.0, *, wait: float = 0.0
+        self,
+        n: int = 1,
+        worker: str | None = None,
+        lease: float = 300.0,
+        *,
+        wait: float = 0.0,
+        stratum: str | int | None = None,
     ) -> list[Pull]:
         """Up to ``n`` pulls to measure, leased for ``lease`` seconds.
 
@@ -120,7 +127,11 @@ class Study(StudyCore):
             Seconds until the pulls may be given to others, by the database's clock.
         wait
             Seconds to wait for a first pull, when there is none now.
+        stratum
+            In a study with strata: the plate, operator, … that the pulls are for. It must not be
+            chosen by rewards. Days need not be named.
         """
+        belongs = check_stratum(self.desk.strata, stratum)
         n = whole(n, "n", least=1)
         lease, wait = positive(lease, "lease"), real(wait, "wait")
         named = worker is not None
@@ -136,7 +147,7 @@ class Study(StudyCore):
         def ask(tx: Transaction) -> leases.Asked:
             nonlocal tries
             tries += 1
-            return desk.lease(tx, n, holder, lease, again=tries > 1)
+            return desk.lease(tx, n, holder, lease, again=tries > 1, stratum=belongs)
 
         end = time.monotonic() + wait
         while True:

@@ -38,6 +38,10 @@ class Check(Tables):
         self.delta = exact.number(body["delta"], "delta")
         self.epsilon = exact.number(body["epsilon"], "epsilon")
         self.settings = exact.mapping(body["algorithm"]["settings"], "the settings")
+        self.items: int | None = None  # that options are measured on
+        if self.settings.get("items") is not None:
+            self.items = exact.whole(self.settings["items"], "the number of items")
+            self.demand(self.items >= 1, "there are no items")
         self.algorithm = exact.text(body["algorithm"]["name"], "the name of the algorithm")
         self.batches = exact.mappings(body["batches"], "batches")
         self.evidence = exact.mapping(body["evidence"], "the evidence")
@@ -163,6 +167,8 @@ class Check(Tables):
     ) -> None:
         """A batch must say what the rule's bets need under this noise, and no more."""
         more = COLUMNS.get(self.kind.kind, set()) if rule == "pooled" else set()
+        if self.items is not None and rule == "pooled":
+            more = {"parts"}  # an item each
         if guides:  # whatever they are dealt into, nothing is bet on them
             more = more - {"parts"}
         found = batch.keys() - {"arms", "counts", "sums"}

@@ -40,7 +40,9 @@ class Fit:
         seen = int((s > s[0] * _SEEN).sum())
         self.rank = seen  #: dimensions that the pulls tell about
         inverse = vt[:seen].T / s[:seen]
-        self.theta: np.ndarray = whiten @ (inverse @ (u[:, :seen].T @ (sums / root)))
+        white = inverse @ (u[:, :seen].T @ (sums / root))
+        self.theta: np.ndarray = whiten @ white
+        self.length = float(np.linalg.norm(white))  #: of the estimate in whitened coordinates
         self._root = whiten @ inverse  # (d, seen): ‖rootᵀy‖² is the variance of yᵀθ̂
         # Parts of a direction about which nothing was measured, and what they are a part of.
         self._open: list[tuple[np.ndarray, np.ndarray]] = []

@@ -31,6 +31,10 @@ _THEOREMS = {
     "regularised": "GLR stop; Degenne et al. 2020, regularised threshold",
     "round-robin": "GLR stop on full rounds; one-dimensional mixture per rival",
 }
+_ITEMS = (
+    "provided that what two options differ by on an item is as likely to be above its mean as "
+    "below it by the same amount"
+)
 _STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
 _PAST = "provided that what was measured in the past did not depend on rewards"
 _NOT_SYMMETRIC = (
@@ -174,12 +178,17 @@ def _is_reason(why: str) -> bool:
 def _resting(check: Check, promise: str) -> list[str]:
     """A promise with all that it rests on; what earlier releases left out may be left out."""
     noise = PROVIDED.get(check.kind.kind, "")
+    if check.items is not None:
+        noise = _ITEMS if check.kind.kind == "symmetric" else noise
+        return [_joined(check, [promise, noise])]
     return [_joined(check, [promise, features, noise]) for features in _features(check)]
 
 
 def _joined(check: Check, parts: list[str]) -> str:
     if check.past_counts:
         parts = [*parts, _PAST]
+    if check.items is not None:
+        parts = [*parts, f"best on average over all {check.items} items"]
     if any("stratum" in batch for batch in check.batches):
         parts = [*parts, _STRATA]
     return "; ".join(filter(None, parts))

@@ -211,5 +211,7 @@ def _first_equal(table: Rows) -> np.ndarray:
             near = order[low[i] : high[i]]
             near = near[(near > i) & (first[near] == near)]
             if len(near):
-                first[near[np.abs(rows[near] - rows[i]).max(axis=1) <= _SAME]] = i
+                there, here = rows[near], rows[i]
+                slack = _SAME * np.maximum(np.abs(there), np.abs(here)) + 4 * EPS
+                first[near[(np.abs(there - here) <= slack).all(axis=1)]] = i
     return first

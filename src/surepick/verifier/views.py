@@ -48,6 +48,10 @@ class View(ABC):
     def size(self, leader: np.ndarray) -> float:
         """How large estimates are, which is what their rounding goes by."""
 
+    @abstractmethod
+    def largest(self, reach: float) -> float:
+        """The most that an estimate of any candidate may be; ``reach`` is how far they are."""
+
 
 def one_more(rows: np.ndarray) -> np.ndarray:
     """With a row of zeros behind the others."""
@@ -70,6 +74,9 @@ class ByFeatures(View):
     def size(self, leader: np.ndarray) -> float:
         return abs(float(leader @ self.theta))
 
+    def largest(self, reach: float) -> float:
+        return reach * self._fit.length
+
 
 class ByArm(View):
     """Variances are |common_r − common_x|² + own_r + own_x."""
@@ -90,6 +97,9 @@ class ByArm(View):
         return ByArm(*(one_more(rows) for rows in (self.means, self.common, self.own)))
 
     def size(self, leader: np.ndarray) -> float:
+        return self.largest(0.0)
+
+    def largest(self, reach: float) -> float:
         return float(np.abs(self.means).max())
 
 

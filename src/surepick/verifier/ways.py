@@ -20,7 +20,11 @@ def ways_of(check: Check) -> list[str]:
     """
     named = check.body["evidence"].get("ways", ["linear"])
     separate = check.body["problem"]["candidates"] is not None
-    if separate:
+    if check.items is not None:
+        fine = not separate and check.kind.kind not in ("known", "equal")
+        check.demand(fine, "these options cannot be compared on items")
+        allowed = [["paired"]]
+    elif separate:
         allowed = [["allowed"]] if check.misfit > 0 else [["linear"]]
     elif check.misfit > 0:
         allowed = [["direct"]] if math.isinf(check.misfit) else [["direct", "allowed"]]
@@ -37,7 +41,7 @@ def levels_of(check: Check) -> bool:
     They are where they cancel from all comparisons; earlier releases did not do so.
     """
     named = check.body["evidence"].get("levels", False)
-    kept_out = "direct" in ways_of(check) or cancels_of(check)
+    kept_out = ways_of(check)[0] in ("direct", "paired") or cancels_of(check)
     check.demand(named is False or (named is True and kept_out), "levels do not cancel here")
     return named
 

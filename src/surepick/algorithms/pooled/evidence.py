@@ -7,6 +7,8 @@
 
 - ``allowed``: estimates that trust features up to a misfit, which is allowed for.
 
+- ``paired``: an option's rewards against its rival's on the same items.
+
 Where features are trusted all capital goes the first way, where they are not all goes the second;
 between the two half of it is for the second and half for the third. Where every option has a
 feature of its own, the first and the second are the same, and the second is the faster.
@@ -20,17 +22,21 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.kinds.paired import net_of_items
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import ACCOUNTS, Market
 from surepick.algorithms.pooled.parts import Parts
 from surepick.algorithms.pooled.payoff import Payoff
+from surepick.algorithms.pooled.rounding import rounding_of
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 
 
-def ways_of(problem: Problem) -> tuple[str, ...]:
-    """How blocks of this problem are read."""
+def ways_of(problem: Problem, items: int | None = None) -> tuple[str, ...]:
+    """How blocks of this problem are read; with so many items, if options are measured on them."""
+    if items is not None:
+        return ("paired",)
     if problem.transductive:  # candidates that are not measured cannot be compared directly
         return ("allowed",) if problem.misfit else ("linear",)
     if 0 < problem.misfit < math.inf:
@@ -51,17 +57,32 @@ class Evidence:
         self.parts: Parts = "none"
         if reading.in_parts:
             self.parts = "same" if ways == ("linear",) else "own"
+        if ways == ("paired",):
+            self.parts = "items"
         #: capital that the accounts begin with
         self.accounts: FloatArray = np.tile(ACCOUNTS, len(ways)) / len(ways)
+
+    def written(self, levels: bool) -> dict[str, Any]:
+        """What evidence says of it, and of whether levels are kept out of the guide."""
+        found: dict[str, Any] = {"accounts": self.accounts.tolist()}
+        if self.ways != ("linear",):
+            found["ways"] = list(self.ways)
+        return found | ({"levels": True} if levels else {})
 
     def read(self, rows: Rows, scales: Scales) -> list[Any]:
         """What a block says, in each way."""
         read = self.reading
         readers = {"linear": read.fit, "direct": read.direct, "allowed": read.allowed}
+        readers["paired"] = read.paired
         found = [readers[way](rows, scales) for way in self.ways]
+        found = [one._replace(rounding=rounding_of(read.problem, rows, one)) for one in found]
         if self._number:  # least squares on features says 0 of a candidate without any
-            found = [self.reading.with_number(seen) for seen in found]
+            found = [read.with_number(seen) for seen in found]
         return found
+
+    def by_arm(self, rows: Rows) -> Rows:
+        """A block with one row for each arm, as the guide takes it."""
+        return net_of_items(rows) if self.parts == "items" else rows.by_arm()
 
     def payoff(self, way: str) -> Payoff:
         """What bets pay in one way."""

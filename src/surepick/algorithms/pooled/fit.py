@@ -35,6 +35,7 @@ class BlockFit(NamedTuple):
     #: (d, q): for each pair of candidates a payoff gets yᵀcolumns, where it needs that
     columns: FloatArray | None = None
     facts: Any = None  #: what else the payoff needs
+    rounding: float = 0.0  #: that a lead may be too large by
 
     def seen(self, points: FloatArray) -> Seen:
         """What it says about these candidates."""

@@ -76,9 +76,9 @@ class Market(ABC):
         better than the leader".
         """
         if closeness is None:
-            self._pay(capital, against, block, payoff, len(self.rivals), 0.0)
+            self._pay(capital, against, block, payoff, len(self.rivals), -block.rounding)
         else:
-            self._pay(capital, against, block, payoff, 1, closeness)
+            self._pay(capital, against, block, payoff, 1, closeness - block.rounding)
 
     def pairs(self, places: IntArray, rivals: IntArray, block: Any, payoff: Payoff) -> Pairs:
         """Any candidates with any rivals, where they are few enough for a table of all."""

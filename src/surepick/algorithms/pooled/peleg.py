@@ -64,6 +64,10 @@ class PooledPeleg(Algorithm):
     control
         How sure claims against the baseline are: ``"all"`` of them are right with probability at
         least 1 - delta; or ``"fdr"``: of those made, a share of at most delta is wrong on average.
+    items
+        Measure options on items, such as test questions, of which there are so many: every block
+        draws some, with replacement, and ``batch.items`` says which pull is for which. The best is
+        then the one with the largest mean over all items; how hard an item is cancels.
 
     Examples
     --------
@@ -77,6 +81,7 @@ class PooledPeleg(Algorithm):
     baseline: str | int | None = field(default=None, kw_only=True)
     threshold: float | None = field(default=None, kw_only=True)
     control: str = field(default="all", kw_only=True)
+    items: int | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "pooled-peleg"
     any_backend: ClassVar[bool] = True
@@ -92,6 +97,8 @@ class PooledPeleg(Algorithm):
         super().__post_init__()
         positive(self.batch_growth, "batch_growth")
         whole(self.min_batch, "min_batch", least=1)
+        if self.items is not None:
+            whole(self.items, "items", least=1)
         if self.max_batch is not None:
             whole(self.max_batch, "max_batch", least=1)
             if self.max_batch < self.min_batch:
@@ -124,16 +131,6 @@ class PooledPeleg(Algorithm):
         """Whether it is asked which candidates are better than a baseline."""
         return self.baseline is not None or self.threshold is not None
 
-    def check_problem(self, problem: Problem) -> None:
-        super().check_problem(problem)
-        if self.baseline is not None:
-            candidate_of(problem, self.baseline)
-        if self.compares and (problem.large or not problem.backend.plain):
-            raise InvalidInputError(
-                f"baseline: {problem.n_candidates:,} options of {problem.n_features:,} features "
-                f"are too many to compare with one of them; ask which is best, or leave options out"
-            )
-
     def guarantee_of_claims(self, baseline: str) -> Guarantee:
         """What claims against a baseline promise, whenever they are made."""
         name = f"claims against {baseline}"
@@ -156,10 +153,49 @@ class PooledPeleg(Algorithm):
         With ``max_batch`` a block may come in several batches, each with a level of its own; and a
         number that options are compared with does not move with them.
         """
+        if self.items is not None:
+            return True
         if self.max_batch is not None or self.threshold is not None:
             return False
         return levels_cancel(problem, ways_of(problem))
 
+    def takes_strata(self, problem: Problem) -> bool:
+        """A stratum is a block of its own, also where batches are small."""
+        number = self.threshold is not None  # which does not move with a level
+        return self.items is None and not number and levels_cancel(problem, ways_of(problem))
+
+    def check_problem(self, problem: Problem) -> None:
+        """Options on items are compared one by one, by what they show on the same ones."""
+        super().check_problem(problem)
+        if self.compares:
+            self._check_comparison(problem)
+        if self.items is None:
+            return
+        if problem.transductive or not problem.backend.plain:
+            raise InvalidInputError(
+                "items: only options that are measured themselves, in memory, can be compared on "
+                "items; leave candidates and backend out"
+            )
+        if problem.noise_kind.kind in ("known", "equal"):
+            raise InvalidInputError(
+                "items: what rewards differ by from item to item is not noise of one scale; leave "
+                "noise out, or say noise='yes-no' or its bounds"
+            )
+
+    def _check_comparison(self, problem: Problem) -> None:
+        if self.baseline is not None:
+            candidate_of(problem, self.baseline)
+        if problem.large or not problem.backend.plain:
+            raise InvalidInputError(
+                f"baseline: {problem.n_candidates:,} options of {problem.n_features:,} features "
+                f"are too many to compare with one of them; ask which is best, or leave options out"
+            )
+        if self.items is not None:
+            raise InvalidInputError(
+                "baseline: options that are measured on items cannot be compared with a baseline "
+                "yet; ask which is best, or leave items out"
+            )
+
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
-        """A fresh state; nothing is drawn at random."""
-        return PooledState(self, problem)
+        """A fresh state; nothing is drawn at random but items."""
+        return PooledState(self, problem, 0 if self.items is None else int(rng.integers(2**62)))

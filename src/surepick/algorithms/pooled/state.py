@@ -16,6 +16,7 @@ from surepick.algorithms.base import Claims, Known, Pulls, State, Told
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import without_level
+from surepick.algorithms.pooled.items import items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
 from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
@@ -58,20 +59,21 @@ class PooledState(State):
         "shares",
         "blocks",
         "follows_levels",
+        "seed",
     )
 
-    def __init__(self, config: BlockSettings, problem: Problem) -> None:
-        self.config, self.problem = config, problem
-        self._read_in(ways_of(problem))
+    def __init__(self, config: BlockSettings, problem: Problem, seed: int = 0) -> None:
+        self.config, self.problem, self.seed = config, problem, seed
+        self._read_in(ways_of(problem, config.items))
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.scale_estimated = problem.noise_kind.kind != "known"
         K = problem.n_arms
         #: whether a level that all rewards of a block share is kept out of later estimates
         self.follows_levels = config.threshold is None and (
-            "direct" in self.ways.ways or problem.has_level
+            self.ways.ways != ("linear",) or problem.has_level
         )
         self.first = np.zeros(K, dtype=np.int64)  # pulls of the first block
-        self.totals = Totals(K, self.demands_spread)  # of all settled blocks
+        self.totals = Totals(K, self.demands_spread or config.items is not None)  # all settled ones
         self.block = OpenBlock()
         self.weights = np.zeros(K)  # last design, and the shares of its directions
         self.shares = self._planner.first_shares()
@@ -89,7 +91,7 @@ class PooledState(State):
         number = self.config.threshold is not None
         self.ways = Evidence(self._reading, ways, number)
         # Options compared directly have few numbers each: in memory, wherever features are.
-        self._b: Backend = HOST if "direct" in ways else problem.backend
+        self._b: Backend = HOST if "direct" in ways or "paired" in ways else problem.backend
         self._points: Any = points_of(problem, self._b)
         ground = Ground(self.config, problem, self._b, self.ways, self._points.shape[0])
         if number:  # candidates are compared with one more, which has no features
@@ -216,6 +218,9 @@ class PooledState(State):
             self._settle()
         self.block = OpenBlock()
 
+    def items_of(self, pulls: Pulls) -> IntArray | None:
+        return items_of(pulls, self.config.items, self.seed, len(self.blocks))
+
     def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
         return past_blocks(self.problem, arms, rewards, evidence, self.ways.parts)
 
@@ -232,7 +237,7 @@ class PooledState(State):
 
     def _settle(self) -> None:
         """The block is complete: pay out the bets, drop who lost, stop where one is left."""
-        block, told = self.block, self.block.told.by_arm()
+        block, told = self.block, self.ways.by_arm(self.block.told)
         record: dict[str, Any] = {"batches": block.pieces, "rivals": [], "dropped": []}
         if block.pieces_of_past:
             record["past"] = block.pieces_of_past
@@ -270,7 +275,7 @@ class PooledState(State):
     def claims(self) -> Claims | None:
         return self.question.claims()
 
-    def known(self) -> Known | None:
+    def now(self) -> Known | None:
         if not self.totals.counts.any():
             return None
         market, leader = self._open_market(), self.question.best
@@ -306,15 +311,11 @@ class PooledState(State):
         return share[np.searchsorted(self.problem.distinct, self.problem.same_as)]
 
     def evidence(self) -> dict[str, Any]:
-        found: dict[str, Any] = {
+        return {
             "rule": "pooled",
             "doubt": DOUBT,
             "precisions": list(PRECISIONS),
-            "accounts": self.ways.accounts.tolist(),
+            **self.ways.written(self.follows_levels),
             "blocks": self.blocks,
+            **self.question.evidence(),
         }
-        if self.ways.ways != ("linear",):
-            found["ways"] = list(self.ways.ways)
-        if self.follows_levels:
-            found["levels"] = True
-        return found | self.question.evidence()

@@ -17,6 +17,7 @@ from surepick.algorithms.pooled.guide import (
 from surepick.algorithms.pooled.kinds.bounded import BoundedRewards
 from surepick.algorithms.pooled.kinds.equal import EqualScale
 from surepick.algorithms.pooled.kinds.known import KnownScale
+from surepick.algorithms.pooled.kinds.paired import PairedItems
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.kinds.symmetric import SymmetricScales
 from surepick.algorithms.pooled.market import Market
@@ -41,6 +42,8 @@ _READINGS: dict[str, type[Reading]] = {
 
 def make_reading(problem: Problem, ways: tuple[str, ...]) -> Reading:
     """How blocks are read under the problem's noise, and in these ways."""
+    if ways == ("paired",):
+        return PairedItems(problem, FeaturesAndDeviations(problem))
     guide: Guide = FeaturesAndDeviations(problem) if "direct" in ways else TrustedFeatures(problem)
     return _READINGS[problem.noise_kind.kind](problem, guide)
 
@@ -71,6 +74,10 @@ def make_planner(
     problem: Problem, points: Any, ways: tuple[str, ...] = ("linear",), in_parts: bool = False
 ) -> Planner:
     """A planner for these candidates."""
+    if ways == ("paired",):
+        from surepick.algorithms.pooled.items import PairedPlanner
+
+        return PairedPlanner(problem, make_planner(problem, problem.targets), in_parts)
     if "direct" in ways:
         from surepick.algorithms.pooled.direct import DirectPlanner
 

@@ -41,6 +41,7 @@ class Seen(NamedTuple):
     columns: FloatArray | None = None
     facts: Any = None  #: what else the payoff needs
     allowance: Allowance | None = None
+    rounding: float = 0.0  #: that a lead may be too large by
 
     def seen(self, points: FloatArray) -> Seen:
         """As :meth:`BlockFit.seen`."""
@@ -54,7 +55,7 @@ class Seen(NamedTuple):
             allowed = Allowance(allowed.misfit, *rows)
         columns = None if self.columns is None else with_zero(self.columns)
         values, outside = self.values.with_number(), with_zero(self.outside)
-        return Seen(values, outside, columns, self.facts, allowed)
+        return self._replace(values=values, outside=outside, columns=columns, allowance=allowed)
 
 
 def with_zero(rows: Any) -> Any:

@@ -63,6 +63,11 @@ class CheckedFit(Algorithm):
         positive(self.share, "share")
         if self.inner == self.name:
             raise InvalidInputError("inner must be another algorithm")
+        if self.options.get("items") is not None:
+            raise InvalidInputError(
+                "check_fit: where options are measured on items nothing rests on their features; "
+                "leave it out"
+            )
         self.proper()
 
     @property

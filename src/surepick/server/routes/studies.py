@@ -8,7 +8,7 @@ from typing import Annotated
 
 from fastapi import Query, Request, Response
 
-from surepick.server import models
+from surepick.server import messages, models
 from surepick.server.by_helper import json_of, look, work
 from surepick.server.replies import Json
 from surepick.server.routing import ADMINS, EVERYONE, READERS, caller_of, router, spec
@@ -81,13 +81,13 @@ async def history(request: Request, name: str) -> Response:
     return json_of(await look(request, name, "history"))
 
 
-@routes.get("/studies/{name}/rewards", **spec(READERS, models.RewardColumns))
+@routes.get("/studies/{name}/rewards", **spec(READERS, messages.RewardColumns))
 async def rewards(request: Request, name: str) -> Response:
     """Get every reward that counts, as columns."""
     return json_of(await work(request, "rewards", study=name))
 
 
-@routes.get("/studies/{name}/events", **spec(READERS, models.EventLog))
+@routes.get("/studies/{name}/events", **spec(READERS, messages.EventLog))
 async def events(
     request: Request,
     name: str,

@@ -17,6 +17,7 @@ VERSIONS = (
     "0003",
     "0004",
     "0005",
+    "0006",
 )  # oldest first; each has its file in migrations/versions
 
 _log = logging.getLogger(__name__)

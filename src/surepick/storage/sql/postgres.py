@@ -63,11 +63,11 @@ WITH open AS MATERIALIZED (
       AND (%(worker)s::text IS NULL OR coalesce(worker, last) IS NULL
            OR coalesce(worker, last) = %(worker)s
            OR left(coalesce(worker, last), 1) = '{ANONYMOUS}')
-    RETURNING arm, coalesce(worker, last) AS worker, token
+    RETURNING arm, coalesce(worker, last) AS worker, token, stratum
 ), kept AS (
-    INSERT INTO surepick_tells (study, pull, arm, value, worker, at, token)
+    INSERT INTO surepick_tells (study, pull, arm, value, worker, at, token, stratum)
     SELECT %(study)s, %(pull)s, arm, %(value)s, coalesce(%(worker)s, worker), {_CLOCK},
-           %(token)s
+           %(token)s, stratum
     FROM gone RETURNING pull
 )
 UPDATE surepick_progress SET told = told + 1 FROM kept

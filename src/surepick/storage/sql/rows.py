@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import asdict
 from typing import Any
 
-import numpy as np
 from sqlalchemy import (
     Connection,
     bindparam,
@@ -233,14 +232,7 @@ class SqlTransaction(Transaction):
             rows = self._run(sql.REWARDS, values).all()
         else:
             rows = self._run(sql.NEW_REWARDS, values | {"_since": since}).all()
-        columns = zip(*rows) if rows else ((), (), (), ())
-        pulls, arms, told, times = (list(column) for column in columns)
-        return Rewards(
-            np.array(pulls, dtype=np.int64),
-            np.array(arms, dtype=np.int64),
-            np.array(told, dtype=np.float64),
-            np.array(times, dtype=np.float64),
-        )
+        return Rewards.of(rows)
 
     def totals(self, study: int, first: int, last: int) -> dict[int, tuple[int, float]]:
         rows = self._run(sql.TOTALS, {"_s": study, "_first": first, "_last": last})

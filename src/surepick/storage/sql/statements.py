@@ -69,7 +69,7 @@ CHANGE_LEASE = (
 DROP_LEASE = delete(leases).where(leases.c.study == _s, leases.c.pull == _pull)
 SET_PROGRESS = update(progress).where(progress.c.study == _s)
 REWARDS = (
-    select(tells.c.pull, tells.c.arm, tells.c.value, tells.c.at)
+    select(tells.c.pull, tells.c.arm, tells.c.value, tells.c.at, tells.c.stratum)
     .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
     .where(tells.c.pull < bindparam("_last"))
     .order_by(tells.c.pull)

@@ -119,6 +119,7 @@ leases = Table(
     Column("token", String(16)),
     Column("since", Double, nullable=False, server_default="0"),
     Column("last", String(200)),
+    Column("stratum", String(200)),
     Index("surepick_leases_worker", "study", "worker"),
     Index("surepick_leases_until", "study", "until"),
     Index("surepick_leases_since", "study", "since"),
@@ -137,6 +138,7 @@ tells = Table(
     Column("worker", String(200)),
     Column("at", Double, nullable=False),
     Column("token", String(16)),
+    Column("stratum", String(200)),
     sqlite_with_rowid=False,
 )
 

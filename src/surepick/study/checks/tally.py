@@ -9,12 +9,14 @@ from __future__ import annotations
 
 import numpy as np
 
+from surepick.arrays.types import FloatArray
 from surepick.run.codec import loads
 from surepick.run.diagnostics import ArmSummary, Timeline
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Rewards, StudyProgress
 
 _PIECE = 2000  # rewards that are read together
+_SWEEPS = 20  # that fit levels of strata and means of arms to each other
 _CLOCK_SLACK = 5.0  # seconds by which the clock of a database may have been set back unnoticed
 
 
@@ -39,8 +41,9 @@ class Tally:
         if at.first > self._first:
             end = min(at.first, self._first + _PIECE)
             done = tx.rewards(study, self._first, end)
-            self._closed += ArmSummary.of(self._n_arms, done.arms, done.values)
-            self._windows.add_numbered(self._past + done.pulls, done.arms, done.values)
+            values = without_levels(done, self._closed)
+            self._closed += ArmSummary.of(self._n_arms, done.arms, values)
+            self._windows.add_numbered(self._past + done.pulls, done.arms, values)
             self._first, self._open = end, _nothing()
             if end < at.first:
                 return False
@@ -65,14 +68,37 @@ class Tally:
 
     def summary(self) -> ArmSummary:
         """Everything, per arm."""
-        return self._closed + ArmSummary.of(self._n_arms, self._open.arms, self._open.values)
+        values = without_levels(self._open, self._closed)
+        return self._closed + ArmSummary.of(self._n_arms, self._open.arms, values)
 
     def timeline(self) -> Timeline:
         """Everything, in the order in which the pulls were handed out."""
         timeline = self._windows.copy()
         opened = self._open
-        timeline.add_numbered(self._past + opened.pulls, opened.arms, opened.values)
+        values = without_levels(opened, self._closed)
+        timeline.add_numbered(self._past + opened.pulls, opened.arms, values)
         return timeline
+
+
+def without_levels(rewards: Rewards, before: ArmSummary) -> FloatArray:
+    """Rewards less the level of their stratum, where they have one; for checks alone.
+
+    The level is what the stratum lies above earlier means of its arms; those of arms that were
+    not measured before are fitted with it.
+    """
+    if rewards.strata is None:
+        return rewards.values
+    values, known = rewards.values, before.counts > 0
+    means = before.sums / np.maximum(before.counts, 1)
+    _, of, sizes = np.unique(rewards.strata, return_inverse=True, return_counts=True)
+    counts = np.bincount(rewards.arms, minlength=len(means))
+    means[~known] = values.mean()
+    levels = np.zeros(len(sizes))
+    for _ in range(_SWEEPS):
+        levels = np.bincount(of, values - means[rewards.arms]) / sizes
+        fresh = np.bincount(rewards.arms, values - levels[of], len(means)) / np.maximum(counts, 1)
+        means = np.where(known, means, fresh)
+    return values - levels[of]
 
 
 def _nothing() -> Rewards:
@@ -83,6 +109,12 @@ def _nothing() -> Rewards:
 def _merged(known: Rewards, new: Rewards) -> Rewards:
     """Both, in the order of the pulls, each pull once."""
     fresh = ~np.isin(new.pulls, known.pulls)
-    both = [np.concatenate([a, b[fresh]]) for a, b in zip(vars(known).values(), vars(new).values())]
-    order = np.argsort(both[0])
-    return Rewards(*(column[order] for column in both))
+    pulls, arms, values, times = (
+        np.concatenate([getattr(known, name), getattr(new, name)[fresh]])
+        for name in ("pulls", "arms", "values", "times")
+    )
+    order, strata = np.argsort(pulls), new.strata
+    if strata is not None and known.strata is not None:
+        strata = np.concatenate([known.strata, strata[fresh]])
+    strata = known.strata if strata is None else strata[order]
+    return Rewards(pulls[order], arms[order], values[order], times[order], strata)

@@ -17,6 +17,7 @@ from surepick.storage.records import Holder
 from surepick.study.desk import leases
 from surepick.study.desk.desk import Desk
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name
+from surepick.study.strata import check_stratum
 
 
 @dataclass(frozen=True)
@@ -28,6 +29,7 @@ class Ask:
     lease: float = 300.0
     token: str | None = None  #: id of the token with which it came
     longest: float | None = None  #: seconds for which a pull may be kept by asking again
+    stratum: str | None = None  #: the day, plate, … that the pulls are for
 
 
 @dataclass(frozen=True)
@@ -38,7 +40,7 @@ class Handed:
     finished: bool
 
 
-_Wanted = tuple[int, Holder, float, float | None]
+_Wanted = tuple[int, Holder, float, float | None, str | None]
 
 
 class Crowd:
@@ -150,7 +152,8 @@ class Crowd:
                 if one.worker is not None:
                     holder = as_name(one.worker, "worker")
                 n, lease = whole(one.n, "n", least=1), positive(one.lease, "lease")
-                checked[i] = n, Holder(holder, one.token), lease, one.longest
+                stratum = check_stratum(self._desk.strata, one.stratum)
+                checked[i] = n, Holder(holder, one.token), lease, one.longest, stratum
             except SurepickError as error:
                 found[i] = error
         return checked
@@ -174,8 +177,8 @@ class Crowd:
         self, tx: Transaction, asks: dict[int, _Wanted], again: bool
     ) -> dict[int, leases.Asked]:
         return {
-            i: self._desk.lease(tx, n, holder, lease, again, longest)
-            for i, (n, holder, lease, longest) in asks.items()
+            i: self._desk.lease(tx, n, holder, lease, again, longest, stratum)
+            for i, (n, holder, lease, longest, stratum) in asks.items()
         }
 
     def _handed(self, asked: dict[int, leases.Asked]) -> dict[int, Handed]:

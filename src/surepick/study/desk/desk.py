@@ -6,10 +6,12 @@ the database decides.
 
 from __future__ import annotations
 
+import json
 import logging
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
+from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
@@ -23,6 +25,7 @@ from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, 
 from surepick.study.desk import leases, rebuild
 from surepick.study.desk.order import Order
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
+from surepick.study.strata import stamp
 
 _log = logging.getLogger(__name__)
 
@@ -46,12 +49,28 @@ class Desk:
         self._lock = threading.RLock()
         self._run: Run | None = None
         self._order: tuple[int, Order] | None = None
+        self._items: tuple[int, list[str]] | None = None
         self._place: tuple[int, int] | None = None  # batch, and how many pulls are out at least
 
     @cached_property
     def problem(self) -> Problem:
         """The problem of the study."""
         return rebuild.problem_of(self.record)
+
+    @cached_property
+    def strata(self) -> str | None:
+        """What strata are called; None where the study has none."""
+        return json.loads(self.record.meta).get("strata")
+
+    @cached_property
+    def on_items(self) -> bool:
+        """Whether options are measured on items."""
+        return getattr(rebuild.algorithm_of(self.record), "items", None) is not None
+
+    @property
+    def _plain(self) -> bool:
+        """Whether a pull is for nothing but its arm."""
+        return self.strata is None and not self.on_items
 
     @cached_property
     def _least_unit(self) -> float:
@@ -68,6 +87,7 @@ class Desk:
         lease: float,
         again: bool,
         longest: float | None = None,
+        stratum: str | None = None,
     ) -> leases.Asked:
         """Lease pulls to a holder; ``again`` after an attempt whose end is not known."""
         named = not holder.worker.startswith(ANONYMOUS)
@@ -81,12 +101,32 @@ class Desk:
             longest=longest,
             back=named or again,
             order_of=self._order_of,
+            stamp=lambda now: stamp(self.strata, stratum, now),
+            items_of=self._items_of if self.on_items else None,
         )
 
     def pulls(self, given: Sequence[Lease]) -> list[Pull]:
         """Leased pulls as workers see them."""
         labels = self.problem.labels
-        return [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in given]
+        if self.on_items:
+            pulls = [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in given]
+            return [replace(pull, item=int(x.stratum or 0)) for pull, x in zip(pulls, given)]
+        return [Pull(x.pull, x.arm, labels[x.arm], x.attempts, x.stratum) for x in given]
+
+    def _items_of(self, tx: Transaction, number: int) -> list[str]:
+        """The items of a batch, in the order in which its pulls are handed out."""
+        if self._items is None or self._items[0] != number:
+            batch = tx.batch(self.record.id, number)
+            assert batch is not None
+            pulls, items = rebuild.pulls_of(batch), rebuild.items_of(batch)
+            assert items is not None
+            arms = self._order_of(tx, number).arms(0, batch.size)
+            # The first pull of an arm is for its first row, as rewards are told in that order.
+            place = np.empty(batch.size, dtype=np.int64)
+            place[np.argsort(arms, kind="stable")] = np.arange(batch.size)
+            rows = np.repeat(items, pulls.counts)
+            self._items = (number, [str(item) for item in rows[place].tolist()])
+        return self._items[1]
 
     def _order_of(self, tx: Transaction, number: int) -> Order:
         if self._order is None or self._order[0] != number:
@@ -98,12 +138,12 @@ class Desk:
     @property
     def in_line(self) -> bool:
         """Whether :meth:`lease_next` may be tried: it is known about where the next pull is."""
-        return self._place is not None
+        return self._place is not None and self._plain
 
     def lease_next(self, holder: Holder, lease: float) -> Lease | None:
         """The next pull of the batch in one step, where the storage can do that."""
         order, place = self._order, self._place
-        if order is None or place is None or order[0] != place[0]:
+        if not self._plain or order is None or place is None or order[0] != place[0]:
             return None
         arms = order[1].arms(place[1], min(place[1] + _AHEAD, order[1].size)).tolist()
         if not arms:

@@ -45,12 +45,15 @@ def ask(
     longest: float | None,
     back: bool,
     order_of: Callable[[Transaction, int], Order],
+    stamp: Callable[[float], str | None] = lambda now: None,
+    items_of: Callable[[Transaction, int], list[str]] | None = None,
 ) -> Asked:
     """Hand out up to ``n`` pulls to ``holder``, who may have come ``back``.
 
     First the pulls that this worker holds already, then those never handed out, then those
     whose time ran out or that failed, longest first: an arm that cannot be measured holds up
-    nothing else. Coming back, a worker may keep a pull for ``longest`` seconds in all.
+    nothing else. Coming back, a worker may keep a pull for ``longest`` seconds in all. What is
+    handed out belongs to the stratum that ``stamp`` says; or, for good, to its item.
     """
     worker, token = holder
     at = tx.progress(study, lock=True)
@@ -58,17 +61,25 @@ def ask(
         return Asked([], True, False)
     if at.complete:
         return Asked([], False, claim(tx, study, at, who))
-    until = at.now + lease
+    until, stratum = at.now + lease, stamp(at.now)
+    items = None if items_of is None else items_of(tx, at.batch)
+
+    def belongs(one: Lease) -> str | None:
+        return stratum if items is None else one.stratum
+
     held = tx.leases_of(study, worker, token, n) if back else []
-    given = [replace(one, until=_renewed(one, until, longest)) for one in held]
+    given = [
+        replace(one, until=_renewed(one, until, longest), stratum=belongs(one)) for one in held
+    ]
     tx.change_leases(study, given)
     fresh = min(n - len(given), at.size - at.asked)
     if fresh:
         arms = order_of(tx, at.batch).arms(at.asked, at.asked + fresh).tolist()
         start = at.first + at.asked
+        named = [stratum] * fresh if items is None else items[at.asked : at.asked + fresh]
         new = [
-            Lease(start + i, arm, worker, until, token=token, since=at.now)
-            for i, arm in enumerate(arms)
+            Lease(start + i, arm, worker, until, token=token, since=at.now, stratum=name)
+            for i, (arm, name) in enumerate(zip(arms, named))
         ]
         tx.add_leases(study, new)
         at = replace(at, asked=at.asked + fresh)
@@ -77,7 +88,10 @@ def ask(
     if len(given) < n:
         mine = {one.pull for one in given}
         free = [x for x in tx.waiting(study, at.now, n) if x.pull not in mine][: n - len(given)]
-        again = [Lease(x.pull, x.arm, worker, until, x.attempts + 1, token, at.now) for x in free]
+        again = [
+            Lease(x.pull, x.arm, worker, until, x.attempts + 1, token, at.now, stratum=belongs(x))
+            for x in free
+        ]
         tx.change_leases(study, again)
         tx.add_events(
             study,
@@ -119,7 +133,7 @@ def tell(
         if lease is not None and lease.is_of(worker, token):
             del out[pull]
             who_told = worker or lease.worker or lease.last
-            known[pull] = Tell(pull, lease.arm, value, who_told, at.now, token)
+            known[pull] = Tell(pull, lease.arm, value, who_told, at.now, token, lease.stratum)
             tells.append(known[pull])
             told.append(Told(pull, "accepted", value))
             continue

@@ -8,6 +8,7 @@ import numpy as np
 
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls
+from surepick.arrays.types import IntArray
 from surepick.errors import StudyDamagedError
 from surepick.problem import Problem
 from surepick.run import Batch, Run
@@ -32,12 +33,19 @@ def algorithm_of(study: StudyRecord) -> Algorithm:
 
 def pulls_of(batch: BatchRecord) -> Pulls:
     """The pulls of a stored batch."""
-    return Pulls(*loads(batch.pulls, "stored batch"))
+    return Pulls(*loads(batch.pulls, "stored batch")[:3])
+
+
+def items_of(batch: BatchRecord) -> IntArray | None:
+    """The item of each row of a stored batch, where options are measured on items."""
+    columns = loads(batch.pulls, "stored batch")
+    return columns[3] if len(columns) > 3 else None
 
 
 def record_of(batch: Batch, first: int) -> BatchRecord:
     """A batch as it is stored."""
-    return BatchRecord(batch.number, first, batch.size, dumps(batch.pulls.columns()))
+    columns = batch.pulls.columns() + ([] if batch.items is None else [batch.items])
+    return BatchRecord(batch.number, first, batch.size, dumps(columns))
 
 
 def summary_of(run: Run) -> Summary:
@@ -101,7 +109,11 @@ def tell_batch(run: Run, batch: Batch, rewards: Rewards, name: str) -> None:
         raise StudyDamagedError(
             f"study {name!r}: batch {batch.number} asked for other pulls than were told"
         )
-    run.tell(batch, rewards.values[np.argsort(rewards.arms, kind="stable")])
+    order = np.argsort(rewards.arms, kind="stable")
+    strata = None
+    if rewards.strata is not None and batch.items is None:  # items are the run's own
+        strata = rewards.strata[order].tolist()
+    run.tell(batch, rewards.values[order], strata=strata)
 
 
 def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -> bool:

@@ -39,6 +39,8 @@ class Measurement:
     label: str
     attempt: int = 1
     features: Mapping[str, Any] = field(default_factory=dict)  #: cells of its row, by column
+    stratum: str | None = None  #: the day, plate, … that it belongs to, where there are strata
+    item: int | None = None  #: to measure it on, where there are items
 
 
 @dataclass(frozen=True)
@@ -82,7 +84,7 @@ class Command(Measure):
     Parameters
     ----------
     line
-        The command; ``{label}``, ``{arm}`` and ``{pull}`` are replaced inside its words.
+        The command; ``{label}``, ``{arm}``, ``{pull}`` and ``{item}`` in its words are replaced.
     timeout
         Seconds; after that the command is killed. What it has started ends with it in any case.
 
@@ -140,7 +142,9 @@ class Command(Measure):
             raise MeasurementError(f"the command could not be started: {error}") from None
 
     def _fill(self, task: Measurement) -> list[str]:
-        values: dict[str, str] = dict(zip(MARKERS, (task.label, str(task.arm), str(task.pull))))
+        item = "" if task.item is None else str(task.item)
+        filled = (task.label, str(task.arm), str(task.pull), item)
+        values: dict[str, str] = dict(zip(MARKERS, filled))
         # One pass: a label that contains "{pull}" stays as it is.
         pattern = re.compile("|".join(map(re.escape, MARKERS)))
         return [pattern.sub(lambda found: values[found[0]], word) for word in self.words]
@@ -182,6 +186,10 @@ def environment(task: Measurement) -> dict[str, str]:
     env["SUREPICK_LABEL"] = task.label
     env["SUREPICK_ARM"], env["SUREPICK_PULL"] = str(task.arm), str(task.pull)
     env["SUREPICK_ATTEMPT"] = str(task.attempt)
+    if task.stratum is not None:
+        env["SUREPICK_STRATUM"] = task.stratum
+    if task.item is not None:
+        env["SUREPICK_ITEM"] = str(task.item)
     env["SUREPICK_FEATURES"] = json.dumps(dict(task.features))
     seen = set()
     for name, value in task.features.items():

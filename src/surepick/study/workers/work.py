@@ -24,6 +24,7 @@ from surepick.errors import InvalidInputError, SurepickError
 from surepick.study.core import StudyCore
 from surepick.study.desk.crowd import Ask, Crowd, Handed
 from surepick.study.pulls import Pull, Reward
+from surepick.study.strata import check_stratum
 from surepick.study.study import Study
 from surepick.study.workers.measure import Measure, Measured, Measurement
 
@@ -97,12 +98,14 @@ class Workers:
         name: str | None = None,
         keep: Callable[[dict[str, Any]], None] | None = None,
         on_change: Callable[[Work], None] | None = None,
+        stratum: str | None = None,
     ) -> None:
         self.study, self.measure = study, measure
         self.workers = whole(workers, "workers", least=1)
         self.retries = whole(retries, "retries")
         self.name = name or f"{socket.gethostname()}-{os.getpid()}"
         self.work = Work()
+        self.stratum = check_stratum(study.strata, stratum)
         self._keep, self._on_change = keep, on_change
         self._running: dict[int, _Running] = {}
         self._done: queue.Queue[int] = queue.Queue()
@@ -214,7 +217,8 @@ class Workers:
         lease = n * self.measure.timeout + _GRACE
         if isinstance(self.study, Study):
             tells = [[Reward(*one.pair, self._name_of(one.slot))] for one in done]
-            asks = [Ask(n, self._name_of(slot), lease) for slot in free]
+            names = [self._name_of(slot) for slot in free]
+            asks = [Ask(n, name, lease, stratum=self.stratum) for name in names]
             told, given = Crowd(self.study.desk).exchange(tells, asks)
             for one in told:
                 _or_raise(one)
@@ -223,7 +227,7 @@ class Workers:
             self.study.tell_many([one.pair], self._name_of(one.slot))
         given = []
         for slot in free:
-            pulls = self.study.ask(n, self._name_of(slot), lease)
+            pulls = self.study.ask(n, self._name_of(slot), lease, stratum=self.stratum)
             given.append(Handed(pulls, not pulls and self.study.finished))
             if not pulls:
                 break
@@ -231,7 +235,9 @@ class Workers:
 
     def _start(self, slot: int, pulls: list[Pull]) -> None:
         tasks = [
-            Measurement(x.id, x.arm, x.label, x.attempt, self.study.features_of(x.arm))
+            Measurement(
+                x.id, x.arm, x.label, x.attempt, self.study.features_of(x.arm), x.stratum, x.item
+            )
             for x in pulls
         ]
         self._started += 1

@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
+from functools import cached_property
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -15,6 +16,7 @@ import numpy as np
 from surepick.verifier.blocks import Block
 from surepick.verifier.estimate import Fit, log_twice_normal
 from surepick.verifier.guide import Guide, Outlook, solve
+from surepick.verifier.tables import EPS
 from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View, one_more
 
 _DIGITS = 1e-12  # of rewards: smaller differences are taken for rounding
@@ -27,6 +29,7 @@ class News(NamedTuple):
     #: bets need the difference of these between r and x: of features (d, q), or of each arm (M, q)
     columns: np.ndarray | None = None
     facts: Any = None  #: what else they need
+    rounding: float = 0.0  #: that a lead may be too large by
 
     def with_number(self) -> News:
         """With one more candidate behind all others, which is worth exactly 0."""
@@ -85,7 +88,27 @@ class Payoff(ABC):
     def read(self, way: str, block: Block, outlook: Outlook, parts: int) -> News:
         """What a block says in one way; ``parts`` is how many it was dealt into."""
         read = {"linear": self._linear, "direct": self._direct, "allowed": self._allowed}[way]
-        return read(block, outlook, parts)
+        news = read(block, outlook, parts)
+        return news._replace(rounding=self.rounding(block, news.view))
+
+    def by_arm(self, block: Block) -> Block:
+        """A block with one row for each arm, as the guide takes it."""
+        return block.by_arm()
+
+    def rounding(self, block: Block, view: View) -> float:
+        """What rounding may add to a lead.
+
+        Sums over pulls, arms and features lose a unit in the last place with every term.
+        """
+        terms = 16 + self.check.whiten.shape[1] + len(np.unique(block.arms)) + block.counts.max()
+        return 2.0 * float(terms) * EPS * view.largest(self.reach)
+
+    @cached_property
+    def reach(self) -> float:
+        """How far the farthest candidate is, in whitened coordinates."""
+        whole = self.check.candidates
+        squares = (((x @ self.check.whiten) ** 2).sum(axis=1).max() for _, x in whole.blocks())
+        return math.sqrt(float(max(squares)))
 
     def _linear(self, block: Block, outlook: Outlook, parts: int) -> News:
         """By features alone."""
@@ -139,7 +162,7 @@ class Payoff(ABC):
         """Residual sum of squares, its degrees of freedom, and the least that is no rounding."""
         apart = block.means - self.check.arms[block.arms] @ fit.theta
         squares = block.spreads.sum() + (block.counts * apart**2).sum()
-        return float(squares), block.pulls - fit.rank, rounding(block)
+        return float(squares), block.pulls - fit.rank, least_squares_rounding(block)
 
     def variance(self, past: Block) -> float:
         """Variance of a single reward from all residuals, the same for all arms; above 0."""
@@ -157,7 +180,7 @@ class Payoff(ABC):
         return (within + variance) / (past.pulls - len(past.arms) + 1.0)
 
 
-def rounding(block: Block) -> float:
+def least_squares_rounding(block: Block) -> float:
     """The least sum of squares that is no rounding."""
     return _DIGITS**2 * float((block.counts * block.means**2).sum())
 

@@ -16,7 +16,14 @@ import numpy as np
 from surepick.verifier.blocks import Block
 from surepick.verifier.estimate import log_twice_normal
 from surepick.verifier.guide import Outlook
-from surepick.verifier.payoffs.base import News, Pairs, Payoff, known, log_psi, rounding
+from surepick.verifier.payoffs.base import (
+    News,
+    Pairs,
+    Payoff,
+    known,
+    least_squares_rounding,
+    log_psi,
+)
 from surepick.verifier.views import ByFeatures
 
 _NODES, _WEIGHTS = np.polynomial.legendre.leggauss(16)
@@ -46,7 +53,7 @@ class Student(Payoff):
     def _within(self, news: News, block: Block, outlook: Outlook) -> News:
         """Only what an arm's own rewards differ by is noise and nothing else."""
         block = block.by_arm()
-        squares = max(float(block.spreads.sum()), rounding(block))
+        squares = max(float(block.spreads.sum()), least_squares_rounding(block))
         freedom = block.pulls - len(block.arms)
         return news._replace(facts=(squares / outlook.scale**2, freedom))
 

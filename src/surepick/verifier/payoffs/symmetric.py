@@ -89,7 +89,7 @@ class Symmetric(Payoff):
             logs = np.zeros_like(stakes)
             for j in range(estimates.shape[-1]):
                 logs += log_tanh_bet(stakes * estimates[..., j, None])
-            found.append(np.logaddexp(log_mean(logs) + math.log(1 - _KEPT), math.log(_KEPT)))
+            found.append(log_kept(log_mean(logs)))
         return found
 
     def _estimates(self, pairs: Pairs, news: News) -> tuple[np.ndarray, np.ndarray]:
@@ -108,6 +108,11 @@ class Symmetric(Payoff):
             found[there] = 0.0
             found[there, :m] = leads[there]
         return found, parts
+
+
+def log_kept(paid: np.ndarray) -> np.ndarray:
+    """Log of what is left when all but a little was staked, and paid this."""
+    return np.logaddexp(paid + math.log(1 - _KEPT), math.log(_KEPT))
 
 
 def log_tanh_bet(bet: np.ndarray) -> np.ndarray:

@@ -96,7 +96,7 @@ class _Comparison(Book):
                 if isinstance(told.view, Leaning):
                     misfit = self.check.misfit / self.check.noise
                     pairs = pairs.raised(-misfit * told.view.allowances(field))
-                pairs = pairs.raised((2 * side - 1) * self.number)
+                pairs = pairs.raised((2 * side - 1) * self.number - told.rounding)
                 self._pay_side(self.sides[side], pairs, told, accounts)
                 if self.near > 0:  # the one on the other side is close from here
                     self._pay_side(self.closer[side], pairs.raised(self.near), told, accounts)

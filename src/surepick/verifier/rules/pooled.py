@@ -15,6 +15,7 @@ from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff
 from surepick.verifier.payoffs.bounded import Bounded
 from surepick.verifier.payoffs.gaussian import Gaussian
+from surepick.verifier.payoffs.paired import Paired, check_items
 from surepick.verifier.payoffs.stakes import STAKES
 from surepick.verifier.payoffs.student import Student
 from surepick.verifier.payoffs.symmetric import Symmetric
@@ -152,8 +153,9 @@ class Book:
         self.goal = -math.log(check.delta)
         self.epsilon = check.epsilon / check.noise
         self.ways, self.levels = ways_of(check), levels_of(check)
-        guide = Guide(check, "direct" in self.ways)
-        self.payoff = _PAYOFFS[check.kind.kind](guide, self.precisions)
+        paired = self.ways == ["paired"]
+        guide = Guide(check, paired or "direct" in self.ways)
+        self.payoff = (Paired if paired else _PAYOFFS[check.kind.kind])(guide, self.precisions)
         self.alive = np.ones(len(candidates), dtype=bool)
         self.capital = np.tile(self.start, (len(candidates), 1))
         self.spare: dict[int, np.ndarray] = {}  # on closeness to each leader, in order
@@ -173,13 +175,19 @@ class Book:
         if self.payoff.in_parts and not with_strata(self.check):
             check_parts(self.check, block, "block 1", self.ways != ["linear"])
         self.check.demand(not record["dropped"], "block 1 has no past to bet by")
-        self.past = self.first = block.by_arm()
+        self._check_items(block, "block 1")
+        self.past = self.first = self.payoff.by_arm(block)
+
+    def _check_items(self, block: Block, where: str) -> None:
+        if isinstance(self.payoff, Paired):
+            check_items(self.check, block, where)
 
     def settle(self, record: dict[str, Any], block: Block, where: str) -> None:
         """Pay out one block, and drop the candidates that it drops."""
         check, payoff = self.check, self.payoff
         own = self.ways != ["linear"]
         parts = check_parts(check, block, where, own) if payoff.in_parts else 1
+        self._check_items(block, where)
         assert self.past is not None
         outlook = payoff.look(self.past)
         self.rounding = check.rounding_per_noise / outlook.scale
@@ -194,7 +202,7 @@ class Book:
             shown = self._log_capital(leader) >= self.goal - 1e-9
             self.close[leader] |= shown & self.alive
         self._drop(record["dropped"], where)
-        told = block.by_arm()
+        told = payoff.by_arm(block)
         if self.levels:
             told = payoff.guide.without_level(self.past, told, outlook)
         self.past = self.past.plus(told)
@@ -269,6 +277,7 @@ class Book:
             if isinstance(told.view, Leaning):
                 misfit = self.check.misfit / self.check.noise
                 pairs = pairs.raised(-misfit * told.view.allowances(field))
+            pairs = pairs.raised(-told.rounding)
             logs = np.where(own, -math.inf, shares + np.log(pairs.unit))  # nobody is its own rival
             whole = log_sum(logs)
             for j, payoff in zip(accounts, self.payoff.log_paid(pairs, told), strict=True):

@@ -89,7 +89,7 @@ class CompiledMarket(Market):
 
     def pairs(self, places: IntArray, rivals: IntArray, block: Any, payoff: Payoff) -> Pairs:
         seen = block.seen(self._points)
-        bets, news = self._pairs(places, rivals, np.zeros(len(rivals)), seen, 0.0)
+        bets, news = self._pairs(places, rivals, np.zeros(len(rivals)), seen, -block.rounding)
         return Pairs(bets, news, seen, payoff)
 
     def _pairs(

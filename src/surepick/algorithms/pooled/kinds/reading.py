@@ -50,6 +50,10 @@ class Reading(ABC):
         facts = self.direct_facts(rows, scales)
         return Seen(alone(means, variances), np.zeros((n, 0)), facts=facts)
 
+    def paired(self, rows: Rows, scales: Scales) -> Seen:
+        """What a block says about arms by the items that they have in common."""
+        raise NotImplementedError  # see :mod:`surepick.algorithms.pooled.kinds.paired`
+
     def allowed(self, rows: Rows, scales: Scales) -> Seen:
         """What a block says if features are right up to the misfit that is allowed."""
         block = rows.by_arm()

@@ -36,7 +36,8 @@ class Best(Question):
         self.capital: Any = np.tile(np.log(ground.ways.accounts), (M, 1))  # logs, (M, J)
         self.closeness = Closeness(self._b, M, ground.ways)  # with epsilon
         #: for intervals, where a table of all pairs with the leader is small
-        self.leaders = None if ground.problem.large else Leaders(ground.ways, M)
+        tabled = not ground.problem.large and ground.config.items is None
+        self.leaders = Leaders(ground.ways, M) if tabled else None
         self._to_device()
 
     def _to_device(self) -> None:

@@ -30,21 +30,6 @@ declare namespace Api {
     kind: string;
     message: string;
   }
-  interface EventLog {
-    events: EventRow[];
-    next: number;
-  }
-  interface EventRow {
-    pull: number;
-    arm: number;
-    kind: string;
-    worker: string | null;
-    value: number | null;
-    note: string;
-    at: number;
-    token: string | null;
-    count: number;
-  }
   interface HistoryOf {
     batches: HistoryRow[];
   }
@@ -63,6 +48,8 @@ declare namespace Api {
     epsilon?: number;
     max_samples?: number | null;
     check_fit?: number | null;
+    strata?: string | null;
+    items?: number | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
     algorithm?: string;
@@ -114,12 +101,6 @@ declare namespace Api {
   }
   interface Refusal {
     error: ErrorBody;
-  }
-  interface RewardColumns {
-    pulls: number[];
-    arms: number[];
-    values: number[];
-    times: number[];
   }
   interface SheetBody {
     csv?: string | null;
@@ -228,10 +209,26 @@ declare namespace Api {
     worker?: string | null;
     lease?: number;
     wait?: number;
+    stratum?: string | null;
   }
   interface AskReply {
     pulls: PullOut[];
     finished: boolean;
+  }
+  interface EventLog {
+    events: EventRow[];
+    next: number;
+  }
+  interface EventRow {
+    pull: number;
+    arm: number;
+    kind: string;
+    worker: string | null;
+    value: number | null;
+    note: string;
+    at: number;
+    token: string | null;
+    count: number;
   }
   interface Fail {
     pull: number;
@@ -258,11 +255,20 @@ declare namespace Api {
     arm: number;
     label: string;
     attempt: number;
+    stratum: string | null;
+    item: number | null;
     features: Record<string, any>;
   }
   interface RewardBody {
     pull: number;
     reward: number;
+  }
+  interface RewardColumns {
+    pulls: number[];
+    arms: number[];
+    values: number[];
+    times: number[];
+    strata: string[] | null;
   }
   interface Session {
     role: string;

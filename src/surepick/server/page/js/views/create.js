@@ -27,6 +27,7 @@ export const createView = (scope) => {
   const name = input({ type: "text", required: true, maxlength: 200, oninput: check });
   const rewards = rewardsChoice(rewardsChanged);
   const trust = trustChoice(check);
+  const strata = input({ type: "text", placeholder: "day", value: "" });
   const delta = input({
     type: "text",
     inputmode: "decimal",
@@ -94,6 +95,7 @@ export const createView = (scope) => {
         source: table.fileName,
         noise: rewards.noise(),
         misfit: trust.misfit(),
+        strata: strata.value.trim() || null,
         delta: number(delta),
         algorithm: algorithm.value,
         epsilon: number(epsilon) ?? 0,
@@ -156,6 +158,11 @@ export const createView = (scope) => {
               field("Most measurements", most, "Stop there, without a guarantee."),
               rewards.advanced,
               trust.question,
+              field(
+                "Compare within each",
+                strata,
+                "A day, plate or operator whose level is common to what is measured in it: what they differ by cancels. Empty: there is none.",
+              ),
               field(
                 "Algorithm",
                 algorithm,

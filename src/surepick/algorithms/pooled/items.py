@@ -1,0 +1,55 @@
+"""Blocks of options that are measured on the same items: which items, and how many for whom."""
+
+from __future__ import annotations
+
+import numpy as np
+
+from surepick.algorithms.base import Pulls
+from surepick.algorithms.pooled.direct import DirectPlanner
+from surepick.algorithms.pooled.lacking import Lacking
+from surepick.algorithms.pooled.planner import BlockDesign
+from surepick.arrays.types import FloatArray, IntArray
+
+_FIRST = 2  # items of the first block, on which all options are measured
+
+
+def items_of(pulls: Pulls, items: int | None, seed: int, block: int) -> IntArray | None:
+    """The item of each row, drawn with replacement from 0 … items − 1; None: there are none.
+
+    A block draws anew; what it draws depends on nothing but the seed and its number.
+    """
+    if items is None or pulls.parts is None:
+        return None
+    most = int(pulls.parts.max()) + 1
+    return np.random.default_rng([seed, block]).integers(0, items, most)[pulls.parts]
+
+
+class PairedPlanner(DirectPlanner):
+    """A lead over x takes items that the leader and x both meet: the leader meets all of them."""
+
+    def first(self) -> BlockDesign:
+        n = self.problem.n_arms
+        empty = np.zeros((0, 0))
+        return BlockDesign(np.full(n, 1.0 / n), 1.0, empty, np.zeros(n), np.zeros(n))
+
+    def first_shares(self) -> FloatArray:
+        return np.zeros(self.problem.n_arms)
+
+    def next(
+        self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
+    ) -> BlockDesign:
+        wanted = np.clip(missing.pulls, 0.0, None)
+        wanted[leader] = 0.0
+        others = wanted > 0
+        counts = np.where(others, 4.0 * wanted * self._variances, 0.0)
+        counts[others] = np.maximum(counts[others] + self._part_cost * missing.nats[others], 1.0)
+        counts[leader] = max(float(counts.max()), 1.0)
+        total = float(counts.sum())
+        return BlockDesign(counts / total, total, np.zeros((0, 0)), shares, missing.nats)
+
+    def whole_pulls(
+        self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
+    ) -> IntArray:
+        if must_span:
+            return np.full(self.problem.n_arms, _FIRST, dtype=np.int64)
+        return super().whole_pulls(weights, n, judges, must_span)

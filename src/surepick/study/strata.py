@@ -1,0 +1,46 @@
+"""Strata of a study: the day, plate, operator, … that a pull belongs to, stamped when it is handed
+out."""
+
+from __future__ import annotations
+
+from datetime import UTC, datetime
+from typing import Any
+
+from surepick.errors import InvalidInputError
+from surepick.run.strata import stratum_name
+
+DAY = "day"  #: strata of this name are stamped by the clock of the database
+
+
+def check_stratum(strata: str | None, given: Any) -> str | None:
+    """The stratum that an ask names, or an error where the study needs another word.
+
+    Parameters
+    ----------
+    strata
+        What strata are called in the study; None: it has none.
+    given
+        What was named.
+    """
+    if strata is None:
+        if given is not None:
+            raise InvalidInputError(
+                "stratum: this study does not compare within strata, so leave it out (a study "
+                "with strata is created with strata='day', --strata day)"
+            )
+        return None
+    if given is None:
+        if strata == DAY:
+            return None
+        raise InvalidInputError(
+            f"stratum: this study compares within each {strata}, so say which one the pulls are "
+            f"for: ask(stratum=…), --stratum"
+        )
+    return stratum_name(given, "stratum")
+
+
+def stamp(strata: str | None, given: str | None, now: float) -> str | None:
+    """What is stamped on a pull that is handed out now; days are those of UTC."""
+    if strata is None or given is not None:
+        return given
+    return datetime.fromtimestamp(now, UTC).date().isoformat()

@@ -1,0 +1,41 @@
+"""Problems and noise as the JSON of a study's description has them."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surepick.problem import Problem
+from surepick.problem.contents import read_misfit
+from surepick.problem.noise import NoiseKind, as_given, noise_kind
+
+
+def kind_of(noise: Any) -> NoiseKind:
+    """The kind that is meant; whether there is one scale per option shows with the table."""
+    listed = isinstance(noise, list) or bool(getattr(noise, "shape", ()))
+    return noise_kind(noise, len(noise) if listed else 1)
+
+
+def problem_body(problem: Problem) -> dict[str, Any]:
+    """A problem in plain lists."""
+    body = {
+        "arms": problem.arms.tolist(),
+        "labels": list(problem.labels),
+        "noise": problem.noise_kind.written,
+    }
+    body |= problem.written_misfit()
+    if problem.transductive:
+        body["candidates"] = problem.candidates.tolist()
+        body["candidate_labels"] = list(problem.candidate_labels)
+    return body
+
+
+def problem_of(body: dict[str, Any]) -> Problem:
+    """What :func:`problem_body` wrote."""
+    return Problem(
+        body.get("arms"),
+        body.get("candidates"),
+        as_given(body.get("noise")),
+        body.get("labels"),
+        read_misfit(body),
+        candidate_labels=body.get("candidate_labels"),
+    )

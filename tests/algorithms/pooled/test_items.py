@@ -1,0 +1,161 @@
+"""Options on the same items: how hard an item is cancels, and rewards on it may depend."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+
+import surepick as sp
+from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.kinds.paired import net_of_items
+from surepick.algorithms.pooled.ledger import Rows
+from surepick.algorithms.pooled.parts import on_items
+from surepick.errors import CertificateError
+from surepick.run.certificate import fingerprint
+from surepick.statistics.paired_kernels import paired_bounded_payoffs
+
+K, N = 8, 300
+
+
+def evaluation(seed=0, options=K, spread=3.0, interaction=1.0):
+    """Whether each option solves each item: items differ far more than options do."""
+    rng = np.random.default_rng(seed)
+    skill = np.append(np.linspace(-0.6, 0.2, options - 1), 1.0)
+    hard = spread * rng.normal(size=N)
+    return (skill[:, None] > hard + interaction * rng.normal(size=(options, N))).astype(float)
+
+
+def picked(table, noise, *, rng=0, delta=0.05, most=60_000, items=N):
+    problem = sp.Problem(np.eye(len(table)), noise=noise)
+    algorithm = sp.algorithms.PooledPeleg(delta=delta, items=items, max_samples=most)
+    return sp.identify(
+        problem, measure_batch=lambda arms, on: table[arms, on], algorithm=algorithm, rng=rng
+    )
+
+
+@pytest.mark.parametrize("noise", [None, "yes-no", (0.0, 1.0)])
+def test_the_best_over_all_items_is_found_and_verified(noise):
+    table = evaluation()
+    answer = picked(table, noise)
+    assert answer.arm == int(table.mean(axis=1).argmax())
+    assert f"best on average over all {N} items" in answer.guarantee
+    assert sp.verify(answer.certificate(), replay=True).guarantee == "pac"
+
+
+def test_pairing_takes_fewer_evaluations_than_drawing_items_for_each():
+    table, rng = evaluation(), np.random.default_rng(7)
+    paired = sum(picked(table, "yes-no", rng=seed).samples for seed in range(2))
+    alone = 0
+    for _ in range(2):
+        problem = sp.Problem(np.eye(K), noise="yes-no")
+        alone += sp.identify(
+            problem, measure_batch=lambda arms: table[arms, rng.integers(0, N, len(arms))]
+        ).samples
+    assert paired < 0.75 * alone
+
+
+@pytest.mark.parametrize("correlation", [-1.0, 0.0, 1.0])
+@pytest.mark.parametrize("noise", [None, "yes-no"])
+def test_error_rate_with_rewards_that_depend_on_each_other(noise, correlation):
+    """Two tied options, wrong where the first is dropped; 0.2 is allowed, 0.28 was measured before.
+
+    Of 40 trials more than 16 are wrong with probability 0.001 at a true rate of 0.2.
+    """
+    rng = np.random.default_rng(5)
+    first = rng.random(N) < 0.5
+    other = {-1.0: ~first, 1.0: first.copy(), 0.0: rng.permutation(first)}[correlation]
+    table = np.stack([first, other]).astype(float)
+    table[:, :] -= (table.mean(axis=1, keepdims=True) - 0.5) if noise is None else 0.0
+    wrong = 0
+    for seed in range(40):
+        problem = sp.Problem(np.eye(2), noise=noise)
+        run = sp.algorithms.PooledPeleg(delta=0.2, items=N, max_samples=1_000).start(problem, seed)
+        while not run.stopped:
+            batch = run.ask()
+            run.tell(batch, table[batch.arms, batch.items])
+        wrong += 0 not in run.active
+    assert wrong <= 16
+
+
+def test_bets_on_items_have_mean_one_at_most_whatever_depends_on_what():
+    """All answers of two options to three items, with any dependence between the two."""
+    rng = np.random.default_rng(0)
+    answers = list(itertools.product([0.0, 1.0], repeat=2))
+    stakes = np.array([[[[0.3, 2.0, 50.0]]]])
+    for _ in range(20):
+        law = rng.dirichlet(np.ones(4))
+        better, worse = law[2], law[1]  # only the candidate, only the rival
+        law[1], law[2] = min(better, worse), max(better, worse)  # the candidate is no worse
+        mean = 0.0
+        for draw in itertools.product(range(4), repeat=3):
+            table = np.array([[answers[i][side] for i in draw] for side in (0, 1)])
+            log = paired_bounded_payoffs(
+                np.array([0]),
+                np.array([1]),
+                np.array([3, 3]),
+                table,
+                np.ones((1, 1)),
+                np.zeros((1, 1)),
+                stakes,
+                1.0,
+            )
+            mean += math.prod(law[i] for i in draw) * math.exp(log[0, 0, 0])
+        assert mean <= 1.0 + 1e-12
+
+
+def test_what_items_share_is_taken_off_exactly():
+    pulls = on_items(np.array([5, 3, 4]))
+    hard = np.array([10.0, -40.0, 3.0, 0.0, 7.0])
+    skill = np.array([1.0, 2.0, -1.0])
+    values = skill[pulls.arms] + hard[pulls.parts]
+    net = net_of_items(Rows(pulls.arms, pulls.parts, pulls.counts, values, np.zeros(12)))
+    assert np.ptp(net.sums / net.counts - skill) < 1e-9
+    assert net.spreads.sum() < 0.02 * ((values - values.mean()) ** 2).sum()
+
+
+def test_options_in_a_block_meet_the_same_items_and_blocks_draw_anew():
+    table = evaluation()
+    run = sp.algorithms.PooledPeleg(delta=0.05, items=N).start(sp.Problem(np.eye(K)), 3)
+    seen = []
+    for _ in range(3):
+        batch = run.ask()
+        of = {arm: batch.items[batch.arms == arm].tolist() for arm in set(batch.arms.tolist())}
+        longest = max(of.values(), key=len)
+        assert all(items == longest[: len(items)] for items in of.values())
+        again = sp.Run.from_json(run.to_json()).ask()
+        assert np.array_equal(again.items, batch.items)
+        seen.append(tuple(longest[:2]))
+        run.tell(batch, table[batch.arms, batch.items])
+    assert len(set(seen)) == 3
+
+
+def test_pulls_that_skip_items_do_not_verify():
+    body = json.loads(json.dumps(picked(evaluation(), "yes-no").certificate()))
+    batch = body["batches"][1]
+    arm = batch["arms"][0]
+    rows = [i for i, other in enumerate(batch["arms"]) if other == arm]
+    batch["parts"][rows[-1]] += 1  # another item than it met
+    del body["digest"]
+    with pytest.raises(CertificateError, match=r"first items|log capital|rivals|lead"):
+        sp.verify(body | {"digest": fingerprint(body)})
+
+
+@pytest.mark.parametrize("noise", [1.0, "equal"])
+def test_noise_of_one_scale_does_not_go_with_items(noise):
+    with pytest.raises(sp.SurepickError, match="leave noise out"):
+        sp.algorithms.PooledPeleg(delta=0.1, items=5).start(sp.Problem(np.eye(2), noise=noise))
+
+
+def test_scales_are_those_of_differences_net_of_items():
+    rng = np.random.default_rng(0)
+    run = sp.algorithms.PooledPeleg(delta=1e-6, items=10_000).start(sp.Problem(np.eye(4)), 0)
+    hard = 30.0 * rng.normal(size=10_000)
+    for _ in range(8):
+        batch = run.ask()
+        run.tell(batch, hard[batch.items] + rng.normal(size=len(batch)))
+    assert run.state.reward_scale() == pytest.approx(1.0, rel=0.35)
+    assert isinstance(run.state._now(), Scales)
