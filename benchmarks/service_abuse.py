@@ -10,6 +10,7 @@ attack, and keeps both. Scenarios that are not about time say what they count.
 - guesses: 64 connections try random tokens.
 - exports-1, -2, -4: so many readers export a study of 101,000 rewards again and again.
 - metrics: 16 readers of /metrics.
+- slow-bodies: 100 bodies of 15 MiB, with a token, that stop before their end; peak memory.
 - pages: 8 readers of the status and the history of the large study.
 - first-looks: seconds for the first history of the large study, and for a list of 1,000 studies.
 - formula: 58 kB of table with C(c0)*…*C(c5); peak memory of the service, seconds, and what came.
@@ -145,6 +146,22 @@ def guesses(place: Place, seconds: float) -> dict:
     return beside(place, "guesses", 64, seconds)
 
 
+def slow_bodies(place: Place, seconds: float) -> dict:
+    prepared.innocent(place.url)
+    with place.serve() as service:
+        with service.http() as http:
+            viewer = http.post("/api/v1/tokens", json={"role": "viewer"}).json()["token"]
+        alone = attackers.in_process(attackers.innocent, service.port, service.token, seconds)
+        with (
+            Watched(service.process.pid) as memory,
+            attackers.half_sent(service.port, viewer, 100, 15 * 2**20),
+        ):
+            under = attackers.in_process(attackers.innocent, service.port, service.token, seconds)
+        found = {"alone_ms": quantiles(alone), "beside_ms": quantiles(under)}
+        found["times"] = round(found["beside_ms"]["p99"] / found["alone_ms"]["p99"], 2)
+        return found | {"peak_memory_mb": memory.peak_mb}
+
+
 # -- readers ----------------------------------------------------------------------------------
 def exports(count: int):
     def scenario(place: Place, seconds: float) -> dict:
@@ -242,6 +259,7 @@ SCENARIOS = {
     "guesses": guesses,
     **{f"exports-{n}": exports(n) for n in (1, 2, 4)},
     "metrics": pollers,
+    "slow-bodies": slow_bodies,
     "pages": pages,
     "first-looks": first_looks,
     "formula": priced(prepared.crossed_categories(), leave_after=10.0),

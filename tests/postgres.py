@@ -29,9 +29,9 @@ class Server:
     def __init__(self) -> None:
         self._bin = _binaries()
         self.folder = fast_folder("sp-pg-")
-        self._user = _user()
-        if self._user is not None:
-            shutil.chown(self.folder, self._user)
+        self.user = _user()
+        if self.user is not None:
+            shutil.chown(self.folder, self.user)
         self._call("initdb", "-D", self.folder / "data", "-U", "tester", "-A", "trust", "-N")
         options = f"-c listen_addresses='' -c unix_socket_directories={self.folder} "
         options += "-c max_connections=150 -c fsync=on -c synchronous_commit=on"
@@ -91,8 +91,8 @@ class Server:
 
     def _command(self, program: str, *arguments: object) -> list[str]:
         command = [str(self._bin / program), *map(str, arguments)]
-        if self._user is not None:
-            command = ["runuser", "-u", self._user, "--", *command]
+        if self.user is not None:
+            command = ["runuser", "-u", self.user, "--", *command]
         return command
 
     def _call(self, program: str, *arguments: object) -> None:

@@ -9,6 +9,7 @@ import math
 import multiprocessing
 import os
 import secrets
+import socket
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -157,6 +158,58 @@ def send_at_once(port: int, path: str, body: bytes, times: int) -> list[int]:
     for thread in threads:
         thread.join()
     return sorted(found)
+
+
+def connection(port: int, token: str) -> _Connection:
+    """A connection that is made again where it is lost."""
+    return _Connection(port, token)
+
+
+def event() -> Any:
+    """Something that all processes can wait for."""
+    return _spawn.Event()
+
+
+def process(function: Callable[..., None], *arguments: Any) -> Any:
+    """A function in a process of its own, which has begun."""
+    started = _spawn.Process(target=function, args=arguments)
+    started.start()
+    return started
+
+
+def half_head(port: int) -> socket.socket | None:
+    """A connection with half a head on it, or None where there is no room for it."""
+    try:
+        one = socket.create_connection(("127.0.0.1", port), 5)
+        one.sendall(b"GET /health HTTP/1.1\r\nHost: localhost\r\nX-Slow: ")
+        return one
+    except OSError:
+        return None
+
+
+@contextlib.contextmanager
+def half_sent(port: int, token: str, count: int, size: int) -> Iterator[None]:
+    """So many bodies that stop one byte before their end, while this lasts."""
+    head = f"POST /api/v1/tables HTTP/1.1\r\nHost: localhost\r\nAuthorization: Bearer {token}\r\n"
+    sent = f"{head}Content-Length: {size + 1}\r\n\r\n".encode() + b" " * size
+    over = _spawn.Event()
+
+    def hold() -> None:
+        sockets = []
+        for _ in range(count):
+            one = socket.create_connection(("127.0.0.1", port), 5)
+            with contextlib.suppress(OSError):
+                one.sendall(sent)
+            sockets.append(one)
+        over.wait()
+
+    process = _spawn.Process(target=hold)
+    process.start()
+    try:
+        yield
+    finally:
+        over.set()
+        process.join()
 
 
 def send_table(service: Any, body: dict, patience: float) -> dict:

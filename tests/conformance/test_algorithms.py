@@ -18,14 +18,17 @@ WEAKER = {
     ("lazy-ts-heuristic", "check_permutation"): ({"exact": False}, _TOLERANCE),
     ("uniform-heuristic", "check_permutation"): ({"exact": False}, "may stop within a round"),
 }
+# Two orders of the arms that differ by half in the mean number of pulls are still told apart.
+for _pair in [pair for pair, (options, _) in WEAKER.items() if "exact" in options]:
+    WEAKER[_pair][0]["trials"] = 40
 # Of heuristics the errors are not held to anything: a few trials show what kind of answer they
-# give. With 60 trials of those that take long, an error rate of 50 % instead of 20 % is caught on
-# each of the three instances with probability 97 %.
+# give. With 40 trials of those that take long, an error rate of 50 % instead of 20 % is caught on
+# each of the three instances with probability 87 %, and on one of them with 99.8 %.
 for _name in sp.algorithms.names():
     if _name.endswith("-heuristic"):
         WEAKER[_name, "check_error_rate"] = ({"trials": 20}, "no guarantee")
-for _name in ("alba", "lazy-ts"):
-    WEAKER[_name, "check_error_rate"] = ({"trials": 60}, "slow")
+for _name in ("alba", "lazy-ts", "pooled-peleg", "xy-oracle", "xy-static"):
+    WEAKER[_name, "check_error_rate"] = ({"trials": 40}, "slow")
 
 
 @pytest.mark.parametrize(

@@ -13,11 +13,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parents[2]
 ADDRESS = "SUREPICK_TEST_FORKS"  # where the parent listens
+#: commands that start at once, and what they are
+COMMANDS = {"surepick": "surepick", "helper": "surepick.server.helping"}
 _COMMAND = """#!{python} -IS
-import sys
+import os, sys
 sys.path.insert(0, {root!r})
-from tests.forks.client import as_command
-as_command()
+from tests.forks.client import ADDRESS, as_command
+os.environ.setdefault(ADDRESS, {address!r})
+as_command({what!r})
 """
 
 
@@ -27,9 +30,11 @@ class Parent:
     def __init__(self) -> None:
         folder = tempfile.mkdtemp(prefix="sp-forks-")
         self.address = f"{folder}/parent"
-        command = Path(folder, "surepick")
-        command.write_text(_COMMAND.format(python=sys.executable, root=str(ROOT)))
-        command.chmod(0o755)
+        for name, what in COMMANDS.items():
+            command = Path(folder, name)
+            given = {"python": sys.executable, "root": str(ROOT), "address": self.address}
+            command.write_text(_COMMAND.format(**given, what=what))
+            command.chmod(0o755)
         with socket.socket(socket.AF_UNIX) as listener:
             listener.bind(self.address)
             listener.listen(64)
@@ -124,9 +129,9 @@ def run(what, *arguments, input="", cwd=None, env=None, timeout=240):
         return subprocess.CompletedProcess([what, *arguments], code, out.read(), err.read())
 
 
-def as_command() -> None:
-    """The command ``surepick``, passing on signals and the exit code."""
-    process = Forked("surepick", sys.argv[1:], files=[0, 1, 2])
+def as_command(what: str) -> None:
+    """A command that starts at once, passing on signals and the exit code."""
+    process = Forked(what, sys.argv[1:], files=[0, 1, 2])
     for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
         signal.signal(number, lambda number, _: process.send_signal(number))
     code = process.wait()

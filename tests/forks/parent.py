@@ -20,8 +20,8 @@ from pathlib import Path
 from typing import Any, NoReturn
 
 
-def load() -> None:
-    """Load what most copies need, compiled code too."""
+def load(folder: Path) -> None:
+    """Load what most copies need, compiled code too; ``folder`` has commands that start at once."""
     import numpy as np
 
     import surepick as sp
@@ -32,6 +32,8 @@ def load() -> None:
     for module in ("alembic.command", "psycopg", "rich.table", "uvicorn"):
         importlib.import_module(module)
     importlib.import_module("surepick.server.app")
+    importlib.import_module("surepick.server.helping")
+    importlib.import_module("surepick.server.helpers").COMMAND = (str(folder / "helper"),)
     for noise in (1.0, None, "yes-no"):
         run = sp.algorithms.PooledPeleg(0.1).start(sp.Problem(np.eye(3), noise=noise))
         for _ in range(3):
@@ -50,7 +52,7 @@ def wait_for_work(listener: socket.socket) -> dict[str, Any] | None:
             return None
         line, _ = listener.accept()
         if not loaded:
-            load()
+            load(Path(listener.getsockname()).parent)
             gc.freeze()  # what copies share stays shared
             loaded = True
         if not os.fork():

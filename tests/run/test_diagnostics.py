@@ -71,21 +71,18 @@ def rates(name, runs, **settings):
 
 
 # -- rates over whole runs ---------------------------------------------------------------------
-# At most 5 % of the runs may raise a false alarm. A check that does so in 20 % of them is caught
-# here with probability 99.9 % and 99 %.
-@pytest.mark.parametrize(("name", "runs"), [("peleg", 60), ("pooled-peleg", 40)])
-def test_false_alarms_over_whole_runs(name, runs):
-    misfit, drifts = rates(name, runs, gap=0.2, check=MISFIT)
-    assert misfit <= 0.05
-    assert drifts <= 0.05
+# At most 5 % of the runs may raise a false alarm: of 19, none. A check that does so in 20 % of them
+# is caught with probability 99 %.
+@pytest.mark.parametrize("name", ["peleg", "pooled-peleg"])
+def test_false_alarms_over_whole_runs(name):
+    assert (rates(name, 19, gap=0.2, check=MISFIT) == 0).all()
 
 
 def test_false_alarms_of_a_rule_that_chases_what_looks_good():
     """The sampling that fools naive residuals: the leader is measured, with many looks."""
     problem = sp.Problem(np.column_stack([np.ones(6), np.arange(6) - 2.5]), noise=1.0)
     alarms = np.zeros(2)
-    runs = 40  # a check that is fooled in 20 % of the runs is caught with probability 99 %
-    for seed in range(runs):
+    for seed in range(19):  # a check that is fooled in 20 % of the runs is caught, to 99 %
         rng = np.random.default_rng([seed, 5])
         counts, sums, timeline = np.zeros(6), np.zeros(6), Timeline(6)
         found = np.zeros(2, dtype=bool)
@@ -101,7 +98,7 @@ def test_false_alarms_of_a_rule_that_chases_what_looks_good():
                     drift(problem, timeline).alarm,
                 ]
         alarms += found
-    assert (alarms / runs <= 0.05).all()
+    assert (alarms == 0).all()
 
 
 @pytest.mark.parametrize("size", [1.0, 2.0])
@@ -111,11 +108,11 @@ def test_interactions_are_found_in_whole_runs(size):
     A check that finds only 70 % of them is caught with probability 99 %.
     """
     for name in ("pooled-peleg", "peleg"):
-        assert rates(name, 30, interaction=size, check=size * MISFIT, looks="m")[0] >= 0.9
+        assert rates(name, 19, interaction=size, check=size * MISFIT, looks="m")[0] > 0.9
 
 
 def test_drift_is_found_in_whole_runs():
-    assert rates("peleg", 30, slope=1e-4, looks="d")[1] >= 0.9
+    assert rates("peleg", 19, slope=1e-4, looks="d")[1] > 0.9
 
 
 def test_estimated_noise_raises_few_false_alarms_and_finds_interactions():

@@ -1,29 +1,48 @@
 """A disk that is full, and has room again: remote workers wait for it."""
 
 import contextlib
+import shutil
 import subprocess
 import threading
 import time
 
 import pytest
+from tests.postgres import Server, fast_folder
 from tests.server.served import Served
 from tests.server.test_routes import at
 
 
 @pytest.fixture
-def small_disk(tmp_path):
-    """A file system with room for one megabyte."""
-    place = tmp_path / "disk"
-    place.mkdir()
-    mount = ["mount", "-t", "tmpfs", "-o", "size=1m", "tmpfs", str(place)]
+def small_disk():
+    """A file system with room for two megabytes."""
+    place = fast_folder("sp-disk-")
+    mount = ["mount", "-t", "tmpfs", "-o", "size=2m", "tmpfs", str(place)]
     if subprocess.run(mount, capture_output=True).returncode:
+        place.rmdir()
         pytest.skip("only root can make a small file system")
     yield place
     subprocess.run(["umount", "-l", str(place)], check=True)
+    place.rmdir()
 
 
-def test_workers_wait_until_there_is_room_again(small_disk, tmp_path):
-    with Served(f"sqlite:///{small_disk}/s.db", tmp_path) as served, served.http() as http:
+@pytest.fixture(params=["sqlite", "postgresql"])
+def url(request, small_disk):
+    """A database on that disk; of PostgreSQL the tables, as it would not start without room."""
+    if request.param == "sqlite":
+        yield f"sqlite:///{small_disk}/s.db"
+        return
+    small_disk.chmod(0o755)
+    server, space = Server(), small_disk / "space"
+    space.mkdir()
+    if server.user is not None:
+        shutil.chown(space, server.user)
+    server.sql(f"CREATE TABLESPACE small LOCATION '{space}'")
+    yield server.url() + "%20-cdefault_tablespace%3Dsmall"
+    server.close()
+
+
+def test_workers_wait_until_there_is_room_again(url, small_disk, tmp_path):
+    with Served(url, tmp_path) as served, served.http() as http:
         body = {"name": "s", "problem": {"arms": [[1, 0], [0, 1]], "noise": 1.0}}
         http.post("/api/v1/studies", json=body).raise_for_status()
         (pull,) = http.post(at("s", "/ask"), json={"worker": "w"}).json()["pulls"]

@@ -1,6 +1,7 @@
 """Starting, stopping, crashing; one process and several; SQLite and PostgreSQL."""
 
 import json
+import os
 import re
 import signal
 import subprocess
@@ -10,6 +11,7 @@ from functools import cache
 
 import httpx
 import numpy as np
+import psutil
 import pytest
 from tests.server.served import COMMAND, Served
 from tests.server.test_routes import at
@@ -112,11 +114,10 @@ def test_a_stop_finishes_what_is_under_way(database_folder):
                 thread.start()
             rewards = [{"pull": held[0]["id"], "reward": 1.0}]
             http.post(at("s", "/tell"), json={"rewards": rewards}).raise_for_status()
-            while not all(
-                f"\nsurepick_{what} 1.0" in http.get("/metrics").text
-                for what in ("asks_waiting", "streams_open")
-            ):
-                time.sleep(0.05)
+            counted, waiting = "", ("asks_waiting", "streams_open")
+            while not all(f"\nsurepick_{what} 1.0" in counted for what in waiting):
+                time.sleep(0.5)  # they change once a second
+                counted = http.get("/metrics").text
         assert served.stop() in (0, -signal.SIGTERM)
         for thread in threads:
             thread.join(30)
@@ -147,9 +148,28 @@ def test_several_processes_share_tokens_studies_and_counts(postgres, database_fo
         assert float(line[1]) == len(told)
         pids = {json.loads(line)["process"] for line in served.log.read_text().splitlines()}
         assert len(pids) >= 3
+        # One of them is killed, twice, while workers are at it; another one takes its place.
+        with served.client() as client:
+            client.create_study("killed", PROBLEM, "peleg")
+        again, trouble = [], []
+        workers = crew((served,), "killed", 4, again, trouble)
+        for after in (20, 60):
+            while len(again) < after:
+                time.sleep(0.01)
+            os.kill(max(serving(served)), signal.SIGKILL)
+        for worker in workers:
+            worker.join(120)
+        assert not trouble
         assert served.stop() in (0, -signal.SIGTERM)
-    with sp.load_study("shared", url) as study:
-        check(study, told)
+    for name, acknowledged in (("shared", told), ("killed", again)):
+        with sp.load_study(name, url) as study:
+            check(study, acknowledged)
+
+
+def serving(served):
+    """The processes that answer requests."""
+    found = psutil.Process(served.process.pid).children()
+    return [one.pid for one in found if "spawn_main" in " ".join(one.cmdline())]
 
 
 def test_a_database_that_goes_away_and_comes_back(postgres, database_folder):

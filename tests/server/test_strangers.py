@@ -80,6 +80,27 @@ def test_a_body_that_does_not_come_is_not_waited_for(hasty):
         assert b"came too slowly" in reply(half)
 
 
+def test_slow_bodies_do_not_fill_the_memory(service, http, study):
+    """One token may send four of the largest bodies at a time; what is small always passes."""
+    head = "POST /api/v1/tables HTTP/1.1\r\nHost: localhost\r\n"
+    head += f"Authorization: Bearer {service.token}"
+    whole = f"{head}\r\nContent-Length: {16 * 2**20}\r\n\r\n{{".encode()
+    parts = f"{head}\r\nTransfer-Encoding: chunked\r\n\r\n1\r\n{{\r\n".encode()
+    with contextlib.ExitStack() as stack:
+        for sent in (whole, parts, whole, parts):
+            stack.enter_context(connected(service, sent))
+        time.sleep(0.5)
+        refused = http.post("/api/v1/tables", content=b" " * 2**20)
+        assert (refused.status_code, "being sent" in refused.text) == (429, True)
+        ask = http.post(f"/api/v1/studies/{study}/ask", json={})
+        assert ask.status_code == 200
+    wait_for_room = 100
+    while http.post("/api/v1/tables", content=b" " * 2**20).status_code == 429:
+        wait_for_room -= 1
+        assert wait_for_room
+        time.sleep(0.1)
+
+
 pieces = st.sampled_from(["[", "]", "{", "}", ",", "1"])
 texts = st.text(alphabet='[]{}"\\a', max_size=8).map(json.dumps)
 

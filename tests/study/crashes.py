@@ -257,15 +257,15 @@ def cuts(url, folder, workers, each_worker, count):
     cut = "SELECT count(pg_terminate_backend(pid)) FROM pg_stat_activity WHERE xact_start "
     cut += "IS NOT NULL AND usename = current_user AND pid <> pg_backend_pid()"
     total: dict = {"cuts": 0, "studies": 0}
-    while total["cuts"] < count:
+    with login(url) as connection:
 
         def meanwhile():
-            with login(url) as connection:
-                return connection.execute(cut).fetchone()[0]
+            return connection.execute(cut).fetchone()[0]
 
-        found = crowd(url, folder, workers, each_worker, f"cuts {total['studies']}", meanwhile)
-        total = add(total, {key: found[key] for key in KEPT})
-        total["studies"] += 1
+        while total["cuts"] < count:
+            found = crowd(url, folder, workers, each_worker, f"cuts {total['studies']}", meanwhile)
+            total = add(total, {key: found[key] for key in KEPT})
+            total["studies"] += 1
     return total
 
 

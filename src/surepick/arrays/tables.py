@@ -101,6 +101,17 @@ def _host_table(value: Any, name: str) -> FloatArray:
     return table
 
 
+def read_only(table: FloatArray) -> FloatArray:
+    """The same table, not to be written to, as tables of features are.
+
+    Numba compiles a kernel once for tables of this kind and once more for others.
+    """
+    if table.flags.writeable:
+        table = table.view()
+        table.setflags(write=False)
+    return table
+
+
 def check_finite(table: Any, name: str, backend: Backend) -> None:
     """Refuse a table with an entry that is no finite number, and say which it is."""
     xp = backend.xp

@@ -11,7 +11,7 @@ import numpy as np
 
 from surepick.arrays.backend import Backend
 from surepick.arrays.memory import demand_memory
-from surepick.arrays.tables import mark_checked, read_parquet
+from surepick.arrays.tables import mark_checked, read_only, read_parquet
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_labels, whole
 from surepick.errors import InvalidInputError
@@ -221,11 +221,12 @@ class Problem(Contents):
         """
         arms, candidates = self.standardised_arms, self.candidates
         if self.rank == self.n_features:
-            return arms, candidates
+            return (read_only(arms) if self.backend.plain else arms), candidates
         q, _ = np.linalg.qr(self._basis * self._scale[:, None])
         if self.large:
             return self.backend.image(arms, q), self.backend.image(candidates, q)
-        return np.ascontiguousarray(arms @ q), np.ascontiguousarray(candidates @ q)
+        both = np.ascontiguousarray(arms @ q), np.ascontiguousarray(candidates @ q)
+        return read_only(both[0]), read_only(both[1])
 
     @cached_property
     def spanning_arms(self) -> IntArray:

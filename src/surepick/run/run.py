@@ -250,23 +250,17 @@ class Run:
                 f"the run has not stopped yet: {len(self.active)} candidates are still in, "
                 f"after {self.samples} pulls"
             )
-        leader = self.state.leader()
-        same = self.problem.same_as
+        leader, same = self.state.leader(), self.problem.same_as
         survivors = np.flatnonzero(np.isin(same, self.state.active))
         evidence, claims = self.state.evidence(), self.state.claims()
-        past = [] if self._past is None else self._past["batches"]
+        past = self._past or {"batches": [], "evidence": False}
+        told = (past["batches"] + self._log, past["evidence"])
         return Answer(
             arm=leader,
             label=self.problem.candidate_labels[leader],
             samples=self.samples,
             pulls=self.pulls.copy(),
-            guarantee=guarantee_of(
-                self.algorithm,
-                self.problem,
-                self.state,
-                past + self._log,
-                self._past is not None and self._past["evidence"],
-            ),
+            guarantee=guarantee_of(self.algorithm, self.problem, self.state, *told),
             survivors=tuple(int(i) for i in survivors),
             equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
             batches=self.batches,

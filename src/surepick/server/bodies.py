@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import asyncio
+from collections import Counter
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
 
 from starlette.types import Message, Receive
@@ -32,6 +35,36 @@ class Limit:
 
     size: int
     seconds: float
+
+
+class OnTheWay:
+    """Bytes of bodies that are being sent, by caller: many slow ones must not fill the memory."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._bytes: Counter[str] = Counter()
+
+    @contextmanager
+    def count(self, caller: str, headers: dict[bytes, bytes], limit: Limit) -> Iterator[None]:
+        """Count a body from here on; a small one always finds room."""
+        length = headers.get(b"content-length", b"")
+        size = int(length) if length.isdigit() else limit.size
+        if b"transfer-encoding" not in headers and not length:
+            size = 0
+        if size <= _LONG:
+            yield
+            return
+        if self._bytes[caller] + size > self._most:
+            text = "too much is being sent with this token; come back later"
+            reply = replies.refusal(429, "TooManyRequestsError", text, {"Retry-After": "5"})
+            raise Refused("bodies", reply)
+        self._bytes[caller] += size
+        try:
+            yield
+        finally:
+            self._bytes[caller] -= size
+            if not self._bytes[caller]:
+                del self._bytes[caller]
 
 
 def limit_of(path: str, stranger: bool, most: int) -> Limit:

@@ -22,7 +22,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surepick.errors import StorageError
 from surepick.server import logs, metrics, replies
-from surepick.server.bodies import Refused, limit_of, whole_body
+from surepick.server.bodies import OnTheWay, Refused, limit_of, whole_body
 from surepick.server.limits import Rate, neighbourhood
 from surepick.server.settings import Settings
 from surepick.server.threads import Threads
@@ -39,6 +39,9 @@ SLASH = "\x1f"
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 _WORK = ("/ask", "/tell", "/fail", "/progress")  # ends of the addresses that workers use
 _READS_COST, _PAGE_COST = 20, 5  # of other requests, in requests of workers
+_METRICS = "/metrics"
+_METRICS_COST = 500  # they change once a second: nobody needs them more often
+_BODIES = 4  # largest bodies that one caller may be sending at a time
 _PENALTY = 1.0  # seconds that an answer to too many requests takes
 
 _HEADERS = {
@@ -72,7 +75,10 @@ class Gate:
         self._hosts = settings.hosts
         self._work = _rate(settings.rate)
         self._reads = _rate(settings.rate / _READS_COST)
+        metrics_rate = settings.rate / _METRICS_COST
+        self._metrics = Rate(metrics_rate, 3 + 2 * metrics_rate)
         self._page = _rate(settings.rate / _PAGE_COST)  # by address, as nobody is known yet
+        self._bodies = OnTheWay(_BODIES * settings.max_body)
         self._strangers = Rate(settings.stranger_rate, 10 + 10 * settings.stranger_rate)
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -109,7 +115,7 @@ class Gate:
         if caller is None:
             self._count(self._strangers if method not in _SAFE else self._page, _address(scope))
         else:
-            self._count(self._work if path.endswith(_WORK) else self._reads, caller.token.owner)
+            self._count(self._rate_of(path), caller.token.owner)
             scope.setdefault("state", {})["caller"] = caller
         if method in _SAFE:
             return receive
@@ -119,7 +125,9 @@ class Gate:
             if not hmac.compare_digest(given, caller.csrf.encode()):
                 raise _forbidden("csrf", "the header X-CSRF-Token is missing or wrong")
         limit = limit_of(path, caller is None, self._settings.max_body)
-        return await whole_body(headers, receive, limit, self._settings.max_depth)
+        sender = _address(scope) if caller is None else caller.token.owner
+        with self._bodies.count(sender, headers, limit):
+            return await whole_body(headers, receive, limit, self._settings.max_depth)
 
     def _check_host(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         """Refuse requests for other hosts, or for several: a proxy may have read another one.
@@ -140,6 +148,12 @@ class Gate:
                     "see --allowed-host",
                 ),
             )
+
+    def _rate_of(self, path: str) -> Rate:
+        """How often those who are known may ask for this."""
+        if path == _METRICS:
+            return self._metrics
+        return self._work if path.endswith(_WORK) else self._reads
 
     def _count(self, rate: Rate, caller: str) -> None:
         wait = rate.wait(caller)

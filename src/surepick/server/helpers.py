@@ -22,6 +22,8 @@ from surepick.errors import InvalidInputError, ServiceError, SurepickError, TooM
 
 _log = logging.getLogger(__name__)
 
+#: the command that starts a helper
+COMMAND = (sys.executable, "-m", "surepick.server.helping")
 #: what the frames of a helper hold: a part of the outcome, its end, or what went wrong
 PART, END, ERROR = b"P", b"E", b"X"
 _MOST_WAITING = 32  # tasks of one caller
@@ -126,7 +128,7 @@ class _Helper:
         pipe = asyncio.subprocess.PIPE
         return cls(
             await asyncio.create_subprocess_exec(
-                *(sys.executable, "-m", "surepick.server.helping"),
+                *COMMAND,
                 stdin=pipe,
                 stdout=pipe,
                 limit=_LINE,

@@ -138,8 +138,8 @@ def test_error_rate():
     ("name", "delta", "n"),
     [
         ("lingame-heuristic", 0.1, 100),
-        ("lingame-heuristic", 1e-4, 40),
-        ("lingame-c-heuristic", 0.1, 50),
+        ("lingame-heuristic", 1e-4, 20),
+        ("lingame-c-heuristic", 0.1, 25),
     ],
 )
 def test_published_figures(name, delta, n):

@@ -139,15 +139,15 @@ def test_paper_form_on_the_standard_bandit_takes_7069_pulls(gap):
 
 
 def test_paper_form_on_the_confounding_arm():
-    samples = sp.simulate.trials(Peleg.paper(0.1), instances.confounding(5), n=1000)["samples"]
-    assert 115_000 < samples.mean() < 133_000
-    assert 85_000 < samples.std() < 107_000
+    samples = sp.simulate.trials(Peleg.paper(0.1), instances.confounding(5), n=300)["samples"]
+    assert 110_000 < samples.mean() < 138_000  # 2.5 standard errors
+    assert 80_000 < samples.std() < 112_000
 
 
 def test_default_form_needs_far_fewer():
-    """A form that needs 40 % more than it does is caught with probability 99 %."""
-    confounding = sp.simulate.trials(Peleg(0.1), instances.confounding(5), n=300)
-    standard = sp.simulate.trials(Peleg(0.1), instances.standard(0.3), n=300)
+    """A form that needs 40 % more than it does is caught with probability 95 %."""
+    confounding = sp.simulate.trials(Peleg(0.1), instances.confounding(5), n=100)
+    standard = sp.simulate.trials(Peleg(0.1), instances.standard(0.3), n=100)
     assert confounding["samples"].mean() <= 22_000
     assert standard["samples"].mean() <= 4_500
 
@@ -177,8 +177,8 @@ CASES = [
     ids=[f"{a.registered_name()}{'-ball' if a.ball else ''}-{i.name}" for a, i in CASES],
 )
 def test_error_rate_is_at_most_delta(algorithm, instance):
-    """A form that errs twice as often as it says passes less than once in a thousand times."""
-    n = 500
+    """A form that errs twice as often as it says is caught with probability 91 %."""
+    n = 250
     table = sp.simulate.trials(algorithm, instance, n=n, seed=7)
     errors = n - int(table["correct"].sum())
     assert errors <= binom.ppf(0.999, n, algorithm.delta)

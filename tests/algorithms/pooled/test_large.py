@@ -21,7 +21,7 @@ from surepick.simulate.trials import drive
 BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch"])
 
 
-def run_on(backend, instance_seed=0, k=400, d=6, scale=1.0, **settings):
+def run_on(backend, instance_seed=0, k=200, d=6, scale=1.0, **settings):
     plain = sp.simulate.families.catalogue(d, k, scale, rng=instance_seed)
     problem = sp.Problem(plain.problem.arms, backend=backend, large=True, noise=1.0)
     instance = sp.simulate.Instance(problem, plain.theta)

@@ -121,7 +121,7 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
     for i in range(n):
         state = Mischief(PooledPeleg(delta), problem)
         draws = np.random.default_rng([7, i])
-        for _ in range(40):
+        for _ in range(20):
             if state.finished or state.question.dropped_at[0]:
                 break
             pulls = state.propose(10**9)
@@ -132,10 +132,10 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
 
 
 def test_capital_against_the_best_has_mean_at_most_one():
-    """The standard error is 1 %: a mean that is off by 7 % passes once in a thousand times."""
+    """The standard error is 2 %: a mean that is off by 11 % passes once in a thousand times."""
     problem = sp.Problem(np.eye(3), noise=1.0)
     capital = []
-    for i in range(1500):
+    for i in range(600):
         state = PooledState(PooledPeleg(1e-300), problem)
         draws = np.random.default_rng([11, i])
         for _ in range(4):
@@ -150,8 +150,8 @@ def test_capital_against_the_best_has_mean_at_most_one():
 
 def test_bernoulli_rewards():
     instance = sp.simulate.Instance(sp.Problem(np.eye(4), noise=0.5), [0.7, 0.5, 0.4, 0.3])
-    table = trials(PooledPeleg(0.1), instance, n=60, seed=4, noise="bernoulli")
-    assert (~table["correct"]).sum() <= binom.ppf(0.999, 60, 0.1)
+    table = trials(PooledPeleg(0.1), instance, n=40, seed=4, noise="bernoulli")
+    assert (~table["correct"]).sum() <= binom.ppf(0.999, 40, 0.1)
 
 
 # -- bets ------------------------------------------------------------------------------------
@@ -261,8 +261,8 @@ def test_batches_are_within_the_limits_and_fill_whole_plates():
 
 def test_small_batches_cost_hardly_more_pulls():
     instance = instances.confounding(5)
-    free = trials(PooledPeleg(0.1), instance, n=60, seed=5)["samples"].mean()
-    plates = trials(PooledPeleg(0.1, max_batch=96), instance, n=60, seed=5)["samples"].mean()
+    free = trials(PooledPeleg(0.1), instance, n=30, seed=5)["samples"].mean()
+    plates = trials(PooledPeleg(0.1, max_batch=96), instance, n=30, seed=5)["samples"].mean()
     assert plates <= 1.25 * free
 
 
@@ -341,8 +341,8 @@ def test_epsilon_stops_between_candidates_that_are_nearly_tied():
 
 def test_epsilon_error_rate_when_everything_is_just_not_good_enough():
     instance = sp.simulate.Instance(sp.Problem(np.eye(3), noise=1.0), [0.41, 0.0, 0.0])
-    table = trials(PooledPeleg(0.2, epsilon=0.4), instance, n=100, seed=6)
-    assert (~table["correct"]).sum() <= binom.ppf(0.999, 100, 0.2)
+    table = trials(PooledPeleg(0.2, epsilon=0.4), instance, n=60, seed=6)
+    assert (~table["correct"]).sum() <= binom.ppf(0.999, 60, 0.2)
 
 
 def test_separate_candidates_are_measured_through_the_arms():

@@ -1,4 +1,5 @@
 import contextlib
+import json
 import os
 import shutil
 from pathlib import Path
@@ -43,7 +44,7 @@ def layouts(client):
     """Three studies of page layouts: in the middle, at its end, and one with wrong assumptions."""
     for name, noise, misfit in (
         ("layouts", 0.5, None),
-        ("layouts, first round", 0.5, None),
+        ("layouts, first round", 0.5, 0.0),
         ("layouts, noise too low", 0.2, 0.0),
     ):
         client.create_study(name, table=CSV, noise=noise, misfit=misfit)
@@ -62,6 +63,13 @@ def open_page(browser, served):
         yield lambda **look: stack.enter_context(_page(browser, served, **look))
 
 
+@pytest.fixture(scope="module")
+def shared_page(browser, served):
+    """One that the tests of a file load anew, each in its turn: a session of its own takes long."""
+    with _page(browser, served) as page:
+        yield page
+
+
 @contextlib.contextmanager
 def _page(browser, served, token="", width=1280, height=900, theme="light"):
     context = browser.new_context(
@@ -72,6 +80,7 @@ def _page(browser, served, token="", width=1280, height=900, theme="light"):
     )
     context.set_default_timeout(_PATIENCE)
     page = context.new_page()
+    page.route("**/api/v1/plan", _with_few_trials)
     page.complaints = Complaints(page)
     page.goto("/")
     if token is not None:
@@ -81,6 +90,11 @@ def _page(browser, served, token="", width=1280, height=900, theme="light"):
         assert page.complaints.found == []
     finally:
         context.close()
+
+
+def _with_few_trials(route):
+    """Forecasts of four trials instead of thirty look the same, and take a second."""
+    route.continue_(post_data=json.dumps(route.request.post_data_json | {"trials": 4}))
 
 
 def log_in(page, token):

@@ -22,12 +22,14 @@ class Layouts:
     def measure(self, count=10_000, failing=0.0):
         """Measure at least so many times, or to the end; some measurements fail."""
         while count > 0 and not self.study.finished:
+            told = []
             for pull in self.study.ask(8, worker="lab-1"):
                 if self._random.random() < failing:
                     self.study.fail(pull.id, "the visitor left", worker="lab-1")
                 else:
-                    self.study.tell(pull.id, self._rating(pull.label), worker="lab-1")
-                    count -= 1
+                    told.append((pull.id, self._rating(pull.label)))
+            self.study.tell_many(told, worker="lab-1")
+            count -= len(told)
 
     def _rating(self, label):
         effects = (_EXAMPLE["EFFECTS"].get(value, 0.0) for value in self._rows[label].values())

@@ -9,10 +9,23 @@ from tests.server.page.layouts import CSV
 
 
 @pytest.fixture
-def form(open_page):
+def fresh(shared_page):
+    """Opens a view; nothing is left of what the last test did there."""
+
+    def go(place):
+        shared_page.goto(place)
+        shared_page.reload()
+        shared_page.get_by_role("heading", level=1).wait_for()
+        return shared_page
+
+    yield go
+    assert shared_page.complaints.found == []
+
+
+@pytest.fixture
+def form(fresh):
     """The form for a new study, with the table of layouts in it."""
-    page = open_page()
-    page.goto("/#/new")
+    page = fresh("/#/new")
     page.get_by_label("CSV file").set_input_files(CSV)
     expect(page.get_by_role("checkbox")).to_have_count(5)  # all columns but the label
     expect(page.get_by_label("Name of the study")).to_have_value("layouts")
@@ -46,9 +59,8 @@ def test_the_preview_follows_every_tick(form):
     expect(start).to_be_disabled()
 
 
-def test_a_file_can_be_dropped_and_a_table_pasted(open_page):
-    page = open_page()
-    page.goto("/#/new")
+def test_a_file_can_be_dropped_and_a_table_pasted(fresh):
+    page = fresh("/#/new")
     page.evaluate(
         """csv => {
           const transfer = new DataTransfer();
@@ -94,6 +106,12 @@ def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layo
     form.complaints.forgive("409")
 
 
+def delete(page, client, name):
+    """Delete the study that is shown, once nothing of it is asked for any more."""
+    page.goto("about:blank")
+    client.delete_study(name)
+
+
 def choose(form, kind):
     """Answer what a measurement gives; returns the noise of the study that it means."""
     if kind == "a number":
@@ -126,7 +144,7 @@ def test_what_a_measurement_gives_reaches_the_study(form, client, kind):
     study = client.load_study(f"gives {kind}")
     assert study.problem.noise == noise
     expect(form.get_by_text(f"rewards: {study.status()['rewards']}")).to_be_visible()
-    client.delete_study(f"gives {kind}")
+    delete(form, client, f"gives {kind}")
 
 
 TRUST = {"guide": math.inf, "to within": 0.25, "linear": 0.0}
@@ -145,7 +163,7 @@ def test_how_far_features_are_trusted_reaches_the_study(form, client, trust):
     start.click()
     expect(form.get_by_role("heading", level=1)).to_have_text(f"trust {trust}")
     assert client.load_study(f"trust {trust}").problem.misfit == TRUST[trust]
-    client.delete_study(f"trust {trust}")
+    delete(form, client, f"trust {trust}")
 
 
 def test_trust_is_not_asked_for_where_nothing_could_be_done_without(form):
@@ -197,8 +215,8 @@ def test_every_algorithm_on_offer_can_be_had(form, client):
     expect(choice).to_have_value("pooled-peleg")
 
 
-def test_plan_shows_what_the_service_forecasts(open_page, served):
-    page = open_page()
+def test_plan_shows_what_the_service_forecasts(fresh):
+    page = fresh("/")
     page.get_by_role("link", name="Plan", exact=True).click()
     page.get_by_label("CSV file").set_input_files(CSV)
     page.get_by_label("Gap").fill("0.4")
@@ -220,9 +238,8 @@ def test_plan_shows_what_the_service_forecasts(open_page, served):
     expect(chart.locator("line.bound")).to_have_count(1)
 
 
-def test_plan_asks_for_what_the_rewards_need(open_page, served):
-    page = open_page()
-    page.goto("/#/plan")
+def test_plan_asks_for_what_the_rewards_need(fresh):
+    page = fresh("/#/plan")
     page.get_by_label("CSV file").set_input_files(CSV)
     button = page.get_by_role("button", name="Forecast")
     expect(page.get_by_label("Base rate")).to_be_hidden()
@@ -248,8 +265,8 @@ def test_plan_asks_for_what_the_rewards_need(open_page, served):
     expect(table).not_to_contain_text("lower bound")
 
 
-def test_tokens_are_made_shown_once_and_revoked(open_page, served, layouts):
-    page = open_page()
+def test_tokens_are_made_shown_once_and_revoked(fresh, served, layouts):
+    page = fresh("/")
     page.get_by_role("link", name="Access").click()
     rows = page.get_by_role("table", name="Tokens").get_by_role("row")
     expect(page.get_by_role("checkbox", name="layouts", exact=True)).to_be_visible()

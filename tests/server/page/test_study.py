@@ -1,9 +1,12 @@
 """A study's page: live, complete, and harmless whatever its data says."""
 
+import contextlib
 import csv
 import io
 import json
+import re
 import shlex
+import sqlite3
 import subprocess
 import sys
 import sysconfig
@@ -28,6 +31,7 @@ def test_from_a_table_to_a_verified_answer(open_page, client, tmp_path):
     page.get_by_label("Name of the study").fill("watched / 1")
     page.get_by_text("More settings").click()
     page.get_by_label("How much measurements vary").fill("0.5")
+    page.get_by_role("radio", name=re.compile("linear")).check()  # far fewer measurements
     page.get_by_role("button", name="Start the study").click()
     headline = page.locator(".headline")
     expect(headline).to_contain_text("48 of 48 options still in")
@@ -200,6 +204,29 @@ def test_script_in_labels_is_inert(open_page, hostile):
     expect(page.get_by_text("There is no page")).to_be_visible()
     assert page.evaluate("window.caught") is None
     assert page.locator("main img[src=x]").count() == 0
+
+
+def test_a_study_that_cannot_be_read(open_page, served, client):
+    """It says so in the list and on its own page, and can be deleted."""
+    client.create_study("cut off", table=CSV, noise=0.5)
+    path = served.storage.removeprefix("sqlite:///")
+    with contextlib.closing(sqlite3.connect(path, isolation_level=None)) as file:
+        file.execute("UPDATE surepick_studies SET problem = '[' WHERE name = 'cut off'")
+    served.stop()
+    served.start()
+    page = open_page()
+    row = page.get_by_role("row").filter(has_text="cut off")
+    expect(row).to_contain_text("Cannot be read")
+    expect(row).to_contain_text("unknown")  # how many options are left
+    expect(row).not_to_contain_text("Error")
+    row.get_by_role("link", name="cut off").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("cut off")
+    expect(page.get_by_text("stored problem cannot be read")).to_be_visible()
+    page.get_by_role("button", name="Delete study").click()
+    page.get_by_role("dialog").get_by_role("button", name="Delete").click()
+    expect(page.get_by_role("heading", name="Studies", exact=True)).to_be_visible()
+    expect(page.get_by_role("row").filter(has_text="cut off")).to_have_count(0)
+    page.complaints.forgive("cut%20off")
 
 
 def test_candidates_that_cannot_be_measured(open_page, client):

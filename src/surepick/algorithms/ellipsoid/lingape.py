@@ -38,6 +38,7 @@ import numpy as np
 
 from surepick.algorithms.ellipsoid.state import EllipsoidAlgorithm, EllipsoidState
 from surepick.arrays.cache import PlanCache
+from surepick.arrays.tables import read_only
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 
@@ -145,7 +146,7 @@ class _Shares:
 
     def __init__(self, problem: Problem) -> None:
         self._features = problem.features
-        self._columns = np.ascontiguousarray(problem.features.T)
+        self._columns = read_only(np.ascontiguousarray(problem.features.T))
         self._basis = problem.spanning_arms.copy()
         self._inverse = np.ascontiguousarray(np.linalg.inv(self._features[self._basis].T))
         self._targets = problem.targets[problem.distinct]

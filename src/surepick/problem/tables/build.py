@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -157,13 +158,20 @@ def _labels(
     labels = [str(cell) for cell in cells]
     seen: dict[str, int] = {}
     for i, text in enumerate(labels):
-        if text in seen:
+        first = seen.setdefault(_as_seen(text), i)
+        if first != i:
+            same = "is that" if labels[first] == text else "looks like that"
             raise InvalidInputError(
-                f"{table.at(i, label)}: the label {text!r} is that of {table.rows[seen[text]]} "
+                f"{table.at(i, label)}: the label {text!r} {same} of {table.rows[first]} "
                 f"already; labels must differ"
             )
-        seen[text] = i
     return labels, label
+
+
+def _as_seen(text: str) -> str:
+    """A text without what cannot be seen, and one spelling of what looks the same."""
+    visible = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
+    return unicodedata.normalize("NFC", visible)
 
 
 def _independent(

@@ -23,7 +23,10 @@ from surepick.problem.tables.read import Columns
 #: levels a category may have, unless the caller allows more
 MAX_LEVELS = 100
 _MISSING = {"nan", "na", "n/a", "null", "none", "-", "?"}
-_NUMBERLIKE = re.compile(r"[^\w\s]?\s*[-+]?\d[\d.,' ]*\s*([%€$£]|[a-z]{0,2})", re.IGNORECASE)
+_NUMBERLIKE = re.compile(
+    r"[^\w\s]?\s*[-+]?\d[\d.,' ]*\s*([%€$£]|[a-z]{0,2})|0(x[\da-f.]+(p-?\d+)?|b[01]+|o[0-7]+)",
+    re.IGNORECASE,
+)
 
 
 def is_numeric(table: Columns, name: str) -> bool:

@@ -10,6 +10,7 @@ from __future__ import annotations
 import csv
 import io
 import os
+import re
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -22,6 +23,18 @@ from surepick.problem.tables.price import check_shape
 
 _DELIMITERS = (",", ";", "\t")
 _MOST_UNPACKED = 2**30  # bytes
+_SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)  # Excel's, before the column names
+# How files begin that are no table, and what they are.
+_OTHER_FILES = {
+    b"PK": "a spreadsheet or an archive: save the sheet as CSV first",
+    b"\xd0\xcf\x11\xe0": "a spreadsheet in an old format: save the sheet as CSV first",
+    b"\x1f\x8b": "a compressed file: unpack it first",
+    b"%PDF": "a PDF file: save the table as CSV",
+    b"SQLite format 3": "a database: export the table as CSV",
+    b"<": "a web page or XML, not a table: save it as CSV",
+    b"{": "JSON, not a table: save it as CSV",
+    b"[": "JSON, not a table: save it as CSV",
+}
 
 
 @dataclass(frozen=True)
@@ -103,10 +116,9 @@ def is_parquet(content: bytes) -> bool:
 
 def csv_text(content: bytes, where: str) -> str:
     """The text of a CSV file."""
-    if content[:2] == b"PK":
-        raise InvalidInputError(
-            f"{where} is a spreadsheet or an archive: save the sheet as CSV first"
-        )
+    for begin, what in _OTHER_FILES.items():
+        if content.startswith(begin):
+            raise InvalidInputError(f"{where} is {what}")
     try:
         return content.decode("utf-8-sig")
     except UnicodeDecodeError as error:
@@ -163,7 +175,12 @@ def _from_csv(text: str, where: str) -> Columns:
     header_line = next((line for line in text.splitlines() if line.strip()), "")
     if not header_line:
         raise InvalidInputError(f"{where} is empty: it needs a line of column names, then the rows")
-    delimiter = max(_DELIMITERS, key=header_line.count)
+    said = _SEPARATOR_LINE.fullmatch(header_line)
+    delimiter = said[1] if said else max(_DELIMITERS, key=header_line.count)
+    if not said and delimiter not in header_line and "|" in header_line:
+        raise InvalidInputError(
+            f"{where}: columns seem to be separated by '|'; separate them by ',' instead"
+        )
     # A field may be as long as the file.
     csv.field_size_limit(max(csv.field_size_limit(), len(text) + 1))
     reader = csv.reader(io.StringIO(text, newline=""), delimiter=delimiter, strict=True)
@@ -171,16 +188,17 @@ def _from_csv(text: str, where: str) -> Columns:
     records, rows = [], []
     try:
         for record in reader:
-            if not any(cell.strip() for cell in record):
+            if not any(cell.strip() for cell in record) or (said and reader.line_num == 1):
                 continue
             if header is None:
                 header = [name.strip() for name in record]
                 check_shape(1, len(header), where)
                 continue
             if len(record) != len(header):
+                cells = f"{len(record)} cell{'' if len(record) == 1 else 's'}"
+                columns = "is 1 column" if len(header) == 1 else f"are {len(header)} columns"
                 raise InvalidInputError(
-                    f"{where}: line {reader.line_num} has {len(record)} "
-                    f"cell{'' if len(record) == 1 else 's'}, but there are {len(header)} columns"
+                    f"{where}: line {reader.line_num} has {cells}, but there {columns}"
                 )
             records.append(record)
             check_shape(len(records), len(header), where)
@@ -211,7 +229,11 @@ def _as_columns(
     count: int | None = None,
 ) -> Columns:
     notes = _check_names(names, where)
-    cells = {name: [_clean(cell) for cell in cells] for name, cells in zip(names, columns) if name}
+    cells = {}
+    for name, given in zip(names, columns):
+        if name:
+            cells[name] = [_clean(cell) for cell in given]
+            _check_single(cells[name], name, where)
     if index is not None:
         return Columns(where, cells, [f"row {label!r}" for label in index], list(index), notes)
     count = len(columns[0]) if count is None else count
@@ -239,10 +261,23 @@ def _check_names(names: list[str], where: str) -> list[str]:
     return [f"{what} left out."]
 
 
+def _check_single(cells: Sequence[Any], name: str, where: str) -> None:
+    """Refuse cells that are no single value: as categories they would be read, but how?"""
+    for i, cell in enumerate(cells):
+        if not isinstance(cell, str) and hasattr(cell, "__len__"):
+            what = "bytes" if isinstance(cell, bytes) else "several values"
+            raise InvalidInputError(
+                f"{where}: column {name!r}, row {i} holds {what}; give each a column of its own, "
+                f"or leave the column out"
+            )
+
+
 def _clean(cell: Any) -> Any:
     """A text without the blanks around it, a number, a bool, or None where nothing is there."""
     if isinstance(cell, str):
         return cell.strip() or None
     if cell is None or type(cell).__name__ in ("NAType", "NaTType"):
         return None
+    if hasattr(cell, "__len__"):
+        return cell  # no single value, and refused
     return None if cell != cell else cell

@@ -24,6 +24,15 @@ from surepick.storage.sql.storage import PATIENCE, POOL, SqlStorage
 
 _MIGRATING = 5_078_305_926_187_344_001  # any number, the same for all who migrate
 
+# A network that breaks says nothing: without these a transaction waits for a quarter of an hour.
+# What the address says comes first.
+_NETWORK = {
+    "connect_timeout": "10",  # seconds
+    "keepalives_idle": "10",
+    "keepalives_interval": "5",
+    "keepalives_count": "3",
+    "tcp_user_timeout": "20000",  # milliseconds
+}
 _REFUSED = ("does not exist", "authentication failed", "no pg_hba.conf entry", "no password")
 
 
@@ -92,7 +101,7 @@ class PostgresStorage(SqlStorage):
             ) from None
         self.errors = (DBAPIError, psycopg.Error)
         self._passing = (psycopg.OperationalError, psycopg.InterfaceError)
-        query = {"connect_timeout": "10"} | dict(self._address.query)
+        query = _NETWORK | dict(self._address.query)
         engine = create_engine(self._address.set(query=query), **POOL)
 
         @event.listens_for(engine, "connect")

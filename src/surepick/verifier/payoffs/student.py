@@ -183,10 +183,11 @@ def log_average(integrand: _Integrand) -> np.ndarray:
     halves = [0.5 * (low + peak), peak, peak + 0.25 * (high - peak), 0.5 * (peak + high)]
     cuts = np.sort(np.stack([low, *bends, *halves, high]), axis=0)
     total = np.zeros_like(peak)
+    nodes = _NODES.reshape(-1, *[1] * peak.ndim)
     for a, b in itertools.pairwise(cuts):
         half = 0.5 * (b - a)
-        for node, weight in zip(_NODES.tolist(), _WEIGHTS.tolist(), strict=True):
-            total += weight * half * np.exp(integrand.log(a + half * (1.0 + node)) - top)
+        values = np.exp(integrand.log(a + half * (1.0 + nodes)) - top)
+        total += half * np.tensordot(_WEIGHTS, values, axes=1)
     # the density of w is w^ν exp(−w²/2) / (2^{(ν−1)/2} Γ((ν+1)/2))
     freedom = integrand.freedom
     constant = 0.5 * (freedom - 1) * math.log(2) + math.lgamma(0.5 * (freedom + 1))

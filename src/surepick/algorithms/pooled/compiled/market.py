@@ -11,6 +11,7 @@ from surepick.algorithms.pooled.fit import BlockFit
 from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market, Pairs
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.algorithms.pooled.values import Values, allowances
+from surepick.arrays.tables import read_only
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.statistics.estimate import LeastSquares
 
@@ -100,7 +101,7 @@ class CompiledMarket(Market):
             places,
             rivals,
             doubt,
-            self._points,
+            read_only(self._points),
             tuple(self._past),
             (tuple(seen.values), seen.outside),
             (tuple(self._first), self._scale),

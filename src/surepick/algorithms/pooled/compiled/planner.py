@@ -16,6 +16,7 @@ from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache
+from surepick.arrays.tables import read_only
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -62,7 +63,7 @@ class CompiledPlanner(Planner):
         heavy = _longest(judges)
         counts = np.zeros(self.problem.n_arms, dtype=np.int64)
         counts[at_work] = round_block(
-            self._arms[at_work],
+            read_only(self._arms[at_work]),
             weights[at_work],
             n,
             judges.directions[heavy],
@@ -80,7 +81,7 @@ class CompiledPlanner(Planner):
         heavy = _longest(judges)
         counts = np.zeros(self.problem.n_arms, dtype=np.int64)
         counts[at_work], parts = round_in_parts(
-            self._arms[at_work],
+            read_only(self._arms[at_work]),
             weights[at_work],
             n,
             judges.directions[heavy],
@@ -132,4 +133,4 @@ def block_design(
         shares[:] = 0.0
         shares[result.directions] = result.direction_weights
         return result.weights, result.value
-    return solve_design(arms, np.ascontiguousarray(directions), start, shares, 30, 0.03)
+    return solve_design(read_only(arms), np.ascontiguousarray(directions), start, shares, 30, 0.03)

@@ -8,13 +8,14 @@ import { get, studyPath } from "./api.js";
 const LEAST = 1000; // milliseconds between two looks
 const SHARE = 5; // a look that took t is followed by a pause of at least (SHARE - 1)·t
 const SLOWEST = 30_000; // between two attempts to reconnect
+const FOR_GOOD = [403, 404, 422]; // not for this token, not there, cannot be read
 
 /**
  * Watch a study until the scope ends.
  *
  * onStatus(status) gets each status; onNews({samples, batch, finished}) each event of the stream;
  * onState("live" | "retrying" | "finished", seconds until the next try); onRefused(error) says
- * that there is no such study, or not for this token.
+ * that there is no such study, that it is not for this token, or that it cannot be read.
  *
  * @param {string} name
  * @param {import("./router.js").Scope} scope
@@ -34,6 +35,7 @@ export function watch(name, scope, { onStatus, onNews, onState, onRefused }) {
   let nextLook = 0;
   let failures = 0;
   let done = false;
+  let seen = false; // whether there ever was a status
 
   async function look() {
     timer = 0;
@@ -50,10 +52,11 @@ export function watch(name, scope, { onStatus, onNews, onState, onRefused }) {
         stop();
         onState("finished");
       }
+      seen = true;
       onStatus(status);
     } catch (problem) {
       if (scope.left || problem.name === "AbortError") return;
-      if (problem.status === 403 || problem.status === 404) {
+      if (FOR_GOOD.includes(problem.status) || (problem.status === 500 && !seen)) {
         stop();
         onRefused(problem);
         return;

@@ -150,6 +150,7 @@ function row(study) {
   const options = study.options ?? 0;
   const bar = h("span");
   bar.style.width = `${options ? (100 * left) / options : 0}%`;
+  const known = options > 0 && !study.broken;
   return h(
     "tr",
     {},
@@ -170,16 +171,14 @@ function row(study) {
       h(
         "span",
         { class: "left-in number" },
-        options ? `${count(left)} of ${count(options)}` : "unknown",
-        h("span", { class: "bar", "aria-hidden": "true" }, bar),
+        known ? `${count(left)} of ${count(options)}` : h("span", { class: "muted" }, "unknown"),
+        known && h("span", { class: "bar", "aria-hidden": "true" }, bar),
       ),
     ),
     h(
       "td",
       { "data-head": "Answer", class: "breakable" },
-      study.answer
-        ? h("strong", {}, study.answer)
-        : h("span", { class: "muted" }, study.broken ?? "not yet"),
+      answer(study),
     ),
     h(
       "td",
@@ -191,6 +190,15 @@ function row(study) {
       ),
     ),
   );
+}
+
+/** @param {Api.StudyRow} study */
+function answer(study) {
+  if (study.answer) return h("strong", {}, study.answer);
+  if (!study.broken) return h("span", { class: "muted" }, "not yet");
+  // What kind of error it is belongs into a log; the rest may be long.
+  const why = study.broken.replace(/^\w+Error: /, "");
+  return h("span", { class: "muted shortened", title: why }, why);
 }
 
 /** @param {Api.StudyRow} study */

@@ -158,7 +158,10 @@ export const studyView = (name) => (scope) => {
     onStatus: show,
     onNews: () => {},
     onState: state,
-    onRefused: (error) => put(page, head(name), failed(error)),
+    onRefused(error) {
+      const there = error.status !== 403 && error.status !== 404;
+      put(page, head(name), failed(error), there && isAdmin() && deleteButton(name));
+    },
   });
   return page;
 };
