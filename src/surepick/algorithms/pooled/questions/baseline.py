@@ -35,6 +35,7 @@ from surepick.errors import InvalidInputError
 
 SIDES = ("better", "worse")  # than the baseline
 CLOSE = "close"  # within epsilon of it
+_PATIENCE = 10.0  # pulls that a lift is taken to lack at most, over those of the clearest
 
 
 class AgainstBaseline(Question):
@@ -184,6 +185,8 @@ class AgainstBaseline(Question):
             closer = lack[2] / (inside**2 + noise)
             easier = (closer < need) & (inside > 0)
             need, nats = np.where(easier, closer, need), np.where(easier, lack[2], nats)
+        if still.any():  # what is nearly tied must not keep the others waiting
+            need = np.minimum(need, _PATIENCE * float(need[still].min()))
         wanted, lacks = np.zeros(len(market.gaps)), np.full(len(market.gaps), LEAST)
         wanted[:M][still], lacks[:M] = need[still], nats
         return Lacking(wanted, lacks)
