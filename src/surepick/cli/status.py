@@ -35,7 +35,7 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
 
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = 110
+        console.width = 120
     content = study.status()
     if not watch:
         console.print(_picture(study, content, top))
@@ -125,7 +125,8 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("option", no_wrap=True, max_width=40)
     heads = ("estimate", "behind the best", "between", "p (best)", "evidence against")
-    for head in (*heads, "pulls", "failures"):
+    failed = any(content["failures"])
+    for head in (*heads, "pulls", *(["failures"] if failed else [])):
         table.add_column(head, justify="right", no_wrap=True)
     order = [int(i) for i in problem.distinct]
     order.sort(key=lambda i: (i not in survivors, -estimates[i] if estimates else 0.0))
@@ -135,13 +136,13 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             _cell(problem.candidate_labels[i]),
             "" if estimates is None else f"{estimates[i]:.4g}",
             "" if behind is None else f"{behind[i]:.3g} ± {content['standard_error'][i]:.2g}",
-            _ends(columns["behind_low"][i], columns["behind_high"][i]),
+            "" if i == leader else _ends(columns["behind_low"][i], columns["behind_high"][i]),
             _p_value(columns["p_value"][i]),
             "the answer"
             if content["finished"] and i == leader
             else _bar(i in survivors, evidence[i] if evidence else None),
             f"{content['pulls'][i]:,}" if measured else "",
-            f"{content['failures'][i]:,}" if measured and content["failures"][i] else "",
+            *([_failures(content["failures"][i]) if measured else ""] if failed else []),
             style="" if i in survivors else "dim",
         )
     if top and len(order) > top:
@@ -179,7 +180,11 @@ def _compared(columns: dict[str, list[Any]], top: int) -> Any:
 def _ends(low: float | None, high: float | None) -> str:
     if low is None and high is None:
         return ""
-    return " to ".join("…" if end is None else f"{end:.3g}" for end in (low, high))
+    return " to ".join("…" if end is None else f"{end:.2g}" for end in (low, high))
+
+
+def _failures(count: int) -> str:
+    return f"{count:,}" if count else ""
 
 
 def _p_value(value: float | None) -> str:
