@@ -150,7 +150,7 @@ def million(folder: Path, tells: int) -> None:
     study.close()
     code = (
         "import time; import surepick as sp; import surepick.storage.sql.sqlite\n"
-        f"t = time.perf_counter(); study = sp.load_study('million', {url!r}); study.run\n"
+        f"t = time.perf_counter(); study = sp.load_study('million', {url!r}); study.current_run\n"
         "opened = time.perf_counter() - t; study.ask(); asked = time.perf_counter() - t\n"
         "study.status(); print(opened, asked, time.perf_counter() - t)"
     )

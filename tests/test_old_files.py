@@ -145,7 +145,7 @@ def test_studies_stand_where_they_stood(old):
                 then = before["status"][key]
                 assert status[key] == (then and pytest.approx(then)), (name, key)
             assert study.meta == before["meta"]
-            assert study.rebuild().active == study.run.active
+            assert study.rebuild().active == study.current_run.active
 
 
 def test_workers_go_on_as_they_did(old):

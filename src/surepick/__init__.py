@@ -14,13 +14,14 @@ from surepick.run import Answer, Batch, Run, identify, verify
 
 if TYPE_CHECKING:
     from surepick import algorithms, design, game, simulate, study
-    from surepick.client import Client
+    from surepick.client import AsyncClient, Client
     from surepick.study import Pull, Study, create_study, delete_study, list_studies, load_study
 
 __version__ = "0.1.0"
 
 __all__ = [
     "Answer",
+    "AsyncClient",
     "Batch",
     "Client",
     "Problem",
@@ -50,8 +51,8 @@ def __getattr__(name: str) -> Any:
     """Load a subpackage when it is first used."""
     if name in _LAZY:
         return importlib.import_module(f"surepick.{name}")
-    if name == "Client":
-        return importlib.import_module("surepick.client").Client
+    if name in ("AsyncClient", "Client"):
+        return getattr(importlib.import_module("surepick.client"), name)
     if name in _STUDY:
         return getattr(importlib.import_module("surepick.study"), name)
     raise AttributeError(f"module 'surepick' has no attribute {name!r}")

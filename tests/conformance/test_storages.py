@@ -253,6 +253,24 @@ def test_no_pull_is_told_twice(storage, study):
     assert storage.read(lambda tx: tx.tells(study, [1]))[1].value == 2.0
 
 
+def test_rewards_are_changed_and_dropped_one_by_one(storage, study):
+    rows = [Tell(pull, 1, float(pull), "w", 0.5, "t") for pull in range(4)]
+    storage.write(lambda tx: tx.add_tells(study, rows))
+    storage.write(lambda tx: tx.change_tells(study, [replace(rows[1], value=-0.1)]))
+    storage.write(lambda tx: tx.drop_tells(study, [2, 3]))
+    expected = {0: rows[0], 1: replace(rows[1], value=-0.1)}
+    assert storage.read(lambda tx: tx.tells(study, range(4))) == expected
+
+    def fails(tx):
+        tx.drop_tells(study, [0])
+        tx.change_tells(study, [rows[1]])
+        raise ZeroDivisionError
+
+    with pytest.raises(ZeroDivisionError):
+        storage.write(fails)
+    assert storage.read(lambda tx: tx.tells(study, range(4))) == expected
+
+
 def test_events_are_kept_in_order_and_counted_by_arm(storage, study):
     kinds = ["failed", "late", "failed", "expired", "failed"]
     rows = [Event(i, i % 2, kind, "w", None, "why ☂", 1.0) for i, kind in enumerate(kinds)]
@@ -309,6 +327,13 @@ def test_links_are_kept_in_order_and_each_number_once(storage, study):
     storage.write(lambda tx: tx.remove_study(study))
     again = storage.write(lambda tx: tx.add_study(record(), START)).id
     assert storage.read(lambda tx: tx.links(again)) == []
+
+
+def test_links_of_some_kinds(storage, study):
+    links = [Link(n, "ab"[n % 2], "{}", 0.0, f"{n}") for n in range(4)]
+    for link in links:
+        storage.write(lambda tx, link=link: tx.add_link(study, link))
+    assert storage.read(lambda tx: tx.links(study, ["b"])) == links[1::2]
 
 
 def test_rewards_since_some_time(storage, study):

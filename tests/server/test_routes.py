@@ -78,11 +78,11 @@ def test_progress_definition_rewards_events_and_history(http, service, study):
     work(http, study)
     rows = http.get(at(study, "/history")).json()["batches"]
     with sp.load_study(study, service.storage) as here:
-        assert len(rows) == here.run.batches
+        assert len(rows) == here.current_run.batches
         assert rows[-1] == {
-            "batch": here.run.batches - 1,
-            "samples": here.run.samples,
-            "survivors": len(here.run.active),
+            "batch": here.current_run.batches - 1,
+            "samples": here.current_run.samples,
+            "survivors": len(here.current_run.active),
         }
     assert rows[0]["survivors"] == 4
 

@@ -49,7 +49,7 @@ def test_every_step_is_a_link(storage_url):
         work(study, study.progress().batch + 1)
         heads.append(head(study))
     kinds = [link.kind for link in study.storage.read(lambda tx: tx.links(study._record.id))]
-    batches = study.run.batches
+    batches = study.current_run.batches
     assert kinds == ["created", *["proposed", "told"] * batches, "answered"]
     assert [one["links"] for one in heads] == [2, *range(4, 2 * batches + 3, 2)]
     times = [one["at"] for one in heads]
@@ -175,7 +175,7 @@ def test_whoever_rewrites_the_chain_too_is_found_by_a_head_that_was_noted(databa
             batch = tx.batch(record.id, number)
             chain.propose(tx, record.id, batch, run, at.now)
             chain.tell(tx, record, batch, at.now)
-        chain.answer(tx, record.id, forged.run.answer, tx.snapshot(record.id)[1], at.now)
+        chain.answer(tx, record.id, forged.current_run.answer, tx.snapshot(record.id)[1], at.now)
 
     storage.write(rewrite)
     check(forged)  # by itself it is whole

@@ -1,8 +1,9 @@
 """Random histories of a study against a model of its rules, on every storage.
 
-A history mixes asks, tells, repeats, contradictions, failures, leases that run out, crashes in
-the middle of a transaction and before the study goes on, reopening, and two processes going on
-at once. ``SUREPICK_MACHINE_RUNS`` sets how many histories of 50 steps are tried.
+A history mixes asks, tells, repeats, contradictions, failures, corrections, withdrawals, pauses and
+stops, leases that run out, crashes in the middle of a transaction and before the study goes on,
+reopening, and two processes going on at once. ``SUREPICK_MACHINE_RUNS`` sets how many histories of
+50 steps are tried.
 """
 
 import os
@@ -23,8 +24,10 @@ from surepick.storage import open_storage
 RUNS = int(os.environ.get("SUREPICK_MACHINE_RUNS", "25"))
 WORKERS = st.sampled_from(["w0", "w1", None])
 OBJECTS = st.sampled_from([0, 1])
+STEPS = ["ask", "tell", "fail", "correct", "withdraw", "stop"]
 SIZES = [6, 4]  # of the toy's batches
 NOBODY = "somebody who is gone"
+ANYBODY = "nameless: whoever measures it again"
 
 
 class Crash(BaseException):
@@ -44,6 +47,10 @@ class Model:
     claim: object = None  # who is to go on from a complete batch
     failures: int = 0
     repeated: set = field(default_factory=set)  # (pull, kind) of what is counted, not piled up
+    withdrawn: set = field(default_factory=set)  # of complete batches
+    changes: int = 0
+    paused: bool = False
+    stopped: bool = False
 
     @property
     def events(self):
@@ -55,11 +62,29 @@ class Model:
 
     @property
     def finished(self):
-        return self.batch == len(SIZES)
+        return self.stopped or self.batch == len(SIZES)
 
     @property
     def complete(self):
-        return not self.finished and len(self.told) == self.first + SIZES[self.batch]
+        return not self.finished and self.told_now == SIZES[self.batch]
+
+    @property
+    def told_now(self):
+        """Of the open batch."""
+        return sum(pull >= self.first for pull in self.told)
+
+    def correct(self, pull, value):
+        self.changes += value != self.told[pull][0]
+        self.told[pull] = (value, self.told[pull][1])
+
+    def withdraw(self, pull):
+        self.changes += 1
+        del self.told[pull]
+        if pull < self.first:
+            self.withdrawn.add(pull)
+        else:
+            self.out[pull], self.claim = ANYBODY, None
+            self.returned.add(pull)
 
     def advance(self):
         self.batch, self.asked, self.claim = self.batch + 1, 0, None
@@ -69,7 +94,7 @@ class Model:
             if self.claim not in (None, holder):
                 return []
             self.advance()
-        if self.finished:
+        if self.finished or self.paused:
             return []
         held = {pull for pull, by in self.out.items() if by == holder}
         given = sorted(held - self.returned)[:n]
@@ -92,7 +117,7 @@ class Model:
             holder = self.out.pop(pull)
             self.returned.discard(pull)
             self.line.pop(pull, None)
-            self.told[pull] = (value, teller or holder)
+            self.told[pull] = (value, teller or (None if holder == ANYBODY else holder))
         else:
             self.repeated.add((pull, status))
         return status
@@ -229,13 +254,60 @@ class Machine(RuleBasedStateMachine):
         if worker is None:
             self.held[i].pop(pull, None)
 
+    # -- changes -----------------------------------------------------------------------------
+    @precondition(lambda self: self.model.told)
+    @rule(data=st.data(), i=OBJECTS, by=st.sampled_from([0.5, -2.0, 1e3]))
+    def correct(self, data, i, by):
+        pull = self.some_pull(data, self.model.told)
+        old = self.model.told[pull][0]
+        change = self.objects[i].correct(pull, old + by, reason="read again", by="ann")
+        assert (change.old, change.new) == (old, old + by)
+        assert change.counted == (pull < self.model.first)
+        self.model.correct(pull, old + by)
+
+    @precondition(lambda self: self.model.told)
+    @rule(data=st.data(), i=OBJECTS)
+    def withdraw(self, data, i):
+        pull = self.some_pull(data, self.model.told)
+        if pull < self.model.first and not self.another_like(pull):
+            return  # nothing would be left of the option in its batch
+        change = self.objects[i].withdraw(pull, reason="the sensor was off")
+        assert change.new is None
+        self.model.withdraw(pull)
+        if not change.counted:
+            self.back_in_line(pull)
+        else:  # once more: it is known
+            assert self.objects[i].withdraw(pull, reason="again") == change
+
+    def another_like(self, pull):
+        batch = range(0, 6) if pull < 6 else range(6, 10)
+        mates = [p for p in batch if p in self.model.told and self.arms[p] == self.arms[pull]]
+        return len(mates) > 1
+
+    # -- its course --------------------------------------------------------------------------
+    @rule(i=OBJECTS, paused=st.booleans())
+    def pause(self, i, paused):
+        changed = (self.objects[i].pause if paused else self.objects[i].resume)("why", "ann")
+        assert changed == (not self.model.finished and self.model.paused != paused)
+        if changed:
+            self.model.paused = paused
+
+    @rule(i=OBJECTS, sure=st.integers(0, 5))
+    def stop(self, i, sure):
+        if sure:
+            return
+        ended = self.model.finished
+        answer = self.objects[i].stop("why")
+        assert ended or answer.guarantee.kind == "none"
+        self.model.stopped |= not ended
+
     # -- crashes -----------------------------------------------------------------------------
     @rule(i=OBJECTS)
     def reopen(self, i):
         self.objects[i] = self.load()
         self.held[i] = {}
 
-    @rule(i=OBJECTS, data=st.data(), what=st.sampled_from(["ask", "tell", "fail"]))
+    @rule(i=OBJECTS, data=st.data(), what=st.sampled_from(STEPS))
     def crash_in_a_transaction(self, i, data, what):
         study, write = self.objects[i], self.storage.write
 
@@ -247,7 +319,20 @@ class Machine(RuleBasedStateMachine):
             return write(and_dies)
 
         step = partial(study.ask, 2, "w0")
-        if what != "ask" and self.model.out:
+        if what == "stop":
+            if self.model.finished:
+                return
+            step = study.stop
+        elif what in ("correct", "withdraw"):
+            if not self.model.told:
+                return
+            pull = self.some_pull(data, self.model.told)
+            if pull < self.model.first and not self.another_like(pull):
+                return
+            step = partial(study.withdraw, pull, reason="why")
+            if what == "correct":
+                step = partial(study.correct, pull, self.model.told[pull][0] + 3, reason="why")
+        elif what != "ask" and self.model.out:
             pull = self.some_pull(data, self.model.out)
             step = partial(study.tell, pull, 77.0) if what == "tell" else partial(study.fail, pull)
         self.storage.write = dies
@@ -284,7 +369,8 @@ class Machine(RuleBasedStateMachine):
         )
         model = self.model
         assert (at.batch, at.asked, at.finished) == (model.batch, model.asked, model.finished)
-        assert at.first + at.told == len(told)
+        assert at.told == (model.told_now if model.batch < len(SIZES) else 0)
+        assert model.finished or at.paused == model.paused
         assert out.keys() == model.out.keys()
         assert {p for p, lease in out.items() if lease.until <= at.now} == set(model.line)
         assert {p: tell.value for p, tell in told.items()} == {
@@ -297,7 +383,8 @@ class Machine(RuleBasedStateMachine):
             return
         study = self.load()
         toy.check_whole(study)
-        if study.finished:
+        assert len(study.corrections()) == self.model.changes
+        if study.finished and not self.model.changes and not self.model.stopped:
             assert study.answer == toy.alone(3, 2).answer
         sp.delete_study(self.name, self.storage)
 

@@ -47,7 +47,7 @@ def test_the_past_is_kept_with_the_study(storage_url, chosen):
     check_whole(study)
     answer = study.answer
     assert answer.samples == study.status()["samples"] == len(study.rewards().pulls)
-    assert study.rebuild().answer == study.run.answer
+    assert study.rebuild().answer == study.current_run.answer
     assert sp.verify(answer.certificate()).guarantee == "pac"
     assert ("did not depend on rewards" in answer.guarantee) == evidence
     counted = study._findings.tally.summary().counts.sum()
@@ -76,7 +76,9 @@ def test_studies_of_version_0_1_0_are_dealt_as_they_were():
     rows = measurements_of(table())
     fixed.tell_past(*rows, chosen_in_advance=True, dealing="fixed")
     assert run.past.batches[0]["sums"].tolist() == fixed.past.batches[0]["sums"].tolist()
-    assert run.past.batches[0]["sums"].tolist() != study.run.past.batches[0]["sums"].tolist()
+    assert (
+        run.past.batches[0]["sums"].tolist() != study.current_run.past.batches[0]["sums"].tolist()
+    )
 
 
 def measurements_of(rows):

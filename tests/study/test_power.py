@@ -31,8 +31,9 @@ def lose_power(folder, *options):
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the layer is compiled here")
 def test_what_was_acknowledged_survives_a_loss_of_power(database_folder):
     found = lose_power(database_folder, "--count", "6")
+    assert found.pop("acknowledged") > 100  # of 300: some die before they hear of it
     clean = dict.fromkeys(("lost", "twice", "batches", "wrong", "failed"), 0)
-    assert found == clean | {"losses": 6, "acknowledged": 300}
+    assert found == clean | {"losses": 6}
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the layer is compiled here")

@@ -118,6 +118,6 @@ def test_extra_pulls_that_check_the_model_need_no_scale():
         while pulls := study.ask(100):
             rewards = draws.random(len(pulls)) < [0.5 + 0.45 * ARMS[p.arm, 1] for p in pulls]
             study.tell_many(zip([p.id for p in pulls], rewards.astype(float)))
-        assert study.run.pulls.min() > 0
+        assert study.current_run.pulls.min() > 0
         assert not study.checks().fit.blind
-        assert study.rebuild().answer == study.run.answer
+        assert study.rebuild().answer == study.current_run.answer

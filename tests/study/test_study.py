@@ -436,7 +436,7 @@ def test_opening_does_not_read_the_log(make, storage_url, monkeypatch):
     again = sp.load_study("toy study", storage_url)
     kind = again.storage.read(lambda tx: type(tx))
     monkeypatch.setattr(kind, "rewards", None)
-    assert again.run.batches == 1
+    assert again.current_run.batches == 1
     assert ids(again.ask()) == [6]
     assert again.finished is False
 

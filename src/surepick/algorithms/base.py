@@ -127,6 +127,13 @@ class State(ABC):
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
         """Take in the sum of the (standardised) rewards of each row of the pulls."""
 
+    def replace(self, pulls: Pulls) -> None:  # noqa: B027
+        """Other pulls come in the place of those asked for; see ``Algorithm.any_history``."""
+
+    def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
+        """What is left of a batch once rewards were withdrawn: so many pulls of each arm."""
+        return Pulls.from_counts(counts)
+
     def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:  # noqa: B027
         """Take in Σ (reward − mean)² of each row of the pulls, where single rewards are known.
 
@@ -243,6 +250,9 @@ class Algorithm(ABC):
     follows: ClassVar[str] = "nothing"
     #: whether a state takes in other pulls than it asked for, as long as they are as many
     any_pulls: ClassVar[bool] = False
+    #: whether its guarantee and its states take any batches, of any size, that were chosen before
+    #: their rewards were seen: then rewards that have been counted can be corrected
+    any_history: ClassVar[bool] = False
     #: whether its guarantee rests on a noise scale that is known
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features

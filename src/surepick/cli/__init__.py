@@ -23,18 +23,25 @@ _VERBS = (
     "ask",
     "tell",
     "fail",
+    "correct",
+    "withdraw",
     "run",
     "status",
     "answer",
-    "verify",
+    "pause",
+    "resume",
+    "stop",
+    "list",
+    "delete",
     "export",
+    "verify",
     "plan",
     "bench",
     "reproduce",
     "demo",
     "serve",
 )
-_STUDY_VERBS = frozenset(_VERBS[:7]) | {"export"}  # those that programs talk to
+_STUDY_VERBS = frozenset(_VERBS[: _VERBS.index("verify")])  # those that programs talk to
 _CALLERS_MISTAKES = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)
 _CODES = """\b
 Exit codes:

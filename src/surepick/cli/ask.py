@@ -64,6 +64,8 @@ def command(
         say(True, content, "")
     elif finished:
         click.echo(f"Study {name!r} is finished: surepick answer {name}", err=True)
+    elif study.progress().paused:
+        click.echo(f"Study {name!r} is paused: surepick resume {name}", err=True)
     else:
         click.echo("All pulls of this batch are with other workers: ask again later.", err=True)
     raise SystemExit(FINISHED if finished else NOT_YET)

@@ -16,11 +16,11 @@ _FORMATS = ("csv", "json", "parquet")
 @study_options
 @click.option(
     "--what",
-    type=click.Choice(["measurements", "options", "events"]),
+    type=click.Choice(["measurements", "options", "events", "corrections"]),
     default="measurements",
     show_default=True,
-    help="Rewards that count; a summary per option; or all that did not count (failures, "
-    "repeats, contradictions).",
+    help="Rewards that count; a summary per option; all that did not count (failures, repeats, "
+    "contradictions); or what was corrected and withdrawn.",
 )
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="By default the file's ending.")
 @click.option(

@@ -5,7 +5,6 @@ from __future__ import annotations
 import json
 import re
 import signal
-import time
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -27,8 +26,6 @@ from surepick.errors import InvalidInputError
 if TYPE_CHECKING:
     from surepick.study import StudyCore
     from surepick.study.workers.work import Work
-
-_BETWEEN_LOOKS = 0.2  # seconds
 
 
 @click.command("run", short_help="Measure until the study is finished.")
@@ -90,6 +87,7 @@ def command(
     failures came back; all that was measured is kept, and the same command goes on from there.
     """
     from surepick.arrays.validate import positive
+    from surepick.study.workers.bar import Bar
     from surepick.study.workers.measure import Call, Command
     from surepick.study.workers.work import Workers
 
@@ -102,7 +100,7 @@ def command(
         study = open_remote_study(name, server, token_file)
     measure = Command(line, timeout) if line is not None else Call(str(function), timeout)
     log = log or Path(re.sub(r"[^\w.-]", "_", name) + ".measurements.jsonl")
-    with log.open("ab", buffering=0) as file, _Progress(study) as progress:
+    with log.open("ab", buffering=0) as file, Bar(study) as progress:
 
         def keep(record: dict[str, Any]) -> None:
             try:
@@ -138,45 +136,6 @@ def _signals_to(handler: Callable[..., None]) -> Iterator[None]:
     finally:
         for one, old in zip(both, before):
             signal.signal(one, old)
-
-
-class _Progress:
-    """A line on stderr that shows what is going on."""
-
-    def __init__(self, study: StudyCore) -> None:
-        from rich.console import Console
-        from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
-
-        columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
-        note = TextColumn("{task.fields[note]}")
-        self._bar = Progress(*columns, note, console=Console(stderr=True), transient=True)
-        self._study = study
-        self._task = self._bar.add_task("batch", total=None, note="")
-        self._shown = -_BETWEEN_LOOKS
-
-    def __enter__(self) -> _Progress:
-        self._bar.start()
-        return self
-
-    def __exit__(self, *_: object) -> None:
-        self._bar.stop()
-
-    def show(self, work: Work) -> None:
-        now = time.monotonic()
-        if now - self._shown < _BETWEEN_LOOKS:  # the study is asked where it stands
-            return
-        self._shown = now
-        at = self._study.progress()
-        note = f"{at.first + at.told:,} measurements"
-        if work.failed:
-            note += f", {work.failed:,} failures"
-        self._bar.update(
-            self._task,
-            description=f"batch {at.batch + 1}",
-            completed=at.told,
-            total=at.size,
-            note=note,
-        )
 
 
 def _conclude(study: StudyCore, work: Work, log: Path, as_json: bool) -> None:

@@ -90,6 +90,8 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     if content["finished"]:
         lines.append((f"Finished: surepick answer {study.name}", "bold green"))
         return lines
+    if content["paused"]:
+        lines.append((f"Paused: surepick resume {study.name}", "bold yellow"))
     lines.append(
         (
             f"Batch {batch['number'] + 1}: {batch['told']} of {batch['size']} told, "

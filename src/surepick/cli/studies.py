@@ -15,6 +15,7 @@ from surepick.errors import InvalidInputError
 if TYPE_CHECKING:
     from surepick.client import RemoteStudy
     from surepick.study import Study
+    from surepick.study.changes import Change
 
 STORAGE = "sqlite:///surepick.db"
 STRATUM_HELP = "In a study with strata: the plate, operator, … that the pulls are for."
@@ -62,6 +63,24 @@ def open_remote_study(name: str, server: str, token_file: Path | None) -> Remote
 def say(as_json: bool, content: dict[str, Any], text: str) -> None:
     """The result, for programs or for people."""
     click.echo(json.dumps(content) if as_json else text)
+
+
+def say_changes(study: Study, made: list[Change], as_json: bool) -> None:
+    """What was corrected or withdrawn, and what it led to."""
+    from surepick.study.changes import CAUTION
+
+    finished = study.finished
+    lines = [one.said for one in made[:10]]
+    if len(made) > 10:
+        lines.append(f"… and {len(made) - 10} more.")
+    if any(one.counted for one in made):
+        lines.append("They had been counted, so everything was worked out again.")
+    if not made:
+        lines.append("Nothing was told with this token.")
+    state = f"finished: surepick answer {study.name}" if finished else "under way"
+    lines += [f"The study is {state}.", CAUTION]
+    content = {"changes": [one.to_dict() for one in made], "finished": finished}
+    say(as_json, content, "\n".join(lines))
 
 
 def shown(text: str) -> str:

@@ -13,7 +13,7 @@ from surepick.cli.studies import open_study, say, study_options
 from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from surepick.study import Study
+    from surepick.study import Study, Told
 
 _CONFIRMATIONS = {
     "accepted": "Pull {pull}: {value:g} is recorded.",
@@ -40,6 +40,9 @@ _CONFIRMATIONS = {
     type=click.Path(path_type=Path),
     help="Instead: a table (CSV or Parquet) with the columns pull and reward.",
 )
+@click.option(
+    "--strict", is_flag=True, help="Refuse rewards far from all that was measured before."
+)
 def command(
     name: str,
     storage: str,
@@ -48,21 +51,23 @@ def command(
     reward: float | None,
     worker: str | None,
     source: Path | None,
+    strict: bool,
 ) -> None:
     """Tell the REWARD of a PULL, or with --file many; once this returns, it is kept.
 
     The first reward of a pull counts. The same one again is fine; another one is refused, with
-    exit code 2. Of a file, either all rewards are recorded or (on an error) none.
+    exit code 2. Of a file, either all rewards are recorded or (on an error) none. A reward far from
+    all that was measured before is pointed out; surepick correct and surepick withdraw change it.
     """
     if (source is None) == (pull is None) or (pull is None) != (reward is None):
         raise InvalidInputError("give either a pull and its reward, or --file with a table of them")
     if source is not None:
-        _tell_file(open_study(name, storage), source, worker, as_json)
+        _tell_file(open_study(name, storage), source, worker, as_json, strict)
         return
     study = open_study(name, storage)
     assert pull is not None
     assert reward is not None
-    told = study.tell(pull, reward, worker)
+    told = study.tell(pull, reward, worker, strict=strict)
     finished = study.finished
     text = (
         f"Pull {told.pull} is with another worker by now, whose reward will count; yours is kept, "
@@ -72,10 +77,21 @@ def command(
     )
     if finished:
         text += f"\nThe study is finished: surepick answer {name}"
+    _point_out([told], name)
     say(as_json, dataclasses.asdict(told) | {"used": told.used, "finished": finished}, text)
 
 
-def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool) -> None:
+def _point_out(told: list[Told], name: str) -> None:
+    """Rewards that may be wrong; at most ten, as one mistake may concern all of a file."""
+    unusual = [one for one in told if one.warning]
+    for one in unusual[:10]:
+        cure = f"if it is wrong: surepick correct {name} {one.pull} REWARD --reason …"
+        click.echo(f"warning: {one.warning}; {cure}", err=True)
+    if len(unusual) > 10:
+        click.echo(f"warning: … and {len(unusual) - 10} more like that", err=True)
+
+
+def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, strict: bool) -> None:
     from surepick.problem.tables.cells import as_floats, is_numeric
     from surepick.problem.tables.read import read
 
@@ -90,8 +106,11 @@ def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool) ->
         if number != int(number):
             raise InvalidInputError(f"{table.at(i, 'pull')}: {number:g} is not a whole number")
     told = study.tell_many(
-        zip(pulls.astype(int).tolist(), as_floats(table, "reward").tolist()), worker
+        zip(pulls.astype(int).tolist(), as_floats(table, "reward").tolist()),
+        worker,
+        strict=strict,
     )
+    _point_out(told, study.name)
     counts = Counter(one.status for one in told)
     refused = [one.pull for one in told if one.status == "conflict"]
     content: dict[str, Any] = {status: counts[status] for status in (*_CONFIRMATIONS, "conflict")}

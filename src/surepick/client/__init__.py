@@ -1,6 +1,7 @@
 """Studies of a service, as if they were here."""
 
+from surepick.client.asynchronous import AsyncClient, AsyncStudy
 from surepick.client.client import Client
 from surepick.client.study import RemoteStudy
 
-__all__ = ["Client", "RemoteStudy"]
+__all__ = ["AsyncClient", "AsyncStudy", "Client", "RemoteStudy"]

@@ -4,56 +4,42 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, field
+from collections.abc import Callable, Iterable, Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
 
-import numpy as np
-
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Guarantee
+from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import positive, real, whole
+from surepick.client.replies import (
+    MOST,
+    answer_of,
+    by_holder,
+    changes_of,
+    events_of,
+    progress_of,
+    pulls_of,
+    rewards_of,
+    told_of,
+)
 from surepick.client.transport import Transport
 from surepick.problem import Problem
 from surepick.run import Answer
-from surepick.run.answer import COMPARED, Lift
 from surepick.run.codec import decode
 from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
+from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import check_stratum
+from surepick.study.workers.measure import Measurement
+from surepick.study.workers.run import run_study
 
-_LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
-_MOST = 10_000  # pulls or rewards in one request that the service takes
-_MOST_LETTERS = 2_000  # of a reason
-
-
-@dataclass(frozen=True, eq=False)
-class RemoteAnswer(Answer):
-    """An answer whose certificate came from the service."""
-
-    _certificate: dict[str, Any] = field(default_factory=dict, repr=False)
-
-    def certificate(self) -> dict[str, Any]:
-        """See :class:`surepick.Answer`."""
-        return self._certificate
-
-
-def _compared(found: dict[str, Any]) -> dict[str, Any]:
-    """What an answer says about options compared with a baseline, if they were."""
-    if "lifts" not in found:
-        return {}
-    ends = (math.nan, -math.inf, math.inf)  # what null stands for
-    lifts = {
-        label: Lift(*(end if one is None else one for one, end in zip(row, ends)))
-        for label, row in found["lifts"].items()
-    }
-    return {name: tuple(found[name]) for name in COMPARED} | {"lifts": lifts}
+LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
+MOST_LETTERS = 2_000  # of a reason
 
 
 class RemoteStudy(StudyCore):
@@ -68,7 +54,6 @@ class RemoteStudy(StudyCore):
         self._transport = transport
         self._path = f"/api/v1/studies/{quote(name, safe='')}"
         self._held: dict[int, str] = {}  # pull -> whom this object asked for
-        self._finished = False
 
     # -- what it was created with ----------------------------------------------------------
     @cached_property
@@ -119,17 +104,15 @@ class RemoteStudy(StudyCore):
         # Even an ask without a name needs one, to get the same pulls when its answer is lost.
         holder = f"once-{uuid.uuid4().hex}" if worker is None else worker
         while True:
-            now = min(max(left, 0.0), _LONGEST_WAIT)
-            body = {"n": min(n, _MOST), "worker": holder, "lease": lease, "wait": now}
+            now = min(max(left, 0.0), LONGEST_WAIT)
+            body = {"n": min(n, MOST), "worker": holder, "lease": lease, "wait": now}
             if belongs is not None:
                 body["stratum"] = belongs
             found = self._transport.post(f"{self._path}/ask", body, wait=now)
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:
                 break
-        self._finished = found["finished"]
-        keys = Pull.__dataclass_fields__
-        pulls = [Pull(**{key: one.get(key) for key in keys}) for one in found["pulls"]]
+        pulls = pulls_of(found)
         self._held.update((pull.id, holder) for pull in pulls)
         return pulls
 
@@ -137,6 +120,8 @@ class RemoteStudy(StudyCore):
         self,
         rewards: Mapping[int, float] | Iterable[tuple[int, float]],
         worker: str | None = None,
+        *,
+        strict: bool = False,
     ) -> list[Told]:
         """See :meth:`surepick.Study.tell_many`."""
         if worker is not None:
@@ -144,53 +129,97 @@ class RemoteStudy(StudyCore):
         pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
         checked = [Reward.of(pair, worker) for pair in pairs]
         told: list[Told] = []
-        parts = self._by_holder(checked)
+        parts = by_holder(checked, self._held)
         if len(parts) > 1:  # several requests: what the service would refuse must not come later
             checked = [reward.possible(self.problem.noise_kind) for reward in checked]
         for holder, part in parts:
             body: dict[str, Any] = {"rewards": [{"pull": r.pull, "reward": r.value} for r in part]}
             if holder is not None:
                 body["worker"] = holder
+            if strict:
+                body["strict"] = True
             found = self._transport.tell(f"{self._path}/tell", body)["told"]
-            told += [Told(one["pull"], one["status"], one["value"]) for one in found]
+            told += told_of(found)
         for reward in checked:
             self._held.pop(reward.pull, None)
         return told
-
-    def _by_holder(self, rewards: list[Reward]) -> list[tuple[str | None, list[Reward]]]:
-        """The rewards in the order given, cut where another asked for the pull."""
-        parts: list[tuple[str | None, list[Reward]]] = []
-        for reward in rewards:
-            holder = reward.worker or self._held.get(reward.pull)
-            if not parts or parts[-1][0] != holder or len(parts[-1][1]) == _MOST:
-                parts.append((holder, []))
-            parts[-1][1].append(reward)
-        return parts
 
     def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> bool:
         """See :meth:`surepick.Study.fail`."""
         pull, reason = as_pull(pull_id), as_reason(reason)
         if worker is not None:
             as_name(worker, "worker")
-        body: dict[str, Any] = {"pull": pull, "reason": reason[:_MOST_LETTERS]}
+        body: dict[str, Any] = {"pull": pull, "reason": reason[:MOST_LETTERS]}
         holder = worker or self._held.pop(pull, None)
         if holder is not None:
             body["worker"] = holder
         return self._transport.post(f"{self._path}/fail", body)["returned"]
 
+    # -- measuring with a function ---------------------------------------------------------
+    def run(
+        self,
+        measure: Callable[[Measurement], Any],
+        workers: int = 1,
+        progress: bool = False,
+        *,
+        timeout: float = math.inf,
+        retries: int = 2,
+        name: str | None = None,
+        stratum: str | None = None,
+    ) -> Answer:
+        """See :meth:`surepick.Study.run`."""
+        return run_study(self, measure, workers, progress, timeout, retries, name, stratum)
+
+    # -- correct, withdraw -----------------------------------------------------------------
+    def correct(self, pull_id: int, reward: float, *, reason: str, by: str | None = None) -> Change:
+        """See :meth:`surepick.Study.correct`."""
+        body = {"pull": as_pull(pull_id), "reward": real(reward, "reward")}
+        return self._change("correct", body, reason, by)[0]
+
+    def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
+        """See :meth:`surepick.Study.withdraw`."""
+        return self._change("withdraw", {"pull": as_pull(pull_id)}, reason, by)[0]
+
+    def withdraw_token(self, token: str, *, reason: str, by: str | None = None) -> list[Change]:
+        """See :meth:`surepick.Study.withdraw_token`."""
+        return self._change("withdraw", {"token": token}, reason, by)
+
+    def _change(self, verb: str, body: dict[str, Any], reason: str, by: str | None) -> list[Change]:
+        body |= {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
+        return changes_of(self._transport.post(f"{self._path}/{verb}", body))
+
+    def corrections(self) -> list[Change]:
+        """See :meth:`surepick.Study.corrections`."""
+        return changes_of(self._transport.get(f"{self._path}/corrections"))
+
+    # -- pause, resume, stop ---------------------------------------------------------------
+    def pause(self, reason: str = "", by: str | None = None) -> bool:
+        """See :meth:`surepick.Study.pause`."""
+        return self._steer("pause", reason, by)
+
+    def resume(self, reason: str = "", by: str | None = None) -> bool:
+        """See :meth:`surepick.Study.resume`."""
+        return self._steer("resume", reason, by)
+
+    def stop(self, reason: str = "", by: str | None = None) -> Answer:
+        """See :meth:`surepick.Study.stop`."""
+        self._steer("stop", reason, by)
+        return self.answer
+
+    def _steer(self, verb: str, reason: str, by: str | None) -> bool:
+        body = {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
+        return self._transport.post(f"{self._path}/{verb}", body)["changed"]
+
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
         """Whether there is an answer."""
-        if not self._finished:
-            self._finished = self.progress().finished
-        return self._finished
+        return self.progress().finished
 
     def progress(self) -> StudyProgress:
         """Where the study stands, in a few numbers."""
         found = self._transport.get(f"{self._path}/progress")
-        keys = ("batch", "first", "size", "asked", "told", "finished")
-        return StudyProgress(**{key: found[key] for key in keys})
+        return progress_of(found)
 
     def standing(self) -> Any:
         """See :meth:`surepick.Study.standing`."""
@@ -208,40 +237,17 @@ class RemoteStudy(StudyCore):
     def answer(self) -> Answer:
         """The answer, once finished; its guarantee is withdrawn where a check contradicts it."""
         found = self._transport.get(f"{self._path}/answer")
-        guarantee = found["guarantee"]
-        return RemoteAnswer(
-            arm=found["arm"],
-            label=found["label"],
-            samples=found["samples"],
-            pulls=np.array(found["pulls"], dtype=np.int64),
-            guarantee=Guarantee(guarantee["kind"], guarantee["text"]),
-            survivors=tuple(found["survivors"]),
-            equivalent=tuple(found["equivalent"]),
-            batches=found["batches"],
-            algorithm=found["algorithm"],
-            delta=found["delta"],
-            epsilon=found["epsilon"],
-            **_compared(found),
-            _record={},
-            _certificate=self._transport.get(f"{self._path}/certificate"),
-        )
+        return answer_of(found, self._transport.get(f"{self._path}/certificate"))
 
     def rewards(self) -> Rewards:
         """See :meth:`surepick.Study.rewards`."""
         found = self._transport.get(f"{self._path}/rewards")
-        return Rewards(
-            np.array(found["pulls"], dtype=np.int64),
-            np.array(found["arms"], dtype=np.int64),
-            np.array(found["values"], dtype=np.float64),
-            np.array(found["times"], dtype=np.float64),
-            None if found.get("strata") is None else np.array(found["strata"], dtype=np.str_),
-        )
+        return rewards_of(found)
 
     def events(self, *kinds: str) -> list[Event]:
         """See :meth:`surepick.Study.events`."""
         found = self._transport.get(f"{self._path}/events", kind=list(kinds))
-        keys = Event.__dataclass_fields__
-        return [Event(**{key: row[key] for key in keys}) for row in found["events"]]
+        return events_of(found)
 
     def history(self) -> list[dict[str, int]]:
         """A row for each complete batch: its number, samples so far, survivors after it."""

@@ -26,7 +26,7 @@ from surepick.errors import (
 )
 
 _log = logging.getLogger(__name__)
-_PAUSES = (0.05, 5.0)  # seconds before the second try, and before any later one at most
+PAUSES = (0.05, 5.0)  # seconds before the second try, and before any later one at most
 _BY_STATUS = {401: AccessError, 403: AccessError, 429: TooManyRequestsError}
 
 
@@ -76,7 +76,7 @@ class Transport:
 
     def tell(self, path: str, body: dict[str, Any]) -> Any:
         """The answer to a tell; it may say of some rewards that they do not count."""
-        return self.send("POST", path, body, fine=_told_all).json()
+        return self.send("POST", path, body, fine=told_all).json()
 
     def send(
         self,
@@ -95,7 +95,7 @@ class Transport:
         ``fine`` says which responses are answers, and not errors.
         """
         end = time.monotonic() + self.patience
-        pause, tries = _PAUSES[0], 0
+        pause, tries = PAUSES[0], 0
         while True:
             tries += 1
             problem, after = self._try(method, path, body, query, wait, fine)
@@ -107,7 +107,7 @@ class Transport:
                 raise problem
             _log.info("%s %s: trying again (%s)", method, path, problem)
             time.sleep(max(after, random.uniform(0.5, 1.0) * pause))
-            pause = min(2 * pause, _PAUSES[1])
+            pause = min(2 * pause, PAUSES[1])
 
     def _try(
         self,
@@ -128,6 +128,10 @@ class Transport:
         except httpx.TransportError as error:
             text = f"{self.url} does not answer ({type(error).__name__}: {error})"
             return ServiceUnreachableError(text), 0.0
+        return self._judged(response, fine)
+
+    def _judged(self, response: Any, fine: Callable[[Any], bool]) -> tuple[Any, float | None]:
+        """A response, or the error it stands for and when to try again (None: do not)."""
         if fine(response):
             return response, None
         return error_of(response), _retry_after(response)
@@ -164,7 +168,7 @@ def error_of(response: Any) -> SurepickError:
     return found(message)
 
 
-def _told_all(response: Any) -> bool:
+def told_all(response: Any) -> bool:
     """Whether a response says what became of each reward."""
     if response.is_success:
         return True

@@ -24,7 +24,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
     answer
         The answer itself, as plain values.
     record
-        What it rests on: problem, settings, batches, evidence, past measurements.
+        What it rests on: problem, settings, batches, evidence, past measurements, and which rewards
+        were corrected or withdrawn.
     """
     problem = record["problem"]
     body = {
@@ -60,6 +61,10 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
             "measurements": record["past"]["measurements"],
             "batches": _batches(record["past"]["batches"]),
         }
+    if record.get("by_hand"):
+        body["stopped"] = "by hand"
+    if record.get("changes"):
+        body["corrections"] = record["changes"]
     if record.get("chain") is not None:  # of the study that it is from
         body["chain"] = record["chain"]
     return body | {"digest": fingerprint(body)}

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Claims, Guarantee, State
+from surepick.algorithms.base import Algorithm, Guarantee, State, confidence
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 from surepick.run.past import PROVIDED
@@ -26,8 +26,24 @@ NOT_SYMMETRIC = (
 )
 
 
+CHANGED = (
+    "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
+    "neither on the rewards nor on whom one favours"
+)
+
+LOOKED = (
+    "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
+)
+
+
 def guarantee_of(
-    algorithm: Algorithm, problem: Problem, state: State, batches: list[dict[str, Any]], past: bool
+    algorithm: Algorithm,
+    problem: Problem,
+    state: State,
+    batches: list[dict[str, Any]],
+    past: bool,
+    changed: bool = False,
+    by_hand: bool = False,
 ) -> Guarantee:
     """The promise of a stopped run.
 
@@ -37,59 +53,43 @@ def guarantee_of(
         All that was measured, before the run too.
     past
         Whether measurements from before the run are evidence.
+    changed
+        Whether rewards were corrected or withdrawn.
+    by_hand
+        Whether somebody stopped it.
     """
+    left, kind = len(state.active), problem.noise_kind
+    why = _why(algorithm, by_hand)
     claims = state.claims()
-    if claims is not None and len(problem.distinct) > 1:
-        return _of_claims(algorithm, problem, state, claims, batches, past)
-    if not state.finished:
-        left = len(state.active)
-        return Guarantee(
-            "none",
-            f"no guarantee: stopped {_why(algorithm)} with {left} "
-            f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best",
+    comparing = claims is not None and len(problem.distinct) > 1
+    if claims is not None and comparing:
+        promised = algorithm.guarantee_of_claims(claims.baseline)
+        parts = [str(promised)]
+        if not state.finished:
+            options = f"{claims.open} option{'s' if claims.open > 1 else ''}"
+            parts.append(f"stopped {why} with {options} undecided")
+            if not (len(claims.better) or len(claims.worse) or len(claims.close)):
+                return Guarantee("none", f"no guarantee: {parts[1]}; nothing is claimed")
+    else:
+        promised = algorithm.guarantee(epsilon_used=left > 1)
+        parts = [str(promised)]
+    if not state.finished and not comparing:
+        early = (
+            f"no guarantee: stopped {why} with {left} "
+            f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best"
         )
-    promised = algorithm.guarantee(epsilon_used=len(state.active) > 1)
-    return _resting(algorithm, promised, problem, batches, past)
-
-
-def _of_claims(
-    algorithm: Algorithm,
-    problem: Problem,
-    state: State,
-    claims: Claims,
-    batches: list[dict[str, Any]],
-    past: bool,
-) -> Guarantee:
-    """Claims hold whenever they are made; what is undecided is said with them."""
-    promised, left = algorithm.guarantee_of_claims(claims.baseline), ""
-    if not state.finished:
-        options = f"{claims.open} option{'s' if claims.open > 1 else ''}"
-        left = f"stopped {_why(algorithm)} with {options} undecided"
-        if not (len(claims.better) or len(claims.worse) or len(claims.close)):
-            return Guarantee("none", f"no guarantee: {left}; nothing is claimed")
-    return _resting(algorithm, promised, problem, batches, past, left)
-
-
-def _why(algorithm: Algorithm) -> str:
-    limit = algorithm.max_samples
-    return "as they look tied" if limit is None else f"by max_samples={limit}"
-
-
-def _resting(
-    algorithm: Algorithm,
-    promised: Guarantee,
-    problem: Problem,
-    batches: list[dict[str, Any]],
-    past: bool,
-    left: str = "",
-) -> Guarantee:
-    """A promise with all that it rests on."""
-    kind, parts = problem.noise_kind, [str(promised)]
+        clicks = not kind.scale_known and _yes_and_no(batches)
+        # An answer may rest on conditions of its own, beside the theorem.
+        plain = bool(promised) and promised.endswith(f"({algorithm.theorem})")
+        if not by_hand or not plain or clicks or left == len(problem.distinct):
+            return Guarantee("none", early)
+        sure = confidence(algorithm.delta)
+        parts = [f"{early}, and the best is among those {left} with probability at least {sure}"]
     if promised:
         on_items = getattr(algorithm, "items", None) is not None
         features = "" if on_items else stands_on(problem)
         noise = ITEMS_PROVIDED if on_items and kind.kind == "symmetric" else kind.provided
-        parts += [text for text in (left, features, noise) if text]
+        parts += [text for text in (features, noise) if text]
     if past:
         parts.append(PROVIDED)
     items = getattr(algorithm, "items", None)
@@ -97,11 +97,25 @@ def _resting(
         parts.append(f"best on average over all {items} items")
     if any("stratum" in batch for batch in batches):
         parts.append(STRATA_PROVIDED)
+    if changed:
+        parts.append(CHANGED)
     text = "; ".join(parts)
+    if not state.finished and not comparing:
+        return Guarantee("none", text)
+    if promised.kind == "fdr" and by_hand and not state.finished:
+        return Guarantee("heuristic", f"no guarantee: {LOOKED}; otherwise it would be {text}")
     if promised and not kind.scale_known and _yes_and_no(batches):
         text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"
         return Guarantee("heuristic", text)
     return Guarantee(promised.kind, text)
+
+
+def _why(algorithm: Algorithm, by_hand: bool) -> str:
+    """Why a run that has not finished was stopped."""
+    if by_hand:
+        return "by hand"
+    limit = algorithm.max_samples
+    return "as they look tied" if limit is None else f"by max_samples={limit}"
 
 
 def stands_on(problem: Problem) -> str:
@@ -137,3 +151,8 @@ def only_yes_and_no(counts: IntArray, sums: FloatArray, spreads: FloatArray) -> 
     squares = spreads + sums**2 / np.maximum(counts, 1)
     whole = (sums == np.floor(sums)).all()
     return bool(whole and (np.abs(squares - sums) <= 1e-9 * (1 + counts)).all())
+
+
+def looks_best(promise: Guarantee) -> Guarantee:
+    """What is left to say of a run that was stopped by hand where no promise can be made at all."""
+    return Guarantee(promise.kind, str(promise).partition(", and the best is among")[0])

@@ -36,6 +36,11 @@ EXACT = "every batch is what the algorithm asks for"
 ROUNDED = "every batch is what the algorithm asks for, but for single pulls moved by rounding"
 MOVED = "single pulls of some batches are not those that are asked for"
 DRAWN = "every batch is as large as the algorithm asks for, from the designs it draws from"
+IN_PART = (
+    "{known} of {all} batches are what the algorithm asks for; the others were asked for before "
+    "rewards that they rest on were corrected or withdrawn, and cannot be worked out again"
+)
+_CHANGED = "rewards were corrected or withdrawn, and it has strata"
 _LONG = "it would take more than a few seconds; ask for it (replay=True, --replay)"
 _MANY_PULLS = 2_000_000  # exact forms of PELEG play a round for each
 _CLOSE = 1e-6  # relative difference of two numbers of the evidence
@@ -63,7 +68,7 @@ def replay(body: dict[str, Any], problem: Any, patience: float | None) -> str:
 
     Returns
     -------
-    How it came out: ``EXACT``, ``ROUNDED`` or ``DRAWN``.
+    How it came out: ``EXACT``, ``ROUNDED``, ``DRAWN``, or ``IN_PART`` with numbers.
     """
     algorithm = _algorithm(body)
     try:
@@ -90,20 +95,46 @@ def _replayed(
         past = body["past"]
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
-    exact = True
+    exact, known, number, changes = True, 0, 0, body.get("corrections", [])
     left = list(body["batches"])
     while left:
         if end is not None and time.monotonic() > end:
             raise NotPossible(_LONG)
-        number = len(body["batches"]) - len(left)
+        withdrawn = _withdrawn(changes, number, problem.n_arms)
+        fixed = _asked_before(changes, number)
         if "stratum" in left[0]:
+            if fixed or withdrawn.any():
+                raise NotPossible(_CHANGED)
             exact &= _take_strata(run, left, number)
+        elif fixed:
+            run.ask()  # as the study did when it worked everything out again
+            _tell(run, _told(left.pop(0)))
         else:
-            exact &= _take(run, _told(left.pop(0)), number)
+            exact &= _take(run, _told(left.pop(0)), number, withdrawn)
+        known += not fixed
+        number += 1
     _compare_end(run, body, exact)
-    if algorithm.follows == "size":
-        return DRAWN
-    return EXACT if exact else ROUNDED
+    if not exact:
+        return ROUNDED
+    if known < number:
+        return IN_PART.format(known=known, all=number)
+    return DRAWN if algorithm.follows == "size" else EXACT
+
+
+def _asked_before(changes: list[dict[str, Any]], number: int) -> bool:
+    """Whether a batch was asked for before a reward of an earlier batch was changed.
+
+    Batches of which nothing can be used any more are left out, and have no number.
+    """
+    before = [one for one in changes if number <= one["asked"]]
+    return any(one["batch"] is None or one["batch"] < number for one in before)
+
+
+def _withdrawn(changes: list[dict[str, Any]], number: int, n_arms: int) -> np.ndarray:
+    """How many pulls of each arm a batch has lost since its rewards were counted."""
+    last = {one["pull"]: one for one in changes if one["batch"] == number < one["asked"]}
+    gone = [one["arm"] for one in last.values() if one["new"] is None]
+    return np.bincount(np.array(gone, dtype=np.int64), minlength=n_arms)
 
 
 def _form(evidence: dict[str, Any]) -> list[Any]:
@@ -151,12 +182,18 @@ def _told(batch: dict[str, Any]) -> Told:
     return Told(pulls, column("sums", np.float64), column("spreads", np.float64))
 
 
-def _take(run: Run, told: Told, number: int) -> bool:
+def _take(run: Run, told: Told, number: int, withdrawn: np.ndarray) -> bool:
     """Tell the next batch; whether it is exactly what is asked for."""
     if run.stopped:
         raise Different(f"batch {number} comes after the run has stopped")
     asked, follows = run.ask().pulls, run.algorithm.follows
-    if follows == "size":
+    if withdrawn.any():  # what is left was dealt anew
+        exact = np.array_equal(
+            _by_arm(asked, len(withdrawn)) - withdrawn, _by_arm(told.pulls, len(withdrawn))
+        )
+        if not exact:
+            raise Different(f"batch {number}, with what was withdrawn, is not what is asked for")
+    elif follows == "size":
         if asked.total != told.pulls.total:
             raise Different(
                 f"batch {number} has {told.pulls.total} pulls, but {asked.total} are asked for"
@@ -166,8 +203,16 @@ def _take(run: Run, told: Told, number: int) -> bool:
         exact = asked.same(told.pulls)
         if not exact and not (run.algorithm.any_pulls and _is_close(asked, told.pulls)):
             raise Different(f"batch {number} is not what is asked for after what came before it")
-    run.tell_totals(run.put(told.pulls), told.sums, told.spreads)
+    _tell(run, told)
     return exact
+
+
+def _tell(run: Run, told: Told) -> None:
+    run.tell_totals(run.put(told.pulls), told.sums, told.spreads)
+
+
+def _by_arm(pulls: Pulls, n_arms: int) -> np.ndarray:
+    return np.bincount(pulls.arms, weights=pulls.counts, minlength=n_arms)
 
 
 def _take_strata(run: Run, left: list[dict[str, Any]], number: int) -> bool:
@@ -206,6 +251,8 @@ def _is_close(asked: Pulls, told: Pulls) -> bool:
 
 def _compare_end(run: Run, body: dict[str, Any], exact: bool) -> None:
     """The run made again must end where the certificate says, with the same evidence."""
+    if body.get("stopped") == "by hand":
+        run.end()
     if not run.stopped:
         raise Different("the run has not stopped where the certificate ends")
     claim, answer = body["claim"], run.answer

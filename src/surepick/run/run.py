@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import uuid
+from collections.abc import Sequence
 from typing import Any
 
 import numpy as np
@@ -10,11 +11,7 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.errors import (
-    FormatError,
-    InvalidInputError,
-    RunStateError,
-)
+from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
 from surepick.run.answer import Answer, compared
 from surepick.run.batch import Batch, check_open
@@ -22,7 +19,8 @@ from surepick.run.codec import dumps
 from surepick.run.dealing import deal
 from surepick.run.guarantee import guarantee_of
 from surepick.run.past import Past, check_past
-from surepick.run.rewards import check_size, check_sums, logged, spread_of, sum_rewards
+from surepick.run.rewards import check_size, check_sums, in_total, logged, spread_of, sum_rewards
+from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
 from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import check_strata, split_strata
 
@@ -42,13 +40,12 @@ class Run:
     """
 
     def __init__(self, algorithm: Algorithm, problem: Problem, rng: Any = 0) -> None:
-        self.algorithm = algorithm
-        self.problem = problem
+        self.algorithm, self.problem = algorithm, problem
         self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
         algorithm.check_problem(problem)
         self.state = algorithm.begin(problem, np.random.default_rng(rng))
         self.pulls: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
-        self.batches = 0
+        self.batches, self.skipped, self.ended = 0, list[int](), False  # ended: by hand
         self._sums: FloatArray = np.zeros(problem.n_arms)
         self._log: list[dict[str, Any]] = []
         self._past: dict[str, Any] | None = None
@@ -73,10 +70,9 @@ class Run:
     def totals(self) -> tuple[IntArray, FloatArray]:
         """Measurements of each arm that count as evidence (past ones too), and their sums."""
         counts, sums = self.pulls.copy(), self.sums
-        if self._past is not None and self._past["evidence"]:
-            for batch in self._past["batches"]:
-                np.add.at(counts, batch["arms"], batch["counts"])
-                np.add.at(sums, batch["arms"], batch["sums"])
+        for batch in self._past["batches"] if self._past and self._past["evidence"] else ():
+            np.add.at(counts, batch["arms"], batch["counts"])
+            np.add.at(sums, batch["arms"], batch["sums"])
         return counts, sums
 
     def told(self, first: int = 0) -> list[Told]:
@@ -98,7 +94,11 @@ class Run:
     @property
     def stopped(self) -> bool:
         """Whether there is an answer."""
-        return self.state.finished or self._budget == 0
+        return self.state.finished or self.ended or self._budget == 0
+
+    def end(self) -> None:
+        """Stop now, because somebody says so; what was not told yet is not counted."""
+        self.ended |= not self.stopped
 
     @property
     def _budget(self) -> int:
@@ -127,8 +127,8 @@ class Run:
         if self._past is not None or self.batches or self._open is not None:
             raise RunStateError("past measurements can be told once, before the first ask")
         numbers, values = check_past(self.problem, arms, rewards, chosen_in_advance)
+        every = np.arange(self.problem.n_arms)
         with np.errstate(over="ignore"):
-            every = np.arange(self.problem.n_arms)
             sums = np.bincount(numbers, values, self.problem.n_arms).astype(np.float64)
             check_size(self.problem, every, sums, self._sums)
         numbers, values = deal(self.problem, numbers, values, bool(chosen_in_advance), dealing)
@@ -155,8 +155,15 @@ class Run:
 
     def put(self, pulls: Pulls) -> Batch:
         """Put other pulls in the place of those that are open; for replays."""
+        if self._open is None or not self._open.pulls.same(pulls):
+            self.state.replace(pulls)
         self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms)
         return self._open
+
+    def skip(self) -> None:
+        """Count a batch that says nothing any more, as its rewards were withdrawn."""
+        self.skipped.append(self.batches)
+        self.batches += 1
 
     def tell(
         self, batch: Batch, rewards: Any = None, *, sums: Any = None, strata: Any = None
@@ -245,23 +252,26 @@ class Run:
     @property
     def answer(self) -> Answer:
         """The answer, once stopped."""
+        return self.conclude()
+
+    def conclude(self, changes: Sequence[dict[str, Any]] = ()) -> Answer:
+        """The answer, where these rewards were corrected or withdrawn after they were told."""
         if not self.stopped:
-            raise RunStateError(
-                f"the run has not stopped yet: {len(self.active)} candidates are still in, "
-                f"after {self.samples} pulls"
-            )
+            left = f"{len(self.active)} candidates are still in, after {self.samples} pulls"
+            raise RunStateError(f"the run has not stopped yet: {left}")
         leader, same = self.state.leader(), self.problem.same_as
-        survivors = np.flatnonzero(np.isin(same, self.state.active))
-        evidence, claims = self.state.evidence(), self.state.claims()
-        past = self._past or {"batches": [], "evidence": False}
-        told = (past["batches"] + self._log, past["evidence"])
+        past, claims = self._past["batches"] if self._past else [], self.state.claims()
+        whole = [] if self.state.needs_batches else in_total(self.pulls, self._sums)
         return Answer(
             arm=leader,
             label=self.problem.candidate_labels[leader],
             samples=self.samples,
             pulls=self.pulls.copy(),
-            guarantee=guarantee_of(self.algorithm, self.problem, self.state, *told),
-            survivors=tuple(int(i) for i in survivors),
+            guarantee=guarantee_of(
+                *(self.algorithm, self.problem, self.state, past + self._log),
+                *(bool(self._past and self._past["evidence"]), bool(changes), self.ended),
+            ),
+            survivors=tuple(int(i) for i in np.flatnonzero(np.isin(same, self.state.active))),
             equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
             batches=self.batches,
             algorithm=self.algorithm.registered_name(),
@@ -271,16 +281,16 @@ class Run:
             _record={
                 "problem": self.problem,
                 "settings": self.algorithm.settings(),
-                "batches": list(self._log) if self.state.needs_batches else self._totals(),
-                "evidence": evidence,
+                "batches": list(self._log)
+                if self.state.needs_batches
+                else in_total(self.pulls, self._sums),
+                "evidence": self.state.evidence(),
                 "claims": claims,
                 "past": self._past,
+                "changes": list(changes),
+                "by_hand": self.ended,
             },
         )
-
-    def _totals(self) -> list[dict[str, Any]]:
-        arms = np.flatnonzero(self.pulls)
-        return [{"arms": arms, "counts": self.pulls[arms], "sums": self._sums[arms]}]
 
     # -- save and load ---------------------------------------------------------------------
     def to_json(self) -> str:
@@ -288,8 +298,6 @@ class Run:
 
         A problem with very many arms (or with arms on a GPU) is not part of it: only its digest.
         """
-        from surepick.run.saved import contents
-
         return dumps(
             contents(self.algorithm, self.problem)
             | {
@@ -300,6 +308,8 @@ class Run:
                 "batches": self.batches,
                 "log": self._log,
                 "past": self._past,
+                "skipped": self.skipped,
+                "ended": self.ended,
                 "open": None if self._open is None else self._open.pulls.columns(),
             }
         )
@@ -316,35 +326,26 @@ class Run:
             The problem of the run. Needed where the text only refers to it: very many arms, or
             arms on a GPU. They may be on another backend than they were.
         """
-        from surepick.run.saved import read_saved
-
         saved, problem = read_saved(text, problem)
-        try:
+        with refusing_damage():
+            check_columns(saved, problem.n_arms)
             return cls._restore(saved, problem)
-        except KeyError as missing:
-            raise FormatError(f"saved run lacks {missing}") from None
-        except (TypeError, ValueError, AttributeError, IndexError) as wrong:
-            raise FormatError(f"saved run is damaged: {wrong}") from None
 
     @classmethod
     def _restore(cls, saved: dict[str, Any], problem: Problem) -> Run:
         run = cls(registry.get(saved["algorithm"], **saved["settings"]), problem)
         run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
-        K = problem.n_arms
-        for name in ("pulls", "sums"):
-            if np.shape(saved[name]) != (K,):
-                raise ValueError(f"{name} must have one entry for each of the {K} arms")
-        run.pulls, run._sums = saved["pulls"], saved["sums"]
-        run._past = saved.get("past")
+        run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
+        run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
         run.state.load(saved["state"])
         if saved["open"] is not None:
             pulls = Pulls(*saved["open"])
-            run._open = Batch(run.id, run.batches, pulls, K, run.state.items_of(pulls))
+            run._open = Batch(run.id, run.batches, pulls, problem.n_arms, run.state.items_of(pulls))
         return run
 
     def __repr__(self) -> str:
-        state = "stopped" if self.stopped else f"{len(self.active)} candidates left"
-        return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {state})"
+        at = "stopped" if self.stopped else f"{len(self.active)} candidates left"
+        return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {at})"
 
 
 set_run_starter(Run)

@@ -2,7 +2,11 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import contextmanager
 from typing import Any
+
+import numpy as np
 
 from surepick.algorithms.base import Algorithm
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
@@ -20,6 +24,17 @@ def contents(algorithm: Algorithm, problem: Problem) -> dict[str, Any]:
         "settings": algorithm.settings(),
         "problem": problem.reference() if problem.by_reference else problem.to_dict(),
     }
+
+
+@contextmanager
+def refusing_damage() -> Iterator[None]:
+    """What goes wrong in reading is said to be wrong with what was saved."""
+    try:
+        yield
+    except KeyError as missing:
+        raise FormatError(f"saved run lacks {missing}") from None
+    except (TypeError, ValueError, AttributeError, IndexError) as wrong:
+        raise FormatError(f"saved run is damaged: {wrong}") from None
 
 
 def read_saved(text: str | bytes, given: Problem | None) -> tuple[dict[str, Any], Problem]:
@@ -66,3 +81,10 @@ def _referred(held: dict[str, Any], given: Problem | None) -> Problem:
             f"problem given"
         )
     return given
+
+
+def check_columns(saved: dict[str, Any], n_arms: int) -> None:
+    """What has an entry for each arm must have as many as there are."""
+    for name in ("pulls", "sums"):
+        if np.shape(saved[name]) != (n_arms,):
+            raise ValueError(f"{name} must have one entry for each of the {n_arms} arms")

@@ -74,6 +74,8 @@ def verify(
         if body.get("made") == made_here():
             raise CertificateError(f"certificate refused: replayed, {again.MOVED}")
         return dataclasses.replace(found, replay=f"not exactly: {outcome}")
+    if outcome not in (again.EXACT, again.DRAWN):  # corrected since: it says how far it can be told
+        return dataclasses.replace(found, replay=f"in part: {outcome}")
     return dataclasses.replace(found, replayed=True, replay=outcome)
 
 

@@ -15,7 +15,16 @@ from surepick.errors import StorageError, SurepickError
 from surepick.server import replies
 from surepick.server.by_helper import Gone
 from surepick.server.gate import Gate
-from surepick.server.routes import access, operations, results, stream, studies, tables, work
+from surepick.server.routes import (
+    access,
+    changes,
+    operations,
+    results,
+    stream,
+    studies,
+    tables,
+    work,
+)
 from surepick.server.service import Service
 from surepick.server.settings import Settings
 
@@ -48,6 +57,7 @@ def make_app(settings: Settings) -> FastAPI:
         access.routes,
         studies.routes,
         results.routes,
+        changes.routes,
         stream.routes,
         tables.routes,
     ):

@@ -8,7 +8,7 @@ import logging
 from collections.abc import Callable
 from typing import Any
 
-from sqlalchemy import select
+from sqlalchemy import exists, literal_column, select
 
 from surepick.errors import (
     StorageError,
@@ -19,11 +19,20 @@ from surepick.errors import (
 from surepick.server.helpers import Helpers
 from surepick.server.studies import Studies
 from surepick.storage.records import Summary
-from surepick.storage.sql.tables import progress, studies, summaries
+from surepick.storage.sql.tables import leases, progress, studies, summaries
 
 _log = logging.getLogger(__name__)
 _SECONDS = 60.0  # for what an old version of surepick has not written down
-_QUERY = (
+
+
+def _query(clock: str) -> Any:
+    """All studies; the clock says which pulls are with workers now."""
+    out = leases.c.until > literal_column(clock)
+    measuring = exists().where(leases.c.study == studies.c.id, leases.c.worker.is_not(None), out)
+    return _ALL.add_columns(measuring.label("measuring"))
+
+
+_ALL = (
     select(
         studies.c.id,
         studies.c.name,
@@ -34,6 +43,7 @@ _QUERY = (
         progress.c.first,
         progress.c.told,
         progress.c.finished,
+        progress.c.paused,
         summaries.c.batch.label("summarised"),
         summaries.c.options,
         summaries.c.survivors,
@@ -59,10 +69,11 @@ class Listing:
 
     async def rows(self, covers: Callable[[str], bool]) -> list[dict[str, Any]]:
         """A row for each study whose name passes ``covers``."""
-        storage, threads = self._opened.storage, self._opened.threads
+        storage: Any = self._opened.storage  # of the kinds that have SQL
+        threads = self._opened.threads
 
         def read(tx: Any) -> list[Any]:
-            return list(tx.connection.execute(_QUERY))
+            return list(tx.connection.execute(_query(storage.clock)))
 
         found = await threads.quick(lambda: storage.read(read))
         listed = [await self._row(row) for row in found if covers(row.name)]
@@ -97,6 +108,8 @@ class Listing:
             "algorithm": row.algorithm,
             "samples": row.first + row.told,
             "finished": bool(row.finished),
+            "paused": bool(row.paused),
+            "measuring": bool(row.measuring) and not row.finished,
             "created": row.created,
             "delta": None,
             "options": row.options,

@@ -68,6 +68,7 @@ class TellBody(BaseModel):
 
     rewards: Annotated[list[RewardBody], Field(max_length=10_000)]
     worker: Name | None = None
+    strict: bool = Field(False, description="Refuse rewards far from all that was measured before.")
 
 
 class ToldAll(Answered):
@@ -90,6 +91,71 @@ class Failed(Answered):
     """Whether the pull is back in line."""
 
     returned: bool
+
+
+# -- corrections ----------------------------------------------------------------------------
+Reason = Annotated[str, Field(min_length=1, max_length=2_000)]
+
+
+class Correction(BaseModel):
+    """A reward that was told wrongly."""
+
+    model_config = example(pull=0, reward=4.2, reason="the point was forgotten", by="ann")
+
+    pull: Pull
+    reward: Finite = Field(description="What was really measured.")
+    reason: Reason = Field(description="Why; part of the certificate.")
+    by: Name | None = None
+
+
+class Withdrawal(BaseModel):
+    """Rewards that do not count: that of one pull, or all that came with one token."""
+
+    model_config = example(pull=0, reason="the sensor was broken", by="ann")
+
+    pull: Pull | None = None
+    token: Annotated[str, Field(min_length=1, max_length=16)] | None = Field(
+        None, description="Instead of a pull: the id of a token."
+    )
+    reason: Reason
+    by: Name | None = None
+
+
+class Said(BaseModel):
+    """Who pauses, resumes or stops a study, and why."""
+
+    model_config = example(reason="over the weekend", by="ann")
+
+    reason: str = Field("", max_length=2_000)
+    by: Name | None = None
+
+
+class Paused(Answered):
+    """Whether something had to be changed."""
+
+    changed: bool
+
+
+class ChangeRow(Answered):
+    """What became of a reward after it was told."""
+
+    pull: int
+    arm: int
+    batch: int
+    asked: int = Field(description="The batch that was open at the time.")
+    old: float | None = Field(description="Null: it had been withdrawn.")
+    new: float | None = Field(description="Null: it was withdrawn.")
+    at: float
+    by: str | None
+    reason: str
+    token: str | None = Field(description="Id of the token it was changed with.")
+    counted: bool = Field(description="Whether everything was worked out again.")
+
+
+class ChangeList(Answered):
+    """Rewards that were corrected or withdrawn."""
+
+    changes: list[ChangeRow]
 
 
 # -- access ---------------------------------------------------------------------------------

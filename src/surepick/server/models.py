@@ -46,9 +46,7 @@ class SheetBody(BaseModel):
 
     model_config = example(csv=_TABLE)
 
-    csv: str | None = Field(
-        None, description="A line of column names, then a line for each option."
-    )
+    csv: str | None = Field(None, description="Column names, then a line for each option.")
     columns: dict[str, list[Cell]] | None = Field(None, description="Instead: the cells.")
     index: list[str] | None = Field(None, description="Labels of the rows, beside columns.")
     source: str = Field("", max_length=500, description="What the file is called.")
@@ -137,7 +135,6 @@ class Bounds(BaseModel):
     """Rewards that lie between two numbers."""
 
     model_config = example(low=0, high=10)
-
     low: Finite
     high: Finite
 
@@ -149,7 +146,6 @@ NOISE = (
     "rewards are 0 or 1. Bounds: rewards lie between them. 'equal': normal, and the same for all "
     "options. A number, or one for each option: its standard deviation, at least."
 )
-
 
 Misfit = Finite | str | None
 MISFIT = (
@@ -212,9 +208,7 @@ class NewStudy(BaseModel):
     items: int | None = Field(
         None, description="Measure options on items, such as test questions: how many there are."
     )
-    past: SheetBody | None = Field(
-        None, description="Measurements made before: columns label (or arm) and reward."
-    )
+    past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
     algorithm: str = DEFAULT
     settings: dict[str, Any] = Field({}, description="Further settings of the algorithm.")
@@ -269,6 +263,8 @@ class Status(Answered):
     noise: float | None
     noise_estimated: bool
     chain: dict[str, Any] | None = Field(description="Head of the chain of what happened.")
+    revision: int = Field(description="How often rewards were changed, or the study stopped.")
+    paused: bool
     checks: dict[str, Any]
     warnings: list[str]
 
@@ -291,6 +287,8 @@ class StudyRow(Answered):
     samples: int
     survivors: int | None
     finished: bool
+    paused: bool
+    measuring: bool = Field(description="Whether a worker has something to measure now.")
     answer: str | None
     created: float
     broken: str | None = Field(None, description="Why the study cannot be read.")
@@ -324,6 +322,7 @@ class ProgressOf(Answered):
     told: int
     samples: int
     finished: bool
+    paused: bool
 
 
 class HistoryRow(Answered):

@@ -6,6 +6,7 @@ import asyncio
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
+from dataclasses import replace
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
@@ -55,6 +56,10 @@ class Opened:
         self.watch.hint()
         return told
 
+    async def refuse_unusual(self, rewards: list[Reward]) -> None:
+        """Raise where a reward is far from all that was measured before."""
+        await self._threads.quick(lambda: self.study.desk.look.refuse(rewards))
+
     async def fail(self, pull: int, reason: str, worker: str | None, token: str) -> bool:
         """Take back a pull."""
         self._changes += 1
@@ -103,7 +108,7 @@ class Opened:
         """The study at a glance; worked out once for all who look at the same state."""
         async with self._looking:
             at = (await self._position(0)).at
-            state = (self._changes, at.batch, at.asked, at.told, at.finished)
+            state = (self._changes, *vars(replace(at, now=0.0)).values())
             if self._looked is not None:
                 known, when, content = self._looked
                 if known == state and time.monotonic() - when < _FRESH:

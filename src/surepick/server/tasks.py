@@ -14,6 +14,7 @@ from surepick.server import creation, models
 from surepick.server.settings import Settings
 from surepick.storage import open_storage
 from surepick.study import Study, export, load_study
+from surepick.study.changes import Change
 from surepick.study.desk.rebuild import summary_of
 
 _KEPT = 16  # studies kept open: looking again at one is much cheaper
@@ -33,7 +34,8 @@ class Tasks:
             "verify": _verify,
             "history": lambda study: {"batches": study.history()},
             "rewards": _rewards,
-            "summary": lambda study: vars(summary_of(study.run)),
+            "corrections": lambda study: _changes(study.corrections()),
+            "summary": lambda study: vars(summary_of(study.current_run)),
         }
 
     def do(self, task: str, given: dict[str, Any]) -> Iterator[bytes]:
@@ -68,6 +70,33 @@ class Tasks:
         rows = [vars(event) for event in found[after:]]
         yield _json({"events": rows, "next": max(after, len(found))})
 
+    def _change(
+        self,
+        study: str,
+        pull: int | None,
+        token: str | None,
+        reward: float | None,
+        reason: str,
+        by: str | None,
+        caller: str,
+    ) -> Iterator[bytes]:
+        def change(one: Study) -> list[Change]:
+            pulls = one.desk.told_with(token) if pull is None and token is not None else [pull]
+            values = {pull: reward for pull in pulls if pull is not None}
+            return one.desk.change(values, reason, by, caller)
+
+        yield _json(_changes(self._with(study, change)))
+
+    def _steer(self, study: str, verb: str, reason: str, by: str | None) -> Iterator[bytes]:
+        def steer(one: Study) -> bool:
+            if verb == "stop":
+                before = one.finished
+                one.stop(reason, by)
+                return not before
+            return (one.pause if verb == "pause" else one.resume)(reason, by)
+
+        yield _json({"changed": self._with(study, steer)})
+
     def _create(self, body: dict[str, Any]) -> Iterator[bytes]:
         asked = models.NewStudy.model_validate(body)
         notes = creation.create(asked, self._storage)
@@ -97,6 +126,10 @@ def _verify(study: Study) -> dict[str, Any]:
         f"{found.risk:.3g} of {found.delta:g}"
     )
     return {"valid": True, "message": message, **dataclasses.asdict(found)}
+
+
+def _changes(made: list[Change]) -> dict[str, Any]:
+    return {"changes": [one.to_dict() for one in made]}
 
 
 def _rewards(study: Study) -> dict[str, Any]:

@@ -37,7 +37,13 @@ class Position:
     def news(self) -> dict[str, object]:
         """What pages are told."""
         at = self.at
-        return {"samples": self.samples, "batch": at.batch, "finished": at.finished}
+        return {
+            "samples": self.samples,
+            "batch": at.batch,
+            "finished": at.finished,
+            "revision": at.revision,
+            "paused": at.paused,
+        }
 
 
 Read = Callable[[int], Awaitable[Position]]

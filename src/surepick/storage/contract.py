@@ -123,8 +123,8 @@ class Transaction(ABC):
         """The newest link, if there is any."""
 
     @abstractmethod
-    def links(self, study: int) -> list[Link]:
-        """All links, in order."""
+    def links(self, study: int, kinds: Iterable[str] | None = None) -> list[Link]:
+        """The links in order; all of them, or these kinds."""
 
     # -- leases ----------------------------------------------------------------------------
     @abstractmethod
@@ -163,6 +163,14 @@ class Transaction(ABC):
     @abstractmethod
     def add_tells(self, study: int, new: Sequence[Tell]) -> None:
         """Add rewards that count; a pull can have only one."""
+
+    @abstractmethod
+    def change_tells(self, study: int, changed: Sequence[Tell]) -> None:
+        """Write the corrected values of rewards that are there already."""
+
+    @abstractmethod
+    def drop_tells(self, study: int, pulls: Sequence[int]) -> None:
+        """Remove rewards, as they were withdrawn."""
 
     @abstractmethod
     def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:

@@ -156,23 +156,19 @@ class _MemoryTransaction(Transaction):
         kept = self._studies[study].chain
         return kept[max(kept)] if kept else None
 
-    def links(self, study: int) -> list[Link]:
-        return [link for _, link in sorted(self._studies[study].chain.items())]
+    def links(self, study: int, kinds: Iterable[str] | None = None) -> list[Link]:
+        links = [link for _, link in sorted(self._studies[study].chain.items())]
+        return links if kinds is None else [link for link in links if link.kind in kinds]
 
     # -- leases ----------------------------------------------------------------------------
     def add_leases(self, study: int, new: Sequence[Lease]) -> None:
         self._add(self._studies[study].leases, {lease.pull: lease for lease in new})
 
     def change_leases(self, study: int, changed: Sequence[Lease]) -> None:
-        kept = self._studies[study].leases
-        old = {lease.pull: kept[lease.pull] for lease in changed}
-        kept.update({lease.pull: lease for lease in changed})
-        self.undo.append(lambda: kept.update(old))
+        self._change(self._studies[study].leases, {lease.pull: lease for lease in changed})
 
     def drop_leases(self, study: int, pulls: Sequence[int]) -> None:
-        kept = self._studies[study].leases
-        old = {pull: kept.pop(pull) for pull in pulls}
-        self.undo.append(lambda: kept.update(old))
+        self._drop(self._studies[study].leases, pulls)
 
     def leases(self, study: int, pulls: Sequence[int]) -> dict[int, Lease]:
         kept = self._studies[study].leases
@@ -195,6 +191,12 @@ class _MemoryTransaction(Transaction):
     # -- the log ---------------------------------------------------------------------------
     def add_tells(self, study: int, new: Sequence[Tell]) -> None:
         self._add(self._studies[study].tells, {tell.pull: tell for tell in new})
+
+    def change_tells(self, study: int, changed: Sequence[Tell]) -> None:
+        self._change(self._studies[study].tells, {tell.pull: tell for tell in changed})
+
+    def drop_tells(self, study: int, pulls: Sequence[int]) -> None:
+        self._drop(self._studies[study].tells, pulls)
 
     def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
         kept = self._studies[study].tells
@@ -254,3 +256,13 @@ class _MemoryTransaction(Transaction):
             raise AssertionError(f"stored twice: {sorted(twice)[:5]}")
         kept.update(new)
         self.undo.append(lambda: [kept.pop(key) for key in new])
+
+    def _change(self, kept: dict, changed: dict) -> None:
+        """Put other rows in the place of those of the same keys."""
+        old = {key: kept[key] for key in changed}
+        kept.update(changed)
+        self.undo.append(lambda: kept.update(old))
+
+    def _drop(self, kept: dict, keys: Sequence[int]) -> None:
+        old = {key: kept.pop(key) for key in keys}
+        self.undo.append(lambda: kept.update(old))

@@ -42,6 +42,8 @@ class StudyProgress:
     finished: bool = False
     claimed_by: str | None = None  #: who is working out the next batch
     claimed_until: float = 0.0
+    revision: int = 0  #: how often rewards were corrected or withdrawn
+    paused: bool = False  #: nothing is handed out
     now: float = 0.0  #: the database's clock when this was read
 
     @property
@@ -51,7 +53,14 @@ class StudyProgress:
 
     def after(self, size: int, finished: bool) -> StudyProgress:
         """Where the study stands once it has gone on to a batch of ``size`` pulls."""
-        return StudyProgress(self.batch + 1, self.first + self.size, size, finished=finished)
+        return StudyProgress(
+            self.batch + 1,
+            self.first + self.size,
+            size,
+            finished=finished,
+            revision=self.revision,
+            paused=self.paused and not finished,
+        )
 
     def claimed(self, by: str, until: float) -> StudyProgress:
         """The same, with the right to work out the next batch given to ``by``."""
@@ -131,7 +140,7 @@ class Lease:
 
 @dataclass(frozen=True)
 class Tell:
-    """The reward of one pull: the first that was told, and the only one that counts."""
+    """The reward of one pull: the first that was told, or what it was corrected to since."""
 
     pull: int
     arm: int

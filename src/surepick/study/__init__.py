@@ -1,5 +1,6 @@
 """Studies: runs that live in a database and are shared by workers."""
 
+from surepick.study.changes import Change
 from surepick.study.core import StudyCore, check_study
 from surepick.study.manage import create_study, delete_study, list_studies, load_study, store
 from surepick.study.options import OptionTable
@@ -7,8 +8,11 @@ from surepick.study.pulls import Pull, Told
 from surepick.study.sheet import Sheet
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
+from surepick.study.workers.measure import Measurement
 
 __all__ = [
+    "Change",
+    "Measurement",
     "OptionTable",
     "Pull",
     "Sheet",

@@ -8,14 +8,15 @@ and with them the last digest, the head of the chain; whoever noted a head once 
 
 Links are written in the transaction that does what they are about, with the study locked: there is
 one for each step, or neither. Studies of version 0.1.0 have none; their chain begins with what was
-there when they first went on. Rewards of the batch that is open come into it with the batch.
+there when they first went on. Rewards of the batch that is open come into it with the batch. What
+is corrected or withdrawn adds a link that says what was there before.
 """
 
 from __future__ import annotations
 
 import hashlib
 import json
-from collections.abc import Iterable
+from collections.abc import Callable, Iterable
 from dataclasses import asdict
 from typing import Any, NoReturn
 
@@ -23,10 +24,12 @@ from surepick.errors import StudyDamagedError
 from surepick.run import Answer
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Link, StudyRecord, Tell
+from surepick.study import changes
 
 _FIRST = "0" * 64  # stands for the digest before the first link
 _CREATED, _TAKEN_OVER = "created", "taken over"
 _PROPOSED, _TOLD, _ANSWERED = "proposed", "told", "answered"
+STOPPED, PAUSED, RESUMED = "stopped", "paused", "resumed"
 
 
 # -- adding links --------------------------------------------------------------------------
@@ -57,6 +60,21 @@ def tell(tx: Transaction, study: StudyRecord, batch: BatchRecord, now: float) ->
         append(tx, study.id, _TAKEN_OVER, _taken_over(tx, study, batch.number), now)
     content = {"batch": batch.number, "rewards": _rewards(tx, study.id, batch)}
     append(tx, study.id, _TOLD, content, now)
+
+
+def change(
+    tx: Transaction, study: StudyRecord, kind: str, content: dict[str, Any], now: float
+) -> None:
+    """Rewards were corrected or withdrawn; before they are changed in the log."""
+    if tx.last_link(study.id) is None:
+        at = tx.progress(study.id)
+        append(tx, study.id, _TAKEN_OVER, _taken_over(tx, study, at.batch, at.finished), now)
+    append(tx, study.id, kind, content, now)
+
+
+def effect(run: str | None, finished: bool) -> dict[str, Any]:
+    """What an act leads to: the run as it then stands, if it is another one, and the end."""
+    return {"finished": finished} | ({} if run is None else {"run": _sha(run)})
 
 
 def answer(tx: Transaction, study: int, found: Answer, run: str, now: float) -> None:
@@ -115,63 +133,90 @@ def _check(tx: Transaction, study: StudyRecord, noted: str | None) -> dict[str, 
 
 
 def _check_contents(tx: Transaction, study: StudyRecord, links: list[Link]) -> None:
-    walk = _Walk(tx, study)
+    walk = _Walk(tx, study, links)
     for link in links:
-        what = walk.wrong(link.kind, json.loads(link.content))
+        what = walk.wrong(link)
         if what:
             _damaged(study, f"{what} is no longer what link {link.number} of its chain says")
     if links:
         at = tx.progress(study.id)
         if (at.batch, at.finished) != (walk.told, walk.ended):
             _damaged(study, "it does not stand where its chain ends")
-        _check_present(tx, study, walk.run)
+        _check_present(tx, study, walk)
 
 
 class _Walk:
     """From link to link: how far the study had come, and what the database keeps of it."""
 
-    def __init__(self, tx: Transaction, study: StudyRecord) -> None:
+    def __init__(self, tx: Transaction, study: StudyRecord, links: list[Link]) -> None:
         self._tx, self._study = tx, study
         self.proposed = self.told = 0  # batches so far
         self.run: str | None = None  # digest of the run that was kept last
-        self.ended = False
+        self.ended = self.cut = False  # cut: it ended while a batch was open
+        acts = [link for link in links if link.kind in changes.KINDS]
+        self._acts = [(link.number, json.loads(link.content)) for link in reversed(acts)]
 
-    def wrong(self, kind: str, content: dict[str, Any]) -> str:
+    def wrong(self, link: Link) -> str:
         """What the database has that is not as a link says; empty: nothing."""
         tx, study = self._tx, self._study
+        kind, content = link.kind, json.loads(link.content)
+        rewards = self._rewards_before(link.number)
         self.run = content.get("run", self.run)
         if kind == _CREATED:
             fine = content == _creation(study, tx.past(study.id))
             return "" if fine else "what it was created with"
         if kind == _TAKEN_OVER:
-            self.told, self.proposed = content["batch"], content["batch"] + 1
-            return "" if content == _taken_over(tx, study, self.told) else "what was there at first"
+            ended = content.get("finished", False)
+            self.told, self.proposed = content["batch"], content["batch"] + (not ended)
+            there = _taken_over(tx, study, self.told, ended, rewards)
+            return "" if content == there else "what was there at first"
         if kind == _PROPOSED:
             batch, self.proposed = self._batch(content, self.proposed), self.proposed + 1
             fine = batch is not None and content["pulls"] == _of(_asked(batch))
             return "" if fine else f"batch {self.proposed - 1}"
         if kind == _TOLD:
             batch, self.told = self._batch(content, self.told), self.told + 1
-            fine = batch is not None and content["rewards"] == _rewards(tx, study.id, batch)
+            fine = batch is not None and content["rewards"] == rewards(batch)
             return "" if fine and self.told == self.proposed else f"batch {self.told - 1}, as told,"
         if kind == _ANSWERED:
             self.ended = True
             return "" if self.told == self.proposed else "its end"
-        return ""  # of a later version: its digest was looked at
+        if kind in changes.KINDS or kind == STOPPED:
+            self.cut = content["finished"] and self.told < self.proposed
+            self.ended = content["finished"]
+        return ""  # also of a later version: its digest was looked at
+
+    def _rewards_before(self, number: int) -> Callable[[BatchRecord], str | None]:
+        """The digest of the rewards of a batch, as they were before the acts that came later."""
+        later = [content for place, content in self._acts if place > number]
+
+        def digest(batch: BatchRecord) -> str | None:
+            pulls = range(batch.first, batch.first + batch.size)
+            own = [_about(content, pulls) for content in later]
+            found = changes.undone(self._tx.tells(self._study.id, pulls), own)
+            return None if found is None else _of_rewards(found)
+
+        return digest
 
     def _batch(self, content: dict[str, Any], number: int) -> BatchRecord | None:
         return self._tx.batch(self._study.id, number) if content["batch"] == number else None
 
 
-def _check_present(tx: Transaction, study: StudyRecord, run: str | None) -> None:
+def _about(content: dict[str, Any], pulls: range) -> dict[str, Any]:
+    """What an act did to some pulls."""
+    return {"changes": [one for one in content["changes"] if one["pull"] in pulls]}
+
+
+def _check_present(tx: Transaction, study: StudyRecord, walk: _Walk) -> None:
     """What is kept of the present: the run, the open batch, and nothing beyond it."""
+    run = walk.run
     at, kept = tx.progress(study.id), tx.snapshot(study.id)
     if run is not None and kept is not None and (kept[0] != at.batch or _sha(kept[1]) != run):
         _damaged(study, "the run that it keeps is not the one that its chain ends with")
     batch, last = tx.batch(study.id, at.batch), tx.batch(study.id, at.batch - 1)
     first = 0 if last is None else last.first + last.size
     size = 0 if batch is None else batch.size
-    if (at.first, at.size, at.finished) != (first, size, batch is None):
+    if (at.first, at.size, at.finished) != (first, size, batch is None or walk.cut):
         _damaged(study, "it does not stand at its last batch")
     beyond = tx.rewards(study.id, at.first + at.size, 2**62).pulls
     if len(beyond) or tx.batch(study.id, at.batch + 1) is not None:
@@ -195,15 +240,23 @@ def _creation(study: StudyRecord, past: str | None) -> dict[str, Any]:
     return {"study": _of(kept), "past": None if past is None else _sha(past)}
 
 
-def _taken_over(tx: Transaction, study: StudyRecord, batch: int) -> dict[str, Any]:
+def _taken_over(
+    tx: Transaction,
+    study: StudyRecord,
+    batch: int,
+    finished: bool = False,
+    rewards: Callable[[BatchRecord], str | None] | None = None,
+) -> dict[str, Any]:
     """What was there before there were chains: everything before this batch, and its pulls."""
-    earlier = [tx.batch(study.id, number) for number in range(batch + 1)]
+    rewards = rewards or (lambda one: _rewards(tx, study.id, one))
+    earlier = [tx.batch(study.id, number) for number in range(batch + (not finished))]
     known = [one for one in earlier if one is not None]
     return {
         "batch": batch,
+        **({"finished": True} if finished else {}),
         **_creation(study, tx.past(study.id)),
         "batches": _of([_asked(one) for one in known]),
-        "rewards": [_rewards(tx, study.id, one) for one in known[:batch]],
+        "rewards": [rewards(one) for one in known[:batch]],
     }
 
 
@@ -215,7 +268,11 @@ def _asked(batch: BatchRecord) -> dict[str, Any]:
 def _rewards(tx: Transaction, study: int, batch: BatchRecord) -> str:
     """Of every reward of a batch: pull, arm, value, who told it, when, and its stratum."""
     pulls = range(batch.first, batch.first + batch.size)
-    return _of_rows(_row(tell) for _, tell in sorted(tx.tells(study, pulls).items()))
+    return _of_rewards(tx.tells(study, pulls))
+
+
+def _of_rewards(tells: dict[int, Tell]) -> str:
+    return _of_rows(_row(tell) for _, tell in sorted(tells.items()))
 
 
 def _row(tell: Tell) -> str:

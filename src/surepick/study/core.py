@@ -11,6 +11,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.storage.records import Event, Rewards, StudyProgress
+from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.pulls import Pull, Told
 
@@ -73,7 +74,9 @@ class StudyCore(ABC):
     ) -> list[Pull]:
         """Up to ``n`` pulls to measure, leased for ``lease`` seconds."""
 
-    def tell(self, pull_id: int, reward: float, worker: str | None = None) -> Told:
+    def tell(
+        self, pull_id: int, reward: float, worker: str | None = None, *, strict: bool = False
+    ) -> Told:
         """Hand in the reward of a pull; once this returns, it is kept.
 
         The first reward told for a pull counts. The same again is fine. Another one is
@@ -89,20 +92,55 @@ class StudyCore(ABC):
             A finite number.
         worker
             Who measured it; not needed in the process that asked.
+        strict
+            Refuse a reward that is far from all that was measured before; otherwise it is accepted,
+            and :attr:`Told.warning` says so.
         """
-        return self.tell_many([(pull_id, reward)], worker)[0].or_refuse(reward)
+        return self.tell_many([(pull_id, reward)], worker, strict=strict)[0].or_refuse(reward)
 
     @abstractmethod
     def tell_many(
         self,
         rewards: Mapping[int, float] | Iterable[tuple[int, float]],
         worker: str | None = None,
+        *,
+        strict: bool = False,
     ) -> list[Told]:
         """Hand in many rewards at once: all are recorded, or (on an error) none."""
 
     @abstractmethod
     def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> bool:
         """Say that a pull could not be measured: it goes back in line."""
+
+    # -- correct, withdraw -----------------------------------------------------------------
+    @abstractmethod
+    def correct(self, pull_id: int, reward: float, *, reason: str, by: str | None = None) -> Change:
+        """Let another reward count for a pull that was told, as the first one was wrong."""
+
+    @abstractmethod
+    def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
+        """Let the reward of a pull not count at all."""
+
+    @abstractmethod
+    def withdraw_token(self, token: str, *, reason: str, by: str | None = None) -> list[Change]:
+        """Withdraw all rewards that came with one token of a service."""
+
+    @abstractmethod
+    def corrections(self) -> list[Change]:
+        """All rewards that were corrected or withdrawn, in the order in which that was done."""
+
+    # -- pause, resume, stop ---------------------------------------------------------------
+    @abstractmethod
+    def pause(self, reason: str = "", by: str | None = None) -> bool:
+        """Hand out nothing until :meth:`resume`; pulls that are out can still be told."""
+
+    @abstractmethod
+    def resume(self, reason: str = "", by: str | None = None) -> bool:
+        """Hand out pulls again; False where it was not paused."""
+
+    @abstractmethod
+    def stop(self, reason: str = "", by: str | None = None) -> Answer:
+        """End the study now, for good, and say what is known."""
 
     # -- where it stands -------------------------------------------------------------------
     @property

@@ -14,10 +14,11 @@ from typing import Any, Protocol
 from surepick.errors import UnknownNameError
 from surepick.problem import Problem
 from surepick.storage.records import Event
+from surepick.study.changes import Change
 from surepick.study.desk.desk import Desk
 
 FORMATS = ("csv", "json", "parquet")
-KINDS = ("measurements", "options", "events")
+KINDS = ("measurements", "options", "events", "corrections")
 # Spreadsheets see formulas here, and where a semicolon parts columns also after one; some read
 # the signs of East Asian keyboards like the plain ones.
 _FORMULA = re.compile(r"(?:^|(?<=;))(?=[\s\"']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
@@ -33,6 +34,7 @@ class Exported(Protocol):
     def features_of(self, arm: int) -> dict[str, Any]: ...
     def status(self) -> dict[str, Any]: ...
     def events(self, *kinds: str) -> list[Event]: ...
+    def corrections(self) -> list[Change]: ...
 
 
 def rows(study: Exported, what: str = "measurements") -> list[dict[str, Any]]:
@@ -43,8 +45,9 @@ def rows(study: Exported, what: str = "measurements") -> list[dict[str, Any]]:
     study
         What to export.
     what
-        ``measurements`` (rewards that count), ``options`` (a summary of each) or ``events`` (all
-        that did not count: failures, repeats, contradictions).
+        ``measurements`` (rewards that count), ``options`` (a summary of each), ``events`` (all
+        that did not count: failures, repeats, contradictions) or ``corrections`` (what was told at
+        first, and who changed it when and why).
     """
     return list(_rows(study, what))
 
@@ -52,7 +55,8 @@ def rows(study: Exported, what: str = "measurements") -> list[dict[str, Any]]:
 def _rows(study: Exported, what: str) -> Iterator[dict[str, Any]]:
     if what not in KINDS:
         raise UnknownNameError.among("export", what, KINDS)
-    return {"measurements": _measurements, "options": _options, "events": _events}[what](study)
+    made = {"measurements": _measurements, "options": _options, "events": _events}
+    return (made | {"corrections": _corrections})[what](study)
 
 
 def stream(study: Exported, what: str, form: str) -> Iterator[bytes]:
@@ -175,6 +179,23 @@ def _events(study: Exported) -> Iterator[dict[str, Any]]:
             "value": event.value,
             "count": event.count,
             "note": event.note,
+        }
+
+
+def _corrections(study: Exported) -> Iterator[dict[str, Any]]:
+    for change in study.corrections():
+        yield {
+            "time": _iso(change.at),
+            "pull": change.pull,
+            "arm": change.arm,
+            "label": study.problem.labels[change.arm],
+            "old": change.old,
+            "new": change.new,
+            "reason": change.reason,
+            "by": change.by,
+            "token": change.token,
+            "batch": change.batch,
+            "counted": change.counted,
         }
 
 

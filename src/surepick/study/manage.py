@@ -178,6 +178,43 @@ def list_studies(storage: str | Storage = STORAGE) -> list[str]:
         return [study.name for study in opened.read(lambda tx: tx.studies())]
 
 
+def describe_studies(storage: str | Storage = STORAGE) -> list[dict[str, Any]]:
+    """All studies, in the order of their creation, with what each one is doing.
+
+    The state is ``finished``, ``paused``, ``measuring`` (a worker has a pull now) or ``waiting``.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> study = sp.create_study("one", sp.Problem([[1.0], [2.0]]), storage="memory://describe")
+    >>> [(row["name"], row["state"]) for row in describe_studies("memory://describe")]
+    [('one', 'waiting')]
+    """
+
+    def read(tx: Transaction) -> list[dict[str, Any]]:
+        return [_described(tx, study) for study in tx.studies()]
+
+    with _opened(storage) as opened:
+        return opened.read(read)
+
+
+def _described(tx: Transaction, study: StudyRecord) -> dict[str, Any]:
+    at, summary = tx.progress(study.id), tx.summary(study.id)
+    busy = tx.count_leases(study.id, at.now)[0] > 0
+    state = "measuring" if busy else "waiting"
+    if at.paused or at.finished:
+        state = "finished" if at.finished else "paused"
+    return {
+        "name": study.name,
+        "state": state,
+        "samples": at.first + at.told,
+        "options": None if summary is None else summary.options,
+        "survivors": None if summary is None else summary.survivors,
+        "answer": None if summary is None else summary.answer,
+        "created": study.created,
+    }
+
+
 def delete_study(name: str, storage: str | Storage = STORAGE) -> None:
     """Delete a study with everything that was measured for it.
 

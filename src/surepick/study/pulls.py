@@ -97,6 +97,7 @@ class Told:
     pull: int
     status: Literal["accepted", "duplicate", "late", "conflict"]
     value: float | None  #: the reward that counts; None: whoever has the pull has not told it yet
+    warning: str | None = None  #: why an accepted reward may be wrong, if it is very unusual
 
     @property
     def used(self) -> bool:
@@ -108,7 +109,8 @@ class Told:
         if self.status == "conflict":
             raise TellConflictError(
                 f"pull {self.pull} was told as {self.value!r} before, so {reward!r} is refused "
-                f"(and recorded); the first reward counts"
+                f"(and recorded); the first reward counts (if that one is wrong: surepick correct, "
+                f"study.correct)"
             )
         return self
 

@@ -79,6 +79,8 @@ def status_of(
             "waiting": waiting + at.size - at.asked,
         },
         "chain": links,
+        "revision": at.revision,
+        "paused": at.paused,
         "checks": checks.to_dict(),
         "warnings": warnings(failed, told, problem.labels) + checks.warnings,
         **_options_and_outlook(run),

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import json
+import math
 import random
 import time
 import uuid
 import weakref
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
+from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -18,22 +20,25 @@ from surepick.errors import RunStateError
 from surepick.problem import Problem
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
+from surepick.run.guarantee import looks_best
 from surepick.run.standing import as_table
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
-from surepick.study.core import StudyCore
 from surepick.study.desk import leases, rebuild
 from surepick.study.desk.desk import Desk
 from surepick.study.history import History
+from surepick.study.living import LivingStudy
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
 from surepick.study.status import failure_warnings, status_of
 from surepick.study.strata import check_stratum
+from surepick.study.workers.measure import Measurement
+from surepick.study.workers.run import run_study
 
 
-class Study(StudyCore):
+class Study(LivingStudy):
     """An identification that lives in a database; open it with ``load_study`` anywhere.
 
     What was told is kept before a call returns. A study object may be used from several
@@ -56,7 +61,6 @@ class Study(StudyCore):
         self.desk = Desk(storage, record)  #: where its pulls are handed out
         self._record = record
         self._held: dict[int, str] = {}  # pull -> whom this object handed it to
-        self._finished = False
         if owner:  # the storage was opened for this object, so it is closed with it
             weakref.finalize(self, storage.close)
 
@@ -152,7 +156,6 @@ class Study(StudyCore):
         end = time.monotonic() + wait
         while True:
             asked = self.storage.write(ask)
-            self._finished = asked.finished
             if asked.advance:
                 desk.advance()
             elif asked.leases or asked.finished or time.monotonic() >= end:
@@ -168,10 +171,13 @@ class Study(StudyCore):
         self,
         rewards: Mapping[int, float] | Iterable[tuple[int, float]],
         worker: str | None = None,
+        *,
+        strict: bool = False,
     ) -> list[Told]:
         """Hand in many rewards at once: all are recorded, or (on an error) none.
 
-        Rewards that contradict earlier ones raise nothing here; see :attr:`Told.status`.
+        Rewards that contradict earlier ones raise nothing here; see :attr:`Told.status`. With
+        ``strict``, those that are far from all that was measured before are refused.
         """
         if worker is not None:
             as_name(worker, "worker")
@@ -182,6 +188,8 @@ class Study(StudyCore):
             checked.append(reward._replace(worker=worker or self._held.get(reward.pull)))
         if not checked:
             return []
+        if strict:
+            self.desk.look.refuse(checked)
         told = self.desk.tell(checked)
         for reward in checked:
             self._held.pop(reward.pull, None)
@@ -199,26 +207,60 @@ class Study(StudyCore):
             as_name(worker, "worker")
         return self.desk.fail(pull, reason, worker or self._held.pop(pull, None))
 
+    # -- measuring with a function ---------------------------------------------------------
+    def run(
+        self,
+        measure: Callable[[Measurement], Any],
+        workers: int = 1,
+        progress: bool = False,
+        *,
+        timeout: float = math.inf,
+        retries: int = 2,
+        name: str | None = None,
+        stratum: str | None = None,
+    ) -> Answer:
+        """Measure with a Python function until the study is finished; the answer.
+
+        Others may work on the study at the same time. A measurement that fails (raises, takes too
+        long, returns no finite number) is made again.
+
+        Parameters
+        ----------
+        measure
+            Called with a :class:`surepick.study.Measurement` (``label``, ``arm``, ``features``,
+            ``pull``, ``attempt``); returns the reward. May be a coroutine function.
+        workers
+            Measurements at a time: threads, or coroutines of one event loop.
+        progress
+            Show a line on stderr.
+        timeout, retries
+            Seconds that a measurement may take, and how often one that failed is tried again.
+        name
+            What the workers are called; it must be theirs alone.
+        stratum
+            What all of these measurements belong to, where the study has strata.
+        """
+        return run_study(self, measure, workers, progress, timeout, retries, name, stratum)
+
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
         """Whether there is an answer."""
-        return self._finished or self.progress().finished
+        return self.progress().finished
 
     def progress(self) -> StudyProgress:
         """Where the study stands, in a few numbers."""
-        at = self.desk.progress()
-        self._finished = at.finished
-        return at
+        return self.desk.progress()
 
     @property
-    def run(self) -> Run:
+    def current_run(self) -> Run:
         """The run as of the last complete batch, with the present batch open; only to look at."""
         return self.desk.load()[0]
 
     def checks(self) -> Checks:
         """Whether what the study rests on holds: the model, the noise scale, rewards that stay."""
-        return self._findings.checks(self.desk.load()[0])
+        run, at = self.desk.load()
+        return self._findings.checks(run, at.revision)
 
     @property
     def answer(self) -> Answer:
@@ -233,9 +275,13 @@ class Study(StudyCore):
                 f"study {self.name!r} is not finished: {len(run.active)} candidates are still in, "
                 f"after {at.first + at.told} pulls"
             )
+        checks = self.checks()
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
-        found = run.answer.linked(chain.head_of(self.storage, self._record))
-        return qualified(without_guarantee(found, failed), self.checks())
+        found = run.conclude([one.certified(run.skipped) for one in self.corrections()])
+        found = found.linked(chain.head_of(self.storage, self._record))
+        if run.ended and (failed or checks.broken):
+            found = replace(found, guarantee=looks_best(found.guarantee))
+        return qualified(without_guarantee(found, failed), checks)
 
     def standing(self) -> Any:
         """What is known now about every option: a DataFrame where pandas is there.

@@ -37,9 +37,16 @@ _ITEMS = (
 )
 _STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
 _PAST = "provided that what was measured in the past did not depend on rewards"
+_CHANGED = (
+    "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
+    "neither on the rewards nor on whom one favours"
+)
 _NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
     "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)"
+)
+_LOOKED = (
+    "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
 )
 _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
 # Why a study withdraws what its answer would promise: checks do not hold, or measurements failed.
@@ -89,6 +96,8 @@ def check_claims_statement(check: Check, found: Comparison) -> None:
     kind, statement = check.claim["guarantee"], check.claim["statement"]
     proven = "fdr" if found.control == "fdr" else "claims"
     if kind == proven:
+        by_hand = check.body.get("stopped") == "by hand" and bool(found.open)
+        check.demand(kind != "fdr" or not by_hand, "somebody stopped it who may have seen rewards")
         check.demand(
             not _clicks(check),
             "all rewards are 0 or 1: yes or no is not the noise that the statement rests on",
@@ -101,6 +110,8 @@ def check_claims_statement(check: Check, found: Comparison) -> None:
     elif kind == "heuristic":
         why = statement.removeprefix(_NO).rpartition(_OTHERWISE)[0]
         fits = why == _NOT_SYMMETRIC if _clicks(check) else _is_reason(why)
+        by_hand = check.body.get("stopped") == "by hand"
+        fits |= why == _LOOKED and by_hand and found.control == "fdr"
         allowed = [f"{_NO}{why}{_OTHERWISE}{text}" for text in promised] if fits else []
     check.demand(
         statement in allowed,
@@ -133,7 +144,7 @@ def _left_open(check: Check, found: Comparison) -> str:
 def _sentences(check: Check, kind: str, left: int) -> list[str]:
     """What may be said; an algorithm of somebody else's may cite a theorem in short."""
     if kind == "none":
-        return [_stopped_early(check, left)]
+        return _stopped_early(check, left)
     proper = _proper(check)
     clicks = _clicks(check)
     if kind == "heuristic":
@@ -142,7 +153,7 @@ def _sentences(check: Check, kind: str, left: int) -> list[str]:
             promised = _promises(check, proper, used)
             return [_joined(check, [f"{_ESTIMATED} {text}"]) for text in promised]
         if proper.threshold == "heuristic" or (not _is_known(proper) and not clicks):
-            return [f"no guarantee: {proper.name} stops by a heuristic threshold"]
+            return [_joined(check, [f"no guarantee: {proper.name} stops by a heuristic threshold"])]
         if clicks:
             promises = _promises(check, proper, used)
             promised = [said for text in promises for said in _resting(check, text)]
@@ -191,6 +202,8 @@ def _joined(check: Check, parts: list[str]) -> str:
         parts = [*parts, f"best on average over all {check.items} items"]
     if any("stratum" in batch for batch in check.batches):
         parts = [*parts, _STRATA]
+    if check.body.get("corrections"):
+        parts = [*parts, _CHANGED]
     return "; ".join(filter(None, parts))
 
 
@@ -219,11 +232,6 @@ def _promises(check: Check, proper: _Proper, kind: str) -> list[str]:
     ]
 
 
-def _sure(check: Check) -> str:
-    delta = check.delta
-    return f"{1 - delta:.12g}" if delta >= 1e-9 else f"1 - {delta:g}"
-
-
 def _conditions(evidence: dict[str, Any]) -> str:
     if "norm_bound" not in evidence:
         return ""
@@ -235,17 +243,35 @@ def _conditions(evidence: dict[str, Any]) -> str:
 
 
 def _why(check: Check) -> str:
+    """Why a run that has not finished was stopped."""
     most = check.settings.get("max_samples")
-    if most is None:
-        return "as they look tied"
-    return f"by max_samples={exact.whole(most, 'max_samples')}"
+    if check.body.get("stopped") == "by hand":
+        return "by hand"
+    return "as they look tied" if most is None else f"by max_samples={exact.whole(most, 'most')}"
 
 
-def _stopped_early(check: Check, left: int) -> str:
-    return (
+def _stopped_early(check: Check, left: int) -> list[str]:
+    by_hand = check.body.get("stopped") == "by hand"
+    early = (
         f"no guarantee: stopped {_why(check)} with {left} candidate{'s' if left > 1 else ''} left; "
         f"the answer is the one that looks best"
     )
+    proper = _proper(check)
+    conditions = _conditions(proper.evidence)
+    known = _promises(check, proper, "pac") and not proper.estimated and not conditions
+    if not by_hand or not known or _clicks(check):
+        return [early]
+    # Who was dropped is not the best: that does not depend on when somebody stops.
+    among = f", and the best is among those {left} with probability at least {_sure(check)}"
+    noise = PROVIDED.get(check.kind.kind, "")
+    return [
+        *(_joined(check, [early + among, one, noise]) for one in _features(check)),
+        early,
+    ]
+
+
+def _sure(check: Check) -> str:
+    return f"{1 - check.delta:.12g}" if check.delta >= 1e-9 else f"1 - {check.delta:g}"
 
 
 def _proper(check: Check) -> _Proper:

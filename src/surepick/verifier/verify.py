@@ -23,6 +23,7 @@ from surepick.errors import CertificateError, FormatError, InvalidInputError, In
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.comparison import Comparison, check_comparison
+from surepick.verifier.corrections import check_corrections
 from surepick.verifier.statement import check_claims_statement, check_statement
 from surepick.verifier.tables import Given
 
@@ -203,6 +204,8 @@ def _run(check: Check) -> Verification:
         check.demand(re.fullmatch("[0-9a-f]{64}", head), "the head of its chain is no SHA-256")
         links = exact.whole(body["chain"]["links"], "the length of its chain")
         check.demand(links >= 1, "its chain has no links")
+    check_corrections(check)
+    check.demand(body.get("stopped", "by hand") == "by hand", "it says that it stopped otherwise")
     rule = check.rule
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")
     published.check_name(check)

@@ -249,3 +249,53 @@ def test_candidates_that_cannot_be_measured(open_page, client):
     page.get_by_role("button", name="Delete it").click()
     expect(page.get_by_role("heading", name="Studies", exact=True)).to_be_visible()
     assert "combinations" not in client.list_studies()
+
+
+def test_an_admin_corrects_a_reward_even_of_a_finished_study(open_page, client):
+    study = client.create_study("typo", sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0), delta=0.1)
+    while not study.finished:
+        study.tell_many([(p.id, 2.0 * p.arm + 0.01 * (p.id % 7)) for p in study.ask(20, "w")])
+    page = open_page()
+    page.goto("/#/studies/typo")
+    card = page.get_by_role("region", name="Corrections").first
+    expect(page.get_by_role("region", name="The answer")).to_be_visible()
+    card.get_by_text("Correct or withdraw a reward").click()
+    card.get_by_label("Pull").fill("0")
+    card.get_by_label("Reward").fill("-30,5")
+    card.get_by_role("button", name="Change the reward").click()
+    expect(card).to_contain_text("Say why")
+    card.get_by_label("Reason").fill("the sign was lost")
+    card.get_by_role("button", name="Change the reward").click()
+    expect(card).to_contain_text("counts instead of")
+    expect(card).to_contain_text("the sign was lost")
+    (change,) = study.corrections()
+    assert (change.pull, change.new, change.counted) == (0, -30.5, True)
+    assert change.token is not None
+    answer = page.get_by_role("region", name="The answer")
+    expect(answer if study.finished else page.locator(".headline")).to_be_visible()
+
+
+def test_an_admin_pauses_resumes_and_ends_a_study(open_page, client):
+    study = client.create_study("steered", sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0))
+    page = open_page()
+    page.goto("/#/studies/steered")
+    badge, card = page.locator(".view-head .badge"), page.get_by_role("region", name="Course of")
+    expect(badge).to_have_text("Waiting for workers")
+    pulls = study.ask(1, "ann")
+    expect(badge).to_have_text("Live")
+    card.get_by_role("button", name="Pause").click()
+    expect(badge).to_have_text("Paused")
+    assert study.ask(1, "bob") == []
+    card.get_by_role("button", name="Resume").click()
+    study.tell(pulls[0].id, 0.5)
+    expect(badge).to_have_text("Waiting for workers")
+    page.goto("/#/studies")
+    row = page.get_by_role("row").filter(has_text="steered")
+    expect(row).to_contain_text("Waiting for workers")
+    page.goto("/#/studies/steered")
+    card.get_by_role("button", name="End study").click()
+    page.get_by_role("button", name="End it").click()
+    expect(badge).to_have_text("Finished")
+    expect(page.get_by_role("region", name="The answer")).to_contain_text("by hand")
+    assert study.finished
+    assert study.stop().guarantee.kind == "none"

@@ -187,10 +187,10 @@ def test_what_equal_would_have_saved_is_said_where_options_vary_alike():
     found = []
     for seed in range(6):
         study = finished(None, reward, seed, problem=problem, delta=1e-9)
-        fewer = pulls_if_equal(study.run)
+        fewer = pulls_if_equal(study.current_run)
         said = [text for text in study.checks().remarks if "--noise equal" in text]
-        assert fewer is None or fewer <= study.run.samples
-        assert len(said) <= (fewer is not None and fewer <= 0.9 * study.run.samples)
+        assert fewer is None or fewer <= study.current_run.samples
+        assert len(said) <= (fewer is not None and fewer <= 0.9 * study.current_run.samples)
         found += said
     assert found
     assert "would have been enough" in found[0]

@@ -12,6 +12,7 @@ import numpy as np
 
 from surepick.algorithms.base import Pulls
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem import Problem
 
 # Whether the pulls of a block are dealt into parts: into the same number for all arms, so that
 # least squares can be done in each, or into as many as each arm can have; or each is for an item.
@@ -57,6 +58,15 @@ def parts_for_all(features: FloatArray, counts: IntArray) -> int:
         if enough and np.linalg.matrix_rank(features[full], tol=1e-9) == rank:
             return m
     return 1
+
+
+def dealt_again(problem: Problem, pulls: Pulls, counts: IntArray, parts: Parts) -> Pulls:
+    """What is left of a block, dealt by its counts alone: into no more parts than it had."""
+    if parts != "same" or pulls.parts is None:
+        return dealt(counts, parts)
+    arms = np.flatnonzero(counts)
+    most = parts_for_all(problem.feature_rows(arms), counts[arms])
+    return Pulls.in_parts(counts, min(most, int(pulls.parts.max()) + 1))
 
 
 def cost_in_parts(variances: FloatArray, shares: FloatArray, nats: FloatArray, m: int) -> float:

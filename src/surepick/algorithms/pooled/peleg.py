@@ -147,6 +147,11 @@ class PooledPeleg(Algorithm):
         """Whether it takes in other pulls than it asked for: not where blocks come in pieces."""
         return self.max_batch is None
 
+    @property
+    def any_history(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether it takes any batches: what makes up a block, or an item, must be plain."""
+        return self.max_batch is None and self.items is None
+
     def levels_cancel(self, problem: Problem) -> bool:
         """Blocks are compared within themselves; without an intercept features see a level.
 

@@ -21,7 +21,7 @@ from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
 from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
-from surepick.algorithms.pooled.parts import dealt
+from surepick.algorithms.pooled.parts import dealt, dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.questions.base import Ground, Question
@@ -156,6 +156,12 @@ class PooledState(State):
         if not self.block.left.total:
             self.block.left = self._plan(budget)
         return self.block.left.capped(min(budget, self.config.max_batch or budget))
+
+    def replace(self, pulls: Pulls) -> None:
+        self.block.left = pulls
+
+    def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
+        return dealt_again(self.problem, pulls, counts, self.ways.parts)
 
     def _plan(self, budget: int) -> Pulls:
         """Fix the next block: its pulls, and the rivals that its evidence will be about."""

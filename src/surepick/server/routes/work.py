@@ -83,6 +83,8 @@ async def tell(request: Request, name: str, body: messages.TellBody) -> Json:
     rewards = [Reward(one.pull, one.reward, body.worker, token) for one in body.rewards]
 
     async def work(opened: Opened) -> Json:
+        if body.strict:
+            await opened.refuse_unusual(rewards)
         told = await opened.tell(rewards)
         for one in told:
             metrics.told.labels(one.status).inc()

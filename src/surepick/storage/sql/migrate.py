@@ -18,6 +18,7 @@ VERSIONS = (
     "0004",
     "0005",
     "0006",
+    "0007",
 )  # oldest first; each has its file in migrations/versions
 
 _log = logging.getLogger(__name__)

@@ -49,6 +49,7 @@ _ASK_ONE = f"""
 WITH next AS (
     UPDATE surepick_progress SET asked = asked + 1
     WHERE study = %(study)s AND batch = %(batch)s AND asked >= %(place)s
+      AND NOT finished AND NOT paused
       AND asked < least(size, %(place)s + %(known)s)
       AND NOT EXISTS (
         SELECT FROM surepick_leases WHERE study = %(study)s AND worker = %(worker)s

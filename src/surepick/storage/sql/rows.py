@@ -179,9 +179,11 @@ class SqlTransaction(Transaction):
         row = self._run(newest, {"_s": study}).one_or_none()
         return None if row is None else Link(*row)
 
-    def links(self, study: int) -> list[Link]:
-        rows = self._run(sql.LINK.order_by(tables.chain.c.number), {"_s": study})
-        return [Link(*row) for row in rows]
+    def links(self, study: int, kinds: Iterable[str] | None = None) -> list[Link]:
+        query = sql.LINK.order_by(tables.chain.c.number)
+        if kinds is not None:
+            query = query.where(tables.chain.c.kind.in_(list(kinds)))
+        return [Link(*row) for row in self._run(query, {"_s": study})]
 
     # -- leases ----------------------------------------------------------------------------
     def add_leases(self, study: int, new: Sequence[Lease]) -> None:
@@ -217,6 +219,13 @@ class SqlTransaction(Transaction):
     # -- the log ---------------------------------------------------------------------------
     def add_tells(self, study: int, new: Sequence[Tell]) -> None:
         self._write(sql.ADD_TELL, *({"study": study, **vars(tell)} for tell in new))
+
+    def change_tells(self, study: int, changed: Sequence[Tell]) -> None:
+        rows = ({"_s": study, "_pull": tell.pull, "_value": tell.value} for tell in changed)
+        self._write(sql.CHANGE_TELL, *rows)
+
+    def drop_tells(self, study: int, pulls: Sequence[int]) -> None:
+        self._write(sql.DROP_TELL, *({"_s": study, "_pull": pull} for pull in pulls))
 
     def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
         rows = self._rows(sql.ONE_TELL, sql.SOME_TELLS, study, pulls)

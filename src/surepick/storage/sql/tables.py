@@ -14,6 +14,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    false,
 )
 
 # SQLite counts up by itself only in a column of exactly this type.
@@ -55,6 +56,8 @@ progress = Table(
     Column("finished", Boolean, nullable=False),
     Column("claimed_by", String(200)),
     Column("claimed_until", Double, nullable=False),
+    Column("revision", BigInteger, nullable=False, server_default="0"),
+    Column("paused", Boolean, nullable=False, server_default=false()),
 )
 
 batches = Table(

@@ -20,20 +20,27 @@ class Findings:
 
     def __init__(self, storage: Storage, study: int, problem: Problem) -> None:
         self._storage, self._study, self._problem = storage, study, problem
-        self.tally = Tally(problem.n_arms)
-        self._scales = UnequalScales(problem.n_arms)
-        self._batches = 0  # that these scales are from
+        self._start(0)
         self._lock = threading.Lock()
         self._known: tuple[Any, Checks] | None = None
 
-    def checks(self, run: Run) -> Checks:
-        """What they say now, with the run as of the last complete batch."""
+    def _start(self, revision: int) -> None:
+        """Nothing is known yet of the rewards as they are since the last correction."""
+        self._revision = revision
+        self.tally = Tally(self._problem.n_arms)
+        self._scales = UnequalScales(self._problem.n_arms)
+        self._batches = 0  # that these scales are from
+
+    def checks(self, run: Run, revision: int = 0) -> Checks:
+        """What they say now, with the run as of the last complete batch and correction."""
         with self._lock:
+            if revision != self._revision:
+                self._start(revision)
             while True:
                 at, all_read = self._storage.read(self._count)
                 if all_read:
                     break
-            state = (at.batch, at.told, run.batches)
+            state = (at.batch, at.told, revision, run.batches)
             if self._known is None or self._known[0] != state:
                 self._look_at_scales(run)
                 told = Measured(self.tally.summary(), self.tally.timeline(), self._scales)

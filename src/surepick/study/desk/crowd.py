@@ -80,7 +80,7 @@ class Crowd:
             told, asked = desk.storage.write(work)
         except UnknownPullError:  # one worker's mistake, but nothing was recorded for anyone
             return self.tell(tells), self.ask(asks)
-        rest = iter(told)
+        rest = iter(desk.look.noted(told))
         answers = [
             one if isinstance(one, SurepickError) else [next(rest) for _ in one] for one in checked
         ]

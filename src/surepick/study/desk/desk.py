@@ -22,9 +22,12 @@ from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, Tell
-from surepick.study.desk import leases, rebuild
+from surepick.study import changes
+from surepick.study.changes import Change
+from surepick.study.desk import correct, leases, rebuild
+from surepick.study.desk.look import Look
 from surepick.study.desk.order import Order
-from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
+from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import stamp
 
 _log = logging.getLogger(__name__)
@@ -47,8 +50,10 @@ class Desk:
         self.storage, self.record = storage, record
         self._who = ANONYMOUS + uuid.uuid4().hex
         self._lock = threading.RLock()
-        self._run: Run | None = None
+        self._run: tuple[tuple[int, int], Run] | None = None  # batch and revision it is of
         self._order: tuple[int, Order] | None = None
+        self._first = 0  # pull of that batch
+        self.look = Look(self)
         self._items: tuple[int, list[str]] | None = None
         self._place: tuple[int, int] | None = None  # batch, and how many pulls are out at least
 
@@ -133,7 +138,25 @@ class Desk:
             batch = tx.batch(self.record.id, number)
             assert batch is not None
             self._order = (number, Order(number, rebuild.pulls_of(batch)))
+            self._first = batch.first
         return self._order[1]
+
+    def arms_of(self, pulls: Sequence[int]) -> dict[int, int]:
+        """The arms of pulls that have been handed out or told."""
+        order, first = self._order, self._first
+        if order is not None and all(first <= pull < first + order[1].size for pull in pulls):
+            return {pull: int(order[1].arms(pull - first, pull - first + 1)[0]) for pull in pulls}
+
+        def read(tx: Transaction) -> dict[int, int]:
+            found = tx.leases(self.record.id, pulls) | tx.tells(self.record.id, pulls)
+            return {pull: one.arm for pull, one in found.items()}
+
+        return self.storage.read(read)
+
+    @property
+    def standing(self) -> tuple[int, int] | None:
+        """The batch and the revision of the run in memory, if there is one."""
+        return None if self._run is None else self._run[0]
 
     @property
     def in_line(self) -> bool:
@@ -171,10 +194,11 @@ class Desk:
         """Record rewards: all or, on an error, none. Goes on where they complete the batch."""
         first = rewards[0]
         if len(rewards) == 1 and self.storage.tell_one(self.record.id, *first):
-            return [Told(first.pull, "accepted", first.value)]
+            return self.look.noted([Told(first.pull, "accepted", first.value)])
         told, complete = self.storage.write(
             lambda tx: leases.tell(tx, self.record.id, rewards, self.who(first))
         )
+        told = self.look.noted(told)
         if complete:
             self.advance_quietly()
         return told
@@ -190,6 +214,30 @@ class Desk:
             lambda tx: leases.fail(tx, self.record.id, pull, reason, worker, token)
         )
 
+    # -- changing ---------------------------------------------------------------------------
+    def change(
+        self, values: dict[int, float | None], reason: str, by: str | None, token: str | None = None
+    ) -> list[Change]:
+        """Let other rewards count for these pulls; None: no reward."""
+        if not as_reason(reason).strip():
+            raise InvalidInputError("reason: say why; it is kept, and part of the certificate")
+        if by is not None:
+            as_name(by, "by")
+        checked = {
+            as_pull(pull): None if value is None else self.check_reward((pull, value), None).value
+            for pull, value in values.items()
+        }
+        who = correct.Who(as_reason(reason).strip(), by, token)
+        return correct.change(self.storage, self.record, checked, who) if checked else []
+
+    def told_with(self, token: str) -> list[int]:
+        """The pulls whose rewards came with this token."""
+        return [tell.pull for tell in self.told() if tell.token == token]
+
+    def changes(self) -> list[Change]:
+        """All corrections and withdrawals."""
+        return self.storage.read(lambda tx: changes.read(tx, self.record.id))
+
     # -- going on --------------------------------------------------------------------------
     def advance(self) -> None:
         """Go on from a complete batch to the next, unless somebody else has by now."""
@@ -199,7 +247,7 @@ class Desk:
                 return
             self._run = None  # it changes now, and is of use only if the change is written
             if rebuild.advance(self.storage, self.record, run, at):
-                self._run = run
+                self._run = ((at.batch + 1, at.revision), run)
 
     def advance_quietly(self) -> None:
         """The same after a tell, which is recorded already: a failure here is only logged."""
@@ -218,9 +266,10 @@ class Desk:
         """The run at the open batch; from memory where that is what it stands at."""
         with self._lock:
             at = self.progress()
-            if self._run is None or self._run.batches != at.batch:
-                self._run, at = rebuild.load_run(self.storage, self.record)
-            return self._run, at
+            if self._run is None or self._run[0] != (at.batch, at.revision):
+                run, at = rebuild.load_run(self.storage, self.record)
+                self._run = ((at.batch, at.revision), run)
+            return self._run[1], at
 
     def progress(self) -> StudyProgress:
         """Where the study stands."""
@@ -243,7 +292,9 @@ class Desk:
         def read(tx: Transaction) -> tuple[StudyProgress, int]:
             at = tx.progress(self.record.id)
             fresh = at.size - at.asked
-            if fresh < most and not at.complete and not at.finished:
+            if at.paused or at.finished:
+                return at, 0
+            if fresh < most and not at.complete:
                 fresh += len(tx.waiting(self.record.id, at.now, most - fresh))
             return at, fresh
 

@@ -61,6 +61,8 @@ def ask(
         return Asked([], True, False)
     if at.complete:
         return Asked([], False, claim(tx, study, at, who))
+    if at.paused:
+        return Asked([], False, False)
     until, stratum = at.now + lease, stamp(at.now)
     items = None if items_of is None else items_of(tx, at.batch)
 

@@ -3,19 +3,21 @@
 from __future__ import annotations
 
 import logging
+from typing import NamedTuple
 
 import numpy as np
 
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls
 from surepick.arrays.types import IntArray
-from surepick.errors import StudyDamagedError
+from surepick.errors import RunStateError, StudyDamagedError
 from surepick.problem import Problem
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
-from surepick.study import chain
+from surepick.study import chain, changes
+from surepick.study.changes import Change
 from surepick.study.past import tell_stored
 
 _log = logging.getLogger(__name__)
@@ -75,31 +77,145 @@ def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, StudyProgress]:
     return storage.read(lambda tx: replay(tx, study))
 
 
+class Log(NamedTuple):
+    """All that was asked and told, and what was changed since."""
+
+    past: str | None
+    batches: list[BatchRecord]  #: complete ones, and the open one where there is one
+    complete: int  #: how many are
+    rewards: Rewards  #: those that count, of complete batches
+    changes: list[Change]
+    stopped: bool = False  #: by hand
+
+    @classmethod
+    def read(cls, tx: Transaction, study: StudyRecord, at: StudyProgress) -> Log:
+        """What the database has of a study."""
+        found = [tx.batch(study.id, number) for number in range(at.batch + 1)]
+        batches = [one for one in found if one is not None]
+        if len(batches) < at.batch:
+            raise StudyDamagedError(f"study {study.name!r}: a batch is missing from its log")
+        rewards = tx.rewards(study.id, 0, at.first)
+        made, stopped = changes.read(tx, study.id), bool(tx.links(study.id, [chain.STOPPED]))
+        return cls(tx.past(study.id), batches, at.batch, rewards, made, stopped)
+
+    @property
+    def withdrawn(self) -> set[int]:
+        """Pulls whose rewards were counted and do not count any more."""
+        last = {one.pull: one for one in self.changes}
+        return {pull for pull, one in last.items() if one.new is None and one.counted}
+
+    def of(self, batch: BatchRecord) -> Rewards:
+        """The rewards of one batch."""
+        ends = np.searchsorted(self.rewards.pulls, [batch.first, batch.first + batch.size])
+        kept, part = self.rewards, slice(*ends)
+        strata = None if kept.strata is None else kept.strata[part]
+        return Rewards(
+            kept.pulls[part], kept.arms[part], kept.values[part], kept.times[part], strata
+        )
+
+
+class Followed(NamedTuple):
+    """What a log leads to."""
+
+    run: Run
+    survivors: list[int]  #: candidates that are still in after each complete batch
+
+
 def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
     """The run worked out again from the log of tells alone, without any snapshot."""
     at = tx.progress(study.id)
-    run = start(tx, study)
-    first = 0
-    for number in range(at.batch):
-        stored = tx.batch(study.id, number)
-        batch = None if run.stopped else run.ask()
-        if (
-            stored is None
-            or batch is None
-            or stored.first != first
-            or not batch.pulls.same(pulls_of(stored))
-        ):
-            raise StudyDamagedError(
-                f"study {study.name!r}: from its log, batch {number} comes out differently than "
-                f"it was measured (another version of surepick, or another machine?)"
-            )
-        tell_batch(run, batch, tx.rewards(study.id, first, first + stored.size), study.name)
-        first += stored.size
-    if not run.stopped:
-        run.ask()
+    log = Log.read(tx, study, at)
+    run = follow(study, log).run
+    first = sum(batch.size for batch in log.batches[: at.batch])
     if first != at.first or run.stopped != at.finished:
         raise StudyDamagedError(f"study {study.name!r}: its log does not lead to where it stands")
     return run, at
+
+
+def follow(study: StudyRecord, log: Log) -> Followed:
+    """What a log leads to, with every batch as it was asked for.
+
+    What was asked for and measured is a fact: where rewards were changed since, the run is told the
+    batches that there were, even where it would now ask for others. It may stop before the last of
+    them, which are then not needed.
+    """
+    run = algorithm_of(study).start(problem_of(study), study.seed)
+    tell_stored(run, log.past)
+    first, survivors, withdrawn = 0, [], log.withdrawn
+    for stored in log.batches[: log.complete]:
+        if stored.first != first:
+            raise _differs(study, stored.number)
+        first += stored.size
+        if not (run.stopped and log.changes):
+            _take(study, run, log, stored, withdrawn)
+        survivors.append(len(run.active))
+    if not run.stopped:
+        for stored in log.batches[log.complete :]:
+            _ask(study, run, log, stored)
+        run.ask()
+    if log.stopped:
+        run.end()
+    return Followed(run, survivors)
+
+
+def _take(study: StudyRecord, run: Run, log: Log, stored: BatchRecord, withdrawn: set[int]) -> None:
+    """Tell a run what counts of a batch."""
+    rewards, K = log.of(stored), run.problem.n_arms
+    gone = sum(stored.first <= pull < stored.first + stored.size for pull in withdrawn)
+    if not gone:
+        tell_batch(run, _ask(study, run, log, stored), rewards, study.name)
+        return
+    counts = np.bincount(rewards.arms, minlength=K)
+    if len(rewards.arms) + gone != stored.size:
+        raise _differs(study, stored.number)
+    _demand_any_history(run)
+    if not _spans(run, counts):
+        run.skip()  # nothing can be made of it; that does not depend on any reward
+        return
+    asked = _ask(study, run, log, stored)
+    left = run.put(run.state.fewer(asked.pulls, counts))
+    tell_batch(run, left, rewards, study.name)
+
+
+def _ask(study: StudyRecord, run: Run, log: Log, stored: BatchRecord) -> Batch:
+    """The batch as it was asked for; by now the run might ask for another one."""
+    if run.stopped:
+        raise _differs(study, stored.number)
+    batch, pulls = run.ask(), pulls_of(stored)
+    if batch.pulls.same(pulls):
+        return batch
+    if not any(one.batch < stored.number <= one.asked for one in log.changes):
+        raise _differs(study, stored.number)
+    _demand_any_history(run)
+    return run.put(pulls)
+
+
+def _demand_any_history(run: Run) -> None:
+    if not run.algorithm.any_history:
+        raise RunStateError(
+            f"{run.algorithm.registered_name()} would have asked for other measurements after "
+            f"this change, and cannot use those that were made (pooled-peleg without max_batch "
+            f"can): only rewards of the open batch can be corrected or withdrawn here"
+        )
+
+
+def _spans(run: Run, counts: IntArray) -> bool:
+    """Whether something can be told by what is left of a batch, beside what was told before."""
+    if not counts.any():
+        return False
+    if run.samples:
+        return True
+    past = [] if run.past is None else run.past.batches
+    known = [batch["arms"] for batch in past] + [np.flatnonzero(counts)]
+    rows = run.problem.feature_rows(np.unique(np.concatenate(known)))
+    return int(np.linalg.matrix_rank(rows, tol=1e-9)) == run.problem.rank
+
+
+def _differs(study: StudyRecord, number: int) -> StudyDamagedError:
+    return StudyDamagedError(
+        f"study {study.name!r}: from its log, batch {number} comes out differently than "
+        f"it was measured (another version of surepick, or another machine?)"
+    )
 
 
 def tell_batch(run: Run, batch: Batch, rewards: Rewards, name: str) -> None:
@@ -131,6 +247,8 @@ def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -
 
     def write(tx: Transaction) -> bool:
         now = tx.progress(study.id, lock=True)
+        if now.batch == at.batch and (now.revision != at.revision or now.finished):
+            return False  # rewards were corrected or withdrawn meanwhile
         if now.batch != at.batch:
             # Ours, if an earlier try was written and only its confirmation was lost.
             kept = tx.snapshot(study.id)

@@ -7,7 +7,9 @@ argument, or through the environment.
 
 from __future__ import annotations
 
+import asyncio
 import importlib
+import inspect
 import json
 import math
 import numbers
@@ -158,19 +160,34 @@ class Command(Measure):
 
 
 class Call(Measure):
-    """A Python function ``module:function``, called with a :class:`Measurement`.
+    """A Python function, or its name ``module:function``, called with a :class:`Measurement`.
 
     It may be called from several threads at once. One that takes too long cannot be stopped; its
-    result is no longer waited for.
+    result is no longer waited for. Coroutines all run in one event loop, in a thread of its own.
     """
 
-    def __init__(self, name: str, timeout: float = 60.0) -> None:
+    def __init__(self, function: str | Callable[[Measurement], Any], timeout: float = 60.0) -> None:
         self.timeout = timeout
-        self.function = _find(name)
+        self.function = _find(function) if isinstance(function, str) else function
+        self._loop: asyncio.AbstractEventLoop | None = None
+        if inspect.iscoroutinefunction(self.function):
+            self._loop = asyncio.new_event_loop()
+            threading.Thread(target=_serve, args=(self._loop,), daemon=True).start()
+
+    def stop(self) -> None:
+        """End the event loop, and what runs in it."""
+        loop, self._loop = self._loop, None
+        if loop is not None:
+            loop.call_soon_threadsafe(loop.stop)
+
+    def _value(self, task: Measurement) -> Any:
+        if self._loop is None:
+            return self.function(task)
+        return asyncio.run_coroutine_threadsafe(self.function(task), self._loop).result()
 
     def reward_of(self, task: Measurement, record: dict[str, Any]) -> float:
         try:
-            value = self.function(task)
+            value = self._value(task)
         except Exception as error:
             record["traceback"] = traceback.format_exc()[-_KEPT:]
             raise MeasurementError(f"{type(error).__name__}: {error!s:.300}") from error
@@ -178,6 +195,19 @@ class Call(Measure):
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise MeasurementError(f"the function returned {value!r:.80}, not a number")
         return _finite(float(value), repr(value))
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run what is put into an event loop until it is stopped; what is not done by then is ended."""
+    asyncio.set_event_loop(loop)  # of this thread
+    loop.run_forever()
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    asyncio.set_event_loop(None)
+    loop.close()
 
 
 def environment(task: Measurement) -> dict[str, str]:

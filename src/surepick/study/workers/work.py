@@ -23,9 +23,9 @@ from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.study.core import StudyCore
 from surepick.study.desk.crowd import Ask, Crowd, Handed
+from surepick.study.desk.desk import Desk
 from surepick.study.pulls import Pull, Reward
 from surepick.study.strata import check_stratum
-from surepick.study.study import Study
 from surepick.study.workers.measure import Measure, Measured, Measurement
 
 _log = logging.getLogger(__name__)
@@ -105,6 +105,7 @@ class Workers:
         self.retries = whole(retries, "retries")
         self.name = name or f"{socket.gethostname()}-{os.getpid()}"
         self.work = Work()
+        self._desk: Desk | None = getattr(study, "desk", None)  # of a study in a database here
         self.stratum = check_stratum(study.strata, stratum)
         self._keep, self._on_change = keep, on_change
         self._running: dict[int, _Running] = {}
@@ -199,8 +200,8 @@ class Workers:
             return done.measured.error
         try:
             Reward.of(done.pair).possible(self.study.problem.noise_kind)
-            if isinstance(self.study, Study):
-                self.study.desk.check_reward(done.pair, None)
+            if self._desk is not None:
+                self._desk.check_reward(done.pair, None)
         except InvalidInputError as error:
             return str(error)
         return ""
@@ -215,11 +216,11 @@ class Workers:
         """Tell rewards; pulls for everybody who is free."""
         n = self._at_once()
         lease = n * self.measure.timeout + _GRACE
-        if isinstance(self.study, Study):
+        if self._desk is not None:
             tells = [[Reward(*one.pair, self._name_of(one.slot))] for one in done]
             names = [self._name_of(slot) for slot in free]
             asks = [Ask(n, name, lease, stratum=self.stratum) for name in names]
-            told, given = Crowd(self.study.desk).exchange(tells, asks)
+            told, given = Crowd(self._desk).exchange(tells, asks)
             for one in told:
                 _or_raise(one)
             return [_or_raise(one) for one in given]

@@ -25,6 +25,7 @@ const FOR_GOOD = [403, 404, 422]; // not for this token, not there, cannot be re
  *   onState(state: "live" | "retrying" | "finished", seconds?: number): void,
  *   onRefused(error: import("./api.js").ApiError): void,
  * }} callbacks
+ * @returns {() => void} looks again, also at a study that was finished: a correction may change that
  */
 export function watch(name, scope, { onStatus, onNews, onState, onRefused }) {
   /** @type {EventSource | null} */
@@ -120,6 +121,12 @@ export function watch(name, scope, { onStatus, onNews, onState, onRefused }) {
     clearTimeout(timer);
     source?.close();
   });
-  connect();
-  soon();
+  function again() {
+    done = false;
+    if (!source) connect();
+    soon();
+  }
+
+  again();
+  return again;
 }

@@ -101,6 +101,7 @@ declare namespace Api {
     told: number;
     samples: number;
     finished: boolean;
+    paused: boolean;
   }
   interface Refusal {
     error: ErrorBody;
@@ -136,6 +137,8 @@ declare namespace Api {
     noise: number | null;
     noise_estimated: boolean;
     chain: Record<string, any> | null;
+    revision: number;
+    paused: boolean;
     checks: Record<string, any>;
     warnings: string[];
   }
@@ -150,6 +153,8 @@ declare namespace Api {
     samples: number;
     survivors: number | null;
     finished: boolean;
+    paused: boolean;
+    measuring: boolean;
     answer: string | null;
     created: number;
     broken: string | null;
@@ -223,6 +228,28 @@ declare namespace Api {
     pulls: PullOut[];
     finished: boolean;
   }
+  interface ChangeList {
+    changes: ChangeRow[];
+  }
+  interface ChangeRow {
+    pull: number;
+    arm: number;
+    batch: number;
+    asked: number;
+    old: number | null;
+    new: number | null;
+    at: number;
+    by: string | null;
+    reason: string;
+    token: string | null;
+    counted: boolean;
+  }
+  interface Correction {
+    pull: number;
+    reward: number;
+    reason: string;
+    by?: string | null;
+  }
   interface EventLog {
     events: EventRow[];
     next: number;
@@ -258,6 +285,9 @@ declare namespace Api {
     expires_in?: number | null;
     note?: string;
   }
+  interface Paused {
+    changed: boolean;
+  }
   interface PullOut {
     id: number;
     arm: number;
@@ -278,6 +308,10 @@ declare namespace Api {
     times: number[];
     strata: string[] | null;
   }
+  interface Said {
+    reason?: string;
+    by?: string | null;
+  }
   interface Session {
     role: string;
     studies: string[] | null;
@@ -286,6 +320,7 @@ declare namespace Api {
   interface TellBody {
     rewards: RewardBody[];
     worker?: string | null;
+    strict?: boolean;
   }
   interface TokenList {
     tokens: TokenRow[];
@@ -310,9 +345,16 @@ declare namespace Api {
   interface ToldAll {
     told: Told[];
   }
+  interface Withdrawal {
+    pull?: number | null;
+    token?: string | null;
+    reason: string;
+    by?: string | null;
+  }
   interface Told {
     pull: number;
     status: "accepted" | "duplicate" | "late" | "conflict";
     value: number | null;
+    warning: string | null;
   }
 }

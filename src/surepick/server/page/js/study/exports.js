@@ -1,11 +1,9 @@
-// Downloads, and (for admins) a token for a worker, and the end of the study.
+// Downloads, and (for admins) a token for a worker.
 
-import { download, post, remove, studyPath } from "../api.js";
+import { download, post } from "../api.js";
 import { h, icon, put } from "../dom.js";
-import { confirm } from "../parts/confirm.js";
 import { errorLine, submit } from "../parts/field.js";
 import { workerInvitation } from "../parts/invitation.js";
-import { go } from "../router.js";
 
 const FORMATS = [
   ["csv", "CSV"],
@@ -65,27 +63,4 @@ export function workersCard(name) {
     error.element,
     result,
   );
-}
-
-/** @param {string} name */
-export function deleteButton(name) {
-  const error = errorLine();
-  const button = h(
-    "button",
-    { class: "button small danger", type: "button", onclick: act },
-    "Delete study",
-  );
-  async function act() {
-    const sure = await confirm(
-      `Delete ${name}?`,
-      "Every measurement of this study is deleted with it. This cannot be undone; export it first if in doubt.",
-      "Delete it",
-    );
-    if (!sure) return;
-    await submit(button, error, async () => {
-      await remove(studyPath(name));
-      go("/studies");
-    });
-  }
-  return h("div", {}, button, error.element);
 }

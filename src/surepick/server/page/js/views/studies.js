@@ -205,6 +205,7 @@ function answer(study) {
 function state(study) {
   if (study.broken) return h("span", { class: "badge bad" }, "Cannot be read");
   if (study.finished) return h("span", { class: "badge good" }, "Finished");
-  if (!study.samples) return h("span", { class: "badge" }, "Waiting for workers");
+  if (study.paused) return h("span", { class: "badge caution" }, "Paused");
+  if (!study.measuring) return h("span", { class: "badge" }, "Waiting for workers");
   return h("span", { class: "badge live" }, "Running");
 }

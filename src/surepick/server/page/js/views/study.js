@@ -10,17 +10,21 @@ import { isAdmin } from "../session.js";
 import { answerCard } from "../study/answer.js";
 import { batchCard } from "../study/batch.js";
 import { checksCard, warningList } from "../study/checks.js";
+import { correctionsCard } from "../study/corrections.js";
 import { eventsCard } from "../study/events.js";
-import { deleteButton, exportCard, workersCard } from "../study/exports.js";
+import { exportCard, workersCard } from "../study/exports.js";
 import { headline, pieces } from "../study/headline.js";
 import { Model } from "../study/model.js";
 import { optionsCard } from "../study/options.js";
 import { rivalsCard } from "../study/rivals.js";
 import { shrinkCard } from "../study/shrink.js";
+import { steeringCard } from "../study/steering.js";
 
 const STATES = {
   connecting: ["badge", "Connecting"],
   live: ["badge live pulse", "Live"],
+  waiting: ["badge", "Waiting for workers"],
+  paused: ["badge caution", "Paused"],
   retrying: ["badge caution", "Disconnected"],
   finished: ["badge good", "Finished"],
 };
@@ -36,6 +40,8 @@ export const studyView = (name) => (scope) => {
     options: optionsCard(),
     checks: checksCard(),
     events: eventsCard(name, scope),
+    corrections: correctionsCard(name, scope, () => again()),
+    steering: steeringCard(name, () => again()),
   };
   const shrink = shrinkCard();
   const badge = h("span", {});
@@ -51,20 +57,28 @@ export const studyView = (name) => (scope) => {
   let arranged = null;
   /** @type {Model | null} */
   let model = null;
-  let batch = -1;
+  let seen = "";
+  /** @type {"live" | "waiting" | "paused"} what the study is doing while it is not finished */
+  let doing = "waiting";
+  let connected = false;
 
   /** @param {Api.Status} status */
   function show(status) {
     if (scope.left) return;
     if (!model) put(page, built(status));
     model = new Model(status);
+    doing = status.paused ? "paused" : status.batch.leased ? "live" : "waiting";
+    if (connected && !status.finished) state("live");
     write(settings, describe(status));
     arrange(status);
     for (const part of Object.values(parts)) part.update(model);
-    if (status.batch.number !== batch) {
-      batch = status.batch.number;
+    // A correction may change the past, and even take back the end.
+    const now = `${status.batch.number} ${status.revision} ${status.finished}`;
+    if (now !== seen) {
+      seen = now;
       announce(pieces(status).join(", "));
       history(status);
+      answer.hidden = !status.finished;
       if (status.finished) conclude();
     }
   }
@@ -97,7 +111,9 @@ export const studyView = (name) => (scope) => {
    * @param {number} [seconds]
    */
   function state(kind, seconds) {
-    const [className, text] = STATES[kind];
+    connected = kind === "live";
+    // "Live" is only said when somebody measures.
+    const [className, text] = STATES[connected && model ? doing : kind];
     badge.className = className;
     write(badge, text);
     offline.hidden = kind !== "retrying";
@@ -145,16 +161,17 @@ export const studyView = (name) => (scope) => {
           "div",
           { class: "column" },
           places.log,
+          parts.corrections.element,
           exportCard(name),
           !waiting && workers,
-          isAdmin() && deleteButton(name),
+          isAdmin() && parts.steering.element,
         ),
       ),
     ];
   }
 
   state("connecting");
-  watch(name, scope, {
+  const again = watch(name, scope, {
     onStatus: show,
     onNews: () => {},
     onState: state,

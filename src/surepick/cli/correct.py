@@ -1,0 +1,30 @@
+"""``surepick correct``: another reward counts, as the first one was wrong."""
+
+from __future__ import annotations
+
+import click
+
+from surepick.cli.studies import open_study, say_changes, study_options
+
+
+# Otherwise a negative reward would be taken for an option.
+@click.command(
+    "correct",
+    short_help="Correct a reward that was told wrongly.",
+    context_settings={"ignore_unknown_options": True},
+)
+@study_options
+@click.argument("pull", type=int)
+@click.argument("reward", type=float)
+@click.option("--reason", required=True, help="Why; kept, and part of the certificate.")
+@click.option("--by", default=None, help="Who corrects it.")
+def command(
+    name: str, storage: str, as_json: bool, pull: int, reward: float, reason: str, by: str | None
+) -> None:
+    """Let REWARD count for a PULL that was told, instead of what was told.
+
+    As long as its batch is open, the reward is simply replaced; afterwards everything is worked out
+    again from what was measured. Old and new reward, who, when and why are kept.
+    """
+    study = open_study(name, storage)
+    say_changes(study, [study.correct(pull, reward, reason=reason, by=by)], as_json)

@@ -1,0 +1,116 @@
+"""What a service sends, as the classes that a study here would return."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.base import Guarantee
+from surepick.run import Answer
+from surepick.run.answer import COMPARED, Lift
+from surepick.storage.records import Event, Rewards, StudyProgress
+from surepick.study.changes import Change
+from surepick.study.pulls import Pull, Reward, Told
+
+MOST = 10_000  # pulls or rewards in one request that the service takes
+
+
+@dataclass(frozen=True, eq=False)
+class RemoteAnswer(Answer):
+    """An answer whose certificate came from the service."""
+
+    _certificate: dict[str, Any] = field(default_factory=dict, repr=False)
+
+    def certificate(self) -> dict[str, Any]:
+        """See :class:`surepick.Answer`."""
+        return self._certificate
+
+
+def _compared(found: dict[str, Any]) -> dict[str, Any]:
+    """What an answer says about options compared with a baseline, if they were."""
+    if "lifts" not in found:
+        return {}
+    ends = (math.nan, -math.inf, math.inf)  # what null stands for
+    lifts = {
+        label: Lift(*(end if one is None else one for one, end in zip(row, ends)))
+        for label, row in found["lifts"].items()
+    }
+    return {name: tuple(found[name]) for name in COMPARED} | {"lifts": lifts}
+
+
+def changes_of(found: dict[str, Any]) -> list[Change]:
+    """Corrections as the service sends them."""
+    names = Change.__dataclass_fields__
+    return [Change(**{name: row[name] for name in names}) for row in found["changes"]]
+
+
+def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswer:
+    """An answer."""
+    guarantee = found["guarantee"]
+    return RemoteAnswer(
+        arm=found["arm"],
+        label=found["label"],
+        samples=found["samples"],
+        pulls=np.array(found["pulls"], dtype=np.int64),
+        guarantee=Guarantee(guarantee["kind"], guarantee["text"]),
+        survivors=tuple(found["survivors"]),
+        equivalent=tuple(found["equivalent"]),
+        batches=found["batches"],
+        algorithm=found["algorithm"],
+        delta=found["delta"],
+        epsilon=found["epsilon"],
+        **_compared(found),
+        _record={},
+        _certificate=certificate,
+    )
+
+
+def pulls_of(found: dict[str, Any]) -> list[Pull]:
+    """Pulls that were handed out."""
+    keys = Pull.__dataclass_fields__
+    return [Pull(**{key: one.get(key) for key in keys}) for one in found["pulls"]]
+
+
+def told_of(rows: list[dict[str, Any]]) -> list[Told]:
+    """What became of rewards."""
+    return [Told(one["pull"], one["status"], one["value"], one.get("warning")) for one in rows]
+
+
+def progress_of(found: dict[str, Any]) -> StudyProgress:
+    """Where a study stands."""
+    keys = ("batch", "first", "size", "asked", "told", "finished", "paused")
+    return StudyProgress(**{key: found[key] for key in keys})
+
+
+def rewards_of(found: dict[str, Any]) -> Rewards:
+    """Every reward that counts."""
+    return Rewards(
+        np.array(found["pulls"], dtype=np.int64),
+        np.array(found["arms"], dtype=np.int64),
+        np.array(found["values"], dtype=np.float64),
+        np.array(found["times"], dtype=np.float64),
+        None if found.get("strata") is None else np.array(found["strata"], dtype=np.str_),
+    )
+
+
+def events_of(found: dict[str, Any]) -> list[Event]:
+    """Everything that did not count."""
+    keys = Event.__dataclass_fields__
+    return [Event(**{key: row[key] for key in keys}) for row in found["events"]]
+
+
+def by_holder(
+    rewards: list[Reward], held: Mapping[int, str]
+) -> list[tuple[str | None, list[Reward]]]:
+    """The rewards in the order given, cut where another asked for the pull."""
+    parts: list[tuple[str | None, list[Reward]]] = []
+    for reward in rewards:
+        holder = reward.worker or held.get(reward.pull)
+        if not parts or parts[-1][0] != holder or len(parts[-1][1]) == MOST:
+            parts.append((holder, []))
+        parts[-1][1].append(reward)
+    return parts

@@ -1,0 +1,49 @@
+"""Measuring with a Python function until a study is finished."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from contextlib import ExitStack
+from typing import Any
+
+from surepick.errors import InvalidTypeError, MeasurementError
+from surepick.run import Answer
+from surepick.study.core import StudyCore
+from surepick.study.workers.bar import Bar
+from surepick.study.workers.measure import Call, Measurement
+from surepick.study.workers.work import Workers
+
+_LONGEST = 86_400.0  # seconds that a measurement may take, where nothing is said
+
+
+def run_study(
+    study: StudyCore,
+    measure: Callable[[Measurement], Any],
+    workers: int = 1,
+    progress: bool = False,
+    timeout: float = math.inf,
+    retries: int = 2,
+    name: str | None = None,
+    stratum: str | None = None,
+) -> Answer:
+    """See :meth:`surepick.Study.run`."""
+    if not callable(measure):
+        raise InvalidTypeError(f"measure must be a function; got {measure!r:.80}")
+    call = Call(measure, min(timeout, _LONGEST))
+    with ExitStack() as stack:
+        stack.callback(call.stop)
+        bar = stack.enter_context(Bar(study)) if progress else None
+        crew = Workers(
+            study,
+            call,
+            workers=workers,
+            retries=retries,
+            name=name,
+            stratum=stratum,
+            on_change=None if bar is None else bar.show,
+        )
+        work = crew.run()
+    if work.stopped:
+        raise MeasurementError(f"{work.stopped}; what was measured is kept: run it again to go on")
+    return study.answer

@@ -1,0 +1,52 @@
+"""Rewards that were corrected or withdrawn after they were told, as a certificate lists them.
+
+What was told at first is not part of the evidence: the sums are those of the values that count. The
+list says what was changed, so that whoever reads it can judge whether the changes were made for
+reasons that have nothing to do with the rewards; on that the statement rests.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surepick.verifier import exact
+from surepick.verifier.check import Check
+
+_FIELDS = {"pull", "arm", "batch", "asked", "old", "new", "at", "by", "reason"}
+
+
+def check_corrections(check: Check) -> None:
+    """The list must be complete and make sense; an empty one is left out."""
+    if "corrections" not in check.body:
+        return
+    entries = exact.mappings(check.body["corrections"], "its corrections")
+    check.demand(entries, "its list of corrections is empty")
+    known: dict[int, Any] = {}  # pull -> what it was last changed to
+    for number, entry in enumerate(entries):
+        where = f"correction {number}"
+        check.demand(entry.keys() == _FIELDS, f"{where} does not say what it has to")
+        pull, arm, asked = (
+            exact.whole(entry[name], f"{where}: its {name}") for name in ("pull", "arm", "asked")
+        )
+        batch = 0  # where nothing of it is left, it has no number
+        if entry["batch"] is not None:
+            batch = exact.whole(entry["batch"], f"{where}: its batch")
+        check.demand(pull >= 0 and 0 <= batch <= asked, f"{where} is about no batch of this run")
+        check.demand(0 <= arm < len(check.arms), f"{where} is about an unknown arm")
+        for name in ("old", "new"):
+            if entry[name] is not None:
+                exact.number(entry[name], f"{where}: its {name} value")
+        exact.number(entry["at"], f"{where}: its time")
+        check.demand(exact.text(entry["reason"], f"{where}: its reason"), f"{where} has no reason")
+        if entry["by"] is not None:
+            exact.text(entry["by"], f"{where}: who made it")
+        check.demand(
+            entry["old"] != entry["new"] and known.get(pull, entry["old"]) == entry["old"],
+            f"{where} changes nothing, or not what was there",
+        )
+        # A reward that is withdrawn before it counts is measured again, whatever comes of it.
+        known[pull] = entry["new"]
+        if entry["new"] is None and entry["batch"] == asked:
+            del known[pull]

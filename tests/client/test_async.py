@@ -1,0 +1,92 @@
+"""The client for coroutines: what it does is what the client does."""
+
+import asyncio
+import inspect
+import shutil
+
+import pytest
+from tests.postgres import fast_folder
+from tests.server.served import Served
+
+import surepick as sp
+from surepick.client import AsyncStudy, RemoteStudy
+from surepick.errors import AccessError, InvalidInputError, TellConflictError, UnknownStudyError
+
+PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]], noise=1.0)
+
+
+@pytest.fixture(scope="module")
+def service():
+    folder = fast_folder("sp-async-")
+    with Served(f"sqlite:///{folder}/studies.db", folder) as served:
+        yield served
+    shutil.rmtree(folder)
+
+
+def test_it_has_the_methods_of_the_client():
+    def public(kind):
+        return {name for name in dir(kind) if not name.startswith("_")}
+
+    # What needs the definition of the study has no awaited form: `await study.definition()` has it.
+    without = {"problem", "algorithm", "meta", "strata", "features_of", "run", "close"}
+    assert public(RemoteStudy) - without <= public(AsyncStudy)
+    assert public(sp.Client) <= public(sp.AsyncClient)
+    for name in public(sp.Client) - {"url", "close"}:
+        mine, other = getattr(sp.AsyncClient, name), getattr(sp.Client, name)
+        assert list(inspect.signature(mine).parameters) == list(inspect.signature(other).parameters)
+
+
+def test_coroutines_measure_a_study_to_its_end(service):
+    async def work(study, name):
+        told = 0
+        while not await study.finished:
+            for pull in await study.ask(worker=name, wait=5):
+                assert (await study.tell(pull.id, pull.arm + 0.1 * (pull.id % 5))).used
+                told += 1
+        return told
+
+    async def main():
+        async with sp.AsyncClient(service.url, service.token) as client:
+            study = await client.create_study("async", PROBLEM, delta=0.1)
+            told = await asyncio.gather(*(work(study, f"w{k}") for k in range(8)))
+            answer = await study.answer
+            assert sum(told) == answer.samples
+            assert sp.verify(answer.certificate())
+            assert len((await study.rewards()).pulls) == answer.samples
+            assert (await study.status())["finished"]
+            assert await study.history()
+            assert "async" in await client.list_studies()
+            change = await study.correct(0, 0.3, reason="read again", by="ann")
+            assert (await study.corrections()) == [change]
+            await client.delete_study("async")
+            with pytest.raises(UnknownStudyError):
+                await client.load_study("async")
+            return answer
+
+    answer = asyncio.run(main())
+    here = sp.create_study("here", PROBLEM, storage="memory://async", delta=0.1)
+    answer_here = here.run(lambda task: task.arm + 0.1 * (task.pull % 5))
+    assert answer.pulls.tolist() == answer_here.pulls.tolist()
+
+
+def test_errors_are_those_of_the_client(service):
+    async def main():
+        async with sp.AsyncClient(service.url, service.token) as client:
+            study = await client.create_study("errors", PROBLEM)
+            (pull,) = await study.ask(1, "ann")
+            with pytest.raises(InvalidInputError):
+                await study.tell(pull.id, float("nan"))
+            assert await study.fail(pull.id, "power cut")
+            (pull,) = await study.ask(1, "ann")
+            await study.tell(pull.id, 1.0)
+            with pytest.raises(TellConflictError):
+                await study.tell(pull.id, 2.0, "ann")
+            assert await study.pause()
+            assert await study.ask(1, "bob") == []
+            assert await study.resume()
+            assert (await study.stop()).guarantee.kind == "none"
+        async with sp.AsyncClient(service.url, "sp_wrong") as stranger:
+            with pytest.raises(AccessError):
+                await stranger.list_studies()
+
+    asyncio.run(main())
