@@ -10,10 +10,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar, NamedTuple
+from typing import Any, ClassVar
 
 import numpy as np
 
+from surepick.algorithms.findings import Claims, Known
 from surepick.algorithms.pulls import Pulls, Told
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import probability, real, whole
@@ -59,31 +60,6 @@ class Guarantee(str):
 
     def __bool__(self) -> bool:
         return self.kind in PROVEN
-
-
-class Claims(NamedTuple):
-    """What is said about candidates compared with a baseline; candidates by their number."""
-
-    baseline: str  #: in words: the option's label in quotes, or the number
-    better: IntArray
-    worse: IntArray
-    close: IntArray  #: within epsilon of the baseline
-    undecided: IntArray  #: neither better nor worse, those that are close among them
-    lift: FloatArray  #: estimated lead of every candidate over the baseline, (M,)
-    low: FloatArray  #: it lies between these, each at all times with probability 1 - delta
-    high: FloatArray
-    open: int  #: different candidates about which nothing is claimed
-
-
-class Known(NamedTuple):
-    """What is known about each candidate now, in units of the reward; arrays (M,)."""
-
-    estimates: FloatArray
-    behind: FloatArray  #: how far each seems to be behind the one that would be named now
-    error: FloatArray  #: standard error of that
-    low: FloatArray  #: it lies between these at all times, each with probability 1 - delta
-    high: FloatArray
-    p_value: FloatArray | None  #: of "this one is the best", at any time; None: not known
 
 
 class State(ABC):

@@ -281,9 +281,7 @@ class Run:
             _record={
                 "problem": self.problem,
                 "settings": self.algorithm.settings(),
-                "batches": list(self._log)
-                if self.state.needs_batches
-                else in_total(self.pulls, self._sums),
+                "batches": whole or list(self._log),
                 "evidence": self.state.evidence(),
                 "claims": claims,
                 "past": self._past,
