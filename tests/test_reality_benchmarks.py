@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks import drift, misfit, truths
+from benchmarks import drift, misfit, traffic, truths
 
 import surepick as sp
 from surepick.run.diagnostics import ArmSummary
@@ -194,3 +194,13 @@ def test_the_tables_of_drift():
         "LinGapE, σ known | shifts | 200 | 2.00 ± 0.80 | 0 | **4 of 4** | 0.150 – 1.000 |" in text
     )
     assert "| LinGapE, σ known | shifts | 4 of 4 | 0.150 – 1.000 |" in text
+
+
+# -- traffic ---------------------------------------------------------------------------------
+def test_a_site_is_decided_with_fewer_visitors_than_a_test_of_fixed_size():
+    rates = traffic.rates_of("clear")
+    assert (len(rates), rates.argmax()) == (46, 0)
+    found = traffic.measure(("surepick, daily", "clear", 0, 1, 1))
+    assert found["outcomes"] == ["right"]
+    assert found["visitors"][0] < traffic.size(rates) * len(rates)
+    assert traffic.measure((traffic.RULES[0], "tied", 0, 1, 1))["outcomes"] == ["right"]

@@ -35,6 +35,8 @@ ACCEPTED = [
     {"unstructured": True, "noise": "yes-no", "algorithm": "peleg"},
     {"features": "price", "noise": (0.0, 10.0)},
     {"features": "price", "misfit": "any"},
+    {"features": "price", "noise": "yes-no", "traffic": {"at_least": "5%", "window": "7d"}},
+    {"unstructured": True, "traffic": {"control": "b", "control_share": "20%"}},
     {"features": "price", "misfit": 0.0},
     {"features": "price", "misfit": 0.1, "noise": "yes-no"},
     {"features": "price", "noise": (-1.0, 0.5), "check_fit": 1.0},
@@ -72,6 +74,10 @@ REFUSED = [
     {"misfit": 0.1, "unstructured": True},
     {"misfit": 0.1, "algorithm": "rage", "noise": 1.0},
     {"misfit": "any", "check_fit": 1.0},
+    {"traffic": {"control": "z"}, "noise": "yes-no"},
+    {"traffic": {"at_least": "500%"}, "noise": "yes-no"},
+    {"traffic": {"window": "soon"}, "noise": "yes-no"},
+    {"traffic": {"at_least": "1%"}, "algorithm": "rage", "noise": 1.0},
     {"check_fit": 0.0},
     {"check_fit": 1.0, "unstructured": True},
     {"past": "past.csv"},
@@ -113,6 +119,8 @@ def doors(service, folder, surepick):  # noqa: F811
             fields["rewards"] = noise if isinstance(noise, str) else "..".join(map(str, noise))
         elif noise is not None:
             fields["noise"] = ",".join(map(str, noise)) if isinstance(noise, list) else noise
+        if "traffic" in fields:
+            fields |= fields.pop("traffic") | {"traffic": None}
         if fields.pop("unstructured", False):
             fields["unstructured"] = None  # an option without a value
         if isinstance(fields.get("features"), list):

@@ -20,6 +20,7 @@ from surepick.storage.records import (
     Summary,
     Tell,
 )
+from surepick.storage.traffic import Period, Report
 
 START = StudyProgress(0, 0, 10)
 
@@ -67,6 +68,8 @@ def test_a_removed_study_leaves_nothing_and_its_number_is_not_used_again(storage
         tx.add_leases(study, [Lease(0, 1, "w", 5.0)])
         tx.add_tells(study, [Tell(1, 1, 2.0, "w", 0.0)])
         tx.add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])
+        tx.add_period(study, Period(0, "monday", "[1.0]", 0, 5.0))
+        tx.add_report(study, Report(0, "{}", 6.0))
 
     storage.write(fill)
     storage.write(lambda tx: tx.remove_study(study))
@@ -77,6 +80,7 @@ def test_a_removed_study_leaves_nothing_and_its_number_is_not_used_again(storage
     assert again > study
     assert storage.read(lambda tx: tx.snapshot(again)) is None
     assert storage.read(lambda tx: len(tx.rewards(again, 0, 100).pulls)) == 0
+    assert storage.read(lambda tx: tx.periods(again) + tx.reports(again)) == []
 
 
 # -- transactions --------------------------------------------------------------------------
@@ -93,6 +97,9 @@ def test_what_raises_writes_nothing(storage, study):
         tx.count_or_add_events(study, [Event(1, 1, "late", "w", 2.0, "", 0.0)])
         tx.close_batch(study, 0, 3)
         tx.set_summary(study, Summary(0, 1, 1, None))
+        tx.add_period(study, Period(0, None, "[1.0]", 0, 5.0))
+        tx.name_period(study, 0, "monday")
+        tx.add_report(study, Report(0, "{}", 6.0))
         tx.add_study(record("b"), START)
         tx.remove_study(study)
         stop(tx)
@@ -107,6 +114,7 @@ def test_what_raises_writes_nothing(storage, study):
     assert storage.read(lambda tx: tx.leases(study, [5, 6])) == {}
     assert storage.read(lambda tx: tx.tells(study, [1])) == {}
     assert storage.read(lambda tx: tx.events(study)) == []
+    assert storage.read(lambda tx: tx.periods(study) + tx.reports(study)) == []
     assert storage.read(lambda tx: [s.name for s in tx.studies()]) == ["a"]
 
 
@@ -135,6 +143,25 @@ def test_the_clock_runs(storage, study):
 
 
 # -- rows ----------------------------------------------------------------------------------
+def test_periods_and_reports_come_back(storage, study):
+    monday, tuesday = Period(0, None, "[0.5, 0.5]", 0, 5.0), Period(1, "tuesday", "[1]", 1, 6.0)
+    report = Report(0, '{"visits": [1000000000000]}', 7.0, "token")
+
+    def fill(tx):
+        tx.add_period(study, monday)
+        tx.add_period(study, tuesday)
+        tx.name_period(study, 0, "monday")
+        tx.add_report(study, report)
+
+    storage.write(fill)
+    assert storage.read(lambda tx: tx.periods(study)) == [replace(monday, name="monday"), tuesday]
+    assert storage.read(lambda tx: tx.periods(study, 1)) == [tuesday]
+    assert storage.read(lambda tx: tx.period_named(study, "tuesday")) == tuesday
+    assert storage.read(lambda tx: tx.period_named(study, "friday")) is None
+    assert storage.read(lambda tx: tx.reports(study)) == [report]
+    assert storage.read(lambda tx: tx.reports(study, 1)) == []
+
+
 def test_progress_comes_back(storage, study):
     new = StudyProgress(3, 2**40, 2**41, 5, 4, True, "somebody", 1.5e9)
     storage.write(lambda tx: tx.set_progress(study, new))

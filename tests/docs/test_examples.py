@@ -7,7 +7,8 @@ import pytest
 from tests.docs.pages import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
-ARGUMENTS = {"measure_layout.py": ["short-photo-1-red-round"]}
+ARGUMENTS = {"measure_layout.py": ["short-photo-1-red-round"], "site.py": ["1", "1000"]}
+INPUT = {"site.py": '{"shares": {"old": 0.25, "new": 0.75}}'}
 SAYS = {
     "ask_and_tell.py": "is the best with probability at least 0.95",
     "cheap_probes.py": "mint and ginger, after",
@@ -15,6 +16,7 @@ SAYS = {
     "measure_layout.py": ".",
     "parallel_study.py": "kept, done by others: 4",
     "quickstart.py": "5 comparisons hold",
+    "site.py": "label,visits,successes\nold,2",
 }
 
 
@@ -23,6 +25,7 @@ def test_example_runs(example, tmp_path):
     done = subprocess.run(
         [sys.executable, "-W", "error", example, *ARGUMENTS.get(example.name, [])],
         cwd=tmp_path,
+        input=INPUT.get(example.name, ""),
         capture_output=True,
         text=True,
         timeout=120,

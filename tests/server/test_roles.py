@@ -33,6 +33,8 @@ ROLES = {
     ("post", "/api/v1/studies/{name}/stop"): ADMINS,
     ("post", "/api/v1/studies/{name}/ask"): WORKERS,
     ("post", "/api/v1/studies/{name}/tell"): WORKERS,
+    ("post", "/api/v1/studies/{name}/split"): WORKERS,
+    ("post", "/api/v1/studies/{name}/record"): WORKERS,
     ("post", "/api/v1/studies/{name}/fail"): WORKERS,
     ("post", "/api/v1/tables"): ADMINS,
     ("post", "/api/v1/plan"): ADMINS,

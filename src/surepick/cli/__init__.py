@@ -25,6 +25,8 @@ _VERBS = (
     "fail",
     "correct",
     "withdraw",
+    "split",
+    "record",
     "run",
     "status",
     "answer",

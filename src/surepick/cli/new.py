@@ -14,8 +14,9 @@ from surepick.cli.trust import MISFIT_HELP, trust
 from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from surepick.problem import Problem
     from surepick.problem.noise import NoiseKind
-    from surepick.study import StudySpec
+    from surepick.study import Study, StudySpec
 
 REWARDS_HELP = (
     "What a measurement gives: any number; yes-no (1 for yes, 0 for no); or a number between two "
@@ -104,7 +105,7 @@ class _Noise(click.ParamType):
 )
 @click.option("--threshold", default=None, type=float, help="The same with a number.")
 @click.option(
-    "--control",
+    "--claims",
     type=click.Choice(["all", "fdr"]),
     default="all",
     show_default=True,
@@ -143,6 +144,19 @@ class _Noise(click.ParamType):
     metavar="in-advance|by-results",
     help="How it was decided what to measure then; see above.",
 )
+@click.option(
+    "--traffic",
+    is_flag=True,
+    help="A site sends visitors by shares, and reports them by period: split and record.",
+)
+@click.option("--at-least", default=None, help="With --traffic: share of options still in, as 5%.")
+@click.option("--control", default=None, help="With --traffic: the option that always stays.")
+@click.option("--control-share", default=None, help="What it keeps, as 20%.")
+@click.option(
+    "--window",
+    default=None,
+    help="With --traffic: time that visitors have to respond once their period is over, as 7d.",
+)
 @click.option("--seed", default=0, show_default=True, help="For algorithms that draw.")
 def command(
     name: str,
@@ -158,6 +172,12 @@ def command(
     noise: float | str | list[float] | None,
     misfit: float | None,
     trust_features: bool,
+    traffic: bool,
+    at_least: str | None,
+    claims: str,
+    control: str | None,
+    control_share: str | None,
+    window: str | None,
     **fields: Any,
 ) -> None:
     """Start the study NAME: which of the OPTIONS in a table (CSV or Parquet) is best?
@@ -177,6 +197,9 @@ def command(
     decided without looking at rewards: --past-chosen in-advance. If somebody went on measuring what
     looked good, averages are biased; with by-results they only guide what is measured first,
     which is safe however wrong they are.
+
+    With --traffic nobody measures one option at a time: surepick split says by which shares to
+    send the visitors of a period, and surepick record takes what came of it.
     """
     from surepick.study import OptionTable, StudySpec, store
     from surepick.text import parse
@@ -190,6 +213,10 @@ def command(
         raise InvalidInputError(
             "misfit: features that are trusted have none; leave one of them out"
         )
+    asked = {"at_least": at_least, "control": control, "control_share": control_share}
+    asked = {k: v for k, v in (asked | {"window": window}).items() if v is not None}
+    if asked and not traffic:
+        raise InvalidInputError(f"{next(iter(asked))}: that is for sites, with --traffic")
     method, settings = parse(algorithm, "algorithm")
     spec = StudySpec(
         name=name,
@@ -200,6 +227,8 @@ def command(
         settings=settings,
         noise=noise if rewards is None else rewards,
         misfit=0.0 if trust_features else misfit,
+        traffic=asked if traffic else None,
+        control=claims,
         **fields,
     )
     study = store(spec, storage)
@@ -218,8 +247,14 @@ def command(
         "features": list(made.columns),
         "first_batch": batch,
         "max_samples": study.algorithm.max_samples,
+        "traffic": study.meta.get("traffic") if traffic else None,
         "notes": list(made.notes),
     }
+    if traffic:
+        notes = [f"Note: {shown(note)}" for note in made.notes]
+        *lines, following = _traffic_lines(study, problem)
+        say(as_json, content, "\n".join([*lines, *notes, following]))
+        return
     lines = [
         f"Study {name!r}: {len(problem.distinct)} different options, {problem.rank} "
         f"coefficients; {method}, delta {study.algorithm.delta:g}.",
@@ -244,6 +279,22 @@ def _asked(spec: StudySpec) -> list[str]:
         return []
     against = f"{spec.threshold:g}" if spec.baseline is None else shown(str(spec.baseline))
     return [f"Asked: which options are better than {against}, and which are worse."]
+
+
+def _traffic_lines(study: Study, problem: Problem) -> list[str]:
+    """What a study of traffic asks of a site, said once."""
+    from surepick.study.traffic.report import columns_of
+
+    return [
+        f"Study {study.name!r}: {problem.n_arms} options, delta {study.algorithm.delta:g}; rewards "
+        f"{problem.noise_kind.words}.",
+        "Send each visitor at random by the shares of the period, and count everybody once, in the "
+        "period of the assignment, with the same time to respond.",
+        "End periods by the clock or by a number of visitors, never because of how they look. "
+        "Leave out bots and broken records by rules that you fixed before.",
+        f"A report has the columns {', '.join(columns_of(problem))}.",
+        f"Next: surepick split {study.name}",
+    ]
 
 
 def _measurement(kind: NoiseKind) -> str:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.cli.studies import open_study, shown, study_options
+from surepick.cli.studies import bar, open_study, shown, study_options
 
 if TYPE_CHECKING:
     from surepick.study import Study
@@ -24,7 +24,9 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
 
     The evidence against an option is what decides: at 100 % it is ruled out. "p (best)" is the
     p-value of an option being the best; it, and the ends between which options are behind, hold at
-    any time, however often one looks. With --watch and --json, one object is printed per line.
+    any time, however often one looks. Of a study of traffic: who is ahead, the chance that this is
+    wrong, what it is worth, and what to do next. With --watch and --json, one object is printed per
+    line.
     """
     study = open_study(name, storage)
     if as_json:
@@ -60,6 +62,10 @@ def _stream(study: Study, watch: bool, every: float) -> None:
 
 
 def _picture(study: Study, content: dict[str, Any], top: int) -> Any:
+    if content["traffic"] is not None:
+        from surepick.cli import morning
+
+        return morning.screen(study, content, top)
     from rich.console import Group
     from rich.text import Text
 
@@ -142,7 +148,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             _p_value(columns["p_value"][i]),
             "the answer"
             if content["finished"] and i == leader
-            else _bar(i in survivors, evidence[i] if evidence else None),
+            else bar(i in survivors, evidence[i] if evidence else None),
             f"{content['pulls'][i]:,}" if measured else "",
             *([_failures(content["failures"][i]) if measured else ""] if failed else []),
             style="" if i in survivors else "dim",
@@ -199,15 +205,6 @@ def _cell(label: str) -> Any:
     from rich.text import Text
 
     return Text(shown(label))  # no markup
-
-
-def _bar(still_in: bool, share: float | None) -> str:
-    if not still_in:
-        return "ruled out"
-    if share is None:
-        return ""
-    full = int(10 * share)
-    return f"{'█' * full}{'░' * (10 - full)} {min(99, int(100 * share)):>3} %"
 
 
 def _rough(count: int) -> str:

@@ -86,3 +86,13 @@ def say_changes(study: Study, made: list[Change], as_json: bool) -> None:
 def shown(text: str) -> str:
     """A label as it can be printed: without characters that a terminal would obey."""
     return "".join(c if c.isprintable() else repr(c)[1:-1] for c in text)
+
+
+def bar(still_in: bool, share: float | None) -> str:
+    """How much of the evidence that rules an option out is there."""
+    if not still_in:
+        return "ruled out"
+    if share is None:
+        return ""
+    full = int(10 * share)
+    return f"{'█' * full}{'░' * (10 - full)} {min(99, int(100 * share)):>3} %"

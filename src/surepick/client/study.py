@@ -34,7 +34,9 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.sheet import Sheet
 from surepick.study.strata import check_stratum
+from surepick.study.traffic.results import Recorded, Split, plain
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
@@ -209,6 +211,27 @@ class RemoteStudy(StudyCore):
     def _steer(self, verb: str, reason: str, by: str | None) -> bool:
         body = {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
         return self._transport.post(f"{self._path}/{verb}", body)["changed"]
+
+    # -- traffic ---------------------------------------------------------------------------
+    def split(self, visits: int | None = None, period: str | None = None) -> Split:
+        """See :meth:`StudyCore.split`."""
+        body: dict[str, Any] = {}
+        if visits is not None:
+            body["visits"] = whole(visits, "visits", least=1)
+        if period is not None:
+            body["period"] = as_name(period, "period")
+        found = self._transport.post(f"{self._path}/split", body)
+        return Split(*(found[key] for key in Split.__dataclass_fields__))
+
+    def record(self, report: Any, period: str) -> Recorded:
+        """See :meth:`StudyCore.record`."""
+        body: dict[str, Any] = {"period": as_name(period, "period")}
+        if isinstance(report, Mapping):
+            body["report"] = plain(report)
+        else:
+            body["table"] = Sheet.of(report).to_dict()
+        found = self._transport.post(f"{self._path}/record", body)
+        return Recorded(*(found[key] for key in Recorded.__dataclass_fields__))
 
     # -- where it stands -------------------------------------------------------------------
     @property

@@ -76,6 +76,10 @@ class Answer:
         """The same, with the head of the chain of the study that it is from."""
         return replace(self, _record=self._record | {"chain": chain})
 
+    def reported(self, traffic: dict[str, Any]) -> Answer:
+        """The same, with the shares by which visitors were sent in each batch."""
+        return replace(self, _record=self._record | {"traffic": traffic})
+
     def to_dict(self) -> dict[str, Any]:
         """The answer itself (without the evidence) as plain JSON-ready values."""
         found: dict[str, Any] = {

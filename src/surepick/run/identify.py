@@ -145,7 +145,7 @@ def configure(
     settings = {"delta": delta, "epsilon": epsilon, "max_samples": max_samples}
     asked = unusual(question or {})
     if isinstance(algorithm, str):
-        if asked and "baseline" not in getattr(maker(algorithm), "questions", ()):
+        if asked and not compares(algorithm):
             raise InvalidInputError(
                 f"{next(iter(asked))}: {algorithm} only answers which option is the best; "
                 f"{DEFAULT} compares with a baseline, too"
@@ -162,6 +162,11 @@ def configure(
         raise InvalidTypeError(f"algorithm must be a name or an algorithm; got {algorithm!r:.80}")
     refuse_retired(algorithm)
     return algorithm
+
+
+def compares(algorithm: str) -> bool:
+    """Whether the algorithm of this name can compare candidates with a baseline."""
+    return "baseline" in getattr(maker(algorithm), "questions", ())
 
 
 def unusual(question: dict[str, Any]) -> dict[str, Any]:

@@ -30,6 +30,7 @@ from surepick.problem import Problem
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import read_kind
 from surepick.run.certificate import plain
+from surepick.run.reports_again import ReportsAgain
 from surepick.run.run import Run
 
 EXACT = "every batch is what the algorithm asks for"
@@ -84,7 +85,7 @@ def _replayed(
     end = None if patience is None else time.monotonic() + patience
     if end is not None and (
         problem.n_arms * problem.n_features > limits.LARGE_TABLE
-        or body["claim"]["samples"] > _MANY_PULLS
+        or (body["claim"]["samples"] > _MANY_PULLS and "traffic" not in body)
     ):
         raise NotPossible(_LONG)
     run = algorithm.start(problem)
@@ -96,13 +97,16 @@ def _replayed(
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
     exact, known, number, changes = True, 0, 0, body.get("corrections", [])
+    reports = ReportsAgain(body["traffic"]) if "traffic" in body else None
     left = list(body["batches"])
     while left:
         if end is not None and time.monotonic() > end:
             raise NotPossible(_LONG)
         withdrawn = _withdrawn(changes, number, problem.n_arms)
         fixed = _asked_before(changes, number)
-        if "stratum" in left[0]:
+        if reports is not None:
+            exact = reports.take(run, _told(left.pop(0)))
+        elif "stratum" in left[0]:
             if fixed or withdrawn.any():
                 raise NotPossible(_CHANGED)
             exact &= _take_strata(run, left, number)

@@ -23,6 +23,7 @@ from surepick.server.routes import (
     stream,
     studies,
     tables,
+    traffic,
     work,
 )
 from surepick.server.service import Service
@@ -54,6 +55,7 @@ def make_app(settings: Settings) -> FastAPI:
         operations.public,
         operations.guarded,
         access.way_in,
+        traffic.routes,
         access.routes,
         studies.routes,
         results.routes,

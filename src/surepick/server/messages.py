@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from surepick.server.models import Answered, Finite, Name, example
+from surepick.server.models import Answered, Finite, Name, SheetBody, example
 from surepick.study.pulls import Told
 
 Pull = Annotated[int, Field(ge=0, lt=2**62)]
@@ -156,6 +156,52 @@ class ChangeList(Answered):
     """Rewards that were corrected or withdrawn."""
 
     changes: list[ChangeRow]
+
+
+# -- traffic --------------------------------------------------------------------------------
+class SplitBody(BaseModel):
+    """A site asks by which shares to send visitors."""
+
+    model_config = example(visits=10_000)
+
+    visits: Annotated[int, Field(ge=1, lt=10**12)] | None = Field(
+        None, description="Also as whole numbers of so many visits."
+    )
+    period: Name | None = Field(None, description="Name of the period; a new one begins it.")
+
+
+class SplitOf(Answered):
+    """Shares of a period."""
+
+    number: int
+    period: str | None
+    shares: dict[str, float] = Field(description="By label; they sum to 1.")
+    visits: dict[str, int] | None
+    since: float
+
+
+class RecordBody(BaseModel):
+    """A site reports a period: by label, or as a table."""
+
+    model_config = example(period="monday", report={"a": [1000, 12], "b": [990, 17]})
+
+    period: Name
+    report: dict[str, Any] | None = Field(
+        None,
+        description="By label [visits, sum], with bounded rewards [visits, sum, squares], with "
+        "numbers of unknown scale an object of [visits, sum] by bucket.",
+    )
+    table: SheetBody | None = Field(None, description="Instead: a table with these columns.")
+
+
+class RecordedOf(Answered):
+    """What became of a report."""
+
+    period: str
+    status: Literal["accepted", "duplicate"]
+    visits: int
+    left: int = Field(description="Options that are still in.")
+    finished: bool
 
 
 # -- access ---------------------------------------------------------------------------------

@@ -1,4 +1,7 @@
-"""What requests and answers look like; the OpenAPI description is made from this."""
+"""What requests and answers look like; the OpenAPI description is made from this.
+
+It is one file because what a study is made from and what is said of it are read together.
+"""
 
 from __future__ import annotations
 
@@ -167,6 +170,17 @@ class ProblemBody(BaseModel):
     misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
 
 
+class TrafficBody(BaseModel):
+    """Rules of a site's traffic."""
+
+    model_config = example(at_least="5%", control="a", control_share="20%", window="7d")
+
+    at_least: Finite | str = Field(0.0, description="Share of every option that is still in.")
+    control: str | None = Field(None, description="Label of the option that always stays.")
+    control_share: Finite | str | None = Field(None, description="What it keeps, at least.")
+    window: Finite | str = Field(0.0, description="Time to respond: seconds, or a text as 7d.")
+
+
 def checked(**limits: Any) -> Any:
     """Limits that are described here and checked by ``StudySpec``, which says what is wrong."""
     return Field(json_schema_extra=limits)
@@ -210,6 +224,9 @@ class NewStudy(BaseModel):
     )
     past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
+    traffic: TrafficBody | bool | None = Field(
+        None, description="For sites that send visitors by shares, and report them by period."
+    )
     algorithm: str = DEFAULT
     settings: dict[str, Any] = Field({}, description="Further settings of the algorithm.")
     seed: Annotated[int, checked(minimum=0, exclusiveMaximum=2**63)] = 0
@@ -267,6 +284,7 @@ class Status(Answered):
     paused: bool
     checks: dict[str, Any]
     warnings: list[str]
+    traffic: dict[str, Any] | None = Field(None, description="Of traffic: the morning look.")
 
 
 class Created(Answered):

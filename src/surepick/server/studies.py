@@ -7,7 +7,7 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any
+from typing import Any, TypeVar
 
 from surepick.algorithms.base import Algorithm
 from surepick.errors import UnknownStudyError
@@ -19,7 +19,9 @@ from surepick.study import Study, Told, load_study
 from surepick.study.desk.crowd import Ask, Crowd, Handed
 from surepick.study.desk.rehearsal import rehearse
 from surepick.study.pulls import Reward, as_name, as_pull, as_reason
+from surepick.study.traffic.desk import TrafficDesk
 
+T = TypeVar("T")
 Line = list[tuple[Any, "asyncio.Future[Any]"]]  # what is asked or told, and where the answer goes
 _FRESH = 2.0  # seconds that a status may be old: failures told to other processes do not renew it
 
@@ -70,6 +72,14 @@ class Opened:
         returned = await self._threads.quick(lambda: desk.fail(pull, reason, worker, token))
         self.watch.hint()
         return returned
+
+    async def of_traffic(self, work: Callable[[TrafficDesk], T]) -> T:
+        """Store shares, or take in a report."""
+        self._changes += 1
+        done = await self._threads.slow(lambda: work(self.study.traffic.desk))
+        self._changes += 1
+        self.watch.hint()
+        return done
 
     async def _take_turn(self, line: Line, what: Ask | list[Reward]) -> Any:
         """Stand in line; whoever stands there when it is their turn is served together."""

@@ -25,11 +25,12 @@ from surepick.storage.records import (
     Summary,
     Tell,
 )
+from surepick.storage.traffic import TrafficRows
 
 T = TypeVar("T")
 
 
-class Transaction(ABC):
+class Transaction(TrafficRows):
     """The operations inside one transaction. Nothing is visible to others before it ends.
 
     Examples

@@ -22,6 +22,7 @@ from surepick.storage.records import (
     Summary,
     Tell,
 )
+from surepick.storage.traffic import KeptTraffic, TrafficInMemory
 
 _SHARED: dict[str, MemoryStorage] = {}
 
@@ -40,6 +41,7 @@ class _Kept:
     tells: dict[int, Tell] = field(default_factory=dict)
     events: list[Event] = field(default_factory=list)
     chain: dict[int, Link] = field(default_factory=dict)
+    traffic: KeptTraffic = field(default_factory=KeptTraffic)
 
 
 class MemoryStorage(Storage):
@@ -72,7 +74,7 @@ class MemoryStorage(Storage):
         return self.write(work)
 
 
-class _MemoryTransaction(Transaction):
+class _MemoryTransaction(TrafficInMemory, Transaction):
     def __init__(self, storage: MemoryStorage) -> None:
         self._storage = storage
         self._studies = storage._studies
@@ -107,6 +109,9 @@ class _MemoryTransaction(Transaction):
         kept = self._studies[study]
         old, kept.progress = kept.progress, at
         self.undo.append(lambda: setattr(kept, "progress", old))
+
+    def _traffic(self, study: int) -> KeptTraffic:
+        return self._studies[study].traffic
 
     # -- batches and snapshots -------------------------------------------------------------
     def add_batch(self, study: int, batch: BatchRecord) -> None:

@@ -8,6 +8,7 @@ from surepick.study.pulls import Pull, Told
 from surepick.study.sheet import Sheet
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
+from surepick.study.traffic.results import Recorded, Split
 from surepick.study.workers.measure import Measurement
 
 __all__ = [
@@ -15,7 +16,9 @@ __all__ = [
     "Measurement",
     "OptionTable",
     "Pull",
+    "Recorded",
     "Sheet",
+    "Split",
     "Study",
     "StudyCore",
     "StudySpec",

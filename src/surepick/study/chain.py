@@ -24,12 +24,15 @@ from surepick.errors import StudyDamagedError
 from surepick.run import Answer
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Link, StudyRecord, Tell
+from surepick.storage.traffic import Period, Report
 from surepick.study import changes
+from surepick.study.traffic.rules import rules_of
 
 _FIRST = "0" * 64  # stands for the digest before the first link
 _CREATED, _TAKEN_OVER = "created", "taken over"
 _PROPOSED, _TOLD, _ANSWERED = "proposed", "told", "answered"
 STOPPED, PAUSED, RESUMED = "stopped", "paused", "resumed"
+_SPLIT, _REPORTED = "split", "reported"  # of traffic: shares were stored, a period was reported
 
 
 # -- adding links --------------------------------------------------------------------------
@@ -75,6 +78,17 @@ def change(
 def effect(run: str | None, finished: bool) -> dict[str, Any]:
     """What an act leads to: the run as it then stands, if it is another one, and the end."""
     return {"finished": finished} | ({} if run is None else {"run": _sha(run)})
+
+
+def split(tx: Transaction, study: int, period: Period, now: float) -> None:
+    """Shares of a period were stored."""
+    append(tx, study, _SPLIT, {"period": period.number, "shares": _shares(period)}, now)
+
+
+def report(tx: Transaction, study: int, name: str, told: Report, run: str, now: float) -> None:
+    """A period was reported, and the run kept as it then stood."""
+    content = {"period": told.period, "name": name, "report": _of(asdict(told)), "run": _sha(run)}
+    append(tx, study, _REPORTED, content, now)
 
 
 def answer(tx: Transaction, study: int, found: Answer, run: str, now: float) -> None:
@@ -142,7 +156,11 @@ def _check_contents(tx: Transaction, study: StudyRecord, links: list[Link]) -> N
         at = tx.progress(study.id)
         if (at.batch, at.finished) != (walk.told, walk.ended):
             _damaged(study, "it does not stand where its chain ends")
-        _check_present(tx, study, walk)
+        _check_run(tx, study, walk.run)
+        if rules_of(study) is None:
+            _check_present(tx, study, walk)
+        elif len(tx.periods(study.id)) != walk.split or len(tx.reports(study.id)) != walk.told:
+            _damaged(study, "it has periods or reports beyond its chain")
 
 
 class _Walk:
@@ -150,7 +168,7 @@ class _Walk:
 
     def __init__(self, tx: Transaction, study: StudyRecord, links: list[Link]) -> None:
         self._tx, self._study = tx, study
-        self.proposed = self.told = 0  # batches so far
+        self.proposed = self.told = self.split = 0  # batches so far, and shares of periods
         self.run: str | None = None  # digest of the run that was kept last
         self.ended = self.cut = False  # cut: it ended while a batch was open
         acts = [link for link in links if link.kind in changes.KINDS]
@@ -178,6 +196,8 @@ class _Walk:
             batch, self.told = self._batch(content, self.told), self.told + 1
             fine = batch is not None and content["rewards"] == rewards(batch)
             return "" if fine and self.told == self.proposed else f"batch {self.told - 1}, as told,"
+        if kind in (_SPLIT, _REPORTED):
+            return "" if self._period_fine(kind, content) else f"period {content['period']}"
         if kind == _ANSWERED:
             self.ended = True
             return "" if self.told == self.proposed else "its end"
@@ -198,6 +218,22 @@ class _Walk:
 
         return digest
 
+    def _period_fine(self, kind: str, content: dict[str, Any]) -> bool:
+        """Whether the shares, or the report, of the next period are what a link says."""
+        number = content["period"]
+        here = (self._study.id, number, number + 1)
+        period = next(iter(self._tx.periods(*here)), None)
+        if kind == _SPLIT:
+            self.split += 1
+            return period is not None and content["shares"] == _shares(period)
+        self.told = self.proposed = self.told + 1
+        told = next(iter(self._tx.reports(*here)), None)
+        return (
+            (period is not None and told is not None)
+            and (number, content["name"]) == (self.told - 1, period.name)
+            and content["report"] == _of(asdict(told))
+        )
+
     def _batch(self, content: dict[str, Any], number: int) -> BatchRecord | None:
         return self._tx.batch(self._study.id, number) if content["batch"] == number else None
 
@@ -207,12 +243,15 @@ def _about(content: dict[str, Any], pulls: range) -> dict[str, Any]:
     return {"changes": [one for one in content["changes"] if one["pull"] in pulls]}
 
 
-def _check_present(tx: Transaction, study: StudyRecord, walk: _Walk) -> None:
-    """What is kept of the present: the run, the open batch, and nothing beyond it."""
-    run = walk.run
+def _check_run(tx: Transaction, study: StudyRecord, run: str | None) -> None:
     at, kept = tx.progress(study.id), tx.snapshot(study.id)
     if run is not None and kept is not None and (kept[0] != at.batch or _sha(kept[1]) != run):
         _damaged(study, "the run that it keeps is not the one that its chain ends with")
+
+
+def _check_present(tx: Transaction, study: StudyRecord, walk: _Walk) -> None:
+    """What is kept of the present: the open batch, and nothing beyond it."""
+    at = tx.progress(study.id)
     batch, last = tx.batch(study.id, at.batch), tx.batch(study.id, at.batch - 1)
     first = 0 if last is None else last.first + last.size
     size = 0 if batch is None else batch.size
@@ -258,6 +297,11 @@ def _taken_over(
         "batches": _of([_asked(one) for one in known]),
         "rewards": [rewards(one) for one in known[:batch]],
     }
+
+
+def _shares(period: Period) -> str:
+    """Of a period when its shares were stored; it may get its name later."""
+    return _of({name: value for name, value in asdict(period).items() if name != "name"})
 
 
 def _asked(batch: BatchRecord) -> dict[str, Any]:

@@ -14,6 +14,7 @@ from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.pulls import Pull, Told
+from surepick.study.traffic.results import Recorded, Split
 
 
 class StudyCore(ABC):
@@ -142,6 +143,41 @@ class StudyCore(ABC):
     def stop(self, reason: str = "", by: str | None = None) -> Answer:
         """End the study now, for good, and say what is known."""
 
+    # -- traffic ---------------------------------------------------------------------------
+    @abstractmethod
+    def split(self, visits: int | None = None, period: str | None = None) -> Split:
+        """By which shares to send visitors: those of the period under way, or of the next one.
+
+        They are stored before they are shown, stay the same while the period lasts, and follow
+        from earlier reports alone. A period ends by the clock or by a number of visitors, never by
+        how they respond.
+
+        Parameters
+        ----------
+        visits
+            Also show the shares as whole numbers of so many visits.
+        period
+            The period's name. A new one begins a new period, although earlier ones are not
+            recorded yet; without a name the newest of those that are not is meant.
+        """
+
+    @abstractmethod
+    def record(self, report: Any, period: str) -> Recorded:
+        """Take in what came of a period; once this returns, it is kept, and counts once.
+
+        Every visitor belongs to the period in which the option was assigned, whenever the
+        response came. Periods are recorded in their order; the same report again changes nothing.
+
+        Parameters
+        ----------
+        report
+            ``{label: (visits, successes)}``, with bounded rewards ``(visits, sum, squares)``, with
+            numbers of unknown scale ``{label: {bucket: (visits, sum)}}``; or a table (a CSV or
+            Parquet file, a DataFrame) with such columns.
+        period
+            Its name.
+        """
+
     # -- where it stands -------------------------------------------------------------------
     @property
     @abstractmethod
@@ -159,7 +195,13 @@ class StudyCore(ABC):
 
     @abstractmethod
     def standing(self) -> Any:
-        """What is known now about every option: a DataFrame where pandas is there."""
+        """What is known now about every option: a DataFrame where pandas is there.
+
+        Who leads, and of each option what it is estimated to be worth, how far it is behind and
+        between which ends, and the p-value of "this one is the best". All of it holds at any time,
+        however often one looks. Without pandas it is a :class:`surepick.run.standing.Standing`,
+        whose columns have the same names.
+        """
 
     @abstractmethod
     def status(self) -> dict[str, Any]:

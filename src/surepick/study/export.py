@@ -16,6 +16,7 @@ from surepick.problem import Problem
 from surepick.storage.records import Event
 from surepick.study.changes import Change
 from surepick.study.desk.desk import Desk
+from surepick.study.traffic.block import reported
 
 FORMATS = ("csv", "json", "parquet")
 KINDS = ("measurements", "options", "events", "corrections")
@@ -45,9 +46,9 @@ def rows(study: Exported, what: str = "measurements") -> list[dict[str, Any]]:
     study
         What to export.
     what
-        ``measurements`` (rewards that count), ``options`` (a summary of each), ``events`` (all
-        that did not count: failures, repeats, contradictions) or ``corrections`` (what was told at
-        first, and who changed it when and why).
+        ``measurements`` (rewards that count; of traffic, reports by option), ``options`` (a summary
+        of each), ``events`` (all that did not count: failures, repeats, contradictions) or
+        ``corrections`` (what was told at first, and who changed it when and why).
     """
     return list(_rows(study, what))
 
@@ -138,6 +139,9 @@ def safe(cell: Any) -> Any:
 
 def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
     labels, features = study.problem.labels, cache(study.features_of)
+    for period, arm, row in reported(study.desk.storage, study.desk.record):
+        row = {"period": period, "arm": arm, "label": labels[arm]} | row
+        yield _with_features(row | {"time": _iso(row["time"])}, features(arm))
     for one in study.desk.told():
         row = {"pull": one.pull, "arm": one.arm, "label": labels[one.arm], "reward": one.value}
         row |= {"time": _iso(one.at), "worker": one.worker, "token": one.token}

@@ -118,7 +118,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
     with refusing_extremes():
         run = made.algorithm.start(made.problem, record.seed)
         tell_stored(run, before)
-        batch = None if run.stopped else run.ask()
+        batch = None if run.stopped or made.traffic else run.ask()
     text, summary = run.to_json(), summary_of(run)
 
     def write(tx: Transaction) -> StudyRecord:
@@ -126,14 +126,14 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
         if there is not None:  # an earlier try wrote it, and only its confirmation was lost
             return there
         size = 0 if batch is None else batch.size
-        added = tx.add_study(record, StudyProgress(0, 0, size, finished=batch is None))
+        added = tx.add_study(record, StudyProgress(0, 0, size, finished=run.stopped))
         now = tx.progress(added.id).now
         chain.begin(tx, added, before, now)
         if before is not None:
             tx.add_past(added.id, before)
-        if batch is None:
+        if run.stopped:
             chain.answer(tx, added.id, run.answer, text, now)
-        else:
+        elif batch is not None:
             first = record_of(batch, 0)
             tx.add_batch(added.id, first)
             chain.propose(tx, added.id, first, text, now)

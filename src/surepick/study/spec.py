@@ -4,6 +4,8 @@ The library, the command line, the client and the service all make a :class:`Stu
 it to :func:`surepick.study.manage.store`. One more thing that defines studies is one more field
 here (with its check), one more option of ``surepick new`` and one more line in the service's
 ``NewStudy``.
+
+It is one file because all of this is said once and checked once.
 """
 
 from __future__ import annotations
@@ -25,12 +27,13 @@ from surepick.problem.contents import as_misfit
 from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
-from surepick.run.identify import BEST, configure, unusual
+from surepick.run.identify import BEST, compares, configure, unusual
 from surepick.study.options import OptionTable
 from surepick.study.past import as_past, measurements
 from surepick.study.pulls import as_name
 from surepick.study.sheet import Sheet
-from surepick.study.written import kind_of, problem_body, problem_of
+from surepick.study.traffic import rules
+from surepick.study.written import as_meta, kind_of, problem_body, problem_of
 
 _COMMON = ("delta", "epsilon", "max_samples")  # settings that all algorithms have
 #: after so many pulls a study ends, unless it is told when: tied options would go on for ever
@@ -48,6 +51,7 @@ class Prepared:
     meta: dict[str, Any]
     columns: tuple[str, ...] = ()  #: names of the features that were made of a table
     notes: tuple[str, ...] = ()  #: what was dropped, merged or decided, as sentences
+    traffic: bool = False  #: whether visitors are sent by shares, and reported
 
 
 @dataclass(frozen=True, kw_only=True, eq=False)
@@ -95,6 +99,10 @@ class StudySpec:
     past_chosen
         ``"in advance"`` if what was measured did not depend on rewards: then they count as
         evidence. ``"by results"`` otherwise: they only guide what is measured first.
+    traffic
+        For sites that send visitors by shares and report them by period: True, or a dict of
+        ``at_least`` (share of options still in), ``control`` (a label) and ``control_share`` (what
+        it always keeps), and ``window`` (time to respond, such as ``"7d"``).
     seed
         For algorithms that draw.
     meta
@@ -125,6 +133,7 @@ class StudySpec:
     items: int | None = None
     past: Any = None
     past_chosen: str | None = None
+    traffic: Any = None
     seed: int = 0
     meta: Mapping[str, Any] | None = None
 
@@ -134,11 +143,14 @@ class StudySpec:
             raise InvalidInputError(f"name: {self.name!r} cannot be part of an address")
         self._check_options()
         self._check_noise()
+        if self.traffic not in (None, False) and self.max_samples == MOST_SAMPLES:
+            self._set(max_samples=None)  # nothing was said; a million visitors are few
         self._check_algorithm()
         self._check_misfit()
+        self._check_traffic()
         past, chosen = as_past(self.past, self.past_chosen)
         self._set(past=past, past_chosen=chosen, seed=_below(self.seed, "seed", 2**63))
-        self._set(meta=_as_meta(self.meta))
+        self._set(meta=as_meta(self.meta))
         if self.strata is not None:
             as_name(self.strata, "strata")
 
@@ -156,6 +168,12 @@ class StudySpec:
         if self.problem is not None and not self.problem.backend.plain:
             # Any machine may go on with a study.
             self._set(problem=Problem.from_dict(self.problem.to_dict()))
+
+    def _check_traffic(self) -> None:
+        self._set(traffic=rules.TrafficRules.of(self.traffic))
+        if self.traffic is not None:
+            given = (self.settings, self.check_fit, self.strata, self.meta)
+            rules.check_method(str(self.algorithm), *given)
 
     def _check_noise(self) -> None:
         if self.noise is None:
@@ -210,7 +228,8 @@ class StudySpec:
         common = {name: getattr(self, name) for name in _COMMON}
         asked: dict[str, Any] | None = {name: getattr(self, name) for name in BEST}
         if isinstance(given, str):
-            asked |= {name: settings.pop(name) for name in BEST if name in settings}
+            if compares(given):  # others may have settings of the same names
+                asked |= {name: settings.pop(name) for name in BEST if name in settings}
             if settings:
                 given = get(given, **(common | settings | unusual(asked)))
                 asked = None
@@ -219,8 +238,10 @@ class StudySpec:
         proper = configure(given, **common, question=asked)
         own = proper.settings()
         self._set(**{name: getattr(proper, name) for name in _COMMON})
-        self._set(**{name: getattr(proper, name, usual) for name, usual in BEST.items()})
-        said = {*_COMMON, *BEST}
+        said = set(_COMMON)
+        if "baseline" in proper.questions:
+            self._set(**{name: getattr(proper, name) for name in BEST})
+            said |= BEST.keys()
         self._set(
             algorithm=proper.registered_name(),
             settings={name: value for name, value in own.items() if name not in said},
@@ -251,7 +272,8 @@ class StudySpec:
             past = self._past_of(self.problem)
             notes = () if past is None else past.notes
             meta = dict(self.meta or {}) | self._strata_of(self.problem)
-            return Prepared(self.problem, self.configured, past, meta, (), notes)
+            meta, sends = rules.noted(self.traffic, self.problem, meta), self.traffic is not None
+            return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
         made = self.table.problem(self.noise, self.misfit)
         past = self._past_of(made.problem)
         notes = made.notes if past is None else (*made.notes, *past.notes)
@@ -262,7 +284,8 @@ class StudySpec:
             "columns": self.table.cells(made.problem.labels),
             **self._strata_of(made.problem),
         }
-        return Prepared(made.problem, self.configured, past, meta, made.columns, notes)
+        meta, sends = rules.noted(self.traffic, made.problem, meta), self.traffic is not None
+        return Prepared(made.problem, self.configured, past, meta, made.columns, notes, sends)
 
     def _strata_of(self, problem: Problem) -> dict[str, str]:
         if self.strata is None:
@@ -294,6 +317,8 @@ class StudySpec:
             written["table"] = self.table.to_dict()
         if isinstance(self.past, Sheet):
             written["past"] = self.past.to_dict()
+        if self.traffic is not None:
+            written["traffic"] = self.traffic.to_dict()
         return {key: value for key, value in written.items() if value is not None}
 
     @classmethod
@@ -339,12 +364,3 @@ def _below(value: Any, name: str, limit: int) -> int:
     if number >= limit:
         raise InvalidInputError(f"{name} must be below 2**{limit.bit_length() - 1}; got {number}")
     return number
-
-
-def _as_meta(meta: Any) -> dict[str, Any]:
-    if not isinstance(meta, Mapping | None):
-        raise InvalidTypeError(f"meta must be a dict; got {meta!r:.80}")
-    try:
-        return json.loads(json.dumps(dict(meta or {}), allow_nan=False))
-    except (TypeError, ValueError) as error:
-        raise InvalidInputError(f"meta must be what JSON can hold: {error}") from None

@@ -1,4 +1,7 @@
-"""A study: ask, tell, fail, answer; from as many processes as there are workers."""
+"""A study: ask, tell, fail, answer; from as many processes as there are workers.
+
+It is one file because it is what everybody who uses a study has in hand.
+"""
 
 from __future__ import annotations
 
@@ -34,6 +37,9 @@ from surepick.study.living import LivingStudy
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
 from surepick.study.status import failure_warnings, status_of
 from surepick.study.strata import check_stratum
+from surepick.study.traffic.look import Traffic
+from surepick.study.traffic.results import Recorded, Split
+from surepick.study.traffic.rules import rules_of
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
@@ -100,6 +106,10 @@ class Study(LivingStudy):
     @cached_property
     def _findings(self) -> Findings:
         return Findings(self.storage, self._record.id, self.problem)
+
+    @cached_property
+    def _sends_traffic(self) -> bool:
+        return rules_of(self._record) is not None
 
     @cached_property
     def _history(self) -> History:
@@ -242,6 +252,24 @@ class Study(LivingStudy):
         """
         return run_study(self, measure, workers, progress, timeout, retries, name, stratum)
 
+    # -- traffic ---------------------------------------------------------------------------
+    @property
+    def traffic(self) -> Traffic:
+        """Shares and reports, where the study is one of traffic."""
+        return self._traffic
+
+    @cached_property
+    def _traffic(self) -> Traffic:
+        return Traffic(self.desk)
+
+    def split(self, visits: int | None = None, period: str | None = None) -> Split:
+        """See :meth:`StudyCore.split`."""
+        return self.traffic.desk.split(visits, period)
+
+    def record(self, report: Any, period: str) -> Recorded:
+        """See :meth:`StudyCore.record`."""
+        return self.traffic.desk.record(report, period)
+
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
@@ -259,6 +287,8 @@ class Study(LivingStudy):
 
     def checks(self) -> Checks:
         """Whether what the study rests on holds: the model, the noise scale, rewards that stay."""
+        if self._sends_traffic:
+            return self.traffic.checks()
         run, at = self.desk.load()
         return self._findings.checks(run, at.revision)
 
@@ -279,24 +309,21 @@ class Study(LivingStudy):
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         found = run.conclude([one.certified(run.skipped) for one in self.corrections()])
         found = found.linked(chain.head_of(self.storage, self._record))
+        if self._sends_traffic:
+            found = found.reported(self.traffic.record_of_shares())
         if run.ended and (failed or checks.broken):
             found = replace(found, guarantee=looks_best(found.guarantee))
         return qualified(without_guarantee(found, failed), checks)
 
     def standing(self) -> Any:
-        """What is known now about every option: a DataFrame where pandas is there.
-
-        Who leads, and of each option what it is estimated to be worth, how far it is behind and
-        between which ends, and the p-value of "this one is the best". All of it holds at any time,
-        however often one looks. Without pandas it is a :class:`surepick.run.standing.Standing`,
-        whose columns have the same names.
-        """
+        """What is known now about every option; see :meth:`StudyCore.standing`."""
         return as_table(self.desk.load()[0].standing())
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
         run, at = self.desk.load()
-        return status_of(self.storage, self._record, run, at, self.checks())
+        found = status_of(self.storage, self._record, run, at, self.checks())
+        return found | {"traffic": self.traffic.status() if self._sends_traffic else None}
 
     def rewards(self) -> Rewards:
         """Every reward that counts, with pull, arm and time, in the order of the pulls."""

@@ -2,8 +2,11 @@
 
 from __future__ import annotations
 
+import json
+from collections.abc import Mapping
 from typing import Any
 
+from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import NoiseKind, as_given, noise_kind
@@ -39,3 +42,13 @@ def problem_of(body: dict[str, Any]) -> Problem:
         read_misfit(body),
         candidate_labels=body.get("candidate_labels"),
     )
+
+
+def as_meta(meta: Any) -> dict[str, Any]:
+    """What is kept with a study, or an error."""
+    if not isinstance(meta, Mapping | None):
+        raise InvalidTypeError(f"meta must be a dict; got {meta!r:.80}")
+    try:
+        return json.loads(json.dumps(dict(meta or {}), allow_nan=False))
+    except (TypeError, ValueError) as error:
+        raise InvalidInputError(f"meta must be what JSON can hold: {error}") from None

@@ -66,16 +66,17 @@ def check_parts(check: Check, block: Block, where: str, own: bool) -> int:
     Every arm that has as many pulls as there are parts must be in all of them, in even shares;
     the others are left whole. Where parts are each arm's ``own``, there must be as many as it has
     pulls, to the next power of two below. Otherwise parts could have been made after rewards were
-    seen.
+    seen. Buckets of visitors are never even; of those there are a power of two.
     """
-    m = int(block.parts.max()) + 1
+    m, buckets = int(block.parts.max()) + 1, "traffic" in check.body
     for arm in np.unique(block.arms):
         rows = block.of(arm)
         due = m if rows.pulls >= m else 1
-        if own:
-            due = 1 << (min(int(rows.pulls), MOST_PARTS).bit_length() - 1)
+        if own or buckets:
+            most = len(rows.parts) if buckets else int(rows.pulls)
+            due = 1 << (min(most, MOST_PARTS).bit_length() - 1)
         check.demand(
-            np.array_equal(rows.parts, np.arange(due)) and np.ptp(rows.counts) <= 1,
+            np.array_equal(rows.parts, np.arange(due)) and (buckets or np.ptp(rows.counts) <= 1),
             f"{where}: the pulls of arm {arm} are not dealt evenly into its {due} parts",
         )
     return m

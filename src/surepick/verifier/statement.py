@@ -52,6 +52,7 @@ _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
 # Why a study withdraws what its answer would promise: checks do not hold, or measurements failed.
 _BROKEN = (
     "the noise is not what the study was told",
+    "visitors did not come in the shares they were sent by",
     "some options vary more than others",
     "the linear model does not fit",
     "rewards changed over time",

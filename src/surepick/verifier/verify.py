@@ -26,6 +26,7 @@ from surepick.verifier.comparison import Comparison, check_comparison
 from surepick.verifier.corrections import check_corrections
 from surepick.verifier.statement import check_claims_statement, check_statement
 from surepick.verifier.tables import Given
+from surepick.verifier.traffic import check_traffic
 
 _VERSION = 2  # since 2, tables may be held by reference
 # rule named by a certificate -> the file in surepick.verifier.rules that recomputes it
@@ -199,6 +200,7 @@ def _run(check: Check) -> Verification:
     check.demand(body["version"] == (2 if refers else 1), "its version is not that of its content")
     check.check_record()
     check.check_measured()
+    check_traffic(check)
     if "chain" in body:  # of the study that it is from: what it says, the database knows
         head = exact.text(body["chain"]["head"], "the head of its chain")
         check.demand(re.fullmatch("[0-9a-f]{64}", head), "the head of its chain is no SHA-256")

@@ -100,7 +100,7 @@ class OpenBlock:
         self.strata = [Told.from_columns(columns) for columns in memory.get("strata", [])]
 
     def take(self, told: Told) -> None:
-        """Pulls that were asked for."""
+        """Pulls that were asked for; where none were, a whole block with counts of its own."""
         rows = Rows.of(told)
         self.told = self.told.plus(rows)
         self.pieces += 1
@@ -120,7 +120,7 @@ class OpenBlock:
 
     def _less(self, rows: Rows) -> None:
         """Some of the pulls have been made."""
-        if rows.counts.sum() == self.left.total:
+        if self.left.total in (0, rows.counts.sum()):
             self.left = _NOTHING
             return
         parts = np.zeros_like(self.left.arms) if self.left.parts is None else self.left.parts

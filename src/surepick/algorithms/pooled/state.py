@@ -37,7 +37,7 @@ from surepick.algorithms.pooled.tools import (
 )
 from surepick.algorithms.pooled.values import Values, with_zero
 from surepick.arrays.backend import HOST, Backend
-from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
@@ -274,6 +274,10 @@ class PooledState(State):
     def active(self) -> IntArray:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Candidates that are not decided yet."""
         return self.problem.distinct[self.question.open()]
+
+    def still_in(self) -> BoolArray:
+        """Candidates that are not decided yet, as a mask (of those that differ)."""
+        return np.isin(np.arange(len(self.problem.distinct)), self.question.open())
 
     def leader(self) -> int:
         return int(self.problem.distinct[self.question.best])

@@ -19,6 +19,7 @@ VERSIONS = (
     "0005",
     "0006",
     "0007",
+    "0008",
 )  # oldest first; each has its file in migrations/versions
 
 _log = logging.getLogger(__name__)

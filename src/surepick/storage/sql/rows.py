@@ -42,6 +42,7 @@ from surepick.storage.sql.tables import (
     studies,
     summaries,
 )
+from surepick.storage.sql.traffic import SqlTraffic
 
 _SHORT = 2000  # characters of all texts of a write together
 _MANY = 500  # values in one IN (...); SQLite may refuse more than 999
@@ -49,7 +50,7 @@ _MANY = 500  # values in one IN (...); SQLite may refuse more than 999
 _s, _n = bindparam("_s"), bindparam("_n")
 
 
-class SqlTransaction(Transaction):
+class SqlTransaction(SqlTraffic, Transaction):
     """One transaction of a database connection.
 
     Parameters

@@ -22,7 +22,9 @@ from surepick.storage.sql.tables import (
     events,
     leases,
     past,
+    periods,
     progress,
+    reports,
     snapshots,
     studies,
     summaries,
@@ -103,6 +105,7 @@ TOLD = (
     .order_by(tells.c.pull)
 )
 TABLES = (chain, events, tells, leases, past, snapshots, summaries, batches, progress)
+TABLES += (reports, periods)
 
 
 @cache

@@ -14,6 +14,7 @@ from sqlalchemy import (
     String,
     Table,
     Text,
+    UniqueConstraint,
     false,
 )
 
@@ -161,6 +162,30 @@ events = Table(
     Column("count", BigInteger, nullable=False, server_default="1"),
     Index("surepick_events_study", "study", "kind"),
     Index("surepick_events_pull", "study", "pull"),
+)
+
+# Shares of visitors, stored before they are shown; only added to, but for a name.
+periods = Table(
+    "surepick_periods",
+    metadata,
+    _study(),
+    Column("number", BigInteger, primary_key=True),
+    Column("name", String(200)),
+    Column("shares", Text, nullable=False),
+    Column("settled", BigInteger, nullable=False),
+    Column("at", Double, nullable=False),
+    UniqueConstraint("study", "name", name="surepick_periods_name"),
+)
+
+# What came of periods. The primary key makes it impossible to count one twice.
+reports = Table(
+    "surepick_reports",
+    metadata,
+    _study(),
+    Column("period", BigInteger, primary_key=True),
+    Column("content", Text, nullable=False),
+    Column("at", Double, nullable=False),
+    Column("token", String(16)),
 )
 
 # Who may use the service. Only hashes of tokens are kept.

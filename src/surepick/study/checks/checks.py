@@ -59,17 +59,19 @@ class Checks:
     noise_alarm: str  #: that the noise is larger than stated, or not of the kind that was said
     remarks: tuple[str, ...]  #: worth knowing, but nothing is wrong
     scales: Finding | None = None  #: whether options vary alike, where the study says so
+    ratio: Finding | None = None  #: whether visitors came in the shares they were sent by
 
     @property
     def warnings(self) -> list[str]:
         """What is wrong, as sentences."""
         found = [self.noise_alarm] if self.noise_alarm else []
-        return found + [f.message for f in (self.scales, self.fit, self.drift) if f]
+        return found + [f.message for f in (self.ratio, self.scales, self.fit, self.drift) if f]
 
     @property
     def broken(self) -> list[str]:
         """The assumptions that do not hold, in a few words each."""
         found = ["the noise is not what the study was told"] if self.noise_alarm else []
+        found += ["visitors did not come in the shares they were sent by"] if self.ratio else []
         found += ["some options vary more than others"] if self.scales else []
         found += ["the linear model does not fit"] if self.fit else []
         return found + (["rewards changed over time"] if self.drift else [])
@@ -89,6 +91,7 @@ class Checks:
             },
             "noise_alarm": self.noise_alarm,
             "scales": None if self.scales is None else _finding(self.scales),
+            "ratio": None if self.ratio is None else _finding(self.ratio),
             "warnings": self.warnings,
             "remarks": list(self.remarks),
         }
@@ -96,7 +99,8 @@ class Checks:
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Checks:
         """What :meth:`to_dict` made."""
-        fit, noise, scales = saved["fit"], saved["noise"], saved.get("scales")
+        fit, noise = saved["fit"], saved["noise"]
+        scales, ratio = saved.get("scales"), saved.get("ratio")
         estimate = None
         if noise is not None:
             ends = (noise["low"], noise["high"])
@@ -108,6 +112,7 @@ class Checks:
             saved["noise_alarm"],
             tuple(saved["remarks"]),
             None if scales is None else _as_finding(scales),
+            None if ratio is None else _as_finding(ratio),
         )
 
 

@@ -11,13 +11,14 @@ import logging
 import threading
 import uuid
 from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
 
 import numpy as np
 
-from surepick.errors import InvalidInputError, SurepickError
+from surepick.errors import InvalidInputError, RunStateError, SurepickError
 from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
@@ -29,6 +30,7 @@ from surepick.study.desk.look import Look
 from surepick.study.desk.order import Order
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import stamp
+from surepick.study.traffic.rules import rules_of
 
 _log = logging.getLogger(__name__)
 
@@ -83,6 +85,17 @@ class Desk:
         units = self.problem.noise_kind.units(np.arange(self.problem.n_arms))
         return min(float(np.min(units)), 1.0)
 
+    @cached_property
+    def _takes_reports(self) -> bool:
+        return rules_of(self.record) is not None
+
+    def _refuse_traffic(self) -> None:
+        if self._takes_reports:
+            raise RunStateError(
+                f"study {self.record.name!r} is one of traffic: it sends visitors by shares "
+                f"(split) and takes reports of them (record), not single pulls"
+            )
+
     # -- handing out -----------------------------------------------------------------------
     def lease(
         self,
@@ -95,6 +108,7 @@ class Desk:
         stratum: str | None = None,
     ) -> leases.Asked:
         """Lease pulls to a holder; ``again`` after an attempt whose end is not known."""
+        self._refuse_traffic()
         named = not holder.worker.startswith(ANONYMOUS)
         return leases.ask(
             tx,
@@ -185,6 +199,7 @@ class Desk:
     # -- taking in -------------------------------------------------------------------------
     def check_reward(self, pair: Any, worker: str | None, token: str | None = None) -> Reward:
         """A (pull, reward) pair that can be recorded, or an error."""
+        self._refuse_traffic()
         reward = Reward.of(pair, worker)._replace(token=token)
         if abs(reward.value) / self._least_unit >= _LARGEST:
             raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
@@ -270,6 +285,15 @@ class Desk:
                 run, at = rebuild.load_run(self.storage, self.record)
                 self._run = ((at.batch, at.revision), run)
             return self._run[1], at
+
+    @contextmanager
+    def changing(self) -> Iterator[tuple[Run, StudyProgress]]:
+        """The run, for a change that is written before this ends; it is forgotten on an error."""
+        with self._lock:
+            run, at = self.load()
+            self._run = None
+            yield run, at
+            self._run = ((run.batches, at.revision), run)
 
     def progress(self) -> StudyProgress:
         """Where the study stands."""

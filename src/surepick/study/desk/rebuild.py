@@ -19,6 +19,8 @@ from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyR
 from surepick.study import chain, changes
 from surepick.study.changes import Change
 from surepick.study.past import tell_stored
+from surepick.study.traffic.block import tell_reports
+from surepick.study.traffic.rules import rules_of
 
 _log = logging.getLogger(__name__)
 
@@ -124,6 +126,10 @@ class Followed(NamedTuple):
 def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
     """The run worked out again from the log of tells alone, without any snapshot."""
     at = tx.progress(study.id)
+    if rules_of(study) is not None:
+        run = start(tx, study)
+        tell_reports(tx, study.id, run, at.batch)
+        return run, at
     log = Log.read(tx, study, at)
     run = follow(study, log).run
     first = sum(batch.size for batch in log.batches[: at.batch])

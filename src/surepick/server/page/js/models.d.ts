@@ -55,6 +55,7 @@ declare namespace Api {
     items?: number | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
+    traffic?: TrafficBody | boolean | null;
     algorithm?: string;
     settings?: Record<string, any>;
     seed?: number;
@@ -141,6 +142,7 @@ declare namespace Api {
     paused: boolean;
     checks: Record<string, any>;
     warnings: string[];
+    traffic: Record<string, any> | null;
   }
   interface StudyList {
     studies: StudyRow[];
@@ -187,6 +189,12 @@ declare namespace Api {
     features: string[];
     rank: number;
     notes: string[];
+  }
+  interface TrafficBody {
+    at_least?: number | string;
+    control?: string | null;
+    control_share?: number | string | null;
+    window?: number | string;
   }
   interface AnswerOf {
     finished: boolean;
@@ -297,6 +305,18 @@ declare namespace Api {
     item: number | null;
     features: Record<string, any>;
   }
+  interface RecordBody {
+    period: string;
+    report?: Record<string, any> | null;
+    table?: SheetBody | null;
+  }
+  interface RecordedOf {
+    period: string;
+    status: "accepted" | "duplicate";
+    visits: number;
+    left: number;
+    finished: boolean;
+  }
   interface RewardBody {
     pull: number;
     reward: number;
@@ -316,6 +336,17 @@ declare namespace Api {
     role: string;
     studies: string[] | null;
     csrf: string | null;
+  }
+  interface SplitBody {
+    visits?: number | null;
+    period?: string | null;
+  }
+  interface SplitOf {
+    number: number;
+    period: string | null;
+    shares: Record<string, any>;
+    visits: Record<string, any> | null;
+    since: number;
   }
   interface TellBody {
     rewards: RewardBody[];

@@ -26,6 +26,9 @@ export function steeringCard(name, onChange) {
     "Delete it",
   ]);
 
+  // A study that cannot be read has no status: it can be deleted, and nothing else.
+  pause.hidden = stop.hidden = true;
+
   async function erased() {
     await remove(studyPath(name));
     go("/studies");
@@ -60,8 +63,7 @@ export function steeringCard(name, onChange) {
     update({ status }) {
       paused = status.paused;
       write(pause, paused ? "Resume" : "Pause");
-      pause.hidden = status.finished;
-      stop.hidden = status.finished;
+      pause.hidden = stop.hidden = status.finished;
     },
   };
 }

@@ -177,7 +177,7 @@ export const studyView = (name) => (scope) => {
     onState: state,
     onRefused(error) {
       const there = error.status !== 403 && error.status !== 404;
-      put(page, head(name), failed(error), there && isAdmin() && deleteButton(name));
+      put(page, head(name), failed(error), there && isAdmin() && steeringCard(name, () => {}).element);
     },
   });
   return page;

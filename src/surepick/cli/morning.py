@@ -1,0 +1,104 @@
+"""The morning look at a study of traffic, on one screen."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+from surepick.cli.studies import bar, shown
+
+if TYPE_CHECKING:
+    from surepick.study import Study
+
+
+def screen(study: Study, content: dict[str, Any], top: int) -> Any:
+    """What to print."""
+    from rich.console import Group
+    from rich.text import Text
+
+    at = content["traffic"]
+    left, total = len(content["survivors"]), content["options"]
+    lines = [
+        Text(shown(at["headline"]), "bold green" if content["finished"] else "bold"),
+        Text(
+            f"{content['samples']:,} visits in {at['settled']} period"
+            f"{'' if at['settled'] == 1 else 's'}; {left} of {total} options still in"
+        ),
+    ]
+    if at["periods_left"] is not None and not content["finished"]:
+        n = at["periods_left"]
+        lines.append(
+            Text(f"About {n:,} more period{'' if n == 1 else 's'} like the last ones, or so")
+        )
+    feet = [Text(f"Warning: {shown(text)}", "bold red") for text in content["warnings"]]
+    feet.append(Text(f"Next: {shown(at['next'])}", "bold"))
+    return Group(*lines, _table(study, content, top), *feet)
+
+
+def _table(study: Study, content: dict[str, Any], top: int) -> Any:
+    from rich import box
+    from rich.table import Table
+    from rich.text import Text
+
+    at, means, survivors = content["traffic"], content["means"], set(content["survivors"])
+    labels, control = content["labels"], at["control"]
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("option", no_wrap=True, max_width=34)
+    heads = ["visits", "rate" if _is_rate(study) else "mean"]
+    if at["lift"] is not None:
+        heads += ["over control", f"{_sure(content)} sure"]
+    heads += ["share"] if at["shares"] is not None else []
+    for head in [*heads, "evidence against"]:
+        table.add_column(head, justify="right", no_wrap=True)
+    order = sorted(
+        range(len(labels)),
+        key=lambda i: (i not in survivors, labels[i] != control, -(means[i] or 0.0)),
+    )
+    for i in order[: top or None]:
+        name = f"{shown(labels[i])}{' (control)' if labels[i] == control else ''}"
+        lift = [] if at["lift"] is None else _lift(study, at, i)
+        share = [] if at["shares"] is None else [f"{100 * at['shares'][i]:.1f} %"]
+        table.add_row(
+            Text(name),
+            f"{content['pulls'][i]:,}",
+            value(means[i], _is_rate(study)),
+            *lift,
+            *share,
+            _evidence(content, i),
+            style="" if i in survivors else "dim",
+        )
+    if top and len(order) > top:
+        table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")
+    return table
+
+
+def _is_rate(study: Study) -> bool:
+    return study.problem.noise_kind.kind == "yes-no"
+
+
+def _sure(content: dict[str, Any]) -> str:
+    return f"{100 * (1 - content['delta']):.4g} %"
+
+
+def value(mean: float | None, rate: bool) -> str:
+    """A rate in percent, another number as it is."""
+    if mean is None:
+        return ""
+    return f"{100 * mean:.3g} %" if rate else f"{mean:.4g}"
+
+
+def _lift(study: Study, at: dict[str, Any], i: int) -> list[str]:
+    """By how much it is ahead of the control, and between what that lies."""
+    if at["lift"][i] is None:
+        return ["", ""]
+    lead, low, high = at["lift"][i]
+    if not _is_rate(study):
+        return [f"{lead:+.4g}", f"{low:+.3g} to {high:+.3g}"]
+    between = f"{100 * low:+.2f} to {100 * high:+.2f}" if high - low < 1.0 else ""
+    return [f"{100 * lead:+.2f} pt", between]
+
+
+def _evidence(content: dict[str, Any], i: int) -> str:
+    if content["finished"] and i == content["leader_index"]:
+        return "the answer"
+    evidence = content["evidence"]
+    return bar(i in set(content["survivors"]), evidence[i] if evidence else None)

@@ -1,0 +1,86 @@
+"""``surepick split``: by which shares to send the visitors of a period."""
+
+from __future__ import annotations
+
+import csv
+import io
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from surepick.cli.studies import open_study, say, shown, study_options
+
+if TYPE_CHECKING:
+    from surepick.study import Split
+
+
+@click.command("split", short_help="Of traffic: by which shares to send the next visitors.")
+@study_options
+@click.option("--visits", default=None, type=int, help="Also as whole numbers of so many visits.")
+@click.option(
+    "--period",
+    default=None,
+    help="Begin a period of this name, although earlier ones are not recorded yet.",
+)
+@click.option(
+    "--csv",
+    "target",
+    default=None,
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="Write them as a table with the columns label and share to this file; - prints it.",
+)
+def command(
+    name: str, storage: str, as_json: bool, visits: int | None, period: str | None, target: Path
+) -> None:
+    """Print by which shares to send the visitors of the period that is under way, or the next one.
+
+    They are stored before they are printed, and the same until a period is recorded. Send every
+    visitor at random, by these shares alone; end the period by the clock or by a number of
+    visitors, never because it looks good; count each visitor once.
+    """
+    study = open_study(name, storage)
+    split = study.split(visits, period)
+    if target is not None:
+        text = _table(split)
+        if str(target) == "-":
+            click.echo(text, nl=False)
+            return
+        from surepick.files import write_whole
+
+        write_whole(target, text)
+        say(as_json, split.to_dict(), f"{len(split.shares):,} shares written to {target}")
+        return
+    say(as_json, split.to_dict(), "\n".join(_lines(name, split)))
+
+
+def _lines(name: str, split: Split) -> list[str]:
+    called = "" if split.period is None else f" ({shown(split.period)})"
+    lines = [f"Period {split.number + 1}{called}: send visitors at random by these shares."]
+    sent = [(label, share) for label, share in split.shares.items() if share]
+    width = max(len(shown(label)) for label, _ in sent)
+    for label, share in sorted(sent, key=lambda pair: -pair[1]):
+        counts = "" if split.visits is None else f"{split.visits[label]:>12,}"
+        lines.append(f"  {shown(label):<{width}}  {100 * share:8.3f} %{counts}")
+    nobody = len(split.shares) - len(sent)
+    if nobody:
+        lines.append(f"  The other {nobody} are ruled out, and get nobody.")
+    if split.number == 0:
+        lines.append(
+            "The first period only guides: make it short, some hundred visitors for each option."
+        )
+    period = "NAME" if split.period is None else shown(split.period)
+    lines.append(f"When it is over: surepick record {name} REPORT.csv --period {period}")
+    return lines
+
+
+def _table(split: Split) -> str:
+    from surepick.study.export import safe
+
+    out = io.StringIO()
+    rows = csv.writer(out, lineterminator="\n")
+    rows.writerow(["label", "share", *([] if split.visits is None else ["visits"])])
+    for label, share in split.shares.items():
+        counts = [] if split.visits is None else [split.visits[label]]
+        rows.writerow([safe(label), f"{share:.6f}", *counts])
+    return out.getvalue()

@@ -1,0 +1,166 @@
+"""The morning look: who is ahead, how sure that is, what it is worth, and what to do next."""
+
+from __future__ import annotations
+
+import json
+import math
+import threading
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.pooled.state import PooledState
+from surepick.algorithms.pooled.traffic import visits_missing
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem.noise import Between
+from surepick.run import Run
+from surepick.run.diagnostics import Finding
+from surepick.statistics.lift import Lifts, Sums
+from surepick.statistics.ratio import LEVEL, RatioTest
+from surepick.study.checks.checks import Checks
+from surepick.study.desk.desk import Desk
+from surepick.study.traffic.desk import TrafficDesk
+from surepick.study.traffic.words import headline, next_step, ratio_message
+
+_RECENT = 7  # periods that say how many visitors come
+_LEVELS_CANCEL = Finding(
+    False, 0.0, 0.05, "Options are compared within each period: a level that all share cancels."
+)
+
+
+class Traffic:
+    """What a study of traffic knows beside its run; safe to use from several threads."""
+
+    def __init__(self, desk: Desk) -> None:
+        self.desk = TrafficDesk(desk)
+        problem = desk.problem
+        self._ratio = RatioTest(problem.n_arms)
+        kind, control = problem.noise_kind, self.desk.sharing.control
+        self._lifts: Lifts | None = None
+        if isinstance(kind, Between) and control is not None:
+            rule = (kind.low, kind.high, kind.kind == "yes-no")
+            self._lifts = Lifts(problem.n_arms, control, *rule)
+        self._visits: list[int] = []  # of each period that was looked at
+        self._lock = threading.Lock()
+
+    def _follow(self, run: Run) -> None:
+        """Look at the periods that are new."""
+        seen, n = len(self._visits), run.problem.n_arms
+        if seen >= run.batches:
+            return
+        storage, study = self.desk.desk.storage, self.desk.desk.record.id
+        periods = storage.read(lambda tx: tx.periods(study, seen, run.batches))
+        for period, told in zip(periods, run.told(seen)):
+            arms, counts = told.pulls.arms, told.pulls.counts
+            visits, sums = _by_option(arms, counts, n), _by_option(arms, told.sums, n)
+            self._ratio.add(np.array(json.loads(period.shares)), visits)
+            if self._lifts is not None:
+                spreads = 0.0 * told.sums if told.spreads is None else told.spreads
+                self._lifts.add(Sums(visits, sums, _by_option(arms, spreads, n)))
+            self._visits.append(int(visits.sum()))
+
+    def checks(self) -> Checks:
+        """Whether visitors came in the shares that they were sent by."""
+        run, _ = self.desk.desk.load()
+        with self._lock:
+            self._follow(run)
+            return Checks(None, _LEVELS_CANCEL, None, "", (), None, self._finding(run))
+
+    def _finding(self, run: Run) -> Finding:
+        evidence = self._ratio.log_evidence
+        alarm = evidence >= -math.log(LEVEL)
+        off = tuple(self._ratio.off()) if alarm else ()
+        ratio = self._ratio
+        text = ratio_message(run.problem.labels, off, ratio.counts, ratio.expected, alarm)
+        return Finding(alarm, evidence, LEVEL, text, off, not self._visits)
+
+    def record_of_shares(self) -> dict[str, Any]:
+        """What a certificate says of the traffic."""
+        run, _ = self.desk.desk.load()
+        periods, sharing = self.desk.periods()[: run.batches], self.desk.sharing
+        return {
+            "at_least": sharing.at_least,
+            "control": sharing.control,
+            "control_share": sharing.control_share,
+            "periods": [
+                {"name": one.name, "shares": json.loads(one.shares), "settled": one.settled}
+                for one in periods
+            ],
+        }
+
+    def status(self) -> dict[str, Any]:
+        """Where the study stands, as JSON-ready values; ``headline`` and ``next`` are sentences."""
+        desk, storage = self.desk.desk, self.desk.desk.storage
+        run, at = desk.load()
+        with self._lock:
+            self._follow(run)
+            finding, visits = self._finding(run), list(self._visits)
+            lifts = self._intervals(run)
+        running = storage.read(lambda tx: tx.periods(desk.record.id, run.batches))
+        labels, (counts, sums) = run.problem.labels, run.totals()
+        means = [s / n if n else None for s, n in zip(sums.tolist(), counts.tolist())]
+        missing = visits_missing(_state(run))
+        usual = float(np.mean(visits[-_RECENT:])) if visits else None
+        left = None if missing is None or not usual else math.ceil(missing / usual)
+        evidence = run.state.progress()
+        assert evidence is not None
+        leader = run.state.leader() if run.batches or run.past else None
+        found: dict[str, Any] = {
+            "settled": run.batches,
+            "open": [{"number": p.number, "period": p.name, "since": p.at} for p in running],
+            "shares": json.loads(running[-1].shares) if running else None,
+            "visits": visits,
+            "leader": None if leader is None else labels[leader],
+            "leader_mean": None if leader is None else means[leader],
+            "risk": _risk(run, evidence, leader),
+            "control": self.desk.rules.control,
+            "control_mean": None
+            if self.desk.sharing.control is None
+            else means[self.desk.sharing.control],
+            "lift": lifts,
+            "window": self.desk.rules.window,
+            "visits_left": None if missing is None else math.ceil(missing),
+            "periods_left": left,
+            "ratio": {
+                "alarm": finding.alarm,
+                "message": finding.message,
+                "off": [labels[i] for i in finding.arms],
+            },
+        }
+        ended = at.finished
+        said = {"name": desk.record.name, "left": len(run.active), "finished": ended, **found}
+        said |= {"promised": ended and bool(run.answer.guarantee), "labels": len(labels)}
+        said["yes_no"] = run.problem.noise_kind.kind == "yes-no"
+        return found | {"headline": headline(said), "next": next_step(said)}
+
+    def _intervals(self, run: Run) -> list[list[float] | None] | None:
+        """The lead of each option over the control, and the ends of its interval.
+
+        All intervals hold at once, at every look. None for the control, and who was never seen.
+        """
+        if self._lifts is None:
+            return None
+        n = run.problem.n_arms
+        low, high = self._lifts.intervals(run.algorithm.delta / max(n - 1, 1))
+        lead, control = self._lifts.estimates(), self._lifts.control
+        return [
+            None if i == control or math.isnan(lead[i]) else [float(x) for x in ends]
+            for i, ends in enumerate(zip(lead, low, high))
+        ]
+
+
+def _risk(run: Run, evidence: FloatArray, leader: int | None) -> float:
+    """The chance that the leader is not the best, at most: everybody else has to be ruled out."""
+    others = np.arange(len(evidence)) != leader
+    if leader is None or not others.any():
+        return 1.0 if leader is None else 0.0
+    return float(run.algorithm.delta ** evidence[others].min())
+
+
+def _by_option(arms: IntArray, rows: Any, n: int) -> FloatArray:
+    return np.bincount(arms, rows, n).astype(np.float64)
+
+
+def _state(run: Run) -> PooledState:
+    assert isinstance(run.state, PooledState)
+    return run.state

@@ -1,0 +1,257 @@
+"""Reports of a period: how many came to each option, and what came of it.
+
+Whatever form a report has, it is checked here row by row: one that is refused has changed nothing.
+"""
+
+from __future__ import annotations
+
+import json
+import math
+import numbers
+import re
+from collections.abc import Callable, Iterator, Mapping
+from dataclasses import dataclass
+from functools import partial
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.arrays.types import FloatArray
+from surepick.errors import InvalidInputError
+from surepick.problem import Problem
+from surepick.problem.noise import Between
+from surepick.problem.tables.read import Columns
+from surepick.study.sheet import Sheet
+from surepick.study.traffic.rules import BUCKETS
+
+MOST_VISITS = 10**12  # of one option in one period: nobody has so many
+_SEPARATED = re.compile(r"[+-]?\d{1,3}(?:[ ,'’\u00a0\u202f]\d{3})+")
+_SLACK = 1e-9  # of what a sum of so many rewards can be: sums are rounded
+
+
+@dataclass(frozen=True)
+class Counts:
+    """A report as it is kept: parallel columns, ordered by option and bucket."""
+
+    arms: tuple[int, ...]
+    visits: tuple[int, ...]
+    sums: tuple[float, ...]
+    squares: tuple[float, ...] | None = None  #: sums of squares
+    buckets: tuple[int, ...] | None = None
+
+    def to_json(self) -> str:
+        """As text; the same report gives the same text."""
+        kept = {name: column for name, column in vars(self).items() if column is not None}
+        return json.dumps(kept, separators=(",", ":"))
+
+    @classmethod
+    def from_json(cls, text: str) -> Counts:
+        """What :meth:`to_json` wrote."""
+        return cls(**{name: tuple(column) for name, column in json.loads(text).items()})
+
+
+def columns_of(problem: Problem) -> tuple[str, ...]:
+    """The columns that reports of a problem have."""
+    kind = problem.noise_kind.kind
+    more = {"yes-no": ("successes",), "bounded": ("sum", "squares"), "known": ("sum",)}
+    if kind == "symmetric":
+        return ("label", "bucket", "visits", "sum")
+    return ("label", "visits", *more[kind])
+
+
+class _Row(NamedTuple):
+    label: Any
+    bucket: Any
+    visits: Any
+    total: Any
+    squares: Any
+    at: Callable[[str], str]  #: a place in words, from the name of a column
+
+
+def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
+    """A report that can be recorded, or an error that says where it is wrong.
+
+    Parameters
+    ----------
+    given
+        A dict from labels to (visits, sum) or what the columns of :func:`columns_of` ask for, or a
+        table with these columns.
+    shares
+        By which visitors were sent: who had one must be reported, if only as nobody.
+    """
+    wanted = columns_of(problem)
+    found: dict[tuple[int, int], tuple[int, float, float]] = {}
+    places = {label: arm for arm, label in enumerate(problem.labels)}
+    for row in _rows(given, wanted):
+        if row.label not in places:
+            raise InvalidInputError(f"{row.at('label')}: no option is called {row.label!r:.80}")
+        arm = places[row.label]
+        bucket = _bucket(row) if "bucket" in wanted else 0
+        if (arm, bucket) in found:
+            of = f", bucket {bucket}," if "bucket" in wanted else ""
+            raise InvalidInputError(f"{row.at('label')}: {row.label!r}{of} is there twice")
+        visits = as_count(row.visits, row.at("visits"))
+        if visits and not shares[arm] > 0.0:
+            raise InvalidInputError(
+                f"{row.at('visits')}: {row.label!r} had no share in this period, so that nobody "
+                f"was sent there; leave out visitors who came in another way"
+            )
+        total = _total(problem, row, visits)
+        squares = _squares(problem, row, visits, total) if "squares" in wanted else 0.0
+        found[arm, bucket] = (visits, total, squares)
+    reported = {arm for arm, _ in found}
+    missing = [
+        label
+        for arm, label in enumerate(problem.labels)
+        if shares[arm] > 0.0 and arm not in reported
+    ]
+    if missing:
+        raise InvalidInputError(
+            f"label: {missing[0]!r} is missing ({len(missing)} of {len(places)} options are); "
+            f"write 0 visits where nobody came"
+        )
+    kept = sorted((key, row) for key, row in found.items() if row[0])
+    if not kept:
+        raise InvalidInputError("visits: nobody came; keep the shares, and report a longer period")
+    columns = list(zip(*(row for _, row in kept)))
+    return Counts(
+        tuple(arm for (arm, _), _ in kept),
+        tuple(columns[0]),
+        tuple(columns[1]),
+        tuple(columns[2]) if "squares" in wanted else None,
+        tuple(bucket for (_, bucket), _ in kept) if "bucket" in wanted else None,
+    )
+
+
+def _rows(given: Any, wanted: tuple[str, ...]) -> Iterator[_Row]:
+    if not isinstance(given, Mapping):
+        yield from _table_rows(Sheet.of(given).read("report"), wanted)
+        return
+    form = ", ".join(wanted[2 if "bucket" in wanted else 1 :])
+    for label, cells in given.items():
+        entries: Any = {None: cells}
+        if "bucket" in wanted:
+            if not isinstance(cells, Mapping):
+                raise InvalidInputError(
+                    f"report[{label!r}] must be a dict with ({form}) for each bucket, 0 to "
+                    f"{BUCKETS - 1}; got {cells!r:.80}"
+                )
+            entries = cells
+        for bucket, values in entries.items():
+            where = f"report[{label!r}]" + ("" if bucket is None else f"[{bucket!r}]")
+            size = 3 if "squares" in wanted else 2
+            if not isinstance(values, tuple | list) or len(values) != size:
+                raise InvalidInputError(f"{where} must be ({form}); got {values!r:.80}")
+            at = partial(_place, where)
+            yield _Row(label, bucket, values[0], values[1], values[-1], at)
+
+
+def _place(where: str, column: str) -> str:
+    return f"{where}: {column}"
+
+
+def _table_rows(table: Columns, wanted: tuple[str, ...]) -> Iterator[_Row]:
+    own = wanted[2 if "bucket" not in wanted else 3]
+    total = next((name for name in (own, "sum", "successes") if name in table.cells), own)
+    names = [total if name == own else name for name in wanted]
+    for name in names:
+        if name not in table.cells:
+            raise InvalidInputError(
+                f"{table.where} has no column {name!r}: a report has {', '.join(wanted)}"
+            )
+    for i in range(len(table)):
+        cells = {name: table.column(name)[i] for name in names}
+        label = "" if cells["label"] is None else str(cells["label"])
+        values = (cells.get("bucket"), cells["visits"], cells[total], cells.get("squares"))
+        yield _Row(label, *values, lambda name, i=i: table.at(i, total if name == "sum" else name))
+
+
+# -- cells ---------------------------------------------------------------------------------
+def as_count(cell: Any, where: str) -> int:
+    """A whole number of visits, or an error."""
+    value = _number(cell, where)
+    if value < 0:
+        raise InvalidInputError(f"{where}: {cell!r} is negative; a number of visits is 0 or more")
+    if value != int(value):
+        raise InvalidInputError(
+            f"{where}: {cell!r} is no whole number; a count of visits is needed"
+        )
+    if value >= MOST_VISITS:
+        raise InvalidInputError(
+            f"{where}: {cell!r} visits are more than any site has ({MOST_VISITS:,} and above are "
+            f"refused); is it another number?"
+        )
+    return int(value)
+
+
+def _number(cell: Any, where: str) -> float:
+    if cell is None or isinstance(cell, bool):
+        raise InvalidInputError(f"{where}: a number is missing; got {cell!r}")
+    if isinstance(cell, str):
+        text = cell.strip()
+        if text.endswith("%"):
+            raise InvalidInputError(f"{where}: {cell!r} is a percentage; a count or sum is needed")
+        if _SEPARATED.fullmatch(text):
+            raise InvalidInputError(f"{where}: write {cell!r} without separators between thousands")
+        try:
+            cell = int(text) if re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
+        except ValueError:
+            raise InvalidInputError(f"{where}: {cell!r} is not a number") from None
+    if not isinstance(cell, numbers.Real):
+        raise InvalidInputError(f"{where}: {cell!r:.80} is not a number")
+    value = float(cell)
+    if not math.isfinite(value):
+        raise InvalidInputError(f"{where}: {cell!r} is not a finite number")
+    return value
+
+
+def _bucket(row: _Row) -> int:
+    where = row.at("bucket")
+    bucket = _number(row.bucket, where)
+    if bucket != int(bucket) or not 0 <= bucket < BUCKETS:
+        raise InvalidInputError(
+            f"{where}: buckets are numbered from 0 to {BUCKETS - 1}; got {row.bucket!r}"
+        )
+    return int(bucket)
+
+
+def _total(problem: Problem, row: _Row, visits: int) -> float:
+    kind, where = problem.noise_kind, row.at("sum")
+    total = _number(row.total, where)
+    if not visits:
+        if total:
+            raise InvalidInputError(f"{where}: {row.total!r} came of no visits")
+        return 0.0
+    if len(kind.impossible_sums(np.array([visits]), np.array([total]))):
+        if kind.kind == "yes-no":
+            if total > visits:
+                raise InvalidInputError(
+                    f"{where}: {row.total!r} successes are more than {visits:,} visits"
+                )
+            hint = "a rate? The number of successes" if 0 < total < 1 else "a whole number"
+            raise InvalidInputError(f"{where}: {row.total!r}: {hint} is needed, 0 or more")
+        raise InvalidInputError(
+            f"{where}: {row.total!r} cannot be the sum of {visits:,} rewards; {kind.rule}"
+        )
+    if abs(total) >= 1e130:
+        raise InvalidInputError(f"{where}: {row.total!r} is too large")
+    return total
+
+
+def _squares(problem: Problem, row: _Row, visits: int, total: float) -> float:
+    """Σ reward²: rewards between bounds leave it little room."""
+    where, kind = row.at("squares"), problem.noise_kind
+    squares = _number(row.squares, where)
+    if not visits:
+        return 0.0
+    assert isinstance(kind, Between)
+    low, high = kind.low, kind.high
+    least, most = total * total / visits, (low + high) * total - visits * low * high
+    slack = _SLACK * visits * max(low * low, high * high)
+    if not least - slack <= squares <= most + slack:
+        raise InvalidInputError(
+            f"{where}: {row.squares!r} cannot be the sum of squares of {visits:,} rewards between "
+            f"{low:g} and {high:g} with the sum {total:g}: it lies between {least:.6g} and "
+            f"{most:.6g}"
+        )
+    return squares

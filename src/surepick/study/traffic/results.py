@@ -1,0 +1,46 @@
+"""What a study of traffic gives: shares, and what became of a report."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Split:
+    """By which shares to send the visitors of a period."""
+
+    number: int  #: 0 for the first period
+    period: str | None  #: its name; None: it gets one when it is recorded
+    shares: dict[str, float]  #: by label; they sum to 1, and options that are ruled out have 0
+    visits: dict[str, int] | None  #: the same as whole numbers of visits, if they were asked for
+    since: float  #: when it was stored, by the database's clock
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        return dict(vars(self))
+
+
+@dataclass(frozen=True)
+class Recorded:
+    """What became of a report."""
+
+    period: str
+    status: str  #: "accepted", or "duplicate": the same was recorded before, and counts once
+    visits: int  #: in this report
+    left: int  #: options that are still in
+    finished: bool
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        return dict(vars(self))
+
+
+def plain(report: Any) -> Any:
+    """A report by label as JSON has it; whatever else it is, whoever reads it says so."""
+    if isinstance(report, Mapping):
+        return {str(key): plain(value) for key, value in report.items()}
+    if isinstance(report, tuple | list):
+        return [plain(value) for value in report]
+    return report.item() if hasattr(report, "item") else report

@@ -1,0 +1,95 @@
+"""Traffic: batches that are reports of periods, whose visitors were sent by shares.
+
+What a period came to, nobody plans. But nobody can have come to an option without a share, shares
+were fixed before the reports that they could have been chosen by, and counts must not contradict
+them: then who got which option had to do with something else, and no guarantee stands.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surepick.verifier import exact
+from surepick.verifier.check import Check
+
+_STRENGTHS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
+_LEVEL = 0.001
+_RULES = {"at_least", "control", "control_share", "periods"}
+
+
+def check_traffic(check: Check) -> None:
+    """Shares and counts of a certificate of traffic; nothing where it is another."""
+    if "traffic" not in check.body:
+        return
+    traffic = exact.mapping(check.body["traffic"], "what it says of traffic")
+    check.demand(set(traffic) == _RULES, "what it says of traffic is not what is published")
+    check.demand(check.rule == "pooled", "traffic is decided by another rule")
+    for name in ("at_least", "control_share"):
+        share = exact.number(traffic[name], f"traffic: {name}")
+        check.demand(0.0 <= share < 1.0, f"traffic: {name} is no share")
+    periods = exact.mappings(traffic["periods"], "periods")
+    check.demand(len(periods) == len(check.batches), "periods and batches do not correspond")
+    names = [exact.text(period["name"], "the name of a period") for period in periods]
+    check.demand(len(set(names)) == len(names), "two periods have the same name")
+    past, last, logs = _Past(len(check.arms)), 0, np.zeros(len(_STRENGTHS))
+    for number, (period, batch) in enumerate(zip(periods, check.batches, strict=True)):
+        where = f"period {names[number]!r}"
+        settled = exact.whole(period["settled"], f"{where}: the reports before it")
+        check.demand(
+            last <= settled <= number, f"{where}: its shares came before reports they rest on"
+        )
+        last = settled
+        shares = _shares(check, period, where)
+        counts = np.bincount(batch["arms"], batch["counts"], len(shares))
+        check.demand_all(
+            (counts == 0) | (shares > 0),
+            lambda arm, w=where: f"{w}: visitors came to arm {arm}, which had no share",
+        )
+        logs += past.take(shares, counts)
+    for record in exact.mappings(check.evidence["blocks"], "blocks"):
+        check.demand(record["batches"] == 1, "a report is not a block of its own")
+    if check.claim["guarantee"] in ("pac", "eps-pac") and len(periods):
+        top = float(logs.max())
+        evidence = top + math.log(float(np.exp(logs - top).mean()))
+        check.demand(
+            evidence < -math.log(_LEVEL), "visitors did not come in the shares they were sent by"
+        )
+
+
+def _shares(check: Check, period: dict[str, Any], where: str) -> np.ndarray:
+    shares = exact.numbers(period["shares"], f"{where}: its shares")
+    check.demand(
+        len(shares) == len(check.arms)
+        and bool((shares >= 0).all())
+        and abs(float(shares.sum()) - 1.0) <= 1e-6,
+        f"{where}: its shares are not one for each arm that sum to 1",
+    )
+    return shares
+
+
+class _Past:
+    """Visitors of each arm so far, and how many its shares would have brought."""
+
+    def __init__(self, n: int) -> None:
+        self.came, self.due = np.zeros(n), np.zeros(n)
+
+    def take(self, shares: np.ndarray, counts: np.ndarray) -> np.ndarray:
+        """Log likelihood ratios of a period, for every strength of the prior."""
+        p, n = shares[shares > 0], counts[shares > 0]
+        came, due = self.came[shares > 0], self.due[shares > 0]
+        found = []
+        for strength in _STRENGTHS:
+            lean = p * (strength * p + came) / (strength * p + due)
+            prior = (strength + float(self.due.sum())) * lean / lean.sum()
+            total = math.lgamma(prior.sum()) - math.lgamma(prior.sum() + n.sum())
+            for a, c, share in zip(prior.tolist(), n.tolist(), p.tolist(), strict=True):
+                total += math.lgamma(a + c) - math.lgamma(a) - c * math.log(share)
+            found.append(total)
+        self.came[shares > 0] += n
+        self.due[shares > 0] += n.sum() * p
+        return np.array(found)

@@ -1,0 +1,84 @@
+"""Ten mornings of a site, as its owner types them."""
+
+import csv
+import json
+
+import numpy as np
+import pytest
+
+import surepick as sp
+
+RATES = {"a": 0.05, "b": 0.05, "c": 0.06, "d": 0.09}
+
+
+def site(split, number, folder):
+    """Writes what a day came to, for the shares that were printed."""
+    rng = np.random.default_rng(number)
+    counts = rng.multinomial(4000, list(split["shares"].values()))
+    with (folder / "report.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["label", "visits", "successes"])
+        for label, n in zip(split["shares"], counts):
+            rows.writerow([label, n, rng.binomial(n, RATES[label])])
+
+
+def test_from_a_table_to_a_decided_test(surepick, folder):
+    control = ("--control", "a", "--control-share", "20%", "--at-least", "5%")
+    options = ("options.csv", "--features", "price,colour", "--rewards", "yes-no")
+    code, out, _ = surepick("new", "shop", *options, "--traffic", *control)
+    assert code == 0
+    assert "A report has the columns label, visits, successes." in out
+    assert "Leave out bots" in out
+    code, out, _ = surepick("split", "shop", "--visits", "1000")
+    assert code == 0
+    assert "a    25.000 %         250" in out
+    for number in range(10):
+        code, out, err = surepick("split", "shop", "--json")
+        if code:
+            break
+        site(json.loads(out), number, folder)
+        code, said, _ = surepick("record", "shop", "report.csv", "--period", f"day {number}")
+        assert code == 0
+    assert "send all visitors to its answer" in err
+    assert "Decided: d is best" in said
+    code, out, _ = surepick("status", "shop")
+    assert "a (control)" in out
+    assert "Next: Send everybody to d." in out
+    code, _, _ = surepick("answer", "shop", "--certificate", "proof.json")
+    assert code == 0
+    assert sp.verify(folder / "proof.json", replay=True).label == "d"
+    code, out, _ = surepick("verify", "shop")
+    assert code == 0
+    code, out, _ = surepick("export", "shop", "--out", "all.csv")
+    rows = list(csv.DictReader((folder / "all.csv").read_text().splitlines()))
+    assert sum(int(row["visits"]) for row in rows) == 4000 * number
+    assert {row["price"] for row in rows if row["label"] == "d"} == {"4"}
+
+
+def test_shares_as_a_table_and_mistakes_with_exit_codes(surepick, folder):
+    surepick("new", "shop", "options.csv", "--unstructured", "--rewards", "yes-no", "--traffic")
+    code, out, _ = surepick("split", "shop", "--csv", "-", "--visits", "10")
+    assert out.splitlines()[:2] == ["label,share,visits", "a,0.250000,3"]
+    (folder / "bad.csv").write_text("label,visits,successes\na,10,11\n")
+    code, out, err = surepick("record", "shop", "bad.csv", "--period", "monday", "--json")
+    assert code == 2
+    assert "bad.csv: column 'successes', line 2" in err
+    assert json.loads(out)["type"] == "InvalidInputError"
+    code, _, err = surepick("ask", "shop")
+    assert code == 2
+    assert "is one of traffic" in err
+
+
+@pytest.mark.parametrize(
+    ("options", "message"),
+    [
+        (("--at-least", "5%"), "at_least: that is for sites, with --traffic"),
+        (("--traffic", "--trust-features"), "compared by its own visitors"),
+        (("--traffic", "--algorithm", "peleg"), "with traffic it is pooled-peleg"),
+        (("--traffic", "--noise", "equal"), "report by bucket"),
+    ],
+)
+def test_what_does_not_go_with_traffic_is_refused(surepick, options, message):
+    code, _, err = surepick("new", "shop", "options.csv", "--features", "price", *options)
+    assert code == 2
+    assert message in err

@@ -1,0 +1,74 @@
+"""Traffic over HTTP: the client does what the library does, with the same sentences."""
+
+import shutil
+
+import numpy as np
+import pytest
+from tests.postgres import fast_folder
+from tests.server.served import Served
+from tests.study.traffic import site
+
+import surepick as sp
+from surepick.errors import InvalidInputError, RunStateError, TellConflictError
+
+PROBLEM = sp.Problem(np.eye(4), noise="yes-no", labels=site.LABELS)
+RULES = {"at_least": "5%", "control": "plain", "control_share": "20%"}
+
+
+@pytest.fixture(scope="module")
+def service():
+    folder = fast_folder("sp-traffic-")
+    with Served(f"sqlite:///{folder}/studies.db", folder, "--rate", "100000") as served:
+        yield served
+    shutil.rmtree(folder)
+
+
+def test_a_service_says_what_the_library_says(service, tmp_path):
+    with service.client(patience=20) as client:
+        there = client.create_study("shop", PROBLEM, traffic=RULES)
+        here = site.create(**RULES)
+        for study in (there, here):
+            site.decide(study)
+        assert there.answer.to_dict() == here.answer.to_dict()
+        assert sp.verify(there.answer.certificate(), replay=True).replayed
+        own, other = there.status()["traffic"], here.status()["traffic"]
+        assert own == other | {"open": own["open"]}
+        assert [row["samples"] for row in there.history()] == [
+            row["samples"] for row in here.history()
+        ]
+        rows = there.export(tmp_path / "all.csv").read_text().splitlines()
+        assert rows[0] == "period,arm,label,share,visits,sum,time,token"
+        assert len(rows[1].split(",")[-1]) > 4  # who reported it
+
+
+def test_what_a_service_refuses_has_the_same_sentence(service):
+    with service.client(patience=20) as client:
+        pair = client.create_study("mistakes", PROBLEM, traffic=True), site.create(name="mistakes")
+        good = dict.fromkeys(site.LABELS, (1000, 40))
+        said = []
+        for study in pair:
+            sentences = []
+
+            def refused(kind, work, into=sentences):
+                with pytest.raises(kind) as error:
+                    work()
+                into.append(str(error.value))
+
+            refused(RunStateError, lambda study=study: study.record(good, "monday"))
+            study.split(visits=100, period="monday")
+            for report in (
+                good | {"plain": (40, 41)},
+                good | {"bold": (10.5, 1)},
+                {"plain": (1, 1)},
+                good | {"other": (1, 1)},
+            ):
+                refused(InvalidInputError, lambda study=study, r=report: study.record(r, "monday"))
+            assert study.record(good, "monday").status == "accepted"
+            assert study.record(good, "monday").status == "duplicate"
+            refused(
+                TellConflictError,
+                lambda study=study: study.record(good | {"plain": (999, 40)}, "monday"),
+            )
+            refused(RunStateError, lambda study=study: study.ask())
+            said.append(sentences)
+        assert said[0] == said[1]
