@@ -19,7 +19,7 @@ from surepick.study.checks.unusual import Expected
 from surepick.study.pulls import Reward, Told
 
 _log = logging.getLogger(__name__)
-_AGAIN = 1.2  # the first batch is looked at again after so many times the rewards
+_AGAIN, _MORE = 1.2, 10  # the first batch is looked at again after so many times, and more rewards
 
 
 class Desk(Protocol):
@@ -87,6 +87,6 @@ class Look:
                 K = run.problem.n_arms
                 summary = ArmSummary.of(K, told.arms[kept], told.values[kept])
                 self._expected = Expected(run.problem, summary)
-                self._until = _AGAIN * self._tells
+                self._until = _AGAIN * self._tells + _MORE
             self._standing = desk.standing
         return self._expected
