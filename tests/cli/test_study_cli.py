@@ -156,7 +156,7 @@ def test_status_shows_what_decides(surepick, study, folder):
     with sp.load_study("s") as opened:
         for pull in opened.ask(100):
             opened.tell(pull.id, 0.1 * pull.arm)
-        state = opened.run.state
+        state = opened.current_run.state
     code, content = run_json(surepick, "status", study)
     assert content["batch"]["number"] == 1
     assert content["evidence"] == state.progress().tolist()

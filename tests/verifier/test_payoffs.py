@@ -14,7 +14,6 @@ from surepick.statistics.bounded import log_capped_payoff
 from surepick.statistics.stakes import normal_stakes
 from surepick.statistics.student import log_student_payoff
 from surepick.statistics.symmetric import log_symmetric_payoff
-from surepick.verifier.blocks import read_block
 from surepick.verifier.check import Check
 from surepick.verifier.guide import Guide
 from surepick.verifier.payoffs.bounded import Bounded, _Results
@@ -172,15 +171,10 @@ def test_capital_is_that_of_the_algorithm(name, seed, epsilon, past, in_advance,
     check = Check(as_json(run))
     with np.errstate(all="ignore"):
         check.check_record()
-        book = pooled._Book(check, np.array(check.distinct()))
-        for number, (record, batches) in enumerate(pooled._blocks(check)):
-            block = read_block(check, batches)
-            if number:
-                book.settle(record, block, f"block {number}")
-            else:
-                book.begin(record, block)
-    np.testing.assert_allclose(book.capital, run.state.capital, rtol=1e-8, atol=1e-8)
-    leaders = run.state.closeness.leaders
+        book = pooled.Book(check, np.array(check.distinct()))
+        pooled.settle_all(check, book)
+    np.testing.assert_allclose(book.capital, run.state.question.capital, rtol=1e-8, atol=1e-8)
+    leaders = run.state.question.closeness.leaders
     assert list(book.spare) == leaders
-    for leader, own in zip(leaders, run.state.closeness.spare, strict=True):
+    for leader, own in zip(leaders, run.state.question.closeness.spare, strict=True):
         np.testing.assert_allclose(book.spare[leader], own, rtol=1e-8, atol=1e-8)

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
+from surepick.algorithms.findings import Claims, Known
 from surepick.algorithms.pulls import Pulls, Told
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import probability, real, whole
@@ -26,12 +27,18 @@ _NO_PAST = "past: this algorithm cannot use past measurements; pooled-peleg can 
 _NO_STRATA = "strata: this algorithm does not compare within strata; pooled-peleg does"
 
 
+#: kinds of guarantees that have a theorem behind them
+PROVEN = ("pac", "eps-pac", "claims", "fdr")
+
+
 class Guarantee(str):
     """What an answer promises, as a sentence; ``kind`` is for programs.
 
     Kinds: ``"pac"`` (the best candidate with probability at least 1 - delta), ``"eps-pac"``
-    (within epsilon of the best), ``"heuristic"`` (a threshold without a theorem), ``"none"``
-    (stopped early). It is true (``bool``) only when there is a theorem behind it.
+    (within epsilon of the best), ``"claims"`` (all claims against a baseline are right with that
+    probability), ``"fdr"`` (of these, a share of at most delta is wrong on average),
+    ``"heuristic"`` (a threshold without a theorem), ``"none"`` (stopped early). It is true
+    (``bool``) only when there is a theorem behind it.
 
     Examples
     --------
@@ -52,7 +59,7 @@ class Guarantee(str):
         return self.kind, str(self)  # for copies, and answers sent between processes
 
     def __bool__(self) -> bool:
-        return self.kind in ("pac", "eps-pac")
+        return self.kind in PROVEN
 
 
 class State(ABC):
@@ -154,6 +161,14 @@ class State(ABC):
         """
         return None
 
+    def claims(self) -> Claims | None:
+        """What is claimed now, where candidates are compared with a baseline; else None."""
+        return None
+
+    def now(self) -> Known | None:
+        """What is known now; None where nothing is, or the algorithm has no such numbers."""
+        return None
+
     def save(self) -> dict[str, Any]:
         """The memory of this state: arrays and plain values."""
         return {name: getattr(self, name) for name in self.saved}
@@ -218,6 +233,8 @@ class Algorithm(ABC):
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features
     trusts_features: ClassVar[bool] = True
+    #: what it can be asked: "best", "baseline"
+    questions: ClassVar[tuple[str, ...]] = ("best",)
 
     def __post_init__(self) -> None:
         # Plain floats and ints, whatever kind of number was given: settings are saved as JSON.
@@ -304,6 +321,10 @@ class Algorithm(ABC):
             "pac",
             f"the best with probability at least {confidence(self.delta)} ({self.theorem})",
         )
+
+    def guarantee_of_claims(self, baseline: str) -> Guarantee:
+        """What claims against a baseline promise, whenever they are made."""
+        raise InvalidInputError(f"baseline: {self.registered_name()} does not compare with one")
 
 
 def confidence(delta: float) -> str:

@@ -1,13 +1,18 @@
-"""``surepick answer``: which option is best, and what that rests on."""
+"""``surepick answer``: which option is best (or better than the baseline), and why."""
 
 from __future__ import annotations
 
 import json
+import math
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from surepick.cli.studies import NOT_YET, open_study, say, shown, study_options
+
+if TYPE_CHECKING:
+    from surepick.run import Answer
 
 
 @click.command("answer")
@@ -34,11 +39,11 @@ def command(name: str, storage: str, as_json: bool, certificate: Path | None) ->
 
         write_whole(certificate, json.dumps(answer.certificate(), indent=1) + "\n")
     lines = [
-        f"Answer: {shown(answer.label)}",
+        *(_compared(answer) if answer.lifts else [f"Answer: {shown(answer.label)}"]),
         f"after {answer.samples:,} measurements in {answer.batches} batches.",
         f"Guarantee: {answer.guarantee}.",
     ]
-    if answer.equivalent:
+    if answer.equivalent and not answer.lifts:
         same = ", ".join(shown(study.problem.candidate_labels[i]) for i in answer.equivalent)
         lines.append(f"The same features, so just as good: {same}")
     warnings = study.status()["warnings"]
@@ -54,6 +59,20 @@ def command(name: str, storage: str, as_json: bool, certificate: Path | None) ->
     content["warnings"] = warnings
     content["certificate"] = None if certificate is None else str(certificate)
     say(as_json, content, "\n".join(lines))
+
+
+def _compared(answer: Answer) -> list[str]:
+    """What is better than the baseline, what is worse, and what is neither."""
+    lines = []
+    for name, title in (("better", "Better"), ("worse", "Worse"), ("undecided", "Undecided")):
+        labels = sorted(getattr(answer, name), key=lambda label: -answer.lifts[label].estimate)
+        lines.append(f"{title}: {len(labels) or 'none'}")
+        for label in labels:
+            lift = answer.lifts[label]
+            ends = f"between {lift.low:+.3g} and {lift.high:+.3g}"
+            known = "" if math.isinf(lift.high - lift.low) else f" ({ends})"
+            lines.append(f"  {shown(label)}: {lift.estimate:+.3g}{known}")
+    return lines
 
 
 def _not_yet(status: dict, as_json: bool) -> None:

@@ -16,7 +16,7 @@ from surepick.errors import InvalidInputError
 if TYPE_CHECKING:
     from surepick.problem import Problem
     from surepick.problem.noise import NoiseKind
-    from surepick.study import Study
+    from surepick.study import Study, StudySpec
 
 REWARDS_HELP = (
     "What a measurement gives: any number; yes-no (1 for yes, 0 for no); or a number between two "
@@ -99,6 +99,20 @@ class _Noise(click.ParamType):
     help="Take rewards to be exactly linear in the features: --misfit 0.",
 )
 @click.option(
+    "--baseline",
+    default=None,
+    help="Which options are better, and which are worse, than this one (its label)?",
+)
+@click.option("--threshold", default=None, type=float, help="The same with a number.")
+@click.option(
+    "--claims",
+    type=click.Choice(["all", "fdr"]),
+    default="all",
+    show_default=True,
+    help="How sure such claims are. all: all of them are right with probability 1 - delta. fdr: a "
+    "share of at most delta of them is wrong on average, which takes fewer measurements.",
+)
+@click.option(
     "--check-fit",
     default=None,
     type=float,
@@ -160,6 +174,7 @@ def command(
     trust_features: bool,
     traffic: bool,
     at_least: str | None,
+    claims: str,
     control: str | None,
     control_share: str | None,
     window: str | None,
@@ -213,6 +228,7 @@ def command(
         noise=noise if rewards is None else rewards,
         misfit=0.0 if trust_features else misfit,
         traffic=asked if traffic else None,
+        control=claims,
         **fields,
     )
     study = store(spec, storage)
@@ -248,12 +264,21 @@ def command(
         f"It ends after {study.algorithm.max_samples:,} measurements at the latest "
         f"(--max-samples).",
         *(f"Note: {shown(note)}" for note in made.notes),
+        *_asked(spec),
         f"The past measurements are enough. Next: surepick answer {name}"
         if study.finished
         else f"The first batch has {batch} measurements. Next: surepick run {name} --exec "
         f"'command {{label}}', or surepick ask {name}",
     ]
     say(as_json, content, "\n".join(lines))
+
+
+def _asked(spec: StudySpec) -> list[str]:
+    """What is asked, where it is not which option is the best."""
+    if spec.baseline is None and spec.threshold is None:
+        return []
+    against = f"{spec.threshold:g}" if spec.baseline is None else shown(str(spec.baseline))
+    return [f"Asked: which options are better than {against}, and which are worse."]
 
 
 def _traffic_lines(study: Study, problem: Problem) -> list[str]:

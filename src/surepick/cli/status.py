@@ -22,9 +22,11 @@ if TYPE_CHECKING:
 def command(name: str, storage: str, as_json: bool, watch: bool, every: float, top: int) -> None:
     """Show who is still in the race, estimates, pulls, and whether anything looks wrong.
 
-    The evidence against an option is what decides: at 100 % it is ruled out. Of a study of
-    traffic: who is ahead, the chance that this is wrong, what it is worth, and what to do next.
-    With --watch and --json, one object is printed per line.
+    The evidence against an option is what decides: at 100 % it is ruled out. "p (best)" is the
+    p-value of an option being the best; it, and the ends between which options are behind, hold at
+    any time, however often one looks. Of a study of traffic: who is ahead, the chance that this is
+    wrong, what it is worth, and what to do next. With --watch and --json, one object is printed per
+    line.
     """
     study = open_study(name, storage)
     if as_json:
@@ -35,7 +37,7 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
 
     console = Console(highlight=False)
     if not console.is_terminal:
-        console.width = 110
+        console.width = 120
     content = study.status()
     if not watch:
         console.print(_picture(study, content, top))
@@ -87,8 +89,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         (f"{study.name}: {settings}", "bold"),
         (
-            f"{content['samples']:,} measurements; {len(content['survivors'])} of {total} options "
-            f"still in the race",
+            f"{content['samples']:,} measurements; {_count(content, total)}",
             "",
         ),
     ]
@@ -109,17 +110,31 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
+def _count(content: dict[str, Any], total: int) -> str:
+    now = content["standing"]
+    if now["question"] == "best":
+        return f"{len(content['survivors'])} of {total} options still in the race"
+    states = now["columns"]["state"]
+    said = {"better": "better", "worse": "worse", "close": "as good", "undecided": "undecided"}
+    found = [f"{states.count(name)} {word}" for name, word in said.items() if name in states]
+    return ", ".join(found)
+
+
 def _table(study: Study, content: dict[str, Any], top: int) -> Any:
+    if content["standing"]["question"] == "baseline":
+        return _compared(content["standing"]["columns"], top)
     from rich import box
     from rich.table import Table
 
     problem = study.problem
     survivors = set(content["survivors"])
     estimates, behind, evidence = content["estimates"], content["behind"], content["evidence"]
-    leader = content["leader_index"]
+    leader, columns = content["leader_index"], content["standing"]["columns"]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("option", no_wrap=True, max_width=40)
-    for head in ("estimate", "behind the best", "evidence against", "pulls", "failures"):
+    heads = ("estimate", "behind the best", "between", "p (best)", "evidence against")
+    failed = any(content["failures"])
+    for head in (*heads, "pulls", *(["failures"] if failed else [])):
         table.add_column(head, justify="right", no_wrap=True)
     order = [int(i) for i in problem.distinct]
     order.sort(key=lambda i: (i not in survivors, -estimates[i] if estimates else 0.0))
@@ -129,16 +144,61 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             _cell(problem.candidate_labels[i]),
             "" if estimates is None else f"{estimates[i]:.4g}",
             "" if behind is None else f"{behind[i]:.3g} ± {content['standard_error'][i]:.2g}",
+            "" if i == leader else _ends(columns["behind_low"][i], columns["behind_high"][i]),
+            _p_value(columns["p_value"][i]),
             "the answer"
             if content["finished"] and i == leader
             else bar(i in survivors, evidence[i] if evidence else None),
             f"{content['pulls'][i]:,}" if measured else "",
-            f"{content['failures'][i]:,}" if measured and content["failures"][i] else "",
+            *([_failures(content["failures"][i]) if measured else ""] if failed else []),
             style="" if i in survivors else "dim",
         )
     if top and len(order) > top:
         table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")
     return table
+
+
+def _compared(columns: dict[str, list[Any]], top: int) -> Any:
+    """Options against a baseline: the highest lift first."""
+    from rich import box
+    from rich.table import Table
+
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    table.add_column("option", no_wrap=True, max_width=40)
+    for head in ("verdict", "lift", "between", "estimate", "pulls"):
+        table.add_column(head, justify="right", no_wrap=True)
+    rows = range(len(columns["option"]))
+    pulls, known = columns.get("pulls"), columns["lift"][0] is not None
+    order = sorted(rows, key=lambda i: -columns["lift"][i]) if known else list(rows)
+    for i in order[: top or None]:
+        baseline = columns["state"][i] == "baseline"
+        table.add_row(
+            _cell(columns["option"][i]),
+            "as good" if columns["state"][i] == "close" else columns["state"][i],
+            "" if baseline or not known else f"{columns['lift'][i]:+.3g}",
+            "" if baseline else _ends(columns["lift_low"][i], columns["lift_high"][i]),
+            f"{columns['estimate'][i]:.4g}" if known else "",
+            "" if pulls is None else f"{pulls[i]:,}",
+        )
+    if top and len(order) > top:
+        table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")
+    return table
+
+
+def _ends(low: float | None, high: float | None) -> str:
+    if low is None and high is None:
+        return ""
+    return " to ".join("…" if end is None else f"{end:.2g}" for end in (low, high))
+
+
+def _failures(count: int) -> str:
+    return f"{count:,}" if count else ""
+
+
+def _p_value(value: float | None) -> str:
+    if value is None:
+        return ""
+    return "< 0.0001" if value < 1e-4 else f"{value:.2g}"
 
 
 def _cell(label: str) -> Any:

@@ -28,6 +28,7 @@ from surepick.client.study import LONGEST_WAIT, MOST_LETTERS
 from surepick.client.transport import told_all
 from surepick.problem import Problem
 from surepick.run import Answer
+from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study import OptionTable, StudySpec
 from surepick.study.changes import Change
@@ -182,6 +183,10 @@ class AsyncStudy:
     async def progress(self) -> StudyProgress:
         """Where the study stands, in a few numbers."""
         return progress_of(await self._get("/progress"))
+
+    async def standing(self) -> Any:
+        """See :meth:`surepick.Study.standing`."""
+        return as_table(Standing.from_dict((await self.status())["standing"]))
 
     async def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""

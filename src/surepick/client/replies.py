@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
@@ -10,6 +11,7 @@ import numpy as np
 
 from surepick.algorithms.base import Guarantee
 from surepick.run import Answer
+from surepick.run.answer import COMPARED, Lift
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.pulls import Pull, Reward, Told
@@ -21,11 +23,23 @@ MOST = 10_000  # pulls or rewards in one request that the service takes
 class RemoteAnswer(Answer):
     """An answer whose certificate came from the service."""
 
-    _certificate: dict[str, Any] = field(repr=False)
+    _certificate: dict[str, Any] = field(default_factory=dict, repr=False)
 
     def certificate(self) -> dict[str, Any]:
         """See :class:`surepick.Answer`."""
         return self._certificate
+
+
+def _compared(found: dict[str, Any]) -> dict[str, Any]:
+    """What an answer says about options compared with a baseline, if they were."""
+    if "lifts" not in found:
+        return {}
+    ends = (math.nan, -math.inf, math.inf)  # what null stands for
+    lifts = {
+        label: Lift(*(end if one is None else one for one, end in zip(row, ends)))
+        for label, row in found["lifts"].items()
+    }
+    return {name: tuple(found[name]) for name in COMPARED} | {"lifts": lifts}
 
 
 def changes_of(found: dict[str, Any]) -> list[Change]:
@@ -49,6 +63,7 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         algorithm=found["algorithm"],
         delta=found["delta"],
         epsilon=found["epsilon"],
+        **_compared(found),
         _record={},
         _certificate=certificate,
     )

@@ -28,6 +28,7 @@ from surepick.client.transport import Transport
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
+from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
@@ -242,6 +243,10 @@ class RemoteStudy(StudyCore):
         """Where the study stands, in a few numbers."""
         found = self._transport.get(f"{self._path}/progress")
         return progress_of(found)
+
+    def standing(self) -> Any:
+        """See :meth:`surepick.Study.standing`."""
+        return as_table(Standing.from_dict(self.status()["standing"]))
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""

@@ -2,11 +2,27 @@
 
 from __future__ import annotations
 
+import math
 from dataclasses import dataclass, field, replace
-from typing import Any
+from typing import Any, NamedTuple
 
-from surepick.algorithms.base import Guarantee
+from surepick.algorithms.base import Claims, Guarantee
 from surepick.arrays.types import IntArray
+from surepick.problem import Problem
+
+
+class Lift(NamedTuple):
+    """How far an option is ahead of the baseline, in units of the reward."""
+
+    estimate: float
+    low: float  #: at no time does it lie below, or above high, but with probability delta
+    high: float
+
+    @classmethod
+    def all_of(cls, claims: Claims) -> list[Lift]:
+        """Of every candidate."""
+        columns = (claims.lift.tolist(), claims.low.tolist(), claims.high.tolist())
+        return [cls(*row) for row in zip(*columns)]
 
 
 @dataclass(frozen=True, eq=False)
@@ -34,6 +50,12 @@ class Answer:
     delta: float
     epsilon: float
     _record: dict[str, Any] = field(repr=False)
+    #: against a baseline: labels of the options that are better, that are worse, and the others
+    better: tuple[str, ...] = ()
+    worse: tuple[str, ...] = ()
+    undecided: tuple[str, ...] = ()
+    #: and of each of these its estimated lead, between two ends
+    lifts: dict[str, Lift] = field(default_factory=dict)
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Answer) else NotImplemented
@@ -60,7 +82,7 @@ class Answer:
 
     def to_dict(self) -> dict[str, Any]:
         """The answer itself (without the evidence) as plain JSON-ready values."""
-        return {
+        found: dict[str, Any] = {
             "arm": self.arm,
             "label": self.label,
             "samples": self.samples,
@@ -73,3 +95,26 @@ class Answer:
             "epsilon": self.epsilon,
             "pulls": self.pulls.tolist(),
         }
+        if self.lifts:
+            found |= {name: list(getattr(self, name)) for name in COMPARED}
+            found["lifts"] = {label: _finite(lift) for label, lift in self.lifts.items()}
+        return found
+
+
+#: what an answer says about options compared with a baseline
+COMPARED = ("better", "worse", "undecided")
+
+
+def compared(problem: Problem, claims: Claims | None) -> dict[str, Any]:
+    """What an answer says about options compared with a baseline, if they were."""
+    if claims is None:
+        return {}
+    labels, every = problem.candidate_labels, Lift.all_of(claims)
+    found = {name: tuple(labels[i] for i in getattr(claims, name)) for name in COMPARED}
+    listed = [i for name in COMPARED for i in getattr(claims, name)]
+    return found | {"lifts": {labels[i]: every[i] for i in listed}}
+
+
+def _finite(lift: Lift) -> list[float | None]:
+    """As JSON has it: an end that is not known is null."""
+    return [number if math.isfinite(number) else None for number in lift]

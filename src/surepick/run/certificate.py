@@ -51,6 +51,10 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
             "statement": answer["guarantee"]["text"],
         },
     }
+    claims = record.get("claims")
+    if claims is not None:
+        names = ("better", "worse", "close", "undecided")
+        body["claim"] |= {name: getattr(claims, name).tolist() for name in names}
     if record["past"] is not None:
         body["past"] = {
             "chosen": "in advance" if record["past"]["evidence"] else "by results",

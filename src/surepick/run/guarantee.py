@@ -31,6 +31,10 @@ CHANGED = (
     "neither on the rewards nor on whom one favours"
 )
 
+LOOKED = (
+    "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
+)
+
 
 def guarantee_of(
     algorithm: Algorithm,
@@ -38,7 +42,6 @@ def guarantee_of(
     state: State,
     batches: list[dict[str, Any]],
     past: bool,
-    *,
     changed: bool = False,
     by_hand: bool = False,
 ) -> Guarantee:
@@ -56,13 +59,23 @@ def guarantee_of(
         Whether somebody stopped it.
     """
     left, kind = len(state.active), problem.noise_kind
-    promised = algorithm.guarantee(epsilon_used=left > 1)
-    parts = [str(promised)]
-    if not state.finished:
-        limit = algorithm.max_samples
-        why = "as they look tied" if limit is None else f"by max_samples={limit}"
+    why = _why(algorithm, by_hand)
+    claims = state.claims()
+    comparing = claims is not None and len(problem.distinct) > 1
+    if claims is not None and comparing:
+        promised = algorithm.guarantee_of_claims(claims.baseline)
+        parts = [str(promised)]
+        if not state.finished:
+            options = f"{claims.open} option{'s' if claims.open > 1 else ''}"
+            parts.append(f"stopped {why} with {options} undecided")
+            if not (len(claims.better) or len(claims.worse) or len(claims.close)):
+                return Guarantee("none", f"no guarantee: {parts[1]}; nothing is claimed")
+    else:
+        promised = algorithm.guarantee(epsilon_used=left > 1)
+        parts = [str(promised)]
+    if not state.finished and not comparing:
         early = (
-            f"no guarantee: stopped {'by hand' if by_hand else why} with {left} "
+            f"no guarantee: stopped {why} with {left} "
             f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best"
         )
         clicks = not kind.scale_known and _yes_and_no(batches)
@@ -87,12 +100,22 @@ def guarantee_of(
     if changed:
         parts.append(CHANGED)
     text = "; ".join(parts)
-    if not state.finished:
+    if not state.finished and not comparing:
         return Guarantee("none", text)
+    if promised.kind == "fdr" and by_hand and not state.finished:
+        return Guarantee("heuristic", f"no guarantee: {LOOKED}; otherwise it would be {text}")
     if promised and not kind.scale_known and _yes_and_no(batches):
         text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"
         return Guarantee("heuristic", text)
     return Guarantee(promised.kind, text)
+
+
+def _why(algorithm: Algorithm, by_hand: bool) -> str:
+    """Why a run that has not finished was stopped."""
+    if by_hand:
+        return "by hand"
+    limit = algorithm.max_samples
+    return "as they look tied" if limit is None else f"by max_samples={limit}"
 
 
 def stands_on(problem: Problem) -> str:

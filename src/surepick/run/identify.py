@@ -7,7 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.registry import DEFAULT, get, refuse_retired
+from surepick.algorithms.registry import DEFAULT, get, maker, refuse_retired
 from surepick.arrays import limits
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
@@ -26,10 +26,15 @@ def identify(
     algorithm: Algorithm | str = DEFAULT,
     epsilon: float = 0.0,
     max_samples: int | None = None,
+    baseline: str | int | None = None,
+    threshold: float | None = None,
+    control: str = "all",
     rng: Any = 0,
     on_batch: Callable[[Run], None] | None = None,
 ) -> Answer:
     """Measure until the best candidate is known with probability at least 1 - delta.
+
+    Or, with a baseline, until it is known which options are better than it and which are worse.
 
     Parameters
     ----------
@@ -45,7 +50,16 @@ def identify(
         items where there are any, and returns one reward each.
     algorithm
         A registry name, or a configured algorithm (which then brings its own delta,
-        epsilon and max_samples).
+        epsilon and max_samples, and its own question).
+    baseline
+        The option (label or number) that the others are compared with; then ``answer.better``,
+        ``answer.worse`` and ``answer.undecided`` list labels, and ``answer.lifts`` has how far
+        each is ahead. It ends when every option is decided, up to epsilon.
+    threshold
+        The same with a number in place of an option.
+    control
+        How sure these claims are: ``"all"`` of them are right with probability at least
+        1 - delta, or ``"fdr"``: a share of at most delta of them is wrong on average.
     rng
         Seed or generator for algorithms that draw.
     on_batch
@@ -61,13 +75,18 @@ def identify(
     >>> import surepick as sp
     >>> sp.identify(sp.Problem([[1, 0], [0, 1]]), lambda arm: 1.0 - arm).arm
     0
+    >>> problem = sp.Problem([[1, 0, 0], [0, 1, 0], [0, 0, 1]], labels=["now", "red", "blue"])
+    >>> answer = sp.identify(problem, lambda arm: [5.0, 6.0, 4.0][arm], baseline="now")
+    >>> answer.better, answer.worse
+    (('red',), ('blue',))
     """
     if (measure is None) == (measure_batch is None):
         raise InvalidInputError("give either measure (one pull) or measure_batch (a whole batch)")
     for name, given in (("measure", measure), ("measure_batch", measure_batch)):
         if given is not None and not callable(given):
             raise InvalidTypeError(f"{name} must be a function; got {given!r:.80}")
-    run = configure(algorithm, delta, epsilon, max_samples).start(problem, rng)
+    question = {"baseline": baseline, "threshold": threshold, "control": control}
+    run = configure(algorithm, delta, epsilon, max_samples, question).start(problem, rng)
     warned = run.algorithm.max_samples is not None
     while not run.stopped:
         if not warned and run.samples >= limits.LONG_RUN * problem.rank:
@@ -108,19 +127,51 @@ def _doubts(run: Run) -> str:
     )
 
 
+#: settings that say what is asked, and what they are where the question is which is best
+BEST: dict[str, Any] = {"baseline": None, "threshold": None, "control": "all"}
+
+
 def configure(
-    algorithm: Algorithm | str, delta: float, epsilon: float, max_samples: int | None
+    algorithm: Algorithm | str,
+    delta: float,
+    epsilon: float,
+    max_samples: int | None,
+    question: dict[str, Any] | None = None,
 ) -> Algorithm:
-    """The algorithm of this name with these settings, or a configured one that has no others."""
+    """The algorithm of this name with these settings, or a configured one that has no others.
+
+    ``question`` has settings that say what is asked.
+    """
     settings = {"delta": delta, "epsilon": epsilon, "max_samples": max_samples}
+    asked = unusual(question or {})
     if isinstance(algorithm, str):
-        algorithm = get(algorithm, **settings)
+        if asked and not compares(algorithm):
+            raise InvalidInputError(
+                f"{next(iter(asked))}: {algorithm} only answers which option is the best; "
+                f"{DEFAULT} compares with a baseline, too"
+            )
+        algorithm = get(algorithm, **settings, **asked)
     elif isinstance(algorithm, Algorithm):
         _check_overrides(algorithm, settings)
+        if asked:
+            name = next(iter(asked))
+            raise InvalidInputError(
+                f"{name}: a configured algorithm brings its own question; set it there"
+            )
     else:
         raise InvalidTypeError(f"algorithm must be a name or an algorithm; got {algorithm!r:.80}")
     refuse_retired(algorithm)
     return algorithm
+
+
+def compares(algorithm: str) -> bool:
+    """Whether the algorithm of this name can compare candidates with a baseline."""
+    return "baseline" in getattr(maker(algorithm), "questions", ())
+
+
+def unusual(question: dict[str, Any]) -> dict[str, Any]:
+    """Settings that ask for something else than the best; not all algorithms know them."""
+    return {name: value for name, value in question.items() if value != BEST[name]}
 
 
 def _check_overrides(algorithm: Algorithm, settings: dict[str, Any]) -> None:

@@ -101,3 +101,9 @@ def logged(pulls: Pulls, sums: FloatArray, spreads: FloatArray | None = None) ->
     if pulls.parts is not None:
         told["parts"] = pulls.parts
     return told if spreads is None else told | {"spreads": spreads}
+
+
+def in_total(counts: IntArray, sums: FloatArray) -> list[dict[str, Any]]:
+    """All pulls as one batch of a log."""
+    whole = Pulls.from_counts(counts)
+    return [logged(whole, sums[whole.arms])]

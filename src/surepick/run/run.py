@@ -13,14 +13,15 @@ from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
-from surepick.run.answer import Answer
+from surepick.run.answer import Answer, compared
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.dealing import deal
 from surepick.run.guarantee import guarantee_of
 from surepick.run.past import Past, check_past
-from surepick.run.rewards import check_size, check_sums, logged, spread_of, sum_rewards
+from surepick.run.rewards import check_size, check_sums, in_total, logged, spread_of, sum_rewards
 from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
+from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import check_strata, split_strata
 
 
@@ -85,6 +86,10 @@ class Run:
     def active(self) -> tuple[int, ...]:
         """Candidates not ruled out (of equal candidates, the first stands for all)."""
         return tuple(int(i) for i in self.state.active)
+
+    def standing(self) -> Standing:
+        """What is known now about every option; it ends nothing."""
+        return standing_of(self.algorithm, self.problem, self.state, self.totals(), self.pulls)
 
     @property
     def stopped(self) -> bool:
@@ -238,7 +243,7 @@ class Run:
         np.add.at(self._sums, pulls.arms, totals)
 
     def record_pulls(self, pulls: IntArray, sums: FloatArray) -> None:
-        """Count pulls that the state has taken in already, one by one (simulation's fast loop)."""
+        """Count pulls that the state has taken in already (simulation's fast loop)."""
         self.pulls += pulls
         self._sums += sums
         self.batches += int(pulls.sum())
@@ -252,12 +257,11 @@ class Run:
     def conclude(self, changes: Sequence[dict[str, Any]] = ()) -> Answer:
         """The answer, where these rewards were corrected or withdrawn after they were told."""
         if not self.stopped:
-            raise RunStateError(
-                f"the run has not stopped yet: {len(self.active)} candidates are still in, "
-                f"after {self.samples} pulls"
-            )
+            left = f"{len(self.active)} candidates are still in, after {self.samples} pulls"
+            raise RunStateError(f"the run has not stopped yet: {left}")
         leader, same = self.state.leader(), self.problem.same_as
-        past = self._past["batches"] if self._past else []
+        past, claims = self._past["batches"] if self._past else [], self.state.claims()
+        whole = [] if self.state.needs_batches else in_total(self.pulls, self._sums)
         return Answer(
             arm=leader,
             label=self.problem.candidate_labels[leader],
@@ -265,9 +269,7 @@ class Run:
             pulls=self.pulls.copy(),
             guarantee=guarantee_of(
                 *(self.algorithm, self.problem, self.state, past + self._log),
-                self._past is not None and self._past["evidence"],
-                changed=bool(changes),
-                by_hand=self.ended,
+                *(bool(self._past and self._past["evidence"]), bool(changes), self.ended),
             ),
             survivors=tuple(int(i) for i in np.flatnonzero(np.isin(same, self.state.active))),
             equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
@@ -275,20 +277,18 @@ class Run:
             algorithm=self.algorithm.registered_name(),
             delta=self.algorithm.delta,
             epsilon=self.algorithm.epsilon,
+            **compared(self.problem, claims),
             _record={
                 "problem": self.problem,
                 "settings": self.algorithm.settings(),
-                "batches": list(self._log) if self.state.needs_batches else [self._totals()],
+                "batches": whole or list(self._log),
                 "evidence": self.state.evidence(),
+                "claims": claims,
                 "past": self._past,
                 "changes": list(changes),
                 "by_hand": self.ended,
             },
         )
-
-    def _totals(self) -> dict[str, Any]:
-        whole = Pulls.from_counts(self.pulls)
-        return logged(whole, self._sums[whole.arms])
 
     # -- save and load ---------------------------------------------------------------------
     def to_json(self) -> str:

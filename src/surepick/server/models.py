@@ -1,4 +1,7 @@
-"""What requests and answers look like; the OpenAPI description is made from this."""
+"""What requests and answers look like; the OpenAPI description is made from this.
+
+It is one file because what a study is made from and what is said of it are read together.
+"""
 
 from __future__ import annotations
 
@@ -200,6 +203,15 @@ class NewStudy(BaseModel):
     max_samples: int | None = Field(
         None, description="Stop after so many pulls; where nothing is said, after a million."
     )
+    baseline: str | None = Field(
+        None, description="Which options are better, and which are worse, than this one?"
+    )
+    threshold: Finite | None = Field(None, description="The same with a number.")
+    control: str = Field(
+        "all",
+        description="How sure such claims are: 'all' of them are right with probability 1 - delta, "
+        "or 'fdr': a share of at most delta is wrong on average.",
+    )
     check_fit: Finite | None = Field(
         None,
         description="Measure more, so that a misfit of this size (in units of the noise) shows.",
@@ -259,6 +271,11 @@ class Status(Answered):
     failures: list[int]
     batch: BatchOf
     pulls_left: int | None
+    standing: dict[str, Any] = Field(
+        description="What is known about every option, in columns: its state, estimate, how far it "
+        "is behind and between which ends, the p-value of its being the best; against a baseline "
+        "its lift."
+    )
     rewards: str = Field(description="What a measurement gives, in words.")
     noise: float | None
     noise_estimated: bool

@@ -21,6 +21,12 @@ class AnswerOf(Answered):
     guarantee: dict[str, Any]
     survivors: list[int]
     equivalent: list[int]
+    better: list[str] | None = Field(None, description="Against a baseline: labels.")
+    worse: list[str] | None = None
+    undecided: list[str] | None = None
+    lifts: dict[str, list[float | None]] | None = Field(
+        None, description="Of each of these: how far it is ahead, and between which ends."
+    )
     checks: dict[str, Any]
 
 

@@ -237,7 +237,8 @@ def direct_bounded_payoffs(told, shift, pairs, stakes, results, low, high, yes_n
                 continue
             for side in range(2):
                 k = rivals[a] if side == 0 else places[i]
-                own[side] = (1.0 - 2.0 * side) / counts[k]
+                # What was not pulled, and is told about all the same, is a number.
+                own[side] = (1.0 - 2.0 * side) / counts[k] if counts[k] > 0.0 else 0.0
                 two[0, side], two[1, side] = counts[k], sums[k]
                 two[2, side], two[3, side] = squares[k], means[k]
             block = (two[0], two[1], two[2], two[3])

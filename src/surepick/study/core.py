@@ -194,6 +194,16 @@ class StudyCore(ABC):
         """Where the study stands, in a few numbers."""
 
     @abstractmethod
+    def standing(self) -> Any:
+        """What is known now about every option: a DataFrame where pandas is there.
+
+        Who leads, and of each option what it is estimated to be worth, how far it is behind and
+        between which ends, and the p-value of "this one is the best". All of it holds at any time,
+        however often one looks. Without pandas it is a :class:`surepick.run.standing.Standing`,
+        whose columns have the same names.
+        """
+
+    @abstractmethod
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
 

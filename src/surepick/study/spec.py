@@ -4,6 +4,8 @@ The library, the command line, the client and the service all make a :class:`Stu
 it to :func:`surepick.study.manage.store`. One more thing that defines studies is one more field
 here (with its check), one more option of ``surepick new`` and one more line in the service's
 ``NewStudy``.
+
+It is one file because all of this is said once and checked once.
 """
 
 from __future__ import annotations
@@ -25,7 +27,7 @@ from surepick.problem.contents import as_misfit
 from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
-from surepick.run.identify import configure
+from surepick.run.identify import BEST, compares, configure, unusual
 from surepick.study.options import OptionTable
 from surepick.study.past import as_past, measurements
 from surepick.study.pulls import as_name
@@ -79,6 +81,8 @@ class StudySpec:
         for :class:`surepick.Problem`. ``inf`` (``"any"`` as JSON), the default, where the algorithm
         can do so: features guide, and the guarantee rests on measurements alone. 0: features are
         trusted. A problem brings its own.
+    baseline, threshold, control
+        What is asked, if it is not which option is the best: see :func:`surepick.identify`.
     check_fit
         Make extra measurements, so that a misfit of the linear model of this size (in units of
         the noise) would probably be noticed.
@@ -121,6 +125,9 @@ class StudySpec:
     max_samples: int | None = MOST_SAMPLES
     noise: Any = None
     misfit: Any = None
+    baseline: str | int | None = None
+    threshold: float | None = None
+    control: str = "all"
     check_fit: float | None = None
     strata: str | None = None
     items: int | None = None
@@ -219,16 +226,25 @@ class StudySpec:
         if not isinstance(given, str) and self.max_samples == MOST_SAMPLES:
             self._set(max_samples=None)  # nothing was said: the algorithm brings its own
         common = {name: getattr(self, name) for name in _COMMON}
+        asked: dict[str, Any] | None = {name: getattr(self, name) for name in BEST}
         if isinstance(given, str):
-            given = get(given, **(common | settings))
+            if compares(given):  # others may have settings of the same names
+                asked |= {name: settings.pop(name) for name in BEST if name in settings}
+            if settings:
+                given = get(given, **(common | settings | unusual(asked)))
+                asked = None
         elif settings:
             raise InvalidInputError("settings: a configured algorithm brings its own")
-        proper = configure(given, **common)
+        proper = configure(given, **common, question=asked)
         own = proper.settings()
         self._set(**{name: getattr(proper, name) for name in _COMMON})
+        said = set(_COMMON)
+        if "baseline" in proper.questions:
+            self._set(**{name: getattr(proper, name) for name in BEST})
+            said |= BEST.keys()
         self._set(
             algorithm=proper.registered_name(),
-            settings={name: value for name, value in own.items() if name not in _COMMON},
+            settings={name: value for name, value in own.items() if name not in said},
         )
         if self.max_samples is not None:
             _below(self.max_samples, "max_samples", 2**62)
@@ -238,7 +254,8 @@ class StudySpec:
     def configured(self) -> Algorithm:
         """The algorithm, with pulls that check the model where they are wanted."""
         common = {name: getattr(self, name) for name in _COMMON}
-        algorithm = get(str(self.algorithm), **common, **self.settings)
+        asked = unusual({name: getattr(self, name) for name in BEST})
+        algorithm = get(str(self.algorithm), **common, **asked, **self.settings)
         if self.check_fit is None:
             return algorithm
         positive(self.check_fit, "check_fit")

@@ -14,7 +14,7 @@ from surepick.study import chain
 from surepick.study.checks.checks import Checks
 from surepick.study.checks.failures import warnings
 from surepick.study.desk.leases import FAILURES
-from surepick.study.outlook import fitted, noise_in_use, outlook
+from surepick.study.outlook import noise_in_use, outlook
 
 
 def failures_per_arm(storage: Storage, study: int, n_arms: int) -> NDArray[np.int64]:
@@ -51,8 +51,6 @@ def status_of(
         counted[arm] += count
         sums[arm] += total
     failed = failures_per_arm(storage, study.id, K)
-    fit = fitted(run, counted, sums)
-    estimates = None if fit is None else (problem.targets @ fit[0].theta * fit[1]).tolist()
     means = [s / n if n else None for s, n in zip(sums.tolist(), counted.tolist())]
     past = run.past
     return {
@@ -64,14 +62,12 @@ def status_of(
         "samples": int(told.sum()),
         "survivors": list(run.active),
         "survivor_labels": [problem.candidate_labels[i] for i in run.active],
-        "leader": problem.candidate_labels[run.state.leader()] if run.batches or past else None,
         "rewards": problem.noise_kind.words,
         "noise": noise_in_use(run),
         "noise_estimated": run.state.scale_estimated,
         "past": None
         if past is None
         else {"measurements": past.measurements, "evidence": past.evidence},
-        "estimates": estimates,
         "means": means,
         "pulls": told.tolist(),
         "failures": failed.tolist(),
@@ -95,15 +91,19 @@ def _options_and_outlook(run: Run) -> dict[str, Any]:
     """The options, and what the complete batches say about them."""
     problem, ahead = run.problem, outlook(run)
     distinct = len(problem.distinct)
+    now = run.standing() if ahead is None else ahead.standing
     return {
         "labels": list(problem.labels),
         # None where it would say nothing new: candidates are the arms, or all options differ
         "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
         "same_as": problem.same_as.tolist() if distinct < len(problem.same_as) else None,
         "options": distinct,
-        "leader_index": int(run.state.leader()) if run.batches or run.past else None,
+        "leader": now.leader,
+        "leader_index": now.leader_index,
+        "estimates": None if now.leader is None else now["estimate"],
         "behind": None if ahead is None else ahead.behind.tolist(),
         "standard_error": None if ahead is None else ahead.error.tolist(),
         "evidence": None if ahead is None or ahead.evidence is None else ahead.evidence.tolist(),
         "pulls_left": None if ahead is None else ahead.pulls_left,
+        "standing": now.to_dict(),
     }

@@ -1,4 +1,7 @@
-"""A study: ask, tell, fail, answer; from as many processes as there are workers."""
+"""A study: ask, tell, fail, answer; from as many processes as there are workers.
+
+It is one file because it is what everybody who uses a study has in hand.
+"""
 
 from __future__ import annotations
 
@@ -21,6 +24,7 @@ from surepick.problem import Problem
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
 from surepick.run.guarantee import looks_best
+from surepick.run.standing import as_table
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
@@ -310,6 +314,10 @@ class Study(LivingStudy):
         if run.ended and (failed or checks.broken):
             found = replace(found, guarantee=looks_best(found.guarantee))
         return qualified(without_guarantee(found, failed), checks)
+
+    def standing(self) -> Any:
+        """What is known now about every option; see :meth:`StudyCore.standing`."""
+        return as_table(self.desk.load()[0].standing())
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""

@@ -14,6 +14,7 @@ from typing import Any, NamedTuple
 
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
+from surepick.verifier.comparison import Comparison
 from surepick.verifier.noise import PROVIDED, yes_and_no
 
 #: rules and thresholds -> the theorem behind them
@@ -44,6 +45,10 @@ _NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
     "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)"
 )
+_LOOKED = (
+    "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
+)
+_NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
 # Why a study withdraws what its answer would promise: checks do not hold, or measurements failed.
 _BROKEN = (
     "the noise is not what the study was told",
@@ -87,6 +92,56 @@ def check_statement(check: Check, left: int) -> None:
     )
 
 
+def check_claims_statement(check: Check, found: Comparison) -> None:
+    """The same for claims against a baseline."""
+    kind, statement = check.claim["guarantee"], check.claim["statement"]
+    proven = "fdr" if found.control == "fdr" else "claims"
+    if kind == proven:
+        by_hand = check.body.get("stopped") == "by hand" and bool(found.open)
+        check.demand(kind != "fdr" or not by_hand, "somebody stopped it who may have seen rewards")
+        check.demand(
+            not _clicks(check),
+            "all rewards are 0 or 1: yes or no is not the noise that the statement rests on",
+        )
+    promised = _of_claims(check, found)
+    allowed = promised
+    if kind == "none":
+        left = _left_open(check, found)
+        allowed = [f"no guarantee: {left}; nothing is claimed"] if left else []
+    elif kind == "heuristic":
+        why = statement.removeprefix(_NO).rpartition(_OTHERWISE)[0]
+        fits = why == _NOT_SYMMETRIC if _clicks(check) else _is_reason(why)
+        by_hand = check.body.get("stopped") == "by hand"
+        fits |= why == _LOOKED and by_hand and found.control == "fdr"
+        allowed = [f"{_NO}{why}{_OTHERWISE}{text}" for text in promised] if fits else []
+    check.demand(
+        statement in allowed,
+        f"the statement should be {allowed[0]!r}; it is {statement!r:.400}"
+        if allowed
+        else f"the claim {kind!r} does not follow from a stop like this one",
+    )
+
+
+def _of_claims(check: Check, found: Comparison) -> list[str]:
+    """What claims against a baseline may say."""
+    against = found.words if found.baseline is None else repr(check.label(found.baseline))
+    bets = "capital bet against what is true is a supermartingale"
+    if found.control == "fdr":
+        share = f"a share of at most {check.delta:.12g} is wrong on average"
+        text = f"of all claims against {against}, {share} ({bets}; e-BH)"
+    else:
+        union = "union over statements" if check.epsilon else "Holm's steps"
+        text = f"all claims against {against} are right with probability at least {_sure(check)} "
+        text += f"({bets}; Ville's inequality, {union})"
+    left = _left_open(check, found)
+    return _resting(check, f"{text}; {left}" if left else text)
+
+
+def _left_open(check: Check, found: Comparison) -> str:
+    n = len(found.open)
+    return f"stopped {_why(check)} with {n} option{'s' if n > 1 else ''} undecided" if n else ""
+
+
 def _sentences(check: Check, kind: str, left: int) -> list[str]:
     """What may be said; an algorithm of somebody else's may cite a theorem in short."""
     if kind == "none":
@@ -118,14 +173,18 @@ def _clicks(check: Check) -> bool:
 
 def _is_withdrawn(check: Check, kind: str, left: int) -> bool:
     """Whether it says why a study withdraws exactly what its answer would otherwise promise."""
-    begin, middle = "no guarantee: ", "; otherwise it would be "
     statement = check.claim["statement"]
-    why, found, promise = statement.removeprefix(begin).rpartition(middle)
-    if kind != "heuristic" or not found or not statement.startswith(begin) or _clicks(check):
+    why, found, promise = statement.removeprefix(_NO).rpartition(_OTHERWISE)
+    if kind != "heuristic" or not found or not statement.startswith(_NO) or _clicks(check):
         return False
+    return _is_reason(why) and promise in _sentences(check, "eps-pac" if left > 1 else "pac", left)
+
+
+def _is_reason(why: str) -> bool:
+    """Whether a study may withdraw what its answer promises for this."""
     broken = why.split(" and ")
-    fine = broken == [text for text in _BROKEN if text in broken] or _FAILED.fullmatch(why)
-    return bool(fine) and promise in _sentences(check, "eps-pac" if left > 1 else "pac", left)
+    fine = broken == [text for text in _BROKEN if text in broken]
+    return fine or _FAILED.fullmatch(why) is not None
 
 
 def _resting(check: Check, promise: str) -> list[str]:
@@ -163,14 +222,15 @@ def _features(check: Check) -> list[str]:
 
 def _promises(check: Check, proper: _Proper, kind: str) -> list[str]:
     """What the algorithm itself promises."""
-    sure = _sure(check)
     best = f"within {check.epsilon:.12g} of the best" if kind == "eps-pac" else "the best"
     theorem = _THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
         return []
     theorems = [theorem] if _is_known(proper) else [theorem, theorem.partition(";")[0]]
     conditions = _conditions(proper.evidence)
-    return [f"{best} with probability at least {sure} ({text}){conditions}" for text in theorems]
+    return [
+        f"{best} with probability at least {_sure(check)} ({text}){conditions}" for text in theorems
+    ]
 
 
 def _conditions(evidence: dict[str, Any]) -> str:
@@ -183,16 +243,19 @@ def _conditions(evidence: dict[str, Any]) -> str:
     return found
 
 
+def _why(check: Check) -> str:
+    """Why a run that has not finished was stopped."""
+    most = check.settings.get("max_samples")
+    if check.body.get("stopped") == "by hand":
+        return "by hand"
+    return "as they look tied" if most is None else f"by max_samples={exact.whole(most, 'most')}"
+
+
 def _stopped_early(check: Check, left: int) -> list[str]:
-    by_hand, most = check.body.get("stopped") == "by hand", check.settings.get("max_samples")
-    why = "as they look tied"
-    if by_hand:
-        why = "by hand"
-    elif most is not None:
-        why = f"by max_samples={exact.whole(most, 'max_samples')}"
+    by_hand = check.body.get("stopped") == "by hand"
     early = (
-        f"no guarantee: stopped {why} with {left} candidate{'s' if left > 1 else ''} left; the "
-        f"answer is the one that looks best"
+        f"no guarantee: stopped {_why(check)} with {left} candidate{'s' if left > 1 else ''} left; "
+        f"the answer is the one that looks best"
     )
     proper = _proper(check)
     conditions = _conditions(proper.evidence)

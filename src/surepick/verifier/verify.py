@@ -22,8 +22,9 @@ import numpy as np
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
+from surepick.verifier.comparison import Comparison, check_comparison
 from surepick.verifier.corrections import check_corrections
-from surepick.verifier.statement import check_statement
+from surepick.verifier.statement import check_claims_statement, check_statement
 from surepick.verifier.tables import Given
 from surepick.verifier.traffic import check_traffic
 
@@ -213,9 +214,15 @@ def _run(check: Check) -> Verification:
     check.demand(
         not check.past or rule in _WITH_PAST, f"the rule {rule!r} knows no past measurements"
     )
-    survivors = importlib.import_module(f"surepick.verifier.rules.{RULES[rule]}").verify(check)
-    check.check_conclusion(survivors)
-    check_statement(check, len(survivors))
+    # Bets may answer other questions than which candidate is the best.
+    file = "compared" if rule == "pooled" and "question" in check.evidence else RULES[rule]
+    decided = importlib.import_module(f"surepick.verifier.rules.{file}").verify(check)
+    if isinstance(decided, Comparison):
+        check_comparison(check, decided)
+        check_claims_statement(check, decided)
+    else:
+        check.check_conclusion(decided)
+        check_statement(check, len(decided))
     claim = check.claim
     return Verification(
         candidate=claim["candidate"],

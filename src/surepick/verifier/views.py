@@ -6,6 +6,7 @@ the verifier: nothing here is shared with the algorithms.
 
 from __future__ import annotations
 
+import copy
 from abc import ABC, abstractmethod
 from typing import NamedTuple
 
@@ -39,6 +40,10 @@ class View(ABC):
     def variances(self, field: Field) -> np.ndarray:
         """Of these; infinite where nothing is said."""
 
+    def with_number(self) -> View:
+        """With one more candidate behind all others, which is worth 0 and has no features."""
+        return self
+
     @abstractmethod
     def size(self, leader: np.ndarray) -> float:
         """How large estimates are, which is what their rounding goes by."""
@@ -46,6 +51,11 @@ class View(ABC):
     @abstractmethod
     def largest(self, reach: float) -> float:
         """The most that an estimate of any candidate may be; ``reach`` is how far they are."""
+
+
+def one_more(rows: np.ndarray) -> np.ndarray:
+    """With a row of zeros behind the others."""
+    return np.concatenate([rows, np.zeros_like(rows[:1])])
 
 
 class ByFeatures(View):
@@ -82,6 +92,9 @@ class ByArm(View):
         columns = [((mine - other) ** 2).sum(axis=1) for other in others]
         own = self.own[field.places][:, None] + self.own[field.rival_places]
         return np.stack(columns, axis=1) + own
+
+    def with_number(self) -> ByArm:
+        return ByArm(*(one_more(rows) for rows in (self.means, self.common, self.own)))
 
     def size(self, leader: np.ndarray) -> float:
         return self.largest(0.0)
@@ -123,6 +136,12 @@ class Leaning(ByArm):
         self._beyond[arms[here], here] -= 1.0
         self._absent = np.ones(len(takes))
         self._absent[arms[here]] = 0.0
+
+    def with_number(self) -> Leaning:
+        other = copy.copy(self)
+        for name in ("means", "common", "own", "takes", "_outside", "_beyond", "_absent"):
+            setattr(other, name, one_more(getattr(self, name)))
+        return other
 
     def variances(self, field: Field) -> np.ndarray:
         found = super().variances(field)

@@ -75,9 +75,11 @@ def test_compiled_and_block_by_block_bets_are_the_same(kind):
         runs[1].state.block.left = batch.pulls
         runs[1].tell(runs[1].ask(), rewards)
         assert runs[0].state.blocks[-1]["rivals"] == runs[1].state.blocks[-1]["rivals"]
-    np.testing.assert_allclose(runs[0].state.capital, runs[1].state.capital, rtol=1e-8, atol=1e-9)
+    np.testing.assert_allclose(
+        runs[0].state.question.capital, runs[1].state.question.capital, rtol=1e-8, atol=1e-9
+    )
     for name in ("spare", "close"):
-        mine, other = (getattr(run.state.closeness, name) for run in runs)
+        mine, other = (getattr(run.state.question.closeness, name) for run in runs)
         np.testing.assert_allclose(mine, other, rtol=1e-8, atol=1e-9)
 
 
@@ -123,7 +125,7 @@ def test_rewards_that_are_all_alike_prove_nothing_and_break_nothing(kind, value)
     while not run.stopped:
         tell(run, lambda arms: np.full(len(arms), value))
     assert not run.answer.guarantee
-    assert np.isfinite(run.state.capital).all()
+    assert np.isfinite(run.state.question.capital).all()
 
 
 @pytest.mark.parametrize("kind", [None, "equal"], ids=str)
@@ -132,7 +134,7 @@ def test_rewards_without_any_noise(kind):
     run = sp.algorithms.PooledPeleg(0.01, max_samples=5000).start(sp.Problem(ARMS, noise=kind))
     while not run.stopped:
         tell(run, lambda arms: ARMS[arms] @ THETA)
-    assert np.isfinite(run.state.capital).all()
+    assert np.isfinite(run.state.question.capital).all()
     if kind is None:
         assert run.answer.arm == 0
         assert run.answer.guarantee
@@ -181,10 +183,10 @@ def losses(kind, noise, n, most):
     for i in range(n):
         rng = np.random.default_rng([13, i])
         run = sp.algorithms.PooledPeleg(0.2, max_samples=most).start(problem)
-        while not run.stopped and not run.state.dropped_at[0]:
+        while not run.stopped and not run.state.question.dropped_at[0]:
             batch = run.ask()
             run.tell(batch, noise(rng, batch.arms))
-        lost += bool(run.state.dropped_at[0])
+        lost += bool(run.state.question.dropped_at[0])
     return lost
 
 
@@ -334,7 +336,7 @@ def test_a_saved_run_goes_on_as_if_nothing_had_happened(kind):
         rewards = both(run.ask().arms)
         run.tell(run.ask(), rewards)
         again.tell(again.ask(), rewards)
-    np.testing.assert_array_equal(run.state.capital, again.state.capital)
+    np.testing.assert_array_equal(run.state.question.capital, again.state.question.capital)
 
 
 @pytest.mark.parametrize("kind", KINDS, ids=str)

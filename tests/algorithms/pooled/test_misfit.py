@@ -114,7 +114,7 @@ def test_the_mean_of_every_factor_is_at_most_one(kind, misfit):
             state.observe_spread(pulls, spreads)
             state.observe(pulls, np.array([r.sum() for r in rewards]) / unit)
         counts = np.array([2, 1, 2])
-        before, market, scales = state.capital.copy(), state._open_market(), state._now()
+        before, market, scales = state.question.capital.copy(), state._open_market(), state._now()
         total = np.zeros_like(before)
         for outcome in itertools.product((0, 1), repeat=5):
             arms_of = np.repeat(np.arange(3), counts)
@@ -151,7 +151,7 @@ def test_without_trust_one_feature_per_option_is_no_features(kind):
         runs.append(run)
     assert runs[0].samples == runs[1].samples
     np.testing.assert_array_equal(runs[0].pulls, runs[1].pulls)
-    np.testing.assert_array_equal(runs[0].state.capital, runs[1].state.capital)
+    np.testing.assert_array_equal(runs[0].state.question.capital, runs[1].state.question.capital)
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -193,7 +193,7 @@ def test_errors_stay_rare_whatever_features_say():
         problem = sp.Problem(table(10, 4, rng), misfit=math.inf)
         run = sp.algorithms.PooledPeleg(0.2, max_samples=800).start(problem)
         drive(run, None, np.zeros(10), rng)
-        wrong += bool(run.state.dropped_at[0])
+        wrong += bool(run.state.question.dropped_at[0])
     assert wrong <= binom.ppf(0.999, 50, 0.2)
 
 
@@ -233,7 +233,7 @@ def test_a_run_goes_on_after_it_was_saved():
         run.tell(batch, rewards)
         again.tell(again.ask(), rewards)
         again = sp.Run.from_json(again.to_json())
-    np.testing.assert_array_equal(run.state.capital, again.state.capital)
+    np.testing.assert_array_equal(run.state.question.capital, again.state.question.capital)
 
 
 # -- levels -------------------------------------------------------------------------------------
@@ -248,7 +248,7 @@ def test_levels_of_blocks_leave_every_bet_as_it_is(kind, misfit):
         for shift in shifts:
             batch = run.ask()
             run.tell(batch, shift + draw(kind, np.linspace(0, 1, 7)[batch.arms], noise))
-        capital.append(run.state.capital)
+        capital.append(run.state.question.capital)
     np.testing.assert_allclose(*capital, atol=1e-7)
 
 

@@ -87,7 +87,7 @@ def test_a_wrongly_dropped_best_arm_does_not_keep_the_run_going():
     for seed in range(10):
         run = PooledPeleg(0.1).start(instance.problem)
         run.tell(run.ask(), sums=np.array([-8.0, 0.0, 0.0, 0.0, 0.0]))
-        run.state.dropped_at[0] = 10  # as if the capital had reached 1/delta by bad luck
+        run.state.question.dropped_at[0] = 10  # as if the capital had reached 1/delta by bad luck
         drive(run, instance, np.random.default_rng(seed), Gaussian())
         taken.append(run.samples)
     # the others are exactly tied: left to themselves they would never stop
@@ -122,12 +122,12 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
         state = Mischief(PooledPeleg(delta), problem)
         draws = np.random.default_rng([7, i])
         for _ in range(20):
-            if state.finished or state.dropped_at[0]:
+            if state.finished or state.question.dropped_at[0]:
                 break
             pulls = state.propose(10**9)
             # all candidates are worth 0, so each of them is the best
             state.observe(pulls, np.sqrt(pulls.counts) * draws.standard_normal(len(pulls.arms)))
-        lost += bool(state.dropped_at[0])
+        lost += bool(state.question.dropped_at[0])
     assert 0 < lost <= binom.ppf(0.999, n, delta)
 
 
@@ -141,7 +141,7 @@ def test_capital_against_the_best_has_mean_at_most_one():
         for _ in range(4):
             pulls = state.propose(10**9)
             state.observe(pulls, np.sqrt(pulls.counts) * draws.standard_normal(len(pulls.arms)))
-        capital.append(np.exp(state._evidence()))
+        capital.append(np.exp(state.question.against()))
     mean = np.mean(capital, axis=0)
     error = np.std(capital, axis=0) / math.sqrt(len(capital))
     assert (mean <= 1 + 4 * error).all()
@@ -277,7 +277,7 @@ def test_a_block_told_in_pieces_counts_as_one():
         assert (pieces.propose(10**9).counts == pulls.counts).all()
         for i in range(len(pulls.arms)):  # arm by arm
             pieces.observe(Pulls(pulls.arms[i : i + 1], pulls.counts[i : i + 1]), sums[i : i + 1])
-    assert pieces.capital.tolist() == whole.capital.tolist()
+    assert pieces.question.capital.tolist() == whole.question.capital.tolist()
     assert [block["batches"] for block in pieces.blocks] == [5] * 6
 
 
@@ -296,7 +296,7 @@ def test_saving_in_the_middle_of_a_block_changes_nothing():
         assert (other.counts == batch.counts).all()
         run.tell(batch, sums=sums)
         again.tell(other, sums=sums)
-    assert again.state.capital.tolist() == run.state.capital.tolist()
+    assert again.state.question.capital.tolist() == run.state.question.capital.tolist()
 
 
 def test_the_state_stays_small():

@@ -50,10 +50,15 @@ class DirectPlanner(Planner):
     def next(
         self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
     ) -> BlockDesign:
-        due, directions = shares[: self.problem.n_arms], shares[self.problem.n_arms :]
+        K = self.problem.n_arms
+        due, directions = shares[:K], shares[K:]
         wanted = np.clip(missing.pulls, 0.0, None)  # with a variance of one for each pull
         wanted[leader] = 0.0
-        counts = direct_counts(leader, 2.0 * wanted, self._variances)
+        if leader == K:  # a number, which is not measured
+            wanted, missing = wanted[:K], Lacking(missing.pulls[:K], missing.nats[:K])
+            counts = 2.0 * wanted * self._variances
+        else:
+            counts = direct_counts(leader, 2.0 * wanted, self._variances)
         others = wanted > 0
         counts[others] += self._part_cost * missing.nats[others]
         counts[others] = np.maximum(counts[others], 1.0)

@@ -27,6 +27,7 @@ from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import ACCOUNTS, Market
 from surepick.algorithms.pooled.parts import Parts
+from surepick.algorithms.pooled.payoff import Payoff
 from surepick.algorithms.pooled.rounding import rounding_of
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
@@ -45,10 +46,13 @@ def ways_of(problem: Problem, items: int | None = None) -> tuple[str, ...]:
 
 
 class Evidence:
-    """Accounts for every way; columns of a table of capital, way after way."""
+    """Accounts for every way; columns of a table of capital, way after way.
 
-    def __init__(self, reading: Reading, ways: tuple[str, ...]) -> None:
-        self.reading, self.ways = reading, ways
+    ``number``: behind all candidates there is one more, a number that they are compared with.
+    """
+
+    def __init__(self, reading: Reading, ways: tuple[str, ...], number: bool = False) -> None:
+        self.reading, self.ways, self._number = reading, ways, number
         #: how the pulls of a block are dealt
         self.parts: Parts = "none"
         if reading.in_parts:
@@ -71,17 +75,27 @@ class Evidence:
         readers = {"linear": read.fit, "direct": read.direct, "allowed": read.allowed}
         readers["paired"] = read.paired
         found = [readers[way](rows, scales) for way in self.ways]
-        return [one._replace(rounding=rounding_of(read.problem, rows, one)) for one in found]
+        found = [one._replace(rounding=rounding_of(read.problem, rows, one)) for one in found]
+        if self._number:  # least squares on features says 0 of a candidate without any
+            found = [read.with_number(seen) for seen in found]
+        return found
 
     def by_arm(self, rows: Rows) -> Rows:
         """A block with one row for each arm, as the guide takes it."""
         return net_of_items(rows) if self.parts == "items" else rows.by_arm()
+
+    def payoff(self, way: str) -> Payoff:
+        """What bets pay in one way."""
+        return self.reading.direct_payoff if way == "direct" else self.reading.payoff
+
+    def own(self, number: int) -> slice:
+        """The accounts of one way."""
+        return slice(number * len(ACCOUNTS), (number + 1) * len(ACCOUNTS))
 
     def settle(
         self, market: Market, capital: Any, against: Any, blocks: list[Any], **closeness: Any
     ) -> None:
         """Multiply the capital, as :meth:`Market.settle`, by what bets in each way paid."""
         for number, (way, block) in enumerate(zip(self.ways, blocks)):
-            own = slice(number * len(ACCOUNTS), (number + 1) * len(ACCOUNTS))
-            payoff = self.reading.direct_payoff if way == "direct" else self.reading.payoff
-            market.settle(capital[:, own], against, block, payoff, **closeness)
+            own = self.own(number)
+            market.settle(capital[:, own], against, block, self.payoff(way), **closeness)

@@ -8,9 +8,9 @@ from surepick.algorithms.pooled.closeness import Closeness
 from surepick.algorithms.pooled.market import Market
 from surepick.arrays.backend import Backend
 
-_CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
+CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
 _RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
-_LEAST = 0.5  # log capital that each lead is taken to lack at least
+LEAST = 0.5  # log capital that each lead is taken to lack at least
 
 
 class Standing(NamedTuple):
@@ -38,16 +38,16 @@ def lacking(backend: Backend, market: Market, at: Standing) -> Lacking:
     """
     xp, leader = backend.xp, int(market.rivals[0])
     gone = at.dropped_at > 0
-    nats = xp.clip(at.goal - at.evidence, _LEAST, None)
+    nats = xp.clip(at.goal - at.evidence, LEAST, None)
     if bool(xp.any(gone)):
         nats = xp.where(gone, at.goal - _assurance(xp, market, at), nats)
-    noise = xp.clip(_CAUTION * market.variances, 1e-300, None)
+    noise = xp.clip(CAUTION * market.variances, 1e-300, None)
     noise[leader] = 1.0  # its lead over itself is none, and takes none
     pulls = nats / (market.gaps**2 + noise)
     if at.epsilon > 0 and not bool(gone[leader]):
         # showing that x is not more than epsilon better will do as well
         wide = market.gaps + at.epsilon
-        spare = xp.clip(at.goal - at.closeness.evidence(leader), _LEAST, None)
+        spare = xp.clip(at.goal - at.closeness.evidence(leader), LEAST, None)
         spare = xp.where(at.closeness.shown(leader), xp.zeros_like(spare), spare)
         by_closeness = spare / (wide**2 + noise)
         easier = ~gone & (by_closeness < pulls)

@@ -8,11 +8,11 @@ and, for very many candidates, :mod:`surepick.algorithms.pooled.large.market`.
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
-from surepick.algorithms.pooled.payoff import Payoff
+from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.arrays.backend import Backend
-from surepick.arrays.types import IntArray
+from surepick.arrays.types import FloatArray, IntArray
 
 # Prior precisions of the stakes, as multiples of what the first block would tell about the same
 # difference if it made one pull per dimension; and the capital that each account starts with. One
@@ -22,6 +22,33 @@ ACCOUNTS = (1 / 3, 2 / 3)
 # A rival that trails the leader by z standard errors gets exp(−DOUBT z²) of its share.
 DOUBT = 4.0
 RIVALS = 8  # the leader and those who trail it least
+
+
+class Pairs(NamedTuple):
+    """Stakes on rivals (columns) against candidates (rows), and what a block says about them."""
+
+    bets: Bets
+    news: News
+    seen: Any  #: the block
+    payoff: Payoff
+
+    def raised(self, by: float) -> Pairs:
+        """With all leads raised."""
+        bets = self.bets._replace(lead=self.bets.lead + by)
+        news = self.news._replace(lead=self.news.lead + by, shift=self.news.shift + by)
+        return self._replace(bets=bets, news=news)
+
+    def paid(self) -> FloatArray:
+        """Log of what bets pay, (n, R, J)."""
+        return self.payoff.compiled(self.bets, self.news, self.seen)
+
+    def staked(self, stakes: FloatArray) -> FloatArray:
+        """Log of what each of these stakes (n, R, J, 1) pays, (n, R, J)."""
+        return self.payoff.staked(stakes, self.news, self.seen)
+
+    def contrasts(self) -> tuple[FloatArray, IntArray]:
+        """Estimates of leads from parts of the block (n, R, m), and in how many there are any."""
+        return self.payoff.contrasts(self.news._replace(shift=0.0 * self.news.lead), self.seen)
 
 
 class Market(ABC):
@@ -36,6 +63,10 @@ class Market(ABC):
     gaps: Any  #: how far they trail the leader
     variances: Any  #: of these gaps
 
+    @abstractmethod
+    def errors(self, leader: int) -> Any:
+        """Standard errors of the leads of all candidates over this one, (M,)."""
+
     def settle(
         self, capital: Any, against: Any, block: Any, payoff: Payoff, *, closeness: Any = None
     ) -> None:
@@ -48,6 +79,10 @@ class Market(ABC):
             self._pay(capital, against, block, payoff, len(self.rivals), -block.rounding)
         else:
             self._pay(capital, against, block, payoff, 1, closeness - block.rounding)
+
+    def pairs(self, places: IntArray, rivals: IntArray, block: Any, payoff: Payoff) -> Pairs:
+        """Any candidates with any rivals, where they are few enough for a table of all."""
+        raise NotImplementedError("only where candidates are few")
 
     @abstractmethod
     def _pay(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.arrays.backend import Backend
-from surepick.arrays.types import FloatArray
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.statistics.stakes import array_stakes, normal_stakes
 
 
@@ -51,6 +51,14 @@ class Payoff(ABC):
     @abstractmethod
     def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
         """The same on arrays of any library: an array (n, R) for each account."""
+
+    def staked(self, stakes: FloatArray, news: News, block: Any) -> FloatArray:
+        """Log of what each of these stakes (n, R, J, S) pays, averaged over the last axis."""
+        raise NotImplementedError
+
+    def contrasts(self, news: News, block: Any) -> tuple[FloatArray, IntArray]:
+        """Leads in each part of a block, (n, R, m), and in how many parts there are any."""
+        raise NotImplementedError
 
     def stakes(self, bets: Bets) -> FloatArray:
         """A few stakes for each account, (n, R, J, S), where a payoff has no closed form."""

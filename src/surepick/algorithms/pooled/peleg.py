@@ -30,11 +30,12 @@ from typing import ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm
+from surepick.algorithms.base import Algorithm, Guarantee, confidence
 from surepick.algorithms.pooled.evidence import ways_of
+from surepick.algorithms.pooled.questions.baseline import candidate_of
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.strata import levels_cancel
-from surepick.arrays.validate import positive, whole
+from surepick.arrays.validate import positive, real, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
@@ -55,6 +56,14 @@ class PooledPeleg(Algorithm):
     max_batch
         Pulls in a batch at most, such as the places on a plate. Blocks that are larger are asked
         for in pieces, and filled up to whole pieces.
+    baseline
+        Instead of the best: which candidates are better, and which are worse, than this one (its
+        label, or its number)?
+    threshold
+        The same with a number in place of a candidate.
+    control
+        How sure claims against the baseline are: ``"all"`` of them are right with probability at
+        least 1 - delta; or ``"fdr"``: of those made, a share of at most delta is wrong on average.
     items
         Measure options on items, such as test questions, of which there are so many: every block
         draws some, with replacement, and ``batch.items`` says which pull is for which. The best is
@@ -69,6 +78,9 @@ class PooledPeleg(Algorithm):
     batch_growth: float = field(default=0.4, kw_only=True)
     min_batch: int = field(default=1, kw_only=True)
     max_batch: int | None = field(default=None, kw_only=True)
+    baseline: str | int | None = field(default=None, kw_only=True)
+    threshold: float | None = field(default=None, kw_only=True)
+    control: str = field(default="all", kw_only=True)
     items: int | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "pooled-peleg"
@@ -76,6 +88,7 @@ class PooledPeleg(Algorithm):
     follows: ClassVar[str] = "pulls"
     needs_scale: ClassVar[bool] = False
     trusts_features: ClassVar[bool] = False
+    questions: ClassVar[tuple[str, ...]] = ("best", "baseline")
     theorem: ClassVar[str] = (
         "the capital bet against the best candidate is a supermartingale; Ville's inequality"
     )
@@ -93,6 +106,42 @@ class PooledPeleg(Algorithm):
                     f"max_batch must be at least min_batch = {self.min_batch}; got {self.max_batch}"
                 )
 
+        self._check_question()
+
+    def _check_question(self) -> None:
+        if self.control not in ("all", "fdr"):
+            raise InvalidInputError(f"control must be 'all' or 'fdr'; got {self.control!r:.80}")
+        if self.threshold is not None:
+            object.__setattr__(self, "threshold", real(self.threshold, "threshold"))
+            if self.baseline is not None:
+                raise InvalidInputError(
+                    "threshold: options are compared with a baseline or with a number, not with "
+                    "both; leave one of them out"
+                )
+        if self.baseline is None:
+            if self.threshold is None and self.control != "all":
+                raise InvalidInputError(
+                    "control is about claims against a baseline: give baseline=… or threshold=…"
+                )
+        elif not isinstance(self.baseline, str):
+            object.__setattr__(self, "baseline", whole(self.baseline, "baseline"))
+
+    @property
+    def compares(self) -> bool:
+        """Whether it is asked which candidates are better than a baseline."""
+        return self.baseline is not None or self.threshold is not None
+
+    def guarantee_of_claims(self, baseline: str) -> Guarantee:
+        """What claims against a baseline promise, whenever they are made."""
+        name = f"claims against {baseline}"
+        bets = "capital bet against what is true is a supermartingale"
+        if self.control == "fdr":
+            share = f"a share of at most {self.delta:.12g} is wrong on average"
+            return Guarantee("fdr", f"of all {name}, {share} ({bets}; e-BH)")
+        union = "union over statements" if self.epsilon else "Holm's steps"
+        sure = f"are right with probability at least {confidence(self.delta)}"
+        return Guarantee("claims", f"all {name} {sure} ({bets}; Ville's inequality, {union})")
+
     @property
     def any_pulls(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether it takes in other pulls than it asked for: not where blocks come in pieces."""
@@ -106,19 +155,25 @@ class PooledPeleg(Algorithm):
     def levels_cancel(self, problem: Problem) -> bool:
         """Blocks are compared within themselves; without an intercept features see a level.
 
-        With ``max_batch`` a block may come in several batches, each with a level of its own.
+        With ``max_batch`` a block may come in several batches, each with a level of its own; and a
+        number that options are compared with does not move with them.
         """
         if self.items is not None:
             return True
-        return self.max_batch is None and levels_cancel(problem, ways_of(problem))
+        if self.max_batch is not None or self.threshold is not None:
+            return False
+        return levels_cancel(problem, ways_of(problem))
 
     def takes_strata(self, problem: Problem) -> bool:
         """A stratum is a block of its own, also where batches are small."""
-        return self.items is None and levels_cancel(problem, ways_of(problem))
+        number = self.threshold is not None  # which does not move with a level
+        return self.items is None and not number and levels_cancel(problem, ways_of(problem))
 
     def check_problem(self, problem: Problem) -> None:
         """Options on items are compared one by one, by what they show on the same ones."""
         super().check_problem(problem)
+        if self.compares:
+            self._check_comparison(problem)
         if self.items is None:
             return
         if problem.transductive or not problem.backend.plain:
@@ -130,6 +185,20 @@ class PooledPeleg(Algorithm):
             raise InvalidInputError(
                 "items: what rewards differ by from item to item is not noise of one scale; leave "
                 "noise out, or say noise='yes-no' or its bounds"
+            )
+
+    def _check_comparison(self, problem: Problem) -> None:
+        if self.baseline is not None:
+            candidate_of(problem, self.baseline)
+        if problem.large or not problem.backend.plain:
+            raise InvalidInputError(
+                f"baseline: {problem.n_candidates:,} options of {problem.n_features:,} features "
+                f"are too many to compare with one of them; ask which is best, or leave options out"
+            )
+        if self.items is not None:
+            raise InvalidInputError(
+                "baseline: options that are measured on items cannot be compared with a baseline "
+                "yet; ask which is best, or leave items out"
             )
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:

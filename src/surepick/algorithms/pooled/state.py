@@ -1,8 +1,8 @@
-"""The state of a PooledPeleg run: blocks, bets, and the capital against every candidate.
+"""The state of a PooledPeleg run: its blocks, one after the other, and what is bet on them.
 
-What has an entry for each candidate lives where the features are, in memory or on a GPU. The state
-holds a planner and a market, which are compiled, or made for very many candidates; all decisions
-are taken here, once.
+The state asks for pulls, block by block, and reads what was told. What is bet on a block, and when
+there is an answer, is up to the question (:mod:`surepick.algorithms.pooled.questions`). A planner
+and a market, which are compiled, or made for very many candidates, do the work.
 """
 
 from __future__ import annotations
@@ -12,32 +12,32 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Pulls, State, Told
-from surepick.algorithms.pooled.closeness import Closeness
+from surepick.algorithms.base import Claims, Known, Pulls, State, Told
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import without_level
 from surepick.algorithms.pooled.items import items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
-from surepick.algorithms.pooled.lacking import Lacking, Standing, lacking
-from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals, losses
-from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market, all_accounts
+from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
+from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.parts import dealt, dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.settings import BlockSettings, whole_batches
-from surepick.algorithms.pooled.strata import NO_LEVEL, levelled, levels_cancel
+from surepick.algorithms.pooled.strata import NO_LEVEL, NUMBER, levelled, levels_cancel
 from surepick.algorithms.pooled.tools import (
     make_direct_market,
     make_market,
     make_planner,
+    make_question,
     make_reading,
     points_of,
 )
-from surepick.algorithms.pooled.values import Values
+from surepick.algorithms.pooled.values import Values, with_zero
 from surepick.arrays.backend import HOST, Backend
-from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
@@ -45,27 +45,21 @@ _FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread we
 _MOST = 0.3  # a block makes at most this share of the pulls that seem to be missing
 _LEAST = 0.03  # a block makes at least this share of the pulls so far
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
-_MOVED = ("capital", "dropped_at")  # arrays that live where the features are
 
 
 class PooledState(State):
-    """Blocks, bets, and the capital against every candidate.
+    """Blocks, and the question that they answer.
 
     Candidates are numbered by their place in ``problem.distinct``, except in what leaves the state.
     """
 
     saved: ClassVar[tuple[str, ...]] = (
-        "finished",
         "first",
-        "dropped_at",
-        "capital",
         "weights",
         "shares",
         "blocks",
-        "held",
         "follows_levels",
         "seed",
-        "_best",
     )
 
     def __init__(self, config: BlockSettings, problem: Problem, seed: int = 0) -> None:
@@ -73,60 +67,55 @@ class PooledState(State):
         self._read_in(ways_of(problem, config.items))
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.scale_estimated = problem.noise_kind.kind != "known"
-        M, K = self._points.shape[0], problem.n_arms
-        self.finished = M == 1
+        K = problem.n_arms
         #: whether a level that all rewards of a block share is kept out of later estimates
-        self.follows_levels = self.ways.ways != ("linear",) or problem.has_level
+        self.follows_levels = config.threshold is None and (
+            self.ways.ways != ("linear",) or problem.has_level
+        )
         self.first = np.zeros(K, dtype=np.int64)  # pulls of the first block
         self.totals = Totals(K, self.demands_spread or config.items is not None)  # all settled ones
         self.block = OpenBlock()
-        self.dropped_at: Any = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
-        self.capital: Any = np.tile(np.log(self.ways.accounts), (M, 1))  # logs, (M, J)
-        self.closeness = Closeness(self._b, M, self.ways)  # with epsilon
         self.weights = np.zeros(K)  # last design, and the shares of its directions
         self.shares = self._planner.first_shares()
         self.blocks: list[dict[str, Any]] = []
         self.held: list[Told] = []  # past measurements that wait for a first block to bet by
-        self._best = 0
         self._spreads: FloatArray | None = None  # of the batch that is being told
         self._scales: Scales | None = None
         self._market: Market | None = None
         self._first_fit: BlockFit | None = None
-        self._to_device()
 
     def _read_in(self, ways: tuple[str, ...]) -> None:
         """Choose what depends on how blocks are read."""
         problem = self.problem
         self._reading: Reading = make_reading(problem, ways)
-        self.ways = Evidence(self._reading, ways)
+        number = self.config.threshold is not None
+        self.ways = Evidence(self._reading, ways, number)
         # Options compared directly have few numbers each: in memory, wherever features are.
         self._b: Backend = HOST if "direct" in ways or "paired" in ways else problem.backend
         self._points: Any = points_of(problem, self._b)
+        ground = Ground(self.config, problem, self._b, self.ways, self._points.shape[0])
+        if number:  # candidates are compared with one more, which has no features
+            self._points = with_zero(self._points)
         self._planner: Planner = make_planner(problem, self._points, ways, self._reading.in_parts)
-
-    def _to_device(self) -> None:
-        for name in _MOVED:
-            setattr(self, name, self._b.put(getattr(self, name)))
+        self.question: Question = make_question(ground)
 
     def save(self) -> dict[str, Any]:
-        memory = super().save() | self.closeness.save()
+        memory = super().save() | self.question.save()
         memory["ways"] = list(self.ways.ways)
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
         memory["held"] = [told.columns() for told in self.held]
-        return memory | {name: self._b.host(memory[name]) for name in _MOVED}
+        return memory
 
     def load(self, memory: dict[str, Any]) -> None:
         memory = upgraded(memory)
         if tuple(memory["ways"]) != self.ways.ways:
             self._read_in(tuple(memory["ways"]))
-            self.closeness = Closeness(self._b, len(memory["capital"]), self.ways)
         super().load(memory)
         self.held = [Told.from_columns(columns) for columns in memory["held"]]
         self.totals.counts, self.totals.sums, self.totals.spreads = memory["totals"]
         self.block.load(memory["block"])
-        self.closeness.load(memory)
-        self._to_device()
+        self.question.load(memory)
         self._market = self._scales = self._first_fit = None
 
     def _now(self) -> Scales:
@@ -138,14 +127,14 @@ class PooledState(State):
     def _open_market(self) -> Market:
         """Rivals and stakes for the block under way, from least squares on all earlier ones."""
         if self._market is None:
-            scales = self._now()
+            scales, about = self._now(), self.question.about
             past = self._reading.guide.estimate(self.totals, scales)
             if isinstance(past, Values):
-                self._market = make_direct_market(self.problem, past, scales)
+                self._market = make_direct_market(self.problem, self._points, past, scales, about)
             else:
                 first, pulls = self._first_block(scales), int(self.first.sum())
                 share = self.problem.rank / pulls
-                self._market = make_market(self.problem, self._points, past, first, share)
+                self._market = make_market(self.problem, self._points, past, first, share, about)
         return self._market
 
     def _first_block(self, scales: Scales) -> BlockFit:
@@ -182,8 +171,8 @@ class PooledState(State):
             size = min(whole_batches(self.config, least), budget)
             counts = self._planner.whole_pulls(first.weights, size, first, must_span=True)
             return dealt(counts, self.ways.parts)
-        scales, missing = self._now(), self._lacking()
-        leader = int(self._open_market().rivals[0])
+        scales, market = self._now(), self._open_market()
+        missing, leader = self.question.lacking(market, n), int(market.rivals[0])
         self._planner.weigh(scales)
         design = self._planner.next(leader, missing, self.weights, self.shares)
         self.weights = design.weights
@@ -192,15 +181,6 @@ class PooledState(State):
         size = max(_LEAST * n, min(self.config.batch_growth * n, _MOST * design.value), least)
         size = min(whole_batches(self.config, size), budget)
         return self._planner.pulls(weights, size, design, self.ways.parts)
-
-    def _lacking(self) -> Lacking:
-        goal, n = -math.log(self.config.delta), int(self.totals.counts.sum())
-        at = Standing(self._evidence(), self.dropped_at, goal, n, self._epsilon, self.closeness)
-        return lacking(self._b, self._open_market(), at)
-
-    @property
-    def _epsilon(self) -> float:
-        return self.config.epsilon / self.problem.unit
 
     # -- telling ---------------------------------------------------------------------------
     def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:
@@ -213,9 +193,11 @@ class PooledState(State):
             self._settle()
         else:
             everything = self.totals.plus(self.block.told.by_arm())
-            self._best = self._top(self._reading.guide.candidates(everything, self._points))
+            self.question.look(self._reading.guide.candidates(everything, self._points))
 
     def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
+        if self.config.threshold is not None:
+            raise InvalidInputError(NUMBER)
         if not levels_cancel(self.problem, self.ways.ways):
             raise InvalidInputError(NO_LEVEL)
         return one_block(self.problem, arms, rewards, self.ways.parts)
@@ -266,7 +248,9 @@ class PooledState(State):
         if block.pieces_of_past:
             record["past"] = block.pieces_of_past
         if self.blocks:  # the first block has no past to choose rivals and stakes by
-            self._bet(self.ways.read(block.told, self._now()), record)
+            pulls = int(self.totals.counts.sum() + block.told.counts.sum())
+            read = self.ways.read(block.told, self._now())
+            record |= self.question.bet(self._open_market(), read, pulls)
         else:
             self.first[told.arms] = told.counts
         self.blocks.append(record)
@@ -275,58 +259,56 @@ class PooledState(State):
         self.totals.add(told)
         self.block = OpenBlock()
         self._market = self._scales = None
-        alive = self._alive()
-        if len(alive) <= 1:
-            self.finished = True
-            self._best = int(alive[0]) if len(alive) else self._best
-        elif not self.finished:
-            self._best = self._top(self._open_market().means)
+        self.question.conclude(self._open_market)
         if self.held and not self.finished:
             self.block.take_past(self.held.pop(0))
             self._settle()
 
-    def _bet(self, blocks: list[Any], record: dict[str, Any]) -> None:
-        """Multiply the capital against everyone still in by what this block paid."""
-        market, alive = self._open_market(), self.dropped_at == 0
-        record["rivals"] = [self._name(r) for r in market.rivals]
-        self.ways.settle(market, self.capital, alive, blocks)
-        goal, evidence = -math.log(self.config.delta), self._evidence()
-        lost = self._b.nonzero(alive & (evidence >= goal))
-        if lost.shape[0]:
-            pulls = self.totals.counts.sum() + self.block.told.counts.sum()
-            self.dropped_at[lost] = int(pulls)
-            record["dropped"] = losses(self.problem, self._b, lost, evidence)
-        if self.config.epsilon > 0:
-            self.closeness.bet(market, alive, blocks, self._epsilon, goal)
-            winner = self.closeness.winner(self.dropped_at == 0)
-            if winner is not None:
-                self.finished, self._best = True, winner
-
     # -- where it stands -------------------------------------------------------------------
-    def _alive(self) -> IntArray:
-        return self._b.host(self._b.nonzero(self.dropped_at == 0))
-
-    def _top(self, means: Any) -> int:
-        """The highest of those still in."""
-        xp = self._b.xp
-        return int(xp.argmax(xp.where(self.dropped_at == 0, means, xp.full_like(means, -math.inf))))
-
-    def _evidence(self) -> Any:
-        """Log capital against each candidate, all accounts together."""
-        total = all_accounts(self._b, self.capital)
-        return total - math.log(2.0) if self.config.epsilon > 0 else total
-
-    def _name(self, place: int | np.integer) -> int:
-        return int(self.problem.distinct[place])
+    @property
+    def finished(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Whether the question is answered."""
+        return self.question.finished
 
     @property
     def active(self) -> IntArray:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Candidates not dropped."""
-        alive = self._alive()
-        return self.problem.distinct[alive if len(alive) else np.array([self._best])]
+        """Candidates that are not decided yet."""
+        return self.problem.distinct[self.question.open()]
+
+    def still_in(self) -> BoolArray:
+        """Candidates that are not decided yet, as a mask (of those that differ)."""
+        return np.isin(np.arange(len(self.problem.distinct)), self.question.open())
 
     def leader(self) -> int:
-        return self._name(self._best)
+        return int(self.problem.distinct[self.question.best])
+
+    def claims(self) -> Claims | None:
+        return self.question.claims()
+
+    def now(self) -> Known | None:
+        if not self.totals.counts.any():
+            return None
+        market, leader = self._open_market(), self.question.best
+        means = market.means
+        if len(self.block.told.arms):  # what was told of the block under way is looked at, too
+            everything = self.totals.plus(self.block.told.by_arm())
+            means = self._reading.guide.candidates(everything, self._points)
+        problem = self.problem
+        every = np.searchsorted(problem.distinct, problem.same_as)
+        values = self._b.host(means)[: len(problem.distinct)]
+        behind, errors = values[leader] - values, self._b.host(market.errors(leader))
+        leads = self.question.leads()
+        low, high = (np.full(len(values), end) for end in (-math.inf, math.inf))
+        if leads is not None:  # x leads by so much: the leader by its opposite
+            low, high = -leads.high, -leads.low
+        return Known(
+            values[every] * problem.unit,
+            behind[every] * problem.unit,
+            errors[every] * problem.unit,
+            low[every] * problem.unit,
+            high[every] * problem.unit,
+            self.question.p_values()[every],
+        )
 
     def reward_scale(self) -> float | FloatArray | None:
         if self.scale_estimated and not self.totals.counts.any():
@@ -335,9 +317,7 @@ class PooledState(State):
         return math.sqrt(scales.variance) if scales.by_arm is None else np.sqrt(scales.by_arm)
 
     def progress(self) -> FloatArray:
-        xp = self._b.xp
-        share = xp.clip(self._evidence() / -math.log(self.config.delta), 0.0, 1.0)
-        share = self._b.host(xp.where(self.dropped_at > 0, xp.ones_like(share), share))
+        share = self.question.progress()
         return share[np.searchsorted(self.problem.distinct, self.problem.same_as)]
 
     def evidence(self) -> dict[str, Any]:
@@ -347,4 +327,5 @@ class PooledState(State):
             "precisions": list(PRECISIONS),
             **self.ways.written(self.follows_levels),
             "blocks": self.blocks,
+            **self.question.evidence(),
         }

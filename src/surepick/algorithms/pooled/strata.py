@@ -21,6 +21,10 @@ NO_LEVEL = (
     "strata: levels of strata do not cancel from comparisons by these features, which have no "
     "intercept; add a column of ones to them, or do not rest on them (misfit=math.inf)"
 )
+NUMBER = (
+    "strata: options are compared with a number, which does not move with the level of a day or a "
+    "plate; compare them with an option (baseline=…) that is measured on the same days"
+)
 
 
 def levels_cancel(problem: Problem, ways: tuple[str, ...]) -> bool:

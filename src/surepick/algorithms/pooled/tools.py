@@ -22,9 +22,12 @@ from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.kinds.symmetric import SymmetricScales
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.questions.base import Ground, Question
+from surepick.algorithms.pooled.questions.best import Best
 from surepick.algorithms.pooled.values import Values, alone
 from surepick.arrays.backend import Backend
 from surepick.arrays.tables import mark_checked
+from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
 
@@ -43,6 +46,16 @@ def make_reading(problem: Problem, ways: tuple[str, ...]) -> Reading:
         return PairedItems(problem, FeaturesAndDeviations(problem))
     guide: Guide = FeaturesAndDeviations(problem) if "direct" in ways else TrustedFeatures(problem)
     return _READINGS[problem.noise_kind.kind](problem, guide)
+
+
+def make_question(ground: Ground) -> Question:
+    """The question that the configuration asks."""
+    config = ground.config
+    if config.baseline is not None or config.threshold is not None:
+        from surepick.algorithms.pooled.questions.baseline import AgainstBaseline
+
+        return AgainstBaseline(ground)
+    return Best(ground)
 
 
 def points_of(problem: Problem, backend: Backend) -> Any:
@@ -69,7 +82,8 @@ def make_planner(
         from surepick.algorithms.pooled.direct import DirectPlanner
 
         misfit = problem.misfit / problem.unit if "allowed" in ways else math.inf
-        return DirectPlanner(problem, make_planner(problem, problem.targets), in_parts, misfit)
+        features = problem.targets if len(points) == problem.n_arms else points
+        return DirectPlanner(problem, make_planner(problem, features), in_parts, misfit)
     if problem.large:
         from surepick.algorithms.pooled.large.planner import LargePlanner
 
@@ -80,7 +94,12 @@ def make_planner(
 
 
 def make_market(
-    problem: Problem, points: Any, past: LeastSquares, first: BlockFit, scale: float
+    problem: Problem,
+    points: Any,
+    past: LeastSquares,
+    first: BlockFit,
+    scale: float,
+    about: int | None = None,
 ) -> Market:
     """Rivals and stakes for these candidates, after the blocks that ``past`` is made of."""
     if problem.large:
@@ -89,13 +108,17 @@ def make_market(
         return LargeMarket(problem.backend, points, past, first, scale)
     from surepick.algorithms.pooled.compiled.market import CompiledMarket
 
-    return CompiledMarket.by_features(points, past, first, scale)
+    return CompiledMarket.by_features(points, past, first, scale, about)
 
 
-def make_direct_market(problem: Problem, past: Values, scales: Scales) -> Market:
+def make_direct_market(
+    problem: Problem, points: FloatArray, past: Values, scales: Scales, about: int | None = None
+) -> Market:
     """The same where options are compared directly: the unit is one pull of each."""
     from surepick.algorithms.pooled.compiled.market import CompiledMarket
 
     variances = squared_units(problem) * scales.of(np.arange(problem.n_arms))
     unit = alone(np.zeros(problem.n_arms), variances)
-    return CompiledMarket(problem.backend.host(problem.targets), past, unit, 1.0)
+    if len(points) > problem.n_arms:  # behind all options there is a number
+        past, unit = past.with_number(), unit.with_number()
+    return CompiledMarket(points, past, unit, 1.0, about)

@@ -24,7 +24,7 @@ def wanted_shares(state: PooledState) -> FloatArray:
     Options must be compared by their own rewards (see :mod:`surepick.algorithms.pooled.evidence`):
     then one that is ruled out tells nothing about the others.
     """
-    still_in = state.dropped_at == 0
+    still_in = state.still_in()
     alike = still_in / still_in.sum()
     n = int(state.totals.counts.sum())
     if n == 0:
@@ -47,4 +47,5 @@ def _design(state: PooledState) -> BlockDesign:
     planner, leader = state._planner, int(state._open_market().rivals[0])
     planner.weigh(state._now())
     fresh = np.zeros(len(state.weights)), planner.first_shares()
-    return planner.next(leader, state._lacking(), *fresh)
+    missing = state.question.lacking(state._open_market(), int(state.totals.counts.sum()))
+    return planner.next(leader, missing, *fresh)

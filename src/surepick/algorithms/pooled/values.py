@@ -16,6 +16,10 @@ class Values(NamedTuple):
     white: FloatArray  #: (M, q): what candidates share
     own: FloatArray  #: (M,): what they do not; infinite where nothing is known
 
+    def with_number(self) -> Values:
+        """With one more candidate, which is worth exactly 0."""
+        return Values(*(with_zero(column) for column in self))
+
 
 class Allowance(NamedTuple):
     """How far misfit may move the estimated lead of r over x: ``misfit`` · Σ_k |lean_r − lean_x|.
@@ -42,6 +46,21 @@ class Seen(NamedTuple):
     def seen(self, points: FloatArray) -> Seen:
         """As :meth:`BlockFit.seen`."""
         return self
+
+    def with_number(self) -> Seen:
+        """With one more candidate, which is worth exactly 0; facts are left as they are."""
+        allowed = self.allowance
+        if allowed is not None:
+            rows = with_zero(allowed.leans), with_zero(allowed.unpulled)
+            allowed = Allowance(allowed.misfit, *rows)
+        columns = None if self.columns is None else with_zero(self.columns)
+        values, outside = self.values.with_number(), with_zero(self.outside)
+        return self._replace(values=values, outside=outside, columns=columns, allowance=allowed)
+
+
+def with_zero(rows: Any) -> Any:
+    """One more row, of zeros."""
+    return np.concatenate([rows, np.zeros((1, *rows.shape[1:]), dtype=rows.dtype)])
 
 
 def allowances(allowed: Allowance | None, places: IntArray, rivals: IntArray) -> FloatArray | float:

@@ -10,7 +10,7 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surepick.algorithms.base import Algorithm, Pulls
+from surepick.algorithms.base import PROVEN, Algorithm, Pulls
 from surepick.arrays.types import FloatArray
 from surepick.errors import RunStateError
 from surepick.problem import Problem
@@ -25,7 +25,7 @@ Asks = list[tuple[tuple[int, ...], tuple[int, ...]]]
 DELTA = 0.05
 MOST_BATCHES = 20_000  # more, on an instance as easy as these, counts as not stopping
 MOST_PULLS = 20_000_000
-KINDS = ("pac", "eps-pac", "heuristic", "none")
+KINDS = (*PROVEN, "heuristic", "none")
 
 
 class ConformanceCheck(Protocol):

@@ -17,7 +17,7 @@ from surepick.verifier.blocks import Block
 from surepick.verifier.estimate import Fit, log_twice_normal
 from surepick.verifier.guide import Guide, Outlook, solve
 from surepick.verifier.tables import EPS
-from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
+from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View, one_more
 
 _DIGITS = 1e-12  # of rewards: smaller differences are taken for rounding
 
@@ -30,6 +30,13 @@ class News(NamedTuple):
     columns: np.ndarray | None = None
     facts: Any = None  #: what else they need
     rounding: float = 0.0  #: that a lead may be too large by
+
+    def with_number(self) -> News:
+        """With one more candidate behind all others, which is worth exactly 0."""
+        columns = self.columns
+        if columns is not None and not isinstance(self.view, ByFeatures):
+            columns = one_more(columns)
+        return self._replace(view=self.view.with_number(), columns=columns)
 
     def across(self, field: Field) -> np.ndarray:
         """Differences of columns, (n, R, q)."""
@@ -142,6 +149,10 @@ class Payoff(ABC):
         outside = points - (points @ measured) @ measured.T
         arms = np.full(len(block.arms), -1) if separate else block.arms
         return Leaning(takes, means, noise, arms, outside)
+
+    def with_number(self, news: News) -> News:
+        """What a block says, with a number that candidates are compared with behind them."""
+        return news.with_number()
 
     @abstractmethod
     def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:

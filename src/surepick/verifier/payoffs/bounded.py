@@ -16,7 +16,7 @@ from surepick.verifier.blocks import Block
 from surepick.verifier.guide import Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
 from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
-from surepick.verifier.views import ByFeatures
+from surepick.verifier.views import ByFeatures, one_more
 
 _CAP = 0.7  # of the stake that one reward could lose
 _SUCCESSES = 10.0  # that the mean of all rewards counts for in the predicted mean of an arm
@@ -102,6 +102,12 @@ class Bounded(Payoff):
         squares = block.spreads + block.counts * (block.means - predicted) ** 2
         return _Results(block.counts, block.sums, squares, predicted)
 
+    def with_number(self, news: News) -> News:
+        found = super().with_number(news)
+        if news.columns is not None:
+            return found
+        return found._replace(facts=_Results(*(one_more(column) for column in news.facts)))
+
     def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
         field, facts = pairs.field, news.facts
         if news.columns is not None:
@@ -109,7 +115,7 @@ class Bounded(Payoff):
         else:  # a pair is compared by its own rewards: r in the first column, x in the second
             mine, others = field.places[:, None], field.rival_places[None, :]
             with np.errstate(divide="ignore"):
-                each = 1 / facts.counts
+                each = np.where(facts.counts > 0, 1 / facts.counts, 0.0)  # 0 of a number
             both = np.stack(np.broadcast_arrays(each[others], -each[mine]), axis=-1)
             coefficients = np.where((pairs.told > 0)[..., None], both, 0.0)
             facts = _Results(

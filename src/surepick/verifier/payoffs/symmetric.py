@@ -10,7 +10,7 @@ from surepick.verifier.blocks import MOST_PARTS, Block
 from surepick.verifier.guide import Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
 from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
-from surepick.verifier.views import ByFeatures
+from surepick.verifier.views import ByFeatures, one_more
 
 _KEPT = 0.002  # share of the capital that is not staked
 
@@ -74,6 +74,12 @@ class Symmetric(Payoff):
                 means = np.divide(*folded)
             found[m] = np.where((parts >= m)[:, None], means, np.nan)
         return found
+
+    def with_number(self, news: News) -> News:
+        found = super().with_number(news)
+        if news.facts is None:
+            return found
+        return found._replace(facts={m: one_more(means) for m, means in news.facts.items()})
 
     def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
         estimates, parts = self._estimates(pairs, news)

@@ -47,32 +47,41 @@ def verify(check: Check) -> list[int]:
     the capital is bet on "not more than epsilon better than the leader" instead, leader after
     leader.
     """
-    evidence = check.body["evidence"]
-    ways = len(ways_of(check))
-    prior = (evidence["doubt"], evidence["precisions"], evidence["accounts"])
-    check.demand(
-        prior == (_DOUBT, _PRECISIONS, [share / ways for share in _ACCOUNTS] * ways),
-        "the stakes' prior is not one that was fixed in advance",
-    )
+    check_prior(check)
     everyone = check.distinct()
     if len(everyone) == 1:
         return everyone
     check.risk += check.delta
-    book = _Book(check, np.array(everyone))
-    blocks = _blocks(check)
-    check_strata(check, blocks, cancels_of(check))
-    for number, (block, batches) in enumerate(blocks, start=1):
-        if number == 1:
-            book.begin(block, first_block(check, batches))
-        elif number == len(blocks) and not block["rivals"]:
-            check.demand(not block["dropped"], "the last block drops without a bet")
-        else:
-            book.settle(block, read_block(check, batches), f"block {number}")
+    book = Book(check, np.array(everyone))
+    settle_all(check, book)
     left = book.candidates[book.alive].tolist()
     if check.claim["guarantee"] == "eps-pac":
         book.check_close()
     # Everybody dropped: an event of probability at most delta, and any answer will do.
     return left or [check.claim["candidate"]]
+
+
+def check_prior(check: Check) -> None:
+    """What stakes are made from must have been fixed before anything was measured."""
+    evidence, ways = check.body["evidence"], len(ways_of(check))
+    prior = (evidence["doubt"], evidence["precisions"], evidence["accounts"])
+    check.demand(
+        prior == (_DOUBT, _PRECISIONS, [share / ways for share in _ACCOUNTS] * ways),
+        "the stakes' prior is not one that was fixed in advance",
+    )
+
+
+def settle_all(check: Check, book: Book) -> None:
+    """Pay out one block after the other."""
+    blocks = _blocks(check)
+    check_strata(check, blocks, cancels_of(check))
+    for number, (block, batches) in enumerate(blocks, start=1):
+        if number == 1:
+            book.begin(block, first_block(check, batches))
+        elif number == len(blocks) and not book.has_rivals(block):
+            check.demand(not block["dropped"], "the last block drops without a bet")
+        else:
+            book.settle(block, read_block(check, batches), f"block {number}")
 
 
 def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
@@ -93,12 +102,13 @@ def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
         found.append((record, past[:old] + new[:some]))
         new, past = new[some:], past[old:]
     check.demand(
-        not new or check.claim["guarantee"] == "none", "blocks and batches do not correspond"
+        not new or check.claim["guarantee"] in ("none", "claims"),
+        "blocks and batches do not correspond",
     )
     return found
 
 
-class _Market:
+class Market:
     """Who is bet on in one block, and by what: all of it from earlier blocks.
 
     Rows of candidates are counted from the leader on: differences of large numbers that all
@@ -129,7 +139,7 @@ class _Market:
         return (self.before.leads(only) ** 2 / self.before.variances(only))[:, 0]
 
 
-class _Book:
+class Book:
     """Who has bet how much on what, worked out again from the record.
 
     Candidates are numbered by their place among the distinct ones.
@@ -155,6 +165,10 @@ class _Book:
         self.rounding = 0.0  # of log capital
         # Bets are worked out for so many candidates at once that a block of memory holds them.
         self.width = max(check.candidates.shape[1], 2 * _RIVALS * STAKES)
+
+    def has_rivals(self, record: dict[str, Any]) -> bool:
+        """Whether anything was bet on a block."""
+        return bool(record["rivals"])
 
     def begin(self, record: dict[str, Any], block: Block) -> None:
         """The first block: what the next one is bet by."""
@@ -193,7 +207,7 @@ class _Book:
             told = payoff.guide.without_level(self.past, told, outlook)
         self.past = self.past.plus(told)
 
-    def _open(self, rivals: Any, outlook: Outlook, where: str) -> _Market:
+    def _open(self, rivals: Any, outlook: Outlook, where: str) -> Market:
         complaint = f"{where}: the rivals are not the right number of candidates"
         named = exact.whole_numbers(rivals, f"{where}: the rivals")
         places = self._places(named)
@@ -205,9 +219,9 @@ class _Book:
         assert self.past is not None
         guide, rows = self.payoff.guide, self.check.candidates[named]
         before = guide.view(self.past, outlook)
-        return _Market(places, rows, before, self._unit(outlook))
+        return Market(places, rows, before, self.unit(outlook))
 
-    def _unit(self, outlook: Outlook) -> View:
+    def unit(self, outlook: Outlook) -> View:
         """What the first block would tell with one pull per dimension, or a pull of each arm."""
         guide, first = self.payoff.guide, self.first
         assert first is not None
@@ -223,7 +237,7 @@ class _Book:
         """Where candidates are among the distinct ones; anywhere for those that are not."""
         return np.minimum(np.searchsorted(self.candidates, named), len(self.candidates) - 1)
 
-    def _pay_all(self, market: _Market, news: list[News], scale: float, where: str) -> None:
+    def _pay_all(self, market: Market, news: list[News], scale: float, where: str) -> None:
         """One pass over all candidates: who leads, who trails, and what bets against each paid."""
         check = self.check
         trail = np.append(0.0, market.trail(market.field(market.rows[1:], market.rivals[1:])))
@@ -253,7 +267,7 @@ class _Book:
             f"{where}: other candidates trailed the leader less than these rivals",
         )
 
-    def _pay(self, field: Field, market: _Market, shares: np.ndarray, news: list[News]) -> None:
+    def _pay(self, field: Field, market: Market, shares: np.ndarray, news: list[News]) -> None:
         """Bets against some candidates, and those on their closeness to the leader."""
         places, leader = field.places, int(market.rivals[0])
         own = places[:, None] == market.rivals[None, :]

@@ -8,7 +8,7 @@ import numpy as np
 
 from surepick.algorithms.pooled.compiled.kernels import add_payoffs, pairs
 from surepick.algorithms.pooled.fit import BlockFit
-from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market
+from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market, Pairs
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.algorithms.pooled.values import Values, allowances
 from surepick.arrays.tables import read_only
@@ -29,28 +29,50 @@ class CompiledMarket(Market):
         What the first block could tell.
     scale
         Turns its information into the unit.
+    about
+        The candidate that leads are measured from; by default the one that looks best.
     """
 
-    def __init__(self, points: FloatArray, past: Values, first: Values, scale: float) -> None:
+    def __init__(
+        self,
+        points: FloatArray,
+        past: Values,
+        first: Values,
+        scale: float,
+        about: int | None = None,
+    ) -> None:
         self._points, self._past, self._first, self._scale = points, past, first, scale
         self.means = past.means
-        leader = int(np.argmax(self.means))
+        leader = int(np.argmax(self.means)) if about is None else about
         self.gaps: FloatArray = self.means[leader] - self.means
-        shared = ((past.white[leader] - past.white) ** 2).sum(axis=1)
-        self.variances: FloatArray = shared + past.own[leader] + past.own
-        self.variances[leader] = 0.0
+        self.variances: FloatArray = self._apart(leader)
         trailing = self.gaps**2 / np.where(self.variances > 0, self.variances, 1.0)
         trailing[leader] = -1.0
         self.rivals: IntArray = np.argsort(trailing, kind="stable")[:RIVALS]
         self._doubt = DOUBT * np.maximum(trailing[self.rivals], 0.0)
 
+    def _apart(self, leader: int) -> FloatArray:
+        past = self._past
+        shared = ((past.white[leader] - past.white) ** 2).sum(axis=1)
+        found = shared + past.own[leader] + past.own
+        found[leader] = 0.0
+        return found
+
+    def errors(self, leader: int) -> FloatArray:
+        return np.sqrt(self._apart(leader))
+
     @classmethod
     def by_features(
-        cls, points: FloatArray, past: LeastSquares, first: BlockFit, scale: float
+        cls,
+        points: FloatArray,
+        past: LeastSquares,
+        first: BlockFit,
+        scale: float,
+        about: int | None = None,
     ) -> CompiledMarket:
         """After least squares on all earlier blocks."""
         values = Values(points @ past.theta, past.white(points), np.zeros(len(points)))
-        return cls(points, values, first.seen(points).values, scale)
+        return cls(points, values, first.seen(points).values, scale, about)
 
     def _pay(
         self,
@@ -61,26 +83,34 @@ class CompiledMarket(Market):
         rivals: int,
         shift: float,
     ) -> None:
-        places, seen, bet_on = (
-            np.nonzero(against)[0],
-            block.seen(self._points),
-            self.rivals[:rivals],
-        )
+        places, bet_on = np.nonzero(against)[0], self.rivals[:rivals]
+        seen = block.seen(self._points)
+        bets, news = self._pairs(places, bet_on, self._doubt[:rivals], seen, shift)
+        add_payoffs(capital, places, bets.shares, payoff.compiled(bets, news, seen))
+
+    def pairs(self, places: IntArray, rivals: IntArray, block: Any, payoff: Payoff) -> Pairs:
+        seen = block.seen(self._points)
+        bets, news = self._pairs(places, rivals, np.zeros(len(rivals)), seen, -block.rounding)
+        return Pairs(bets, news, seen, payoff)
+
+    def _pairs(
+        self, places: IntArray, rivals: IntArray, doubt: FloatArray, seen: Any, shift: float
+    ) -> tuple[Bets, News]:
+        """Stakes on each of the rivals against each of the candidates, and what a block says."""
         found = pairs(
             places,
-            bet_on,
-            self._doubt[:rivals],
+            rivals,
+            doubt,
             read_only(self._points),
             tuple(self._past),
             (tuple(seen.values), seen.outside),
             (tuple(self._first), self._scale),
         )
-        off = allowances(seen.allowance, places, bet_on)
+        off = allowances(seen.allowance, places, rivals)
         shifts = shift - np.broadcast_to(off, found[1].shape)
         shares, lead, information, unit, new_lead, told = found
         columns = None
         if seen.columns is not None:
-            columns = seen.columns[bet_on] - seen.columns[places][:, None]
+            columns = seen.columns[rivals] - seen.columns[places][:, None]
         bets = Bets(shares, lead + shifts, information, unit)
-        news = News(new_lead + shifts, told, shifts, columns, (places, bet_on))
-        add_payoffs(capital, places, bets.shares, payoff.compiled(bets, news, seen))
+        return bets, News(new_lead + shifts, told, shifts, columns, (places, rivals))

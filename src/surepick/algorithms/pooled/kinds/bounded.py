@@ -12,6 +12,8 @@ from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff, log_mean
+from surepick.algorithms.pooled.sums import BoundedSums
+from surepick.algorithms.pooled.values import Seen, with_zero
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
@@ -40,9 +42,12 @@ class BoundedPayoff(Payoff):
         self._rule = (low, high, yes_no)
 
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
+        return self.staked(self.stakes(bets), news, block)
+
+    def staked(self, stakes: FloatArray, news: News, block: Any) -> FloatArray:
         from surepick.statistics.payoff_kernels import bounded_payoffs
 
-        stakes, results = self.stakes(bets), tuple(block.facts)
+        results = tuple(block.facts)
         return bounded_payoffs(
             news.information, news.shift, news.columns, stakes, results, *self._rule
         )
@@ -68,10 +73,10 @@ class BoundedPayoff(Payoff):
 class DirectBoundedPayoff(BoundedPayoff):
     """The same bets on pairs of arms: only their own rewards count."""
 
-    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
+    def staked(self, stakes: FloatArray, news: News, block: Any) -> FloatArray:
         from surepick.statistics.payoff_kernels import direct_bounded_payoffs
 
-        stakes, results = self.stakes(bets), tuple(block.facts)
+        results = tuple(block.facts)
         return direct_bounded_payoffs(
             news.information, news.shift, news.pairs, stakes, results, *self._rule
         )
@@ -79,6 +84,8 @@ class DirectBoundedPayoff(BoundedPayoff):
 
 class BoundedRewards(Reading):
     """Every arm has a predicted mean, and a variance that goes with it."""
+
+    sums = BoundedSums
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
         super().__init__(problem, guide)
@@ -134,6 +141,12 @@ class BoundedRewards(Reading):
 
     def allowed_facts(self, block: Rows, scales: Scales, takes: FloatArray) -> dict[str, Any]:
         return {"columns": takes / block.counts, "facts": self._results(block, scales)}
+
+    def with_number(self, seen: Any) -> Any:
+        found = super().with_number(seen)
+        if not isinstance(seen, Seen) or seen.columns is not None:
+            return found
+        return found._replace(facts=Results(*(with_zero(column) for column in seen.facts)))
 
     def direct_facts(self, rows: Rows, scales: Scales) -> Results:
         found, n = self._results(rows.by_arm(), scales), self.problem.n_arms

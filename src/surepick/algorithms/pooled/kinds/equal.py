@@ -9,6 +9,7 @@ from surepick.algorithms.pooled.kinds.reading import DIGITS, Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
+from surepick.algorithms.pooled.sums import StudentSums
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
 from surepick.statistics.student import array_log_student_payoff, legendre
@@ -58,6 +59,7 @@ class EqualScale(Reading):
     """Residuals of a block stand for the scale that is not known."""
 
     demands_spread = True
+    sums = StudentSums
     payoff = direct_payoff = StudentPayoff(PRECISIONS)
 
     def scales(self, totals: Totals) -> Scales:

@@ -9,6 +9,7 @@ from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Totals
 from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
+from surepick.algorithms.pooled.sums import KnownSums
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
 from surepick.statistics.payoffs import array_log_payoff
@@ -39,6 +40,7 @@ class KnownScale(Reading):
     """Rewards arrive in units of the noise."""
 
     payoff = direct_payoff = GaussianPayoff(PRECISIONS)
+    sums = KnownSums
 
     def scales(self, totals: Totals) -> Scales:
         return Scales()

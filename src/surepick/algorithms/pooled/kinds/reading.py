@@ -12,6 +12,7 @@ from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit, least_sq
 from surepick.algorithms.pooled.guide import FeaturesAndDeviations, Guide, squared_units
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.payoff import Payoff
+from surepick.algorithms.pooled.sums import Sums
 from surepick.algorithms.pooled.values import Seen, alone
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
@@ -26,6 +27,7 @@ class Reading(ABC):
     in_parts = False  #: whether the pulls of a block are dealt into parts beforehand
     payoff: Payoff  #: what bets pay
     direct_payoff: Payoff  #: and where options are compared by their own rewards alone
+    sums: type[Sums]  #: what is kept of blocks for intervals
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
         self.problem, self.guide = problem, guide
@@ -73,6 +75,10 @@ class Reading(ABC):
     def direct_facts(self, rows: Rows, scales: Scales) -> Any:
         """What else the payoff needs there."""
         return None
+
+    def with_number(self, seen: Any) -> Any:
+        """What a block says, with one more candidate that is worth exactly 0."""
+        return seen.with_number() if isinstance(seen, Seen) else seen
 
     def variance(self, totals: Totals) -> float:
         """Variance of one reward, where it is taken to be the same for all arms."""

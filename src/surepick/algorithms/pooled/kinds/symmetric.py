@@ -18,7 +18,8 @@ from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.parts import MOST_PARTS, parts_for_all
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff, log_mean
-from surepick.algorithms.pooled.values import Seen
+from surepick.algorithms.pooled.sums import SymmetricSums
+from surepick.algorithms.pooled.values import Seen, with_zero
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.statistics.symmetric import array_log_kept, array_log_tanh_bet
@@ -30,9 +31,12 @@ class SymmetricPayoff(Payoff):
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
         from surepick.statistics.payoff_kernels import symmetric_payoffs
 
+        found = self.contrasts(news, block)
+        return symmetric_payoffs(news.information, *found, self.stakes(bets))
+
+    def contrasts(self, news: News, block: Any) -> tuple[FloatArray, IntArray]:
         parts = np.full(news.information.shape, news.columns.shape[2])
-        contrasts = news.columns + news.shift[..., None]
-        return symmetric_payoffs(news.information, contrasts, parts, self.stakes(bets))
+        return news.columns + news.shift[..., None], parts
 
     def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
         xp, m = backend.xp, len(news.columns)
@@ -60,19 +64,19 @@ class ArmParts(NamedTuple):
 class DirectSymmetricPayoff(SymmetricPayoff):
     """The same bets on pairs of arms: each pair has as many contrasts as both arms have parts."""
 
-    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
-        from surepick.statistics.payoff_kernels import direct_contrasts, symmetric_payoffs
+    def contrasts(self, news: News, block: Any) -> tuple[FloatArray, IntArray]:
+        from surepick.statistics.payoff_kernels import direct_contrasts
 
         facts: ArmParts = block.facts
         places, rivals = news.pairs
-        contrasts, parts = direct_contrasts(places, rivals, facts.parts, facts.means, news.shift)
-        return symmetric_payoffs(news.information, contrasts, parts, self.stakes(bets))
+        return direct_contrasts(places, rivals, facts.parts, facts.means, news.shift)
 
 
 class SymmetricScales(Reading):
     """The past suggests a scale for stakes; nothing rests on it."""
 
     demands_spread = in_parts = True
+    sums = SymmetricSums
     payoff = SymmetricPayoff(PRECISIONS)
     direct_payoff = DirectSymmetricPayoff(PRECISIONS)
 
@@ -98,6 +102,13 @@ class SymmetricScales(Reading):
         used = block.some(block.counts >= m)
         takes, seen = self.leaning(used, scales)
         return seen._replace(columns=takes @ parts.means[used.arms, m - 1 : 2 * m - 1])
+
+    def with_number(self, seen: Any) -> Any:
+        found = super().with_number(seen)
+        if not isinstance(seen, Seen) or not isinstance(seen.facts, ArmParts):
+            return found
+        parts = np.append(seen.facts.parts, MOST_PARTS)  # it is the same in every part
+        return found._replace(facts=ArmParts(parts, with_zero(seen.facts.means)))
 
     def direct_facts(self, rows: Rows, scales: Scales) -> ArmParts:
         counts, sums = (np.zeros((self.problem.n_arms, MOST_PARTS)) for _ in range(2))

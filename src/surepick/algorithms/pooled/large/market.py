@@ -40,6 +40,10 @@ class LargeMarket(Market):
         self._doubt = DOUBT * np.maximum(-least, 0.0)
         self._rows = backend.rows(points, self.rivals)  # (R, d)
 
+    def errors(self, leader: int) -> Any:
+        centre = self._b.rows(self._points, np.array([leader]))[0]
+        return self._b.xp.sqrt(self._b.quadratic(self._points, self._past.root, centre))
+
     def _pay(
         self, capital: Any, against: Any, block: BlockFit, payoff: Payoff, rivals: int, shift: float
     ) -> None:

@@ -47,6 +47,9 @@ declare namespace Api {
     delta?: number;
     epsilon?: number;
     max_samples?: number | null;
+    baseline?: string | null;
+    threshold?: number | null;
+    control?: string;
     check_fit?: number | null;
     strata?: string | null;
     items?: number | null;
@@ -130,6 +133,7 @@ declare namespace Api {
     failures: number[];
     batch: BatchOf;
     pulls_left: number | null;
+    standing: Record<string, any>;
     rewards: string;
     noise: number | null;
     noise_estimated: boolean;
@@ -202,6 +206,10 @@ declare namespace Api {
     guarantee: Record<string, any>;
     survivors: number[];
     equivalent: number[];
+    better: string[] | null;
+    worse: string[] | null;
+    undecided: string[] | null;
+    lifts: Record<string, any> | null;
     checks: Record<string, any>;
   }
   interface Certificate {

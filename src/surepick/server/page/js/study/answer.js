@@ -7,6 +7,9 @@ import { count, oneIn, plural, short, sureness } from "../format.js";
 import { errorLine, submit } from "../parts/field.js";
 import { notice } from "../parts/states.js";
 
+/** Kinds of guarantees that have a theorem behind them. */
+const PROVEN = ["pac", "eps-pac", "claims", "fdr"];
+
 /**
  * What the guarantee means, for somebody who has never heard of one.
  *
@@ -19,6 +22,10 @@ export function promise(answer) {
       return `With probability at least ${sure}, this is the best option: at most ${oneIn(answer.delta)} such studies ends with a worse one.`;
     case "eps-pac":
       return `With probability at least ${sure}, no other option is better than this one by more than ${short(answer.epsilon)}.`;
+    case "claims":
+      return `With probability at least ${sure}, everything said here is right, at whatever moment one looks.`;
+    case "fdr":
+      return `Of what is said to be better or worse here, at most ${oneIn(answer.delta)} is wrong on average.`;
     case "heuristic":
       return "This option looks best, but there is no proven guarantee. The exact wording below says why.";
     default:
@@ -34,7 +41,8 @@ export function promise(answer) {
  * @param {import("./model.js").Model} model
  */
 export function answerCard(name, answer, model) {
-  const sure = ["pac", "eps-pac"].includes(answer.guarantee.kind);
+  const sure = PROVEN.includes(answer.guarantee.kind);
+  const compared = Boolean(answer.lifts);
   const verdict = h("div", { "aria-live": "polite" });
   const error = errorLine();
   const verify = h(
@@ -57,14 +65,19 @@ export function answerCard(name, answer, model) {
     });
   }
 
-  announce(`Finished. The answer is ${answer.label}.`);
+  announce(compared ? "Finished." : `Finished. The answer is ${answer.label}.`);
   return h(
     "section",
     { class: `card answer ${sure ? "" : "unsure"}`, "aria-label": "The answer" },
-    h("p", { class: "over" }, sure ? "The best option" : "The option that looks best"),
-    h("p", { class: "name" }, answer.label),
+    compared
+      ? comparison(answer)
+      : [
+          h("p", { class: "over" }, sure ? "The best option" : "The option that looks best"),
+          h("p", { class: "name" }, answer.label),
+        ],
     h("p", { class: "promise" }, promise(answer)),
-    same.length > 0 &&
+    !compared &&
+      same.length > 0 &&
       h("p", {}, `Just as good, as they have the same features: ${same.join(", ")}.`),
     h(
       "p",
@@ -87,11 +100,40 @@ export function answerCard(name, answer, model) {
   );
 }
 
+/**
+ * What is better than the baseline, what is worse, and what is neither, with lifts.
+ *
+ * @param {Api.AnswerOf} answer
+ */
+function comparison(answer) {
+  const lifts = answer.lifts ?? {};
+  /** @type {[string, string[]][]} */
+  const groups = [
+    ["Better", answer.better ?? []],
+    ["Worse", answer.worse ?? []],
+    ["Undecided", answer.undecided ?? []],
+  ];
+  /** @param {string} label */
+  const said = (label) => {
+    const [estimate, low, high] = lifts[label];
+    const ends = low !== null && high !== null ? `, between ${short(low)} and ${short(high)}` : "";
+    return `${label} (${(estimate ?? 0) > 0 ? "+" : ""}${short(estimate ?? 0)}${ends})`;
+  };
+  return h(
+    "dl",
+    { class: "facts" },
+    groups.map(([title, labels]) => [
+      h("dt", {}, `${title}: ${labels.length}`),
+      h("dd", {}, labels.map(said).join("; ") || "none"),
+    ]),
+  );
+}
+
 /** @param {Api.Verdict} result */
 function shown(result) {
   if (!result.valid)
     return notice("bad", h("strong", {}, "The certificate does not hold. "), result.message);
-  const proven = ["pac", "eps-pac"].includes(result.guarantee);
+  const proven = PROVEN.includes(result.guarantee);
   const facts = [
     ["Option", result.label],
     ["Statement", result.statement],

@@ -41,6 +41,7 @@ export const createView = (scope) => {
     ALGORITHMS.map((one) => h("option", { value: one.name }, one.words)),
   );
   const epsilon = input({ type: "text", inputmode: "decimal", value: "0" });
+  const baseline = input({ type: "text", placeholder: "none" });
   const most = input({ type: "text", inputmode: "numeric", placeholder: "no limit" });
   const error = errorLine();
   const button = h(
@@ -99,6 +100,7 @@ export const createView = (scope) => {
         delta: number(delta),
         algorithm: algorithm.value,
         epsilon: number(epsilon) ?? 0,
+        baseline: baseline.value.trim() || undefined,
         max_samples: number(most),
       });
       go(`/studies/${encodeURIComponent(made.name)}`);
@@ -154,6 +156,11 @@ export const createView = (scope) => {
                 "Close enough ε",
                 epsilon,
                 "Any option this close to the best will do. Options with equal means cannot be told apart otherwise.",
+              ),
+              field(
+                "Compare with",
+                baseline,
+                "The name of an option, such as what you use today: the study then says which others are better and which are worse. Empty: it looks for the best.",
               ),
               field("Most measurements", most, "Stop there, without a guarantee."),
               rewards.advanced,

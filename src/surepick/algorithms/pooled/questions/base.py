@@ -1,0 +1,95 @@
+"""What a question is to the state of a run.
+
+The state makes blocks and reads them; a question says what is bet on them, when there is an answer,
+and what lacks evidence until then. Candidates are numbered by their place among the distinct ones.
+"""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from typing import Any, NamedTuple
+
+from surepick.algorithms.base import Claims
+from surepick.algorithms.pooled.evidence import Evidence
+from surepick.algorithms.pooled.lacking import Lacking
+from surepick.algorithms.pooled.leads import Interval
+from surepick.algorithms.pooled.market import Market
+from surepick.algorithms.pooled.settings import BlockSettings
+from surepick.arrays.backend import Backend
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem import Problem
+
+
+class Ground(NamedTuple):
+    """What a question is asked about, and with which means."""
+
+    config: BlockSettings
+    problem: Problem
+    backend: Backend  #: where arrays with an entry for each candidate live
+    ways: Evidence  #: how blocks are read
+    candidates: int  #: how many different ones there are
+
+
+class Question(ABC):
+    """One question, with the bets that answer it so far."""
+
+    finished: bool  #: whether it is answered
+    #: the candidate that leads are measured from; None: the one that looks best
+    about: Any = None
+
+    def __init__(self, ground: Ground) -> None:
+        self.ground = ground
+        self.best = 0  #: the candidate that would be named now
+
+    @property
+    def epsilon(self) -> float:
+        """What is close enough, in the state's unit."""
+        return self.ground.config.epsilon / self.ground.problem.unit
+
+    @abstractmethod
+    def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
+        """Pay out the bets on a block, after so many pulls; what the record is to say of it."""
+
+    @abstractmethod
+    def conclude(self, market: Any) -> None:
+        """See whether it is answered; ``market()`` is the market after the last block."""
+
+    @abstractmethod
+    def lacking(self, market: Market, pulls: int) -> Lacking:
+        """What leads still lack, after so many pulls."""
+
+    @abstractmethod
+    def look(self, means: Any) -> None:
+        """Note who looks best by these estimates, while a block is under way."""
+
+    @abstractmethod
+    def open(self) -> IntArray:
+        """Candidates that are not decided; when all are, the one that would be named."""
+
+    @abstractmethod
+    def progress(self) -> FloatArray:
+        """How much of the evidence that decides each candidate is there (1: decided)."""
+
+    def evidence(self) -> dict[str, Any]:
+        """What a certificate has to say beside the blocks."""
+        return {}
+
+    @abstractmethod
+    def p_values(self) -> FloatArray:
+        """Of "this one is the best", or of what else is being refuted; valid at any time, (M,)."""
+
+    @abstractmethod
+    def leads(self) -> Interval | None:
+        """Leads of all candidates over the one that would be named, in the state's unit."""
+
+    def claims(self) -> Claims | None:
+        """What is claimed about candidates compared with a baseline, if they are."""
+        return None
+
+    @abstractmethod
+    def save(self) -> dict[str, Any]:
+        """Its memory, as NumPy arrays and plain values."""
+
+    @abstractmethod
+    def load(self, memory: dict[str, Any]) -> None:
+        """Take on a saved memory."""

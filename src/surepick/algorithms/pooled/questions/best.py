@@ -1,0 +1,129 @@
+"""Which candidate is the best?
+
+Against each candidate x some capital is bet on "a rival beats x"; x is dropped when it reaches
+1/delta, and the question is answered when one is left. With epsilon half of the capital is for
+bets on closeness (:mod:`surepick.algorithms.pooled.closeness`).
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.pooled.closeness import Closeness
+from surepick.algorithms.pooled.lacking import Lacking, Standing, lacking
+from surepick.algorithms.pooled.leaders import Leaders
+from surepick.algorithms.pooled.leads import Interval
+from surepick.algorithms.pooled.ledger import losses
+from surepick.algorithms.pooled.market import Market, all_accounts
+from surepick.algorithms.pooled.questions.base import Ground, Question
+from surepick.arrays.types import FloatArray, IntArray
+
+_MOVED = ("capital", "dropped_at")  # arrays that live where the features are
+
+
+class Best(Question):
+    """Capital against every candidate, and who was dropped."""
+
+    def __init__(self, ground: Ground) -> None:
+        super().__init__(ground)
+        self._b, M = ground.backend, ground.candidates
+        self.finished = M == 1
+        self.goal = -math.log(ground.config.delta)
+        self.dropped_at: Any = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
+        self.capital: Any = np.tile(np.log(ground.ways.accounts), (M, 1))  # logs, (M, J)
+        self.closeness = Closeness(self._b, M, ground.ways)  # with epsilon
+        #: for intervals, where a table of all pairs with the leader is small
+        tabled = not ground.problem.large and ground.config.items is None
+        self.leaders = Leaders(ground.ways, M) if tabled else None
+        self._to_device()
+
+    def _to_device(self) -> None:
+        for name in _MOVED:
+            setattr(self, name, self._b.put(getattr(self, name)))
+
+    def save(self) -> dict[str, Any]:
+        own: dict[str, Any] = {name: self._b.host(getattr(self, name)) for name in _MOVED}
+        if self.leaders is not None:
+            own["led"] = self.leaders.save()
+        return own | {"finished": self.finished, "_best": self.best} | self.closeness.save()
+
+    def load(self, memory: dict[str, Any]) -> None:
+        for name in _MOVED:
+            setattr(self, name, memory[name])
+        self.finished, self.best = memory["finished"], memory["_best"]
+        self.closeness.load(memory)
+        if self.leaders is not None:
+            self.leaders.load(memory.get("led", []))
+        self._to_device()
+
+    # -- bets ------------------------------------------------------------------------------
+    def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
+        """Multiply the capital against everyone still in by what this block paid."""
+        ground, alive = self.ground, self.dropped_at == 0
+        found = {"rivals": [self._name(r) for r in market.rivals], "dropped": []}
+        if self.leaders is not None:
+            self.leaders.take(market, blocks)
+        ground.ways.settle(market, self.capital, alive, blocks)
+        evidence = self.against()
+        lost = self._b.nonzero(alive & (evidence >= self.goal))
+        if lost.shape[0]:
+            self.dropped_at[lost] = pulls
+            found["dropped"] = losses(ground.problem, self._b, lost, evidence)
+        if self.epsilon > 0:
+            self.closeness.bet(market, alive, blocks, self.epsilon, self.goal)
+            winner = self.closeness.winner(self.dropped_at == 0)
+            if winner is not None:
+                self.finished, self.best = True, winner
+        return found
+
+    def conclude(self, market: Any) -> None:
+        alive = self._alive()
+        if len(alive) <= 1:
+            self.finished = True
+            self.best = int(alive[0]) if len(alive) else self.best
+        elif not self.finished:
+            self.look(market().means)
+
+    # -- where it stands -------------------------------------------------------------------
+    def lacking(self, market: Market, pulls: int) -> Lacking:
+        at = Standing(
+            self.against(), self.dropped_at, self.goal, pulls, self.epsilon, self.closeness
+        )
+        return lacking(self._b, market, at)
+
+    def against(self) -> Any:
+        """Log capital against each candidate, all accounts together."""
+        total = all_accounts(self._b, self.capital)
+        return total - math.log(2.0) if self.epsilon > 0 else total
+
+    def look(self, means: Any) -> None:
+        """The highest of those still in."""
+        xp = self._b.xp
+        still = xp.where(self.dropped_at == 0, means, xp.full_like(means, -math.inf))
+        self.best = int(xp.argmax(still))
+
+    def open(self) -> IntArray:
+        alive = self._alive()
+        return alive if len(alive) else np.array([self.best])
+
+    def progress(self) -> FloatArray:
+        xp = self._b.xp
+        share = xp.clip(self.against() / self.goal, 0.0, 1.0)
+        return self._b.host(xp.where(self.dropped_at > 0, xp.ones_like(share), share))
+
+    def p_values(self) -> FloatArray:
+        return np.exp(-np.maximum(self._b.host(self.against()), 0.0))
+
+    def leads(self) -> Interval | None:
+        if self.leaders is None:
+            return None
+        return self.leaders.interval(self.best, self.ground.config.delta)
+
+    def _alive(self) -> IntArray:
+        return self._b.host(self._b.nonzero(self.dropped_at == 0))
+
+    def _name(self, place: int | np.integer) -> int:
+        return int(self.ground.problem.distinct[place])

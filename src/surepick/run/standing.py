@@ -1,0 +1,186 @@
+"""What is known now about every option, at any moment, without ending anything."""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.base import Algorithm, State
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.errors import MissingExtraError
+from surepick.problem import Problem
+from surepick.statistics.estimate import LeastSquares
+
+
+@dataclass(frozen=True, eq=False)
+class Standing:
+    """One picture of all options, as of the rewards that were told; in units of the reward.
+
+    ``standing["estimate"]`` is a column, with an entry for each option; the same names are those
+    of the DataFrame that :meth:`frame` makes.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0, labels=["a", "b"])
+    >>> run = sp.algorithms.PooledPeleg(0.05).start(problem)
+    >>> batch = run.ask()
+    >>> run.tell(batch, [5.0 - 0.1 * arm for arm in batch.arms])
+    >>> now = run.standing()
+    >>> now.leader, now["state"], now["p_value"]
+    ('a', ['leads', 'in'], [1.0, 1.0])
+    """
+
+    question: str  #: "best" or "baseline"
+    leader: str | None  #: what would be named now; None: nothing is known
+    leader_index: int | None
+    samples: int
+    delta: float
+    columns: dict[str, list[Any]]  #: by name, one entry for each option
+
+    def __getitem__(self, name: str) -> list[Any]:
+        return self.columns[name]
+
+    def frame(self) -> Any:
+        """As a pandas DataFrame, a row for each option (needs the extra ``pandas``)."""
+        try:
+            import pandas
+        except ImportError:
+            raise MissingExtraError("frame needs pandas: install surepick[pandas]") from None
+        made = pandas.DataFrame(self.columns).set_index("option")
+        made.attrs |= {"leader": self.leader, "question": self.question, "delta": self.delta}
+        return made
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values; what is not known is null."""
+        return {
+            "question": self.question,
+            "leader": self.leader,
+            "leader_index": self.leader_index,
+            "samples": self.samples,
+            "delta": self.delta,
+            "columns": {
+                name: [_plain(value) for value in values] for name, values in self.columns.items()
+            },
+        }
+
+    @classmethod
+    def from_dict(cls, saved: dict[str, Any]) -> Standing:
+        """What :meth:`to_dict` made; ends that are not known are infinite again."""
+        columns = {
+            name: [_END[name] if value is None and name in _END else value for value in values]
+            for name, values in saved["columns"].items()
+        }
+        head: dict[str, Any] = {name: value for name, value in saved.items() if name != "columns"}
+        return cls(columns=columns, **head)
+
+
+def as_table(standing: Standing) -> Any:
+    """A DataFrame where pandas is there; else the standing itself."""
+    from importlib.util import find_spec
+
+    return standing.frame() if find_spec("pandas") else standing
+
+
+_END = {
+    "behind_low": -math.inf,
+    "behind_high": math.inf,
+    "lift_low": -math.inf,
+    "lift_high": math.inf,
+}
+
+
+def standing_of(
+    algorithm: Algorithm,
+    problem: Problem,
+    state: State,
+    totals: tuple[IntArray, FloatArray],
+    pulls: IntArray,
+) -> Standing:
+    """What is known in a run.
+
+    Parameters
+    ----------
+    totals
+        Measurements of each arm that count, past ones too, and their sums.
+    pulls
+        Pulls of each arm.
+    """
+    claims, estimates = state.claims(), _estimates(problem, state, totals)
+    leader = None if estimates is None else int(state.leader())
+    still, n = np.isin(problem.same_as, state.active), problem.n_candidates
+    columns: dict[str, list[Any]] = {
+        "option": list(problem.candidate_labels),
+        "state": ["in" if mine else "out" for mine in still],
+    }
+    if not problem.transductive:
+        columns["pulls"] = pulls.tolist()
+    nothing: list[Any] = [None] * n
+    for name in _COLUMNS:
+        found = None if estimates is None else estimates.get(name)
+        columns[name] = nothing if found is None else found.tolist()
+    if claims is not None:
+        columns["state"] = _against_baseline(claims, n)
+        lift = nothing if leader is None else claims.lift.tolist()
+        ends = {"lift_low": claims.low.tolist(), "lift_high": claims.high.tolist()}
+        columns |= {"lift": lift} | ends
+    elif leader is not None:
+        columns["state"][leader] = "leads"
+    label = None if leader is None else problem.candidate_labels[leader]
+    question = "best" if claims is None else "baseline"
+    return Standing(question, label, leader, int(pulls.sum()), algorithm.delta, columns)
+
+
+def _estimates(
+    problem: Problem, state: State, totals: tuple[IntArray, FloatArray]
+) -> dict[str, FloatArray | None] | None:
+    """By the algorithm's own estimates; where it has none, by least squares."""
+    known = state.now()
+    if known is not None:
+        return dict(zip(_COLUMNS, known))
+    found = fitted(problem, state, *totals)
+    if found is None:
+        return None
+    fit, sigma = found
+    directions = problem.targets[state.leader()] - problem.targets
+    errors = np.sqrt(fit.variances(directions))
+    columns = (problem.targets @ fit.theta, directions @ fit.theta, errors)
+    return {name: column * sigma for name, column in zip(_COLUMNS, columns)}
+
+
+_COLUMNS = ("estimate", "behind", "error", "behind_low", "behind_high", "p_value")
+
+
+def _against_baseline(claims: Any, n: int) -> list[str]:
+    words = np.full(n, "baseline", dtype=object)
+    for name in ("undecided", "close", "better", "worse"):
+        words[getattr(claims, name)] = name
+    return words.tolist()
+
+
+def fitted(
+    problem: Problem, state: State, counts: IntArray, sums: FloatArray
+) -> tuple[LeastSquares, float] | None:
+    """Least squares on what was measured, and its unit in units of the reward.
+
+    Variances are those of the present estimates of the noise (of one unit, where there are none).
+    None where too few options were measured.
+    """
+    scale = state.reward_scale()
+    if not counts.any():
+        return None
+    rows, own = problem.features, problem.standardised(np.arange(problem.n_arms), sums)
+    sigma = problem.unit
+    if isinstance(scale, np.ndarray):  # each arm counts by its own
+        rows, own = rows / scale[:, None], own / scale
+    elif scale is not None:
+        own, sigma = own / scale, sigma * scale
+    fit = LeastSquares(rows, counts, own)
+    return (fit, sigma) if fit.spans else None
+
+
+def _plain(value: Any) -> Any:
+    return None if isinstance(value, float) and not math.isfinite(value) else value

@@ -1,0 +1,142 @@
+"""Certificates of claims against a baseline: what is forged is refused."""
+
+import copy
+import functools
+
+import numpy as np
+import pytest
+
+import surepick as sp
+from surepick.errors import CertificateError
+from surepick.run.certificate import fingerprint
+from surepick.verifier.verify import verify
+
+MEANS = [0.5, 1.3, -0.4, 0.55, 1.0]
+
+
+@functools.cache
+def made(control="all", threshold=None, noise=None, epsilon=0.0):
+    rng = np.random.default_rng(2)
+    problem = sp.Problem(np.eye(5), noise=noise, labels=["now", "b", "c", "d", "e"])
+    asked = {"baseline": "now"} if threshold is None else {"threshold": threshold}
+    run = sp.algorithms.PooledPeleg(
+        0.05, control=control, epsilon=epsilon, max_samples=500, **asked
+    ).start(problem)
+    while not run.stopped:
+        batch = run.ask()
+        rewards = [MEANS[arm] + 0.4 * rng.normal() for arm in batch.arms]
+        run.tell(batch, np.clip(rewards, -1.0, 2.0))
+    return run.answer.certificate()
+
+
+def forged(body, change):
+    body = copy.deepcopy(body)
+    change(body)
+    return body | {"digest": fingerprint(body)}
+
+
+@pytest.mark.parametrize("control", ["all", "fdr"])
+@pytest.mark.parametrize("threshold", [None, 0.6])
+@pytest.mark.parametrize("noise", [None, "equal", 0.4, (-1.0, 2.0)], ids=str)
+def test_honest_ones_hold(control, threshold, noise):
+    body = made(control, threshold, noise)
+    found = verify(body)
+    assert found.guarantee == {"all": "claims", "fdr": "fdr"}[control]
+    assert found.checked == len(body["evidence"]["claims"]) >= 2
+    assert found.risk == 0.05
+
+
+def raise_capital(body):
+    body["evidence"]["claims"][0]["log_capital"] += 1.0
+
+
+def turn(body):
+    claim = body["evidence"]["claims"][0]
+    claim["claim"] = {"better": "worse", "worse": "better"}[claim["claim"]]
+
+
+def claim_more(body):
+    claim = dict(body["evidence"]["claims"][-1], candidate=3, log_capital=9.0)
+    body["evidence"]["claims"].append(claim)
+    body["claim"]["better"] = sorted([*body["claim"]["better"], 3])
+    body["claim"]["undecided"].remove(3)
+
+
+def claim_twice(body):
+    body["evidence"]["claims"].append(dict(body["evidence"]["claims"][-1]))
+
+
+def claim_early(body):
+    body["evidence"]["claims"][0]["block"] = 2
+
+
+def hide(body):
+    body["claim"]["worse"] = []
+
+
+def another_baseline(body):
+    body["evidence"]["question"]["baseline"] = 3
+
+
+def milder(body):
+    body["evidence"]["question"]["control"] = "fdr"
+    for claim in body["evidence"]["claims"]:
+        claim["block"] = len(body["evidence"]["blocks"])
+
+
+def other_rival(body):
+    body["evidence"]["blocks"][-1]["rivals"] = [3]
+
+
+def say_more(body):
+    body["claim"]["statement"] = body["claim"]["statement"].replace("0.95", "0.99")
+
+
+def forget_the_rest(body):
+    said = body["claim"]["statement"]
+    start = said.index("; stopped by")
+    body["claim"]["statement"] = said[:start] + said[said.index("undecided") + len("undecided") :]
+
+
+def name_another(body):
+    body["claim"] |= {"candidate": 2, "label": "c"}
+
+
+def pac(body):
+    body["claim"]["guarantee"] = "pac"
+
+
+FORGERIES = [raise_capital, turn, claim_more, claim_twice, claim_early, hide, another_baseline]
+FORGERIES += [milder, other_rival, say_more, forget_the_rest, name_another, pac]
+
+
+@pytest.mark.parametrize("change", FORGERIES, ids=lambda change: change.__name__)
+def test_forged_ones_are_refused(change):
+    body = made()
+    assert body["claim"]["undecided"] == [3]
+    verify(body)
+    with pytest.raises(CertificateError):
+        verify(forged(body, change))
+
+
+def test_another_number_is_refused():
+    def lower(body):
+        body["evidence"]["question"]["threshold"] = 0.5
+        body["algorithm"]["settings"]["threshold"] = 0.5
+        body["claim"]["statement"] = body["claim"]["statement"].replace("0.6", "0.5")
+
+    with pytest.raises(CertificateError, match="log capital"):
+        verify(forged(made(threshold=0.6), lower))
+
+
+def test_claims_that_only_a_milder_control_allows_are_refused():
+    """Of k claims e-BH asks 2M/(k delta); taking one away, the others no longer have enough."""
+    body = made("fdr")
+
+    def fewer(body):
+        claims = body["evidence"]["claims"]
+        del claims[1:]
+        claims[0]["log_capital"] = min(claims[0]["log_capital"], 5.0)
+
+    with pytest.raises(CertificateError):
+        verify(forged(body, fewer))
