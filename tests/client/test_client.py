@@ -23,7 +23,7 @@ from surepick.client.transport import error_of
 from surepick.study import StudyCore
 
 PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], labels=["a", "b", "mix"], noise=1.0)
-ONLY_HERE = {"run", "rebuild", "traffic"}  # the run itself stays with the service
+ONLY_HERE = {"current_run", "rebuild", "traffic"}  # the run itself stays with the service
 
 
 @pytest.fixture(scope="module")

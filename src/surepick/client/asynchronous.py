@@ -21,7 +21,11 @@ from surepick.client.replies import (
     events_of,
     progress_of,
     pulls_of,
+    record_body,
+    recorded_of,
     rewards_of,
+    split_body,
+    split_of,
     told_of,
 )
 from surepick.client.study import LONGEST_WAIT, MOST_LETTERS
@@ -34,6 +38,7 @@ from surepick.study import OptionTable, StudySpec
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.traffic.results import Recorded, Split
 
 
 class AsyncStudy:
@@ -168,6 +173,15 @@ class AsyncStudy:
         """See :meth:`surepick.Study.stop`."""
         await self._post("/stop", _said(reason, by))
         return await self.answer
+
+    # -- traffic ---------------------------------------------------------------------------
+    async def split(self, visits: int | None = None, period: str | None = None) -> Split:
+        """See :meth:`surepick.Study.split`."""
+        return split_of(await self._post("/split", split_body(visits, period)))
+
+    async def record(self, report: Any, period: str) -> Recorded:
+        """See :meth:`surepick.Study.record`."""
+        return recorded_of(await self._post("/record", record_body(report, period)))
 
     # -- where it stands -------------------------------------------------------------------
     @property

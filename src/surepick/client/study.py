@@ -21,7 +21,11 @@ from surepick.client.replies import (
     events_of,
     progress_of,
     pulls_of,
+    record_body,
+    recorded_of,
     rewards_of,
+    split_body,
+    split_of,
     told_of,
 )
 from surepick.client.transport import Transport
@@ -34,9 +38,8 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
-from surepick.study.sheet import Sheet
 from surepick.study.strata import check_stratum
-from surepick.study.traffic.results import Recorded, Split, plain
+from surepick.study.traffic.results import Recorded, Split
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
@@ -215,23 +218,13 @@ class RemoteStudy(StudyCore):
     # -- traffic ---------------------------------------------------------------------------
     def split(self, visits: int | None = None, period: str | None = None) -> Split:
         """See :meth:`StudyCore.split`."""
-        body: dict[str, Any] = {}
-        if visits is not None:
-            body["visits"] = whole(visits, "visits", least=1)
-        if period is not None:
-            body["period"] = as_name(period, "period")
-        found = self._transport.post(f"{self._path}/split", body)
-        return Split(*(found[key] for key in Split.__dataclass_fields__))
+        return split_of(self._transport.post(f"{self._path}/split", split_body(visits, period)))
 
     def record(self, report: Any, period: str) -> Recorded:
         """See :meth:`StudyCore.record`."""
-        body: dict[str, Any] = {"period": as_name(period, "period")}
-        if isinstance(report, Mapping):
-            body["report"] = plain(report)
-        else:
-            body["table"] = Sheet.of(report).to_dict()
-        found = self._transport.post(f"{self._path}/record", body)
-        return Recorded(*(found[key] for key in Recorded.__dataclass_fields__))
+        return recorded_of(
+            self._transport.post(f"{self._path}/record", record_body(report, period))
+        )
 
     # -- where it stands -------------------------------------------------------------------
     @property

@@ -2,8 +2,9 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
-from collections.abc import Iterable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
 
@@ -15,6 +16,7 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.pulls import Pull, Told
 from surepick.study.traffic.results import Recorded, Split
+from surepick.study.workers.measure import Measurement
 
 
 class StudyCore(ABC):
@@ -177,6 +179,21 @@ class StudyCore(ABC):
         period
             Its name.
         """
+
+    # -- measuring with a function ---------------------------------------------------------
+    @abstractmethod
+    def run(
+        self,
+        measure: Callable[[Measurement], Any],
+        workers: int = 1,
+        progress: bool = False,
+        *,
+        timeout: float = math.inf,
+        retries: int = 2,
+        name: str | None = None,
+        stratum: str | None = None,
+    ) -> Answer:
+        """Measure with a Python function until the study is finished; the answer."""
 
     # -- where it stands -------------------------------------------------------------------
     @property
