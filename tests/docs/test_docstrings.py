@@ -42,7 +42,12 @@ def _public() -> dict[str, object]:
 
 PUBLIC = _public()
 # They need a service: a page starts one and uses them.
-ON_A_PAGE = {"surepick.Client": "Client(", "surepick.client.RemoteStudy": ".load_study("}
+ON_A_PAGE = {
+    "surepick.Client": "sp.Client(",
+    "surepick.client.RemoteStudy": ".load_study(",
+    "surepick.AsyncClient": "sp.AsyncClient(",
+    "surepick.client.AsyncStudy": "await service.load_study(",
+}
 
 
 def test_those_without_an_example_are_used_on_a_page():

@@ -11,6 +11,8 @@ from tests.server.served import OPTIONS
 
 import surepick as sp
 
+NEWS = {"samples": 0, "batch": 0, "finished": False, "paused": False, "revision": 0}
+
 
 def at(study, what=""):
     return f"/api/v1/studies/{quote(study, safe='')}{what}"
@@ -29,8 +31,9 @@ def work(http, study, worker="w"):
 
 def test_from_a_table_to_an_answer(http, service, study):
     first = http.post(at(study, "/ask"), json={"worker": "w"}).json()["pulls"][0]
-    assert first == {"id": 0, "arm": 0, "label": "a", "attempt": 1} | {
-        "features": {"price": "1", "colour": "red"}
+    assert first == {"id": 0, "arm": 0, "label": "a", "attempt": 1, "stratum": None} | {
+        "item": None,
+        "features": {"price": "1", "colour": "red"},
     } | {key: first[key] for key in ("arm", "label", "features")}
     assert http.get(at(study, "/answer")).status_code == 409
     work(http, study)
@@ -64,7 +67,7 @@ def test_progress_definition_rewards_events_and_history(http, service, study):
     assert http.post(at(study, "/fail"), json={"pull": 1}).json() == {"returned": True}
     for status in ("accepted", "duplicate"):
         told = http.post(at(study, "/tell"), json={"rewards": [{"pull": 0, "reward": 2}]}).json()
-        assert told == {"told": [{"pull": 0, "status": status, "value": 2.0}]}
+        assert told == {"told": [{"pull": 0, "status": status, "value": 2.0, "warning": None}]}
     position = http.get(at(study, "/progress")).json()
     assert (position["told"], position["samples"], position["finished"]) == (1, 1, False)
     assert http.get(at(study, "/rewards")).json()["values"] == [2.0]
@@ -257,7 +260,7 @@ def test_the_stream_tells_what_changes(http, study):
                 if line.startswith("data: "):
                     return json.loads(line[6:])
 
-        assert news() == {"samples": 0, "batch": 0, "finished": False}
+        assert news() == NEWS | {"samples": 0}
         work(http, study)
         while not (found := news())["finished"]:
             assert found["samples"] > 0

@@ -59,7 +59,8 @@ def test_a_reward_counts_from_the_token_that_holds_the_pull(crew, http, study):
     for more in ({"worker": "w"}, {}):
         refused = tell(other, study, pull["id"], 100.0, **more)
         assert refused.status_code == 409
-        assert refused.json()["told"] == [{"pull": pull["id"], "status": "late", "value": None}]
+        late = {"pull": pull["id"], "status": "late", "value": None, "warning": None}
+        assert refused.json()["told"] == [late]
         assert refused.json()["error"]["kind"] == "TellConflictError"
     fail = {"pull": pull["id"], "worker": "w"}
     assert other.post(at(study, "/fail"), json=fail).json() == {"returned": False}

@@ -19,6 +19,8 @@ from surepick.storage.records import StudyProgress
 ROOT = Path(__file__).resolve().parents[2]
 LONG = 60.0  # seconds: a wait that ends by itself only where a test fails
 
+NEWS = {"samples": 0, "batch": 0, "finished": False, "paused": False, "revision": 0}
+
 
 @pytest.fixture
 def url(database_folder):
@@ -275,7 +277,7 @@ def test_a_change_by_another_connection_wakes(study, url):
         await worker
         assert not page.done()  # a failure is no news of the study
         await elsewhere(lambda: other.tell(pulls[1].id, 1.0, "busy"))
-        assert (await page).news == {"samples": 1, "batch": 0, "finished": False}
+        assert (await page).news == NEWS | {"samples": 1}
 
     run(url, scene)
 
@@ -299,7 +301,7 @@ def test_pages_hear_at_once_where_the_study_stands_and_then_what_changes(study, 
 
     async def scene(watch, reader):
         first = await watch.wait_for_news(None, LONG)
-        assert first.news == {"samples": 0, "batch": 0, "finished": False}
+        assert first.news == NEWS | {"samples": 0}
         assert await watch.wait_for_news(first, 0.1) is None
         pull = (await elsewhere(lambda: other.ask(1, "w")))[0]
         await reader.again(0)

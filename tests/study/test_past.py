@@ -41,7 +41,9 @@ def test_the_past_is_kept_with_the_study(storage_url, chosen):
     assert study.status()["past"] == {"measurements": 48, "evidence": evidence}
     assert study.status()["samples"] == 0
     assert study.status()["leader"] is not None
-    assert (study.status()["estimates"] is not None) == evidence
+    # What only guides is what the leader is named by, and so what is shown.
+    assert study.status()["estimates"] is not None
+    assert study.status()["samples"] == 0
     work(sp.load_study("s", storage_url))
     study = sp.load_study("s", storage_url)
     check_whole(study)

@@ -4,6 +4,7 @@ import contextlib
 import csv
 import io
 import json
+import math
 import re
 import shlex
 import sqlite3
@@ -117,7 +118,8 @@ def test_a_running_study_shows_what_is_known(open_page, layouts):
     headline = page.locator(".headline")
     expect(headline).to_contain_text(f"{left} of 48 options still in")
     expect(headline).to_contain_text(f"{status['samples']} measurements")
-    expect(headline).to_contain_text(f"about {float(f'{more:.2g}'):,.0f} more")
+    step = 10 ** max(0, len(str(int(more))) - 2)  # two digits, as a browser rounds them
+    expect(headline).to_contain_text(f"about {math.floor(more / step + 0.5) * step:,} more")
     batch = page.get_by_role("region", name="Batch being measured")
     expect(batch).to_contain_text(f"Batch {status['batch']['number'] + 1}")
     expect(batch).to_contain_text("5 with workers")

@@ -9,7 +9,13 @@ from typing import Any
 
 @dataclass(frozen=True)
 class Split:
-    """By which shares to send the visitors of a period."""
+    """By which shares to send the visitors of a period.
+
+    Examples
+    --------
+    >>> Split(0, "monday", {"a": 0.5, "b": 0.5}, {"a": 50, "b": 50}, 0.0).to_dict()["visits"]
+    {'a': 50, 'b': 50}
+    """
 
     number: int  #: 0 for the first period
     period: str | None  #: its name; None: it gets one when it is recorded
@@ -24,7 +30,13 @@ class Split:
 
 @dataclass(frozen=True)
 class Recorded:
-    """What became of a report."""
+    """What became of a report.
+
+    Examples
+    --------
+    >>> Recorded("monday", "accepted", 1000, 2, False).to_dict()["left"]
+    2
+    """
 
     period: str
     status: str  #: "accepted", or "duplicate": the same was recorded before, and counts once

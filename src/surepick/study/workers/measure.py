@@ -34,7 +34,13 @@ _KEPT = 4000  # characters of each output that are kept
 
 @dataclass(frozen=True)
 class Measurement:
-    """One measurement to make, with everything known about the option."""
+    """One measurement to make, with everything known about the option.
+
+    Examples
+    --------
+    >>> Measurement(0, 2, "large", features={"price": 3}).features["price"]
+    3
+    """
 
     pull: int
     arm: int
