@@ -7,6 +7,8 @@ import inspect
 import pytest
 from tests.docs.pages import ROOT, blocks
 
+from surepick.algorithms import registry
+
 MODULES = (
     "surepick",
     "surepick.algorithms",
@@ -59,6 +61,8 @@ def test_those_without_an_example_are_used_on_a_page():
 @pytest.mark.parametrize("name", sorted(PUBLIC.keys() - ON_A_PAGE.keys()))
 def test_example_runs(name, tmp_path, monkeypatch):
     monkeypatch.chdir(tmp_path)
+    # What an example registers must not be there for the tests after it.
+    monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
     value = PUBLIC[name]
     module = importlib.import_module(value.__module__)
     tests = [
