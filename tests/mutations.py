@@ -302,7 +302,7 @@ MUTATIONS = (
     Mutation(
         "chain-without-rewards",
         "study/chain.py",
-        'fine = batch is not None and content["rewards"] == _rewards(tx, study.id, batch)',
+        'fine = batch is not None and content["rewards"] == rewards(batch)',
         "fine = batch is not None",
         "study/test_chain.py",
     ),
@@ -566,8 +566,8 @@ MUTATIONS = (
     Mutation(
         "attempts-not-counted",
         "study/desk/leases.py",
-        "x.attempts + 1, token, at.now)",
-        "1, token, at.now)",
+        "x.attempts + 1, token, at.now,",
+        "1, token, at.now,",
         "study/test_study.py",
     ),
     Mutation(
@@ -580,8 +580,8 @@ MUTATIONS = (
     # -- client, server
     Mutation(
         "client-forgets-who-asked",
-        "client/study.py",
-        "holder = reward.worker or self._held.get(reward.pull)",
+        "client/replies.py",
+        "holder = reward.worker or held.get(reward.pull)",
         "holder = reward.worker",
         "client/test_who_told.py",
     ),
