@@ -22,6 +22,8 @@ def ways_of(check: Check) -> list[str]:
     separate = check.body["problem"]["candidates"] is not None
     if check.items is not None:
         fine = not separate and check.kind.kind not in ("known", "equal")
+        # Which item is whose must be known, and an item is met once by each option in a block.
+        fine &= not check.past and not any("stratum" in batch for batch in check.batches)
         check.demand(fine, "these options cannot be compared on items")
         allowed = [["paired"]]
     elif separate:

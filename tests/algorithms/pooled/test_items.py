@@ -159,3 +159,25 @@ def test_scales_are_those_of_differences_net_of_items():
         run.tell(batch, hard[batch.items] + rng.normal(size=len(batch)))
     assert run.state.reward_scale() == pytest.approx(1.0, rel=0.35)
     assert isinstance(run.state._now(), Scales)
+
+
+def test_what_is_not_on_the_same_items_is_not_compared_on_them():
+    """Days would pair different items with each other, and the past has none."""
+    start = sp.algorithms.PooledPeleg(delta=0.1, items=N).start
+    run = start(sp.Problem(np.eye(2)))
+    batch = run.ask()
+    with pytest.raises(sp.SurepickError, match="leave strata out"):
+        run.tell(batch, np.zeros(len(batch)), strata=["monday"] * len(batch))
+    assert run.samples == 0
+    for in_advance in (True, False):
+        with pytest.raises(sp.SurepickError, match="on which items"):
+            start(sp.Problem(np.eye(2))).tell_past([0, 1], [1.0, 2.0], chosen_in_advance=in_advance)
+
+
+def test_a_record_that_says_so_all_the_same_does_not_verify():
+    body = json.loads(json.dumps(picked(evaluation(), "yes-no").certificate()))
+    del body["digest"]
+    for batch in body["batches"]:
+        batch["stratum"] = "monday"
+    with pytest.raises(CertificateError, match="items"):
+        sp.verify(body | {"digest": fingerprint(body)})

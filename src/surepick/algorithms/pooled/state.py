@@ -16,7 +16,7 @@ from surepick.algorithms.base import Claims, Known, Pulls, State, Told
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import without_level
-from surepick.algorithms.pooled.items import items_of
+from surepick.algorithms.pooled.items import NO_PAST, NO_STRATA, items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
 from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
@@ -196,6 +196,8 @@ class PooledState(State):
             self.question.look(self._reading.guide.candidates(everything, self._points))
 
     def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
+        if self.config.items is not None:
+            raise InvalidInputError(NO_STRATA)
         if self.config.threshold is not None:
             raise InvalidInputError(NUMBER)
         if not levels_cancel(self.problem, self.ways.ways):
@@ -228,6 +230,8 @@ class PooledState(State):
         return items_of(pulls, self.config.items, self.seed, len(self.blocks))
 
     def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
+        if self.config.items is not None:
+            raise InvalidInputError(NO_PAST)
         return past_blocks(self.problem, arms, rewards, evidence, self.ways.parts)
 
     def observe_past(self, batches: list[Told], evidence: bool) -> None:
