@@ -121,10 +121,12 @@ def drift(
         logs[j] = 0.5 * float(v0 @ np.linalg.solve(form, v0)) - 0.5 * size
     together, needed = log_mean(logs), math.log(1 / level)
     own = own_changes(C, sums) if levels_cancel else (-math.inf, np.zeros(0, dtype=np.int64))
-    if own[0] >= needed:
+    # That all changed together is only said where nothing speaks for single ones: a clear change
+    # of which it cannot be told yet whose it is may well be that of one option.
+    if own[0] >= needed or (together >= needed and own[0] > 0):
         odd = arms[own[1]]
         text = _own_message(problem, odd) + remark
-        return Finding(True, own[0], level, text, tuple(odd.tolist()))
+        return Finding(True, max(own[0], together), level, text, tuple(odd.tolist()))
     if together < needed:
         return Finding(False, together, level, f"No drift seen so far.{remark}")
     change = _change(C, n, v0, used, typical(scales))
