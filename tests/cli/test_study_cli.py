@@ -49,7 +49,7 @@ def test_from_a_table_to_an_answer_by_hand(surepick, folder):
     assert sp.verify(folder / "proof.json").label == "d"
     code, out, _ = surepick("verify", "proof.json")
     assert code == 0
-    assert "Holds: candidate 'd'" in out
+    assert "The certificate holds: the answer is d." in out
     code, out, err = surepick("ask", "by hand")
     assert (code, out) == (6, "")
     assert "is finished" in err

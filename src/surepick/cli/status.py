@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.cli.studies import bar, open_study, shown, study_options
+from surepick.run.words import chance
 
 if TYPE_CHECKING:
     from surepick.study import Study
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 def command(name: str, storage: str, as_json: bool, watch: bool, every: float, top: int) -> None:
     """Show who is still in the race, estimates, pulls, and whether anything looks wrong.
 
-    The evidence against an option is what decides: at 100 % it is ruled out. "p (best)" is the
-    p-value of an option being the best; it, and the ends between which options are behind, hold at
-    any time, however often one looks. Of a study of traffic: who is ahead, the chance that this is
-    wrong, what it is worth, and what to do next. With --watch and --json, one object is printed per
-    line.
+    The evidence against an option is what decides: at 100 % it is ruled out. The p-value is the
+    one of the option being the best (not a probability that it is); it, and the ends between which
+    options are behind, hold at any time, however often one looks. Of a study of traffic: who is
+    ahead, the chance that this is wrong, what it is worth, and what to do next. With --watch and
+    --json, one object is printed per line.
     """
     study = open_study(name, storage)
     if as_json:
@@ -80,14 +81,17 @@ def _picture(study: Study, content: dict[str, Any], top: int) -> Any:
 
 def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     batch, left = content["batch"], content["pulls_left"]
-    settings = f"{content['algorithm']}, delta {content['delta']:g}, rewards {content['rewards']}"
+    risk = f"the answer will be wrong with a chance of at most {chance(content['delta'])}"
+    settings = f"{risk} ({content['algorithm']})"
+    gives = f"A measurement gives {content['rewards']}".replace("gives numbers", "gives a number")
     if content["noise_estimated"] and content["noise"] is not None:
-        settings += f", noise about {content['noise']:.2g}"
+        gives += f"; repeated ones differ by about {content['noise']:.2g}"
     if content["epsilon"]:
-        settings += f", epsilon {content['epsilon']:g}"
+        gives += f"; whatever is within {content['epsilon']:g} of the best will do"
     total = len(study.problem.distinct)
     lines = [
         (f"{study.name}: {settings}", "bold"),
+        (gives, "dim"),
         (
             f"{content['samples']:,} measurements; {_count(content, total)}",
             "",
@@ -132,9 +136,12 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     leader, columns = content["leader_index"], content["standing"]["columns"]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("option", no_wrap=True, max_width=40)
-    heads = ("estimate", "behind the best", "between", "p (best)", "evidence against")
+    ends = [_ends(*both) for both in zip(columns["behind_low"], columns["behind_high"])]
+    bounded = any(text for i, text in enumerate(ends) if i != leader)
     failed = any(content["failures"])
-    for head in (*heads, "pulls", *(["failures"] if failed else [])):
+    heads = ["estimate", "behind the best", *(["between"] if bounded else [])]
+    heads += ["p-value", "evidence against", "pulls", *(["failures"] if failed else [])]
+    for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
     order = [int(i) for i in problem.distinct]
     order.sort(key=lambda i: (i not in survivors, -estimates[i] if estimates else 0.0))
@@ -144,7 +151,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             _cell(problem.candidate_labels[i]),
             "" if estimates is None else f"{estimates[i]:.4g}",
             "" if behind is None else f"{behind[i]:.3g} ± {content['standard_error'][i]:.2g}",
-            "" if i == leader else _ends(columns["behind_low"][i], columns["behind_high"][i]),
+            *(["" if i == leader else ends[i]] if bounded else []),
             _p_value(columns["p_value"][i]),
             "the answer"
             if content["finished"] and i == leader

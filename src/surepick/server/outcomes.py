@@ -18,7 +18,9 @@ class AnswerOf(Answered):
     label: str
     samples: int
     batches: int
-    guarantee: dict[str, Any]
+    guarantee: dict[str, Any] = Field(
+        description="Its kind, the text of the certificate, and the same in plain words."
+    )
     survivors: list[int]
     equivalent: list[int]
     better: list[str] | None = Field(None, description="Against a baseline: labels.")

@@ -59,7 +59,7 @@ def test_from_a_table_to_a_verified_answer(open_page, client, tmp_path):
     answer = study.answer
     card = page.get_by_role("region", name="The answer")
     expect(card).to_contain_text(answer.label)
-    expect(card).to_contain_text("With probability at least 95 %, this is the best option")
+    expect(card).to_contain_text("The chance that another option is better is at most 5 %.")
     expect(headline).to_contain_text(f"{answer.samples} measurements")
     card.get_by_role("button", name="Verify").click()
     expect(card).to_contain_text("The certificate holds.")

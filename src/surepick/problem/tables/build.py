@@ -197,19 +197,20 @@ def _independent(
             for other in basis:
                 left = left - (other @ left) * other
         if float(np.linalg.norm(left)) <= _DEPENDENT * length:
-            implied.append(f"{name} (by {_parts(column, names, kept)})")
+            implied.append((name, column))
             continue
         basis.append(left / np.linalg.norm(left))
         names.append(name)
         kept.append(_scaled(column, intercept))
     if constant:
-        notes.append(f"Dropped, as all options have the same value: {_list(constant)}.")
+        notes.append(f"Left out, as all options have the same value: {_list(constant, 3)}.")
     if absent:
-        notes.append(f"Dropped, as no option differs in it: {_list(absent)}.")
+        notes.append(f"Left out, as no option differs in it: {_list(absent, 3)}.")
     if implied:
-        notes.append(
-            f"Dropped, as other features determine it, so that nothing is lost: {_list(implied)}."
-        )
+        said = [name for name, _ in implied]
+        if len(implied) == 1:  # by which others: of many, that would be a wall of text
+            said = [f"{said[0]} (from {_parts(implied[0][1], names, kept)})"]
+        notes.append(f"Left out, as other features already say the same: {_list(said, 3)}.")
     if len(names) == intercept:
         raise InvalidInputError(
             "no feature is left: all options have the same features, so that no measurement can "

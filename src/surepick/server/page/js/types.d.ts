@@ -18,6 +18,7 @@ declare namespace Api {
     label: string;
     guarantee: string;
     statement: string;
+    plain: string;
     checked: number;
     risk: number;
     delta: number;
