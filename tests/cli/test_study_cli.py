@@ -58,7 +58,9 @@ def test_from_a_table_to_an_answer_by_hand(surepick, folder):
 def test_ask_prints_a_line_for_each_pull_and_says_when_there_is_none(surepick, study):
     code, out, _ = surepick("ask", study, "-n", "3")
     assert code == 0
-    ids, labels = zip(*(line.split("\t") for line in out.splitlines()))
+    head, *lines = (line.split("\t") for line in out.splitlines())
+    assert head == ["pull", "option"]
+    ids, labels = zip(*lines)
     assert ids == ("0", "1", "2")
     assert set(labels) <= set("abcd")
     surepick("ask", study, "-n", "100", "--worker", "other")

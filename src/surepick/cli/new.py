@@ -138,6 +138,8 @@ class _Noise(click.ParamType):
     type=click.Path(path_type=Path),
     help="Measurements made before: a table with the columns label and reward.",
 )
+@click.option("--past-label", default=None, help="Its column of options, if called otherwise.")
+@click.option("--past-reward", default=None, help="Its column of rewards, if called otherwise.")
 @click.option(
     "--past-chosen",
     default=None,
@@ -172,6 +174,8 @@ def command(
     noise: float | str | list[float] | None,
     misfit: float | None,
     trust_features: bool,
+    past_label: str | None,
+    past_reward: str | None,
     traffic: bool,
     at_least: str | None,
     claims: str,
@@ -217,6 +221,8 @@ def command(
     asked = {k: v for k, v in (asked | {"window": window}).items() if v is not None}
     if asked and not traffic:
         raise InvalidInputError(f"{next(iter(asked))}: that is for sites, with --traffic")
+    named = {"label": past_label, "reward": past_reward}
+    named = {name: column for name, column in named.items() if column is not None}
     method, settings = parse(algorithm, "algorithm")
     spec = StudySpec(
         name=name,
@@ -229,6 +235,7 @@ def command(
         misfit=0.0 if trust_features else misfit,
         traffic=asked if traffic else None,
         control=claims,
+        past_columns=named or None,
         **fields,
     )
     study = store(spec, storage)

@@ -105,6 +105,7 @@ class TableColumn(Answered):
     levels: int = Field(description="Different values.")
     examples: list[str]
     missing: int
+    feature: bool = Field(description="Whether it describes an option: no name, and no id.")
 
 
 class TableSummary(Answered):
@@ -120,6 +121,7 @@ class TableContent(Answered):
     """What is in a table."""
 
     columns: list[TableColumn]
+    label: str | None = Field(description="The column that names the options, if one does.")
     rows: int
     problem: TableSummary | None
     error: str | None
@@ -224,6 +226,9 @@ class NewStudy(BaseModel):
     )
     past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
+    past_columns: dict[str, str] | None = Field(
+        None, description="What label (or arm) and reward are called in its table, if otherwise."
+    )
     traffic: TrafficBody | bool | None = Field(
         None, description="For sites that send visitors by shares, and report them by period."
     )

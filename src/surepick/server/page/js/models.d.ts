@@ -55,6 +55,7 @@ declare namespace Api {
     items?: number | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
+    past_columns?: Record<string, any> | null;
     traffic?: TrafficBody | boolean | null;
     algorithm?: string;
     settings?: Record<string, any>;
@@ -177,9 +178,11 @@ declare namespace Api {
     levels: number;
     examples: string[];
     missing: number;
+    feature: boolean;
   }
   interface TableContent {
     columns: TableColumn[];
+    label: string | null;
     rows: number;
     problem: TableSummary | null;
     error: string | null;

@@ -34,6 +34,7 @@ declare namespace Api {
   interface Check {
     alarm: boolean;
     blind: boolean;
+    unclear: boolean;
     message: string;
   }
   interface Forecast {
