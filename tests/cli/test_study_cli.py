@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -162,11 +163,12 @@ def test_status_shows_what_decides(surepick, study, folder):
     code, content = run_json(surepick, "status", study)
     assert content["batch"]["number"] == 1
     assert content["evidence"] == state.progress().tolist()
-    assert content["pulls_left"] > 0
+    assert content["forecast"]["low"] > 0
+    assert content["forecast"]["low"] <= (content["forecast"]["high"] or math.inf)
     assert len(content["behind"]) == len(content["standard_error"]) == 4
     code, out, _ = surepick("status", study)
     assert "evidence against" in out
-    assert "more measurements, if the estimates are right" in out
+    assert content["forecast"]["text"] in out
 
 
 def test_answer_before_the_end(surepick, study):

@@ -39,7 +39,7 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 120
-    content = study.status()
+    content = _look(study)
     if not watch:
         console.print(_picture(study, content, top))
         return
@@ -47,18 +47,23 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
         with Live(_picture(study, content, top), console=console, auto_refresh=False) as live:
             while not content["finished"]:
                 time.sleep(every)
-                content = study.status()
+                content = _look(study)
                 live.update(_picture(study, content, top), refresh=True)
     except KeyboardInterrupt:
         return
 
 
+def _look(study: Study) -> dict[str, Any]:
+    """The status, with a forecast; that of a batch is worked out once."""
+    return study.status() | {"forecast": study.forecast().to_dict()}
+
+
 def _stream(study: Study, watch: bool, every: float) -> None:
-    content = study.status()
+    content = _look(study)
     click.echo(json.dumps(content))
     while watch and not content["finished"]:
         time.sleep(every)
-        content = study.status()
+        content = _look(study)
         click.echo(json.dumps(content))
 
 
@@ -80,7 +85,7 @@ def _picture(study: Study, content: dict[str, Any], top: int) -> Any:
 
 
 def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
-    batch, left = content["batch"], content["pulls_left"]
+    batch, ahead = content["batch"], content["forecast"]
     risk = f"the answer will be wrong with a chance of at most {chance(content['delta'])}"
     settings = f"{risk} ({content['algorithm']})"
     gives = f"A measurement gives {content['rewards']}".replace("gives numbers", "gives a number")
@@ -109,8 +114,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
             "",
         )
     )
-    if left is not None:
-        lines.append((f"About {_rough(left)} more measurements, if the estimates are right", ""))
+    lines.append((ahead["text"], "" if ahead["low"] is not None else "dim"))
     return lines
 
 
@@ -212,8 +216,3 @@ def _cell(label: str) -> Any:
     from rich.text import Text
 
     return Text(shown(label))  # no markup
-
-
-def _rough(count: int) -> str:
-    """Two digits: it is a forecast."""
-    return f"{float(f'{count:.2g}'):,.0f}"

@@ -12,6 +12,7 @@ import numpy as np
 from surepick.algorithms.base import Guarantee
 from surepick.arrays.validate import whole
 from surepick.run import Answer
+from surepick.run.ahead import Ahead
 from surepick.run.answer import COMPARED, Lift
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
@@ -70,6 +71,11 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         _record={},
         _certificate=certificate,
     )
+
+
+def ahead_of(found: dict[str, Any]) -> Ahead:
+    """A forecast."""
+    return Ahead(**{key: found[key] for key in Ahead.__dataclass_fields__})
 
 
 def pulls_of(found: dict[str, Any]) -> list[Pull]:

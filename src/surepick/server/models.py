@@ -68,6 +68,13 @@ class TableBody(SheetBody):
     label: str | None = Field(None, description="Column with the names of the options.")
 
 
+Misfit = Finite | str | None
+MISFIT = (
+    "How far the mean of an option may lie from what its features say, in units of the reward. 0: "
+    "features are trusted. 'any': they only guide, and the guarantee rests on measurements alone."
+)
+
+
 class PlanRequest(TableBody):
     """What to forecast."""
 
@@ -93,6 +100,7 @@ class PlanRequest(TableBody):
     noise_is: Literal["guessed", "equal", "known"] = Field(
         "guessed", description="What the study will be told about it."
     )
+    misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
     delta: Probability = 0.05
     trials: Annotated[int, Field(ge=2, le=200)] = 30
 
@@ -150,12 +158,6 @@ NOISE = (
     "What is known about the noise of one measurement. Left out: nothing needs to be. 'yes-no': "
     "rewards are 0 or 1. Bounds: rewards lie between them. 'equal': normal, and the same for all "
     "options. A number, or one for each option: its standard deviation, at least."
-)
-
-Misfit = Finite | str | None
-MISFIT = (
-    "How far the mean of an option may lie from what its features say, in units of the reward. 0: "
-    "features are trusted. 'any': they only guide, and the guarantee rests on measurements alone."
 )
 
 
@@ -275,7 +277,6 @@ class Status(Answered):
     pulls: list[int]
     failures: list[int]
     batch: BatchOf
-    pulls_left: int | None
     standing: dict[str, Any] = Field(
         description="What is known about every option, in columns: its state, estimate, how far it "
         "is behind and between which ends, the p-value of its being the best; against a baseline "

@@ -32,6 +32,17 @@ class AnswerOf(Answered):
     checks: dict[str, Any]
 
 
+class ForecastOf(Answered):
+    """How many more measurements; null where that cannot be said yet."""
+
+    low: int | None = Field(description="Eight of ten simulated studies take at least so many, …")
+    middle: int | None = Field(description="Half of them take more.")
+    high: int | None = Field(description="… and at most so many.")
+    simulated: int
+    why: str = Field(description="Why nothing can be said, if so.")
+    text: str
+
+
 class Certificate(Answered):
     """The proof of an answer; ``surepick verify`` checks it."""
 

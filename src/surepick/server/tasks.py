@@ -33,6 +33,7 @@ class Tasks:
             "answer": _answer,
             "certificate": lambda study: study.answer.certificate(),
             "verify": _verify,
+            "forecast": lambda study: study.forecast().to_dict(),
             "history": lambda study: {"batches": study.history()},
             "rewards": _rewards,
             "corrections": lambda study: _changes(study.corrections()),

@@ -84,6 +84,7 @@ declare namespace Api {
     lift?: number | null;
     noise?: number | null;
     noise_is?: "guessed" | "equal" | "known";
+    misfit?: number | string | null;
     delta?: number;
     trials?: number;
   }
@@ -133,7 +134,6 @@ declare namespace Api {
     pulls: number[];
     failures: number[];
     batch: BatchOf;
-    pulls_left: number | null;
     standing: Record<string, any>;
     rewards: string;
     noise: number | null;
@@ -219,6 +219,14 @@ declare namespace Api {
     format: string;
     version: number;
     digest: string;
+  }
+  interface ForecastOf {
+    low: number | null;
+    middle: number | null;
+    high: number | null;
+    simulated: number;
+    why: string;
+    text: string;
   }
   interface PublicKey {
     algorithm: string;

@@ -7,8 +7,9 @@ import { count, plural, rough } from "../format.js";
  * The pieces of the headline.
  *
  * @param {Api.Status} status
+ * @param {Api.ForecastOf | null} forecast
  */
-export function pieces(status) {
+export function pieces(status, forecast) {
   const left = status.survivors.length;
   const said = [];
   if (status.finished) {
@@ -19,7 +20,15 @@ export function pieces(status) {
   }
   said.push(`${count(left)} of ${count(status.options)} options still in`);
   said.push(plural(status.samples, "measurement"));
-  if (status.pulls_left !== null) said.push(`about ${rough(status.pulls_left)} more`);
+  const { low, high } = forecast ?? { low: null, high: null };
+  if (low !== null)
+    said.push(
+      high === null
+        ? `at least ${rough(low)} more`
+        : low === high
+          ? `about ${rough(low)} more`
+          : `${rough(low)} to ${rough(high)} more`,
+    );
   return said;
 }
 
@@ -33,8 +42,8 @@ export function headline() {
   let shown = "";
   return {
     element,
-    update({ status }) {
-      const said = pieces(status);
+    update({ status, forecast }) {
+      const said = pieces(status, forecast);
       if (said.join() === shown) return;
       shown = said.join();
       put(
