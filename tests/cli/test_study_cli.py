@@ -499,3 +499,20 @@ def test_a_file_of_no_bytes_and_a_full_disk_are_named(tmp_path):
     done = subprocess.run(run, capture_output=True, text=True)
     assert done.returncode == 3
     assert "'/dev/full' cannot be written: No space left" in done.stderr
+
+
+def test_new_says_what_trust_in_features_costs(surepick, folder):
+    rows = "".join(f"o{i},{i % 4},{i // 4}\n" for i in range(24))
+    (folder / "grid.csv").write_text("label,x,y\n" + rows)
+    code, out, _ = surepick("new", "s", "grid.csv")
+    assert code == 0
+    assert "Measurements, simulated, if the best leads by as much as repeated" in out
+    assert "Recommended" not in out
+    _, content = run_json(surepick, "new", "t", "grid.csv", "--misfit", "0.2", "--noise", "1")
+    costs = content["costs"]["measurements"]
+    assert list(costs) == ["any", "0.2", "0"]
+    assert costs["0"] < costs["any"]
+    code, out, _ = surepick("new", "u", "grid.csv", "--max-samples", "100")
+    assert "takes 120 measurements at least, and it ends after 100." in out
+    _, content = run_json(surepick, "new", "v", "grid.csv", "--unstructured")
+    assert content["costs"] is None
