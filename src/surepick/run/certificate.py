@@ -51,6 +51,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
             "statement": answer["guarantee"]["text"],
         },
     }
+    if "arms" in answer:
+        body["claim"]["candidates"] = answer["arms"]
     claims = record.get("claims")
     if claims is not None:
         names = ("better", "worse", "close", "undecided")

@@ -62,7 +62,7 @@ class Planner(ABC):
         leader
             The candidate that leads.
         missing
-            What its lead over each candidate lacks.
+            What its lead over each candidate lacks, or what the leads of several lack.
         weights
             The last design, or zeros.
         shares

@@ -286,6 +286,9 @@ class PooledState(State):
     def leader(self) -> int:
         return int(self.problem.distinct[self.question.best])
 
+    def named(self) -> list[int]:
+        return self.problem.distinct[self.question.named()].tolist()
+
     def claims(self) -> Claims | None:
         return self.question.claims()
 

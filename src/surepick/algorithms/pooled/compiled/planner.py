@@ -46,15 +46,20 @@ class CompiledPlanner(Planner):
         self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
     ) -> BlockDesign:
         first = self.first().weights
-        others = np.nonzero(missing.pulls > 0)[0]
-        directions = self._points[leader] - self._points[others]
-        directions *= np.sqrt(2.0 * self._variance * missing.pulls[others])[:, None]
         start = 0.98 * (weights if weights.any() else first) + 0.02 * first
+        if missing.pairs is None:
+            others = np.nonzero(missing.pulls > 0)[0]
+            directions = self._points[leader] - self._points[others]
+            missing = Lacking(missing.pulls[others], missing.nats[others])
+        else:
+            ahead, others = missing.pairs
+            directions = self._points[ahead] - self._points[others]
+        directions *= np.sqrt(2.0 * self._variance * missing.pulls)[:, None]
         own = shares[others] + 1e-3 / len(others)
         own /= own.sum()
         found, value = block_design(self._arms, directions, start, own)
         shares[others] = own
-        return BlockDesign(found, value, directions, own, missing.nats[others])
+        return BlockDesign(found, value, directions, own, missing.nats)
 
     def whole_pulls(
         self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
