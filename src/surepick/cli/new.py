@@ -98,6 +98,7 @@ class _Noise(click.ParamType):
     is_flag=True,
     help="Take rewards to be exactly linear in the features: --misfit 0.",
 )
+@click.option("--top", default=1, show_default=True, help="How many of the best to find.")
 @click.option(
     "--baseline",
     default=None,
@@ -275,6 +276,8 @@ def command(
 
 def _asked(spec: StudySpec) -> list[str]:
     """What is asked, where it is not which option is the best."""
+    if spec.top > 1:
+        return [f"Asked: which {spec.top} options are the best."]
     if spec.baseline is None and spec.threshold is None:
         return []
     against = f"{spec.threshold:g}" if spec.baseline is None else shown(str(spec.baseline))

@@ -212,6 +212,7 @@ class NewStudy(BaseModel):
         description="How sure such claims are: 'all' of them are right with probability 1 - delta, "
         "or 'fdr': a share of at most delta is wrong on average.",
     )
+    top: Annotated[int, checked(minimum=1)] = Field(1, description="How many of the best to find.")
     check_fit: Finite | None = Field(
         None,
         description="Measure more, so that a misfit of this size (in units of the noise) shows.",

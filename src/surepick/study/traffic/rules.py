@@ -93,7 +93,7 @@ class TrafficRules:
 
 
 def check_method(
-    name: str, settings: Mapping[str, Any], check_fit: Any, strata: Any, meta: Any
+    name: str, settings: Mapping[str, Any], check_fit: Any, strata: Any, meta: Any, top: int = 1
 ) -> None:
     """Refuse algorithms that do not work by shares and counts, and notes in the rules' place."""
     if name != DEFAULT or settings or check_fit is not None:
@@ -102,6 +102,10 @@ def check_method(
     if strata is not None:
         raise InvalidInputError(
             "strata: with traffic, options are compared within each period; leave it out"
+        )
+    if top > 1:
+        raise InvalidInputError(
+            "top: with traffic it is the best option that is looked for; leave top out"
         )
     if KEY in (meta or {}):
         raise InvalidInputError(f"meta: {KEY!r} is where a study keeps the rules of its traffic")

@@ -50,6 +50,7 @@ declare namespace Api {
     baseline?: string | null;
     threshold?: number | null;
     control?: string;
+    top?: number;
     check_fit?: number | null;
     strata?: string | null;
     items?: number | null;
@@ -206,6 +207,8 @@ declare namespace Api {
     guarantee: Record<string, any>;
     survivors: number[];
     equivalent: number[];
+    arms: number[] | null;
+    labels: string[] | null;
     better: string[] | null;
     worse: string[] | null;
     undecided: string[] | null;

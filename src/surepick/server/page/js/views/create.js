@@ -42,6 +42,7 @@ export const createView = (scope) => {
   );
   const epsilon = input({ type: "text", inputmode: "decimal", value: "0" });
   const baseline = input({ type: "text", placeholder: "none" });
+  const top = input({ type: "text", inputmode: "numeric", value: "1" });
   const most = input({ type: "text", inputmode: "numeric", placeholder: "no limit" });
   const error = errorLine();
   const button = h(
@@ -100,6 +101,7 @@ export const createView = (scope) => {
         delta: number(delta),
         algorithm: algorithm.value,
         epsilon: number(epsilon) ?? 0,
+        top: number(top) ?? 1,
         baseline: baseline.value.trim() || undefined,
         max_samples: number(most),
       });
@@ -156,6 +158,11 @@ export const createView = (scope) => {
                 "Close enough ε",
                 epsilon,
                 "Any option this close to the best will do. Options with equal means cannot be told apart otherwise.",
+              ),
+              field(
+                "How many of the best",
+                top,
+                "More than 1: the study ends when it knows which so many are the best, in any order.",
               ),
               field(
                 "Compare with",
