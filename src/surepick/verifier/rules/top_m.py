@@ -170,7 +170,8 @@ class _TopM(Book):
             self.on_sure = {p: np.tile(self.start, (len(self.candidates), 1)) for p in sure}
         elif set(sure) != set(self.sure):
             fresh = self._counted()[:, None] + self.start
-            self.on_sure = {p: self.on_sure.get(p, fresh).copy() for p in sure}
+            kept = self.on_sure
+            self.on_sure = {p: kept[p] if p in kept else fresh.copy() for p in sure}
             self.capital = fresh
         self.sure = sure
 
