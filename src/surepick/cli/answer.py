@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from surepick.cli.studies import NOT_YET, open_study, say, shown, study_options
+from surepick.cli.studies import NOT_YET, open_study, say, shown, spent, study_options
 
 if TYPE_CHECKING:
     from surepick.run import Answer
@@ -40,7 +40,7 @@ def command(name: str, storage: str, as_json: bool, certificate: Path | None) ->
         write_whole(certificate, json.dumps(answer.certificate(), indent=1) + "\n")
     lines = [
         *(_compared(answer) if answer.lifts else [_named(answer)]),
-        f"after {answer.samples:,} measurements in {answer.batches} batches.",
+        f"after {answer.samples:,} measurements{spent(answer.cost)} in {answer.batches} batches.",
         f"Guarantee: {answer.guarantee}.",
     ]
     if answer.equivalent and not answer.lifts:

@@ -98,6 +98,11 @@ class _Noise(click.ParamType):
     is_flag=True,
     help="Take rewards to be exactly linear in the features: --misfit 0.",
 )
+@click.option(
+    "--cost",
+    default=None,
+    help="Column with what a measurement of each option costs: as little as possible is spent.",
+)
 @click.option("--top", default=1, show_default=True, help="How many of the best to find.")
 @click.option(
     "--baseline",
@@ -168,6 +173,7 @@ def command(
     formula: str | None,
     unstructured: bool,
     label: str | None,
+    cost: str | None,
     algorithm: str,
     rewards: str | tuple[float, float] | None,
     noise: float | str | list[float] | None,
@@ -222,7 +228,12 @@ def command(
     spec = StudySpec(
         name=name,
         table=OptionTable.of(
-            options, features=features, formula=formula, label=label, unstructured=unstructured
+            options,
+            features=features,
+            formula=formula,
+            label=label,
+            unstructured=unstructured,
+            cost=cost,
         ),
         algorithm=method,
         settings=settings,

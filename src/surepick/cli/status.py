@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.cli.studies import bar, open_study, shown, study_options
+from surepick.cli.studies import bar, open_study, shown, spent, study_options
 
 if TYPE_CHECKING:
     from surepick.study import Study
@@ -89,7 +89,8 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         (f"{study.name}: {settings}", "bold"),
         (
-            f"{content['samples']:,} measurements; {_count(content, total)}",
+            f"{content['samples']:,} measurements{spent(content['cost'])}; "
+            f"{_count(content, total)}",
             "",
         ),
     ]

@@ -8,7 +8,9 @@ With Gaussian noise of standard deviation σ, every algorithm whose answer is ri
 probability at least 1 − δ on every instance takes at least 2σ² kl(1 − δ, δ) / D* pulls on
 average, kl the relative entropy of two coins; and the weights w are the best way to pull.
 
-For the m best, the maximum is over all pairs of one of these and one of the others.
+Where arms cost different amounts, an arm of cost c counts as x/√c; then D*, the weights and the
+bound are about money, not pulls. For the m best, the maximum is over all pairs of one of these and
+one of the others.
 """
 
 from __future__ import annotations
@@ -41,6 +43,8 @@ class _Problem(Protocol):
     def candidates(self) -> FloatArray: ...
     @property
     def unit(self) -> float: ...
+    @property
+    def costs(self) -> FloatArray | None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -112,7 +116,7 @@ def complexity(
     >>> round(1 / result.D_star, 3), round(result.lower_bound(0.1), 1)
     (16.0, 56.2)
     """
-    arms, candidates = problem.standardised_arms, problem.candidates
+    arms, candidates = _for_money(problem), problem.candidates
     truth = _as_truth(theta, candidates.shape[1])
     if whole(top, "top", least=1) > 1:
         return _of_several(problem, truth, tol, top)
@@ -133,9 +137,15 @@ def complexity(
     return _found(minimax(arms, directions, _FINE if tol is None else tol), problem)
 
 
+def _for_money(problem: _Problem) -> FloatArray:
+    """The arms, each as far as it reaches for its cost."""
+    arms, costs = problem.standardised_arms, problem.costs
+    return arms if costs is None else arms / np.sqrt(costs)[:, None]
+
+
 def _of_several(problem: _Problem, truth: FloatArray, tol: float | None, m: int) -> Complexity:
     """The same for the m best."""
-    arms, candidates = problem.standardised_arms, problem.candidates
+    arms, candidates = _for_money(problem), problem.candidates
     if m >= len(candidates):
         raise InvalidInputError(
             f"top: there are {len(candidates)} candidates, so the {m} best are all of them"

@@ -53,6 +53,7 @@ class Answer:
     #: all that were chosen, best first (no order is claimed): one, unless more were asked for
     arms: tuple[int, ...] = ()
     labels: tuple[str, ...] = ()
+    cost: float | None = None  #: of all pulls, where the problem says what they cost
     #: against a baseline: labels of the options that are better, that are worse, and the others
     better: tuple[str, ...] = ()
     worse: tuple[str, ...] = ()
@@ -103,6 +104,8 @@ class Answer:
             "epsilon": self.epsilon,
             "pulls": self.pulls.tolist(),
         }
+        if self.cost is not None:
+            found["cost"] = self.cost
         if len(self.arms) > 1:
             found |= {"arms": list(self.arms), "labels": list(self.labels)}
         if self.lifts:
@@ -125,10 +128,11 @@ def compared(problem: Problem, claims: Claims | None) -> dict[str, Any]:
     return found | {"lifts": {labels[i]: every[i] for i in listed}}
 
 
-def several(problem: Problem, named: list[int]) -> dict[str, Any]:
-    """What an answer says about all that it names."""
+def several(problem: Problem, named: list[int], pulls: IntArray) -> dict[str, Any]:
+    """What an answer says about all that it names, and about what it cost."""
     labels = problem.candidate_labels
-    return {"arms": tuple(named), "labels": tuple(labels[i] for i in named)}
+    cost = None if problem.costs is None else problem.cost_of(pulls)
+    return {"arms": tuple(named), "labels": tuple(labels[i] for i in named), "cost": cost}
 
 
 def _finite(lift: Lift) -> list[float | None]:

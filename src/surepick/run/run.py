@@ -277,7 +277,7 @@ class Run:
             algorithm=self.algorithm.registered_name(),
             delta=self.algorithm.delta,
             epsilon=self.algorithm.epsilon,
-            **several(self.problem, self.state.named()),
+            **several(self.problem, self.state.named(), self.pulls),
             **compared(self.problem, claims),
             _record={
                 "problem": self.problem,

@@ -66,6 +66,7 @@ class TableBody(SheetBody):
     formula: str | None = Field(None, description="Instead: 'price + C(colour)*C(layout)'.")
     unstructured: bool = Field(False, description="Use no features at all.")
     label: str | None = Field(None, description="Column with the names of the options.")
+    cost: str | None = Field(None, description="Column with what a measurement of each costs.")
 
 
 class PlanRequest(TableBody):
@@ -168,6 +169,7 @@ class ProblemBody(BaseModel):
     candidate_labels: list[str] | None = None
     noise: Noise = Field(None, description=NOISE)
     misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
+    costs: list[Finite] | None = Field(None, description="What a measurement of each costs.")
 
 
 class TrafficBody(BaseModel):
@@ -259,6 +261,7 @@ class Status(Answered):
     epsilon: float
     finished: bool
     samples: int
+    cost: float | None = Field(None, description="Of these, where options have costs.")
     survivors: list[int]
     survivor_labels: list[str]
     leader: str | None

@@ -15,6 +15,7 @@ from surepick.algorithms.pooled.guide import squared_units
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.parts import PART_COST
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
+from surepick.algorithms.pooled.prices import prices
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -36,12 +37,12 @@ class DirectPlanner(Planner):
     ) -> None:
         self.problem, self._features, self._misfit = problem, features, misfit
         self._part_cost = PART_COST if in_parts else 0.0
-        self._squared = squared_units(problem)
-        self._variances: FloatArray = self._squared
+        self._squared, self._prices = squared_units(problem), prices(problem)
+        self._variances: FloatArray = self._squared * self._prices  # of a reward, per money
 
     def weigh(self, scales: Scales) -> None:
         self._features.weigh(scales)
-        self._variances = self._squared * scales.of(np.arange(len(self._squared)))
+        self._variances = self._squared * scales.of(np.arange(len(self._squared))) * self._prices
 
     def first_shares(self) -> FloatArray:
         return np.append(np.zeros(self.problem.n_arms), self._features.first_shares())
@@ -66,8 +67,9 @@ class DirectPlanner(Planner):
             else:
                 counts = direct_counts(leader, 2.0 * wanted, self._variances)
             others = wanted > 0
-            counts[others] += self._part_cost * missing.nats[others]
-            counts[others] = np.maximum(counts[others], 1.0)
+            least = np.broadcast_to(self._prices, len(counts))[others]
+            counts[others] += self._part_cost * missing.nats[others] * least
+            counts[others] = np.maximum(counts[others], least)
         total = float(counts.sum())
         direct = BlockDesign(counts / total, total, np.zeros((0, 0)), due, missing.nats)
         if math.isinf(self._misfit):
@@ -81,13 +83,14 @@ class DirectPlanner(Planner):
         return by_features if by_features.value < total else direct
 
     def _of_pairs(self, wanted: FloatArray, missing: Lacking) -> FloatArray:
-        """Pulls of each arm for the leads of several over others."""
+        """What to spend on each arm for the leads of several over others."""
         assert missing.pairs is not None
         counts = pair_counts(missing.pairs, 2.0 * wanted, self._variances)
         nats = np.zeros(len(counts))
         np.maximum.at(nats, missing.pairs[1], missing.nats)
         out = nats > 0
-        counts[out] = np.maximum(counts[out] + self._part_cost * nats[out], 1.0)
+        least = np.broadcast_to(self._prices, len(counts))[out]
+        counts[out] = np.maximum(counts[out] + self._part_cost * nats[out] * least, least)
         return counts
 
     def whole_pulls(

@@ -204,6 +204,11 @@ class PooledPeleg(Algorithm):
             self._check_top(problem)
         if self.items is None:
             return
+        if problem.costs is not None:
+            raise InvalidInputError(
+                "costs: options that are measured on items have to cost the same yet; leave costs "
+                "or items out"
+            )
         if problem.transductive or not problem.backend.plain:
             raise InvalidInputError(
                 "items: only options that are measured themselves, in memory, can be compared on "

@@ -80,6 +80,8 @@ class TrafficRules:
                 "misfit: with traffic every option is compared by its own visitors, and features "
                 "are not trusted; leave misfit (--trust-features) out"
             )
+        if problem.costs is not None:
+            raise InvalidInputError("costs: visitors cost the same; with traffic leave costs out")
         if problem.noise_kind.kind == "equal":
             raise InvalidInputError(
                 "noise: 'equal' needs every single reward; with traffic say that rewards are "

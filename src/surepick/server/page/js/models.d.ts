@@ -78,6 +78,7 @@ declare namespace Api {
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
+    cost?: string | null;
     rewards?: string;
     gap?: number | null;
     base_rate?: number | null;
@@ -94,6 +95,7 @@ declare namespace Api {
     candidate_labels?: string[] | null;
     noise?: number | string | Bounds | number[] | null;
     misfit?: number | string | null;
+    costs?: number[] | null;
   }
   interface ProgressOf {
     batch: number;
@@ -121,6 +123,7 @@ declare namespace Api {
     epsilon: number;
     finished: boolean;
     samples: number;
+    cost: number | null;
     survivors: number[];
     survivor_labels: string[];
     leader: string | null;
@@ -171,6 +174,7 @@ declare namespace Api {
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
+    cost?: string | null;
   }
   interface TableColumn {
     name: string;
@@ -209,6 +213,7 @@ declare namespace Api {
     equivalent: number[];
     arms: number[] | null;
     labels: string[] | null;
+    cost: number | null;
     better: string[] | null;
     worse: string[] | null;
     undecided: string[] | null;

@@ -42,6 +42,7 @@ export const createView = (scope) => {
   );
   const epsilon = input({ type: "text", inputmode: "decimal", value: "0" });
   const baseline = input({ type: "text", placeholder: "none" });
+  const cost = input({ type: "text", placeholder: "none" });
   const top = input({ type: "text", inputmode: "numeric", value: "1" });
   const most = input({ type: "text", inputmode: "numeric", placeholder: "no limit" });
   const error = errorLine();
@@ -93,7 +94,7 @@ export const createView = (scope) => {
       /** @type {Api.Created} */
       const made = await post("/studies", {
         name: name.value.trim(),
-        table: table.spec,
+        table: { ...table.spec, cost: cost.value.trim() || undefined },
         source: table.fileName,
         noise: rewards.noise(),
         misfit: trust.misfit(),
@@ -170,6 +171,11 @@ export const createView = (scope) => {
                 "The name of an option, such as what you use today: the study then says which others are better and which are worse. Empty: it looks for the best.",
               ),
               field("Most measurements", most, "Stop there, without a guarantee."),
+              field(
+                "Column with costs",
+                cost,
+                "What one measurement of an option costs: the study then spends as little as possible. Empty: all cost the same.",
+              ),
               rewards.advanced,
               trust.question,
               field(
