@@ -148,12 +148,12 @@ export function optionsCard() {
       cell,
       update(i) {
         const share = model.evidence(i);
-        const graded = model.stillIn[i] && share !== null && !model.isLeader(i);
+        const graded = model.stillIn[i] && share !== null && !model.isNamed(i);
         cell.className = graded ? "evidence" : "evidence worded";
         fill.style.width = graded ? `${100 * share}%` : "0";
         if (!model.stillIn[i]) write(said, "ruled out");
         else if (graded) write(said, percent(share));
-        else write(said, model.isLeader(i) && model.status.finished ? "the answer" : "still in");
+        else write(said, model.isNamed(i) && model.status.finished ? "the answer" : "still in");
       },
     };
   }
@@ -163,7 +163,7 @@ export function optionsCard() {
     columns,
     sort: { key: "evidence", direction: "ascending" },
     onSort: sortBy,
-    rowClass: (i) => (model.isLeader(i) ? "first" : model.stillIn[i] ? "" : "out"),
+    rowClass: (i) => (model.isNamed(i) ? "first" : model.stillIn[i] ? "" : "out"),
   });
 
   /** @param {Sort} sort */
