@@ -34,9 +34,10 @@ PROVEN = ("pac", "eps-pac", "claims", "fdr")
 class Guarantee(str):
     """What an answer promises, as a sentence; ``kind`` is for programs.
 
-    Kinds: ``"pac"`` (the best candidate with probability at least 1 - delta), ``"eps-pac"``
-    (within epsilon of the best), ``"claims"`` (all claims against a baseline are right with that
-    probability), ``"fdr"`` (of these, a share of at most delta is wrong on average),
+    Kinds: ``"pac"`` (the best candidate, or the m best, with probability at least 1 - delta),
+    ``"eps-pac"`` (within epsilon of the best, or of the m-th best), ``"claims"`` (all claims
+    against a baseline are right with that probability), ``"fdr"`` (of these, a share of at most
+    delta is wrong on average),
     ``"heuristic"`` (a threshold without a theorem), ``"none"`` (stopped early). It is true
     (``bool``) only when there is a theorem behind it.
 
@@ -143,6 +144,10 @@ class State(ABC):
     def leader(self) -> int:
         """The candidate that looks best now."""
 
+    def named(self) -> list[int]:
+        """All candidates that would be named now, best first: one, unless more are asked for."""
+        return [self.leader()]
+
     @abstractmethod
     def evidence(self) -> dict[str, Any]:
         """Why the dropped candidates were dropped, in the terms of a verifier's rule."""
@@ -233,7 +238,7 @@ class Algorithm(ABC):
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features
     trusts_features: ClassVar[bool] = True
-    #: what it can be asked: "best", "baseline"
+    #: what it can be asked: "best", "baseline", "top"
     questions: ClassVar[tuple[str, ...]] = ("best",)
 
     def __post_init__(self) -> None:
@@ -281,6 +286,11 @@ class Algorithm(ABC):
     def takes_strata(self, problem: Problem) -> bool:
         """Whether it compares within strata, so that their levels cancel."""
         return False
+
+    @property
+    def best_in_words(self) -> str:
+        """What it looks for."""
+        return "the best"
 
     @abstractmethod
     def begin(self, problem: Problem, rng: np.random.Generator) -> State:

@@ -24,6 +24,7 @@ from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.parts import dealt, dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.prices import in_pulls
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.settings import BlockSettings, whole_batches
 from surepick.algorithms.pooled.strata import NO_LEVEL, NUMBER, levelled, levels_cancel
@@ -168,10 +169,11 @@ class PooledState(State):
     def _plan(self, budget: int) -> Pulls:
         """Fix the next block: its pulls, and the rivals that its evidence will be about."""
         first, least = self._planner.first(), _FEWEST_PULLS * self.problem.rank * self.strata
-        n = int(self.totals.counts.sum())
+        n, spent = int(self.totals.counts.sum()), self.problem.cost_of(self.totals.counts)
         if n == 0:
             size = min(whole_batches(self.config, least), budget)
-            counts = self._planner.whole_pulls(first.weights, size, first, must_span=True)
+            weights, _ = in_pulls(self.problem, first.weights, 1.0)
+            counts = self._planner.whole_pulls(weights, size, first, must_span=True)
             return dealt(counts, self.ways.parts)
         scales, market = self._now(), self._open_market()
         missing, leader = self.question.lacking(market, n), int(market.rivals[0])
@@ -180,8 +182,9 @@ class PooledState(State):
         self.weights = design.weights
         explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
         weights = (1 - explore) * design.weights + explore * first.weights
-        size = max(_LEAST * n, min(self.config.batch_growth * n, _MOST * design.value), least)
-        size = min(whole_batches(self.config, size), budget)
+        money = max(_LEAST * spent, min(self.config.batch_growth * spent, _MOST * design.value))
+        weights, size = in_pulls(self.problem, weights, money)
+        size = min(whole_batches(self.config, max(size, least)), budget)
         return self._planner.pulls(weights, size, design, self.ways.parts)
 
     # -- telling ---------------------------------------------------------------------------
@@ -288,6 +291,9 @@ class PooledState(State):
 
     def leader(self) -> int:
         return int(self.problem.distinct[self.question.best])
+
+    def named(self) -> list[int]:
+        return self.problem.distinct[self.question.named()].tolist()
 
     def claims(self) -> Claims | None:
         return self.question.claims()
