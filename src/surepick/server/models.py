@@ -222,6 +222,7 @@ class NewStudy(BaseModel):
     items: int | None = Field(
         None, description="Measure options on items, such as test questions: how many there are."
     )
+    overlap: bool | None = Field(None, description="Whether batches overlap; else as needed.")
     past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
     traffic: TrafficBody | bool | None = Field(
@@ -338,6 +339,8 @@ class ProgressOf(Answered):
     size: int
     asked: int
     told: int
+    ahead: int
+    early: int
     samples: int
     finished: bool
     paused: bool

@@ -40,7 +40,7 @@ def status_of(
     K = problem.n_arms
     totals, (out, waiting), links = storage.read(
         lambda tx: (
-            tx.totals(study.id, at.first, at.first + at.size),
+            tx.totals(study.id, at.first, at.last),
             tx.count_leases(study.id, at.now),
             chain.head(tx, study),
         )
@@ -73,10 +73,10 @@ def status_of(
         "failures": failed.tolist(),
         "batch": {
             "number": at.batch,
-            "size": at.size,
+            "size": at.size + at.ahead,
             "told": sum(count for count, _ in totals.values()),
             "leased": out,
-            "waiting": waiting + at.size - at.asked,
+            "waiting": waiting + at.size + at.ahead - at.asked,
         },
         "chain": links,
         "revision": at.revision,

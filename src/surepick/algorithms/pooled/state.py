@@ -25,7 +25,13 @@ from surepick.algorithms.pooled.parts import dealt, dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.questions.base import Ground, Question
-from surepick.algorithms.pooled.settings import BlockSettings, whole_batches
+from surepick.algorithms.pooled.settings import (
+    FEWEST_PULLS,
+    BlockSettings,
+    block_size,
+    too_far,
+    whole_batches,
+)
 from surepick.algorithms.pooled.strata import NO_LEVEL, NUMBER, levelled, levels_cancel
 from surepick.algorithms.pooled.tools import (
     make_direct_market,
@@ -41,9 +47,6 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
-_FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread well
-_MOST = 0.3  # a block makes at most this share of the pulls that seem to be missing
-_LEAST = 0.03  # a block makes at least this share of the pulls so far
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
 
 
@@ -154,8 +157,13 @@ class PooledState(State):
     # -- asking ----------------------------------------------------------------------------
     def propose(self, budget: int) -> Pulls:
         if not self.block.left.total:
-            self.block.left = self._plan(budget)
+            planned = self._plan(budget)
+            assert planned is not None  # in turn it never is too early
+            self.block.left = planned
         return self.block.left.capped(min(budget, self.config.max_batch or budget))
+
+    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
+        return self._plan(budget, out)
 
     def replace(self, pulls: Pulls) -> None:
         self.block.left = pulls
@@ -163,23 +171,27 @@ class PooledState(State):
     def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
         return dealt_again(self.problem, pulls, counts, self.ways.parts)
 
-    def _plan(self, budget: int) -> Pulls:
-        """Fix the next block: its pulls, and the rivals that its evidence will be about."""
-        first, least = self._planner.first(), _FEWEST_PULLS * self.problem.rank
+    def _plan(self, budget: int, out: int = 0) -> Pulls | None:
+        """The next block, while so many pulls of earlier ones are out; None: it is too early."""
+        first, least = self._planner.first(), FEWEST_PULLS * self.problem.rank
         n = int(self.totals.counts.sum())
-        if n == 0:
+        if n == 0:  # nothing is known, so this cannot be better than the first block
+            if out and too_far(0, out, 0.0, least):
+                return None
             size = min(whole_batches(self.config, least), budget)
             counts = self._planner.whole_pulls(first.weights, size, first, must_span=True)
             return dealt(counts, self.ways.parts)
         scales, market = self._now(), self._open_market()
-        missing, leader = self.question.lacking(market, n), int(market.rivals[0])
+        missing, leader = self.question.lacking(market, n + out), int(market.rivals[0])
         self._planner.weigh(scales)
-        design = self._planner.next(leader, missing, self.weights, self.shares)
-        self.weights = design.weights
-        explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
+        shares = self.shares.copy() if out else self.shares
+        design = self._planner.next(leader, missing, self.weights, shares)
+        if out and too_far(n, out, design.value, least):
+            return None  # and nothing has changed
+        self.weights, self.shares = design.weights, shares
+        explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / (n + out)))
         weights = (1 - explore) * design.weights + explore * first.weights
-        size = max(_LEAST * n, min(self.config.batch_growth * n, _MOST * design.value), least)
-        size = min(whole_batches(self.config, size), budget)
+        size = min(block_size(self.config, n, out, design.value, least), budget)
         return self._planner.pulls(weights, size, design, self.ways.parts)
 
     # -- telling ---------------------------------------------------------------------------
@@ -226,8 +238,8 @@ class PooledState(State):
             self._settle()
         self.block = OpenBlock()
 
-    def items_of(self, pulls: Pulls) -> IntArray | None:
-        return items_of(pulls, self.config.items, self.seed, len(self.blocks))
+    def items_of(self, pulls: Pulls, later: int = 0) -> IntArray | None:
+        return items_of(pulls, self.config.items, self.seed, len(self.blocks) + later)
 
     def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
         if self.config.items is not None:

@@ -53,6 +53,7 @@ declare namespace Api {
     check_fit?: number | null;
     strata?: string | null;
     items?: number | null;
+    overlap?: boolean | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
     traffic?: TrafficBody | boolean | null;
@@ -100,6 +101,8 @@ declare namespace Api {
     size: number;
     asked: number;
     told: number;
+    ahead: number;
+    early: number;
     samples: number;
     finished: boolean;
     paused: boolean;
