@@ -11,7 +11,7 @@ from surepick.algorithms.pooled.ledger import Rows
 
 def upgraded(memory: dict[str, Any]) -> dict[str, Any]:
     """The memory of a state as it is saved now, from one that 0.1.0 may have saved."""
-    memory = {"ways": ["linear"], "follows_levels": False, "seed": 0} | memory
+    memory = {"ways": ["linear"], "follows_levels": False, "seed": 0, "strata": 1} | memory
     if "block" in memory:
         return memory
     left, rows = np.flatnonzero(memory["left"]), Rows.from_counts(memory["counts"], memory["sums"])

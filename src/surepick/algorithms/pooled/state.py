@@ -63,6 +63,7 @@ class PooledState(State):
         "blocks",
         "follows_levels",
         "seed",
+        "strata",
     )
 
     def __init__(self, config: BlockSettings, problem: Problem, seed: int = 0) -> None:
@@ -81,6 +82,7 @@ class PooledState(State):
         self.weights = np.zeros(K)  # last design, and the shares of its directions
         self.shares = self._planner.first_shares()
         self.blocks: list[dict[str, Any]] = []
+        self.strata = 1  # of the last block: how many the next one will have to be enough for
         self.held: list[Told] = []  # past measurements that wait for a first block to bet by
         self._spreads: FloatArray | None = None  # of the batch that is being told
         self._scales: Scales | None = None
@@ -173,7 +175,7 @@ class PooledState(State):
 
     def _plan(self, budget: int, out: int = 0) -> Pulls | None:
         """The next block, while so many pulls of earlier ones are out; None: it is too early."""
-        first, least = self._planner.first(), FEWEST_PULLS * self.problem.rank
+        first, least = self._planner.first(), FEWEST_PULLS * self.problem.rank * self.strata
         n = int(self.totals.counts.sum())
         if n == 0:  # nothing is known, so this cannot be better than the first block
             if out and too_far(0, out, 0.0, least):
@@ -224,6 +226,7 @@ class PooledState(State):
     def _settle_strata(self) -> None:
         """Every stratum is a block of its own, but for the first block, which has no bets."""
         block = self.block
+        self.strata = len(block.strata)
         if not self.blocks:
             rows = levelled(self.problem, block)
             self.block = OpenBlock.complete(rows, len(block.strata), block.pieces_of_past)
