@@ -25,7 +25,7 @@ def least_excess(
     that come of it, which no θ and η can beat: gᵀy − Σ allowed·|g| − Σ g²/(4w) with Xᵀg = 0.
     """
     gram = (X.T * w) @ X
-    inverse = np.linalg.pinv(gram, hermitian=True)
+    inverse: FloatArray = np.linalg.pinv(gram, hermitian=True)
     theta = inverse @ (X.T @ (w * y))
 
     def beyond(at: FloatArray) -> FloatArray:
