@@ -241,13 +241,14 @@ class NewStudy(BaseModel):
 
 
 class BatchOf(Answered):
-    """The open batch of a study."""
+    """The open batch of a study, with those that were begun ahead of it."""
 
     number: int
     size: int
     told: int
     leased: int
     waiting: int
+    ahead: int = Field(0, description="Of these, in batches after it.")
 
 
 class Status(Answered):

@@ -77,6 +77,7 @@ def status_of(
             "told": sum(count for count, _ in totals.values()),
             "leased": out,
             "waiting": waiting + at.size + at.ahead - at.asked,
+            **({"ahead": at.ahead} if at.ahead else {}),  # of these, in batches after it
         },
         "chain": links,
         "revision": at.revision,

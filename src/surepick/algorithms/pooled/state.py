@@ -159,13 +159,10 @@ class PooledState(State):
     # -- asking ----------------------------------------------------------------------------
     def propose(self, budget: int) -> Pulls:
         if not self.block.left.total:
-            planned = self._plan(budget)
+            planned = self.propose_ahead(budget, out=0)
             assert planned is not None  # in turn it never is too early
             self.block.left = planned
         return self.block.left.capped(min(budget, self.config.max_batch or budget))
-
-    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
-        return self._plan(budget, out)
 
     def replace(self, pulls: Pulls) -> None:
         self.block.left = pulls
@@ -173,8 +170,7 @@ class PooledState(State):
     def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
         return dealt_again(self.problem, pulls, counts, self.ways.parts)
 
-    def _plan(self, budget: int, out: int = 0) -> Pulls | None:
-        """The next block, while so many pulls of earlier ones are out; None: it is too early."""
+    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
         first, least = self._planner.first(), FEWEST_PULLS * self.problem.rank * self.strata
         n = int(self.totals.counts.sum())
         if n == 0:  # nothing is known, so this cannot be better than the first block

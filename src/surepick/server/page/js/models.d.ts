@@ -7,6 +7,7 @@ declare namespace Api {
     told: number;
     leased: number;
     waiting: number;
+    ahead: number;
   }
   interface Bounds {
     low: number;
