@@ -705,6 +705,63 @@ MUTATIONS = (
         "if number != number:",
         "cli/test_study_inputs.py",
     ),
+    # -- the m best, and costs
+    Mutation(
+        "sure-ones-do-not-count",
+        "algorithms/pooled/questions/top.py",
+        "found = np.minimum(found, total)",
+        "found = np.maximum(found, total)",
+        "algorithms/pooled/test_top.py",
+    ),
+    Mutation(
+        "no-union-over-the-best",
+        "algorithms/pooled/questions/top.py",
+        "self.goal = math.log(m / ground.config.delta)",
+        "self.goal = -math.log(ground.config.delta)",
+        "algorithms/pooled/test_top.py",
+    ),
+    Mutation(
+        "who-comes-starts-anew",
+        "algorithms/pooled/questions/top.py",
+        "fresh = self._counted()[:, None] + self._start",
+        "fresh = 0.0 * self._counted()[:, None] + self._start",
+        "algorithms/pooled/test_top.py",
+    ),
+    Mutation(
+        "anyone-may-be-sure",
+        "verifier/rules/top_m.py",
+        "                ahead < m,",
+        "                ahead >= 0,",
+        "verifier/test_top_m.py",
+    ),
+    Mutation(
+        "sure-ones-may-leave",
+        "verifier/rules/top_m.py",
+        "place in sure or near >= m,",
+        "place in sure or near >= 0,",
+        "verifier/test_top_m.py",
+    ),
+    Mutation(
+        "closeness-without-handicap",
+        "verifier/rules/top_m.py",
+        "return math.log(2 * self.m * group * (group + 1))",
+        "return 0.0 * group",
+        "verifier/test_top_m.py",
+    ),
+    Mutation(
+        "others-left-do-not-matter",
+        "verifier/chosen.py",
+        'check.demand(not others, "other candidates are still in the race")',
+        "pass",
+        "verifier/test_top_m.py",
+    ),
+    Mutation(
+        "money-taken-for-pulls",
+        "algorithms/pooled/prices.py",
+        "pulls = weights / problem.costs",
+        "pulls = weights * 1.0",
+        "algorithms/pooled/test_costs.py",
+    ),
 )
 
 

@@ -10,7 +10,7 @@ import numpy as np
 from surepick.algorithms.base import Algorithm, State
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
-from surepick.run.answer import Answer, compared
+from surepick.run.answer import Answer, compared, several
 from surepick.run.guarantee import guarantee_of
 
 
@@ -45,6 +45,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         algorithm=algorithm.registered_name(),
         delta=algorithm.delta,
         epsilon=algorithm.epsilon,
+        **several(problem, state.named(), course.pulls),
         **compared(problem, claims),
         _record={
             "problem": problem,

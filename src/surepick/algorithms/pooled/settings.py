@@ -36,6 +36,8 @@ class BlockSettings(Protocol):
     def threshold(self) -> float | None: ...
     @property
     def control(self) -> str: ...
+    @property
+    def top(self) -> int: ...
 
 
 def whole_batches(settings: BlockSettings, size: float) -> int:
@@ -48,14 +50,15 @@ def whole_batches(settings: BlockSettings, size: float) -> int:
 
 
 def block_size(
-    settings: BlockSettings, settled: int, out: int, missing: float, least: float
+    settings: BlockSettings, settled: float, out: int, missing: float, least: float
 ) -> int:
     """Pulls of the next block.
 
     Parameters
     ----------
     settled, out
-        Pulls of settled blocks, and of blocks that are being measured.
+        Pulls of settled blocks (those that could be had for their money), and of blocks that are
+        being measured.
     missing
         Pulls that seem to be missing, by what is settled.
     least

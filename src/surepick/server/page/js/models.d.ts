@@ -51,6 +51,7 @@ declare namespace Api {
     baseline?: string | null;
     threshold?: number | null;
     control?: string;
+    top?: number;
     check_fit?: number | null;
     strata?: string | null;
     items?: number | null;
@@ -79,6 +80,7 @@ declare namespace Api {
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
+    cost?: string | null;
     rewards?: string;
     gap?: number | null;
     base_rate?: number | null;
@@ -95,6 +97,7 @@ declare namespace Api {
     candidate_labels?: string[] | null;
     noise?: number | string | Bounds | number[] | null;
     misfit?: number | string | null;
+    costs?: number[] | null;
   }
   interface ProgressOf {
     batch: number;
@@ -124,6 +127,7 @@ declare namespace Api {
     epsilon: number;
     finished: boolean;
     samples: number;
+    cost: number | null;
     survivors: number[];
     survivor_labels: string[];
     leader: string | null;
@@ -174,6 +178,7 @@ declare namespace Api {
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
+    cost?: string | null;
   }
   interface TableColumn {
     name: string;
@@ -210,6 +215,9 @@ declare namespace Api {
     guarantee: Record<string, any>;
     survivors: number[];
     equivalent: number[];
+    arms: number[] | null;
+    labels: string[] | null;
+    cost: number | null;
     better: string[] | null;
     worse: string[] | null;
     undecided: string[] | null;
