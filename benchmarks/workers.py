@@ -161,7 +161,7 @@ def _tie(name: str, workers: int, rng: np.random.Generator) -> list[Any]:
 
 
 def main() -> None:
-    parser = options(__doc__.splitlines()[0], trials=40)
+    parser = options("How busy many workers are, and how long it takes.", trials=40)
     parser.add_argument("--ties", type=int, default=200, help="trials of each kind of tie")
     given = parser.parse_args()
     settings = {"delta": DELTA, "spread": SPREAD, "seed": given.seed}

@@ -256,7 +256,8 @@ def test_run_with_a_command(surepick, study, folder):
     _, answer = run_json(surepick, "answer", study)
     assert answer["label"] == "d"
     kept = [json.loads(line) for line in (folder / "log").read_text().splitlines()]
-    assert len(kept) == answer["samples"]
+    # Workers that had nothing left to do began the next batch, which may not be needed.
+    assert len(kept) == run_json(surepick, "status", study)[1]["samples"] >= answer["samples"]
     assert {one["pull"] for one in kept} == set(range(len(kept)))
     assert all(float(one["stdout"]) == one["reward"] == one["arm"] + 1 for one in kept)
     assert run_json(surepick, "run", study, "--exec", "echo 1")[1]["told"] == 0

@@ -181,7 +181,8 @@ def whole_ahead(url, name, told, point):
     kill_at(point)
     work_ahead(url, name, told)
     study = sp.load_study(name, url)
-    value = float(study.rewards().values[4])
+    arm = int(study.rewards().arms[4])
+    value = toy.reward(sp.Pull(4, arm, ""))
     study.correct(4, value + 9.0, reason="read wrongly")
     study.correct(4, value, reason="it was right")
     return 0
