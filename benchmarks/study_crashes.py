@@ -5,7 +5,7 @@ count. Each line of the output is one experiment, as JSON: what was done, and ho
 acknowledged tells were lost or counted twice, batches advanced twice, answers other than a
 single worker's. All of these must be 0; the exit code says whether they are.
 
-Run with: python -m benchmarks.study_crashes [points kills crowd cuts histories]
+Run with: python -m benchmarks.study_crashes [points ahead kills crowd cuts histories]
           [--on sqlite postgresql]
 A PostgreSQL server is started for it, and installed where missing.
 """
@@ -25,6 +25,8 @@ ROOT = Path(__file__).resolve().parents[1]
 SIZES = {
     ("points", "sqlite"): [],
     ("points", "postgresql"): [],
+    ("ahead", "sqlite"): [],
+    ("ahead", "postgresql"): [],
     ("kills", "sqlite"): [],
     ("kills", "postgresql"): [],
     ("crowd", "sqlite"): ["--workers", 32, "--each", 200],
@@ -53,7 +55,7 @@ def histories(runs: int) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    kinds = ["points", "kills", "crowd", "cuts", "histories"]
+    kinds = ["points", "ahead", "kills", "crowd", "cuts", "histories"]
     parser.add_argument("what", nargs="*", choices=[*kinds, []], default=kinds)
     parser.add_argument("--on", nargs="*", default=["sqlite", "postgresql"])
     parser.add_argument("--seed", type=int, default=0, help="of the random kills")

@@ -227,11 +227,11 @@ def test_a_plan_is_that_of_the_command_line(http, tmp_path):
 def test_an_ask_waits_for_a_pull(http, study):
     """The last open pull comes back while another worker waits for one."""
     asked = http.post(at(study, "/ask"), json={"n": 100, "worker": "holds all"}).json()["pulls"]
-    assert http.post(at(study, "/ask"), json={"worker": "w"}).json()["pulls"] == []
+    assert http.post(at(study, "/ask"), json={}).json()["pulls"] == []
     got = []
 
     def wait():
-        body = {"worker": "waits", "wait": 30}
+        body = {"wait": 30}  # who has no name does not begin another batch
         got.append(http.post(at(study, "/ask"), json=body).json()["pulls"])
 
     waiting = threading.Thread(target=wait)
@@ -245,9 +245,16 @@ def test_an_ask_waits_for_a_pull(http, study):
 
 
 def test_an_ask_that_waits_gets_nothing_in_the_end(http, study):
-    http.post(at(study, "/ask"), json={"n": 100, "worker": "holds all"})
-    found = http.post(at(study, "/ask"), json={"worker": "w", "wait": 0.3}).json()
+    asked = http.post(at(study, "/ask"), json={"n": 100, "worker": "holds all"})
+    held = asked.json()["pulls"]
+    found = http.post(at(study, "/ask"), json={"wait": 0.3}).json()
     assert found == {"pulls": [], "finished": False}
+    # With a name it is known not to be the one who has the rest, and begins the next batch.
+    found = http.post(at(study, "/ask"), json={"worker": "w"}).json()
+    assert [pull["id"] for pull in found["pulls"]] == [len(held)]
+    at_once = http.get(at(study, "/progress")).json()
+    assert at_once["ahead"] > 0
+    assert (at_once["batch"], at_once["early"], at_once["samples"]) == (0, 0, 0)
 
 
 def test_the_stream_tells_what_changes(http, study):

@@ -8,7 +8,7 @@ import pytest
 
 import surepick as sp
 from surepick.run import Run
-from surepick.run.ahead import Ahead
+from surepick.run.forecast import Ahead
 from surepick.simulate import Bernoulli, Gaussian
 from surepick.simulate.ahead import ahead
 from surepick.simulate.posterior import Posterior

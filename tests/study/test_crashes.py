@@ -33,6 +33,13 @@ def test_killed_at_any_contact_with_the_database_nothing_is_lost(shared_url):
     assert found["study"] >= 20
 
 
+def test_killed_at_any_contact_with_several_batches_open_nothing_is_lost(shared_url):
+    every = 61 if shared_url.startswith("sqlite") else 151  # the benchmark takes every single one
+    found = run("ahead", shared_url, "--step", every)
+    assert found["failed"] == 0
+    assert found["study"] >= 4
+
+
 def test_killed_at_random_times_nothing_is_lost(shared_url):
     found = run("kills", shared_url, "--count", 15)
     assert found["kills"] == 15

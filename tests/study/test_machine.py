@@ -1,9 +1,9 @@
 """Random histories of a study against a model of its rules, on every storage.
 
-A history mixes asks, tells, repeats, contradictions, failures, corrections, withdrawals, pauses and
-stops, leases that run out, crashes in the middle of a transaction and before the study goes on,
-reopening, and two processes going on at once. ``SUREPICK_MACHINE_RUNS`` sets how many histories of
-50 steps are tried.
+Batches come one after the other, or overlap. A history mixes asks, tells, repeats, contradictions,
+failures, corrections, withdrawals, pauses and stops, leases that run out, crashes in the middle of
+a transaction and before the study goes on, reopening, and two processes going on at once.
+``SUREPICK_MACHINE_RUNS`` sets how many histories of 50 steps are tried.
 """
 
 import os
@@ -26,6 +26,7 @@ WORKERS = st.sampled_from(["w0", "w1", None])
 OBJECTS = st.sampled_from([0, 1])
 STEPS = ["ask", "tell", "fail", "correct", "withdraw", "stop"]
 SIZES = [6, 4]  # of the toy's batches
+AHEAD = [6] * 6  # of those that may overlap: three are told, and three are open at most
 NOBODY = "somebody who is gone"
 ANYBODY = "nameless: whoever measures it again"
 
@@ -38,7 +39,9 @@ class Crash(BaseException):
 class Model:
     """What should be true."""
 
+    overlap: bool = False
     batch: int = 0
+    planned: int = 1  # batches that were asked for
     asked: int = 0
     out: dict = field(default_factory=dict)  # pull -> who holds it, or held it last
     returned: set = field(default_factory=set)  # of those, given back
@@ -57,21 +60,36 @@ class Model:
         return self.failures + len(self.repeated)
 
     @property
+    def sizes(self):
+        return AHEAD if self.overlap else SIZES
+
+    @property
     def first(self):
-        return sum(SIZES[: self.batch])
+        return sum(self.sizes[: self.batch])
+
+    @property
+    def ended(self):
+        return self.batch == (3 if self.overlap else len(SIZES))
 
     @property
     def finished(self):
-        return self.stopped or self.batch == len(SIZES)
+        return self.stopped or self.ended
 
     @property
     def complete(self):
-        return not self.finished and self.told_now == SIZES[self.batch]
+        return not self.finished and self.told_now == self.sizes[self.batch]
 
     @property
     def told_now(self):
         """Of the open batch."""
-        return sum(pull >= self.first for pull in self.told)
+        if self.batch >= self.planned:
+            return 0
+        return sum(self.first <= p < self.first + self.sizes[self.batch] for p in self.told)
+
+    @property
+    def early(self):
+        """Of batches ahead of it."""
+        return sum(pull >= self.first for pull in self.told) - self.told_now
 
     def correct(self, pull, value):
         self.changes += value != self.told[pull][0]
@@ -87,18 +105,21 @@ class Model:
             self.returned.add(pull)
 
     def advance(self):
-        self.batch, self.asked, self.claim = self.batch + 1, 0, None
+        while self.complete:
+            self.asked -= self.sizes[self.batch]
+            self.batch, self.claim = self.batch + 1, None
+            if not self.ended:
+                self.planned = max(self.planned, self.batch + 1)
 
     def ask(self, n, holder):
-        if self.complete:
-            if self.claim not in (None, holder):
-                return []
+        if self.complete and self.claim in (None, holder):
             self.advance()
         if self.finished or self.paused:
             return []
         held = {pull for pull, by in self.out.items() if by == holder}
         given = sorted(held - self.returned)[:n]
-        fresh = min(n - len(given), SIZES[self.batch] - self.asked)
+        left = sum(self.sizes[self.batch : self.planned]) - self.asked
+        fresh = min(n - len(given), left)
         given += range(self.first + self.asked, self.first + self.asked + fresh)
         self.asked += fresh
         free = [pull for _, pull in sorted((since, p) for p, since in self.line.items())]
@@ -109,6 +130,11 @@ class Model:
         self.returned -= set(given)
         for pull in given:
             self.line.pop(pull, None)
+        named = not holder.startswith("nameless")
+        waits = self.overlap and named and not given and not self.complete
+        if waits and self.planned - self.batch < 3:
+            self.planned += 1
+            return self.ask(n, holder)
         return given
 
     def tell(self, pull, value, teller):
@@ -144,17 +170,19 @@ class Model:
 
 class Machine(RuleBasedStateMachine):
     url: str = ""
+    overlap = False
     count = 0
 
     @initialize()
     def begin(self):
         type(self).count += 1
         self.name = f"history {self.count}"
-        self.model = Model()
+        self.model = Model(self.overlap)
         self.arms = {}
         self.nameless = 0
         toy.register()
-        sp.create_study(self.name, toy.problem(3), toy.Toy(0.1, each=2), self.url)
+        self.kind = toy.ToyAhead if self.overlap else toy.Toy
+        sp.create_study(self.name, toy.problem(3), self.kind(0.1, each=2), self.url)
         self.objects = [self.load(), self.load()]
         self.held = [{}, {}]  # what each object remembers
 
@@ -280,7 +308,7 @@ class Machine(RuleBasedStateMachine):
             assert self.objects[i].withdraw(pull, reason="again") == change
 
     def another_like(self, pull):
-        batch = range(0, 6) if pull < 6 else range(6, 10)
+        batch = range(pull // 6 * 6, pull // 6 * 6 + 6)  # the last one has fewer
         mates = [p for p in batch if p in self.model.told and self.arms[p] == self.arms[pull]]
         return len(mates) > 1
 
@@ -362,14 +390,15 @@ class Machine(RuleBasedStateMachine):
         at, out, told, events = self.storage.read(
             lambda tx: (
                 tx.progress(study.desk.record.id),
-                tx.leases(study.desk.record.id, range(10)),
-                tx.tells(study.desk.record.id, range(10)),
+                tx.leases(study.desk.record.id, range(40)),
+                tx.tells(study.desk.record.id, range(40)),
                 len(tx.events(study.desk.record.id)),
             )
         )
         model = self.model
         assert (at.batch, at.asked, at.finished) == (model.batch, model.asked, model.finished)
-        assert at.told == (model.told_now if model.batch < len(SIZES) else 0)
+        assert (at.told, at.early) == (model.told_now, model.early)
+        assert at.last == sum(model.sizes[: model.planned])
         assert model.finished or at.paused == model.paused
         assert out.keys() == model.out.keys()
         assert {p for p, lease in out.items() if lease.until <= at.now} == set(model.line)
@@ -385,13 +414,16 @@ class Machine(RuleBasedStateMachine):
         toy.check_whole(study)
         assert len(study.corrections()) == self.model.changes
         if study.finished and not self.model.changes and not self.model.stopped:
-            assert study.answer == toy.alone(3, 2).answer
+            assert study.answer == toy.alone(3, 2, self.kind).answer
         sp.delete_study(self.name, self.storage)
 
 
-def test_random_histories_follow_the_rules(storage_url):
+@pytest.mark.parametrize("overlap", [False, True])
+def test_random_histories_follow_the_rules(storage_url, overlap):
     storage = open_storage(storage_url)
-    kind = type("Kind", (Machine,), {"storage": storage, "url": storage})
+    own = {"storage": storage, "url": storage, "overlap": overlap}
+    kind = type("Kind", (Machine,), own)
     runs = RUNS if storage_url.startswith(("memory", "sqlite")) else max(1, RUNS // 5)
+    runs = max(1, runs // 2) if overlap else runs
     run_machine(kind, settings=settings(max_examples=runs, stateful_step_count=50))
     storage.close()

@@ -21,6 +21,7 @@ from tests.verifier.samples import (
     of_study,
     on_days,
     on_items,
+    several,
     visited,
 )
 from tests.verifier.test_forgeries import certificate_of, completed, sentence
@@ -60,11 +61,12 @@ RULES = {
         lambda: compared("fdr", baseline="now"),
         lambda: compared("all", threshold=0.6),
     ],
+    "top": [lambda: as_json(several(0.0)), lambda: as_json(several(0.3))],
     "corrected": [lambda: of_study(corrected())],
     "traffic": [lambda: of_study(visited())],
 }
 #: of the rule "pooled", with more in the certificate
-VARIANTS = ("misfit", "strata", "items", "corrected", "traffic")
+VARIANTS = ("misfit", "strata", "items", "top", "corrected", "traffic")
 #: what may become of a change; those that must not are named in ``BAD``
 OUTCOMES = (
     "refused",
@@ -292,7 +294,13 @@ def outcome(honest, body):
 
 
 def _accepted(honest, body, found):
-    if found.candidate != honest["claim"]["candidate"]:
+    if "candidates" in honest["claim"]:  # in any order
+        if (
+            set(found.candidates) != set(honest["claim"]["candidates"])
+            and found.guarantee != "none"
+        ):
+            return "replayed: another answer" if found.replayed else OUTCOMES[6]
+    elif found.candidate != honest["claim"]["candidate"]:
         same = _row(body, found.candidate) == _row(honest, honest["claim"]["candidate"])
         if not same and found.guarantee in ("pac", "eps-pac"):
             return f"{'replayed' if found.replayed else 'accepted'}: another answer" + (

@@ -63,6 +63,19 @@ def compared(control, **question):
     return json.loads(json.dumps(run.answer.certificate()))
 
 
+def several(epsilon):
+    """The three best of six."""
+    rng = np.random.default_rng(2)
+    means = np.array([0.4, 1.3, -0.4, 0.9, 1.0, 0.5])
+    run = sp.algorithms.PooledPeleg(0.05, top=3, epsilon=epsilon).start(
+        sp.Problem(np.eye(6), noise=0.4)
+    )
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, means[batch.arms] + 0.4 * rng.normal(size=batch.size))
+    return run
+
+
 def corrected():
     """A study with a typo that was corrected after its batch was complete."""
     rng = np.random.default_rng(0)

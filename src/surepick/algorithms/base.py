@@ -14,7 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.findings import Claims, Known
+from surepick.algorithms.findings import Claims, Guarantee, Known
 from surepick.algorithms.pulls import Pulls, Told
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import probability, real, whole
@@ -25,41 +25,6 @@ from surepick.problem import Problem
 TIED = 10**13
 _NO_PAST = "past: this algorithm cannot use past measurements; pooled-peleg can (or leave them out)"
 _NO_STRATA = "strata: this algorithm does not compare within strata; pooled-peleg does"
-
-
-#: kinds of guarantees that have a theorem behind them
-PROVEN = ("pac", "eps-pac", "claims", "fdr")
-
-
-class Guarantee(str):
-    """What an answer promises, as a sentence; ``kind`` is for programs.
-
-    Kinds: ``"pac"`` (the best candidate with probability at least 1 - delta), ``"eps-pac"``
-    (within epsilon of the best), ``"claims"`` (all claims against a baseline are right with that
-    probability), ``"fdr"`` (of these, a share of at most delta is wrong on average),
-    ``"heuristic"`` (a threshold without a theorem), ``"none"`` (stopped early). It is true
-    (``bool``) only when there is a theorem behind it.
-
-    Examples
-    --------
-    >>> promise = Guarantee("pac", "the best with probability at least 0.95")
-    >>> bool(promise), promise.kind
-    (True, 'pac')
-    """
-
-    kind: str
-
-    def __new__(cls, kind: str, sentence: str) -> Guarantee:
-        """A guarantee of this kind, in these words."""
-        made = super().__new__(cls, sentence)
-        made.kind = kind
-        return made
-
-    def __getnewargs__(self) -> tuple[str, str]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.kind, str(self)  # for copies, and answers sent between processes
-
-    def __bool__(self) -> bool:
-        return self.kind in PROVEN
 
 
 class State(ABC):
@@ -103,6 +68,13 @@ class State(ABC):
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
         """Take in the sum of the (standardised) rewards of each row of the pulls."""
 
+    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
+        """One batch more, while so many pulls that were asked for have not been observed.
+
+        None where that would be too far ahead; see ``Algorithm.overlaps``.
+        """
+        return None
+
     def replace(self, pulls: Pulls) -> None:  # noqa: B027
         """Other pulls come in the place of those asked for; see ``Algorithm.any_history``."""
 
@@ -127,8 +99,11 @@ class State(ABC):
         """Take in what :meth:`split_past` returned, standardised, before any pull."""
         raise InvalidInputError(_NO_PAST)
 
-    def items_of(self, pulls: Pulls) -> IntArray | None:
-        """Which item each row of the pulls is for, where options are measured on items."""
+    def items_of(self, pulls: Pulls, later: int = 0) -> IntArray | None:
+        """Which item each row of the pulls is for, where options are measured on items.
+
+        They are the next batch, or one so many batches later.
+        """
         return None
 
     def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
@@ -142,6 +117,10 @@ class State(ABC):
     @abstractmethod
     def leader(self) -> int:
         """The candidate that looks best now."""
+
+    def named(self) -> list[int]:
+        """All candidates that would be named now, best first: one, unless more are asked for."""
+        return [self.leader()]
 
     @abstractmethod
     def evidence(self) -> dict[str, Any]:
@@ -229,11 +208,13 @@ class Algorithm(ABC):
     #: whether its guarantee and its states take any batches, of any size, that were chosen before
     #: their rewards were seen: then rewards that have been counted can be corrected
     any_history: ClassVar[bool] = False
+    #: whether a batch can be asked for while earlier ones are being measured
+    overlaps: ClassVar[bool] = False
     #: whether its guarantee rests on a noise scale that is known
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features
     trusts_features: ClassVar[bool] = True
-    #: what it can be asked: "best", "baseline"
+    #: what it can be asked: "best", "baseline", "top"
     questions: ClassVar[tuple[str, ...]] = ("best",)
 
     def __post_init__(self) -> None:
@@ -281,6 +262,11 @@ class Algorithm(ABC):
     def takes_strata(self, problem: Problem) -> bool:
         """Whether it compares within strata, so that their levels cancel."""
         return False
+
+    @property
+    def best_in_words(self) -> str:
+        """What it looks for."""
+        return "the best"
 
     @abstractmethod
     def begin(self, problem: Problem, rng: np.random.Generator) -> State:

@@ -36,6 +36,8 @@ _VERBS = (
     "list",
     "delete",
     "export",
+    "plot",
+    "report",
     "verify",
     "plan",
     "bench",

@@ -84,6 +84,12 @@ class _Noise(click.ParamType):
     help="Take rewards to be exactly linear in the features: --misfit 0.",
 )
 @click.option(
+    "--cost",
+    default=None,
+    help="Column with what a measurement of each option costs: as little as possible is spent.",
+)
+@click.option("--top", default=1, show_default=True, help="How many of the best to find.")
+@click.option(
     "--baseline",
     default=None,
     help="Which options are better, and which are worse, than this one (its label)?",
@@ -116,6 +122,12 @@ class _Noise(click.ParamType):
     type=int,
     help="Measure options on items, such as test questions: how many there are. They are drawn, "
     "numbered from 0 on, and options are compared on the same ones.",
+)
+@click.option(
+    "--overlap/--no-overlap",
+    default=None,
+    help="Whether workers begin the next batch while others are still measuring the one before; "
+    "that takes more measurements, and less time.  [default: where a worker would wait]",
 )
 @click.option(
     "--past",
@@ -154,6 +166,7 @@ def command(
     formula: str | None,
     unstructured: bool,
     label: str | None,
+    cost: str | None,
     algorithm: str,
     rewards: str | tuple[float, float] | None,
     noise: float | str | list[float] | None,
@@ -212,7 +225,12 @@ def command(
     spec = StudySpec(
         name=name,
         table=OptionTable.of(
-            options, features=features, formula=formula, label=label, unstructured=unstructured
+            options,
+            features=features,
+            formula=formula,
+            label=label,
+            unstructured=unstructured,
+            cost=cost,
         ),
         algorithm=method,
         settings=settings,
@@ -238,10 +256,11 @@ def command(
         "noise": problem.noise_kind.written,
         "misfit": problem.written_misfit().get("misfit", 0.0),
         "strata": study.strata,
+        "overlap": study.desk.overlap,
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,
-        "costs": taken,
+        "trust_costs": taken,
         "max_samples": study.algorithm.max_samples,
         "traffic": study.meta.get("traffic") if traffic else None,
         "notes": list(made.notes),
@@ -271,6 +290,8 @@ def command(
 
 def _asked(spec: StudySpec) -> list[str]:
     """What is asked, where it is not which option is the best."""
+    if spec.top > 1:
+        return [f"Asked: which {spec.top} options are the best."]
     if spec.baseline is None and spec.threshold is None:
         return []
     against = f"{spec.threshold:g}" if spec.baseline is None else shown(str(spec.baseline))

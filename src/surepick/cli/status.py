@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.cli.studies import bar, open_study, shown, study_options
+from surepick.cli.studies import bar, open_study, shown, spent, study_options
 from surepick.run.words import chance
 
 if TYPE_CHECKING:
@@ -98,7 +98,8 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         (f"{study.name}: {settings}", "bold"),
         (gives, "dim"),
         (
-            f"{content['samples']:,} measurements; {_count(content, total)}",
+            f"{content['samples']:,} measurements{spent(content['cost'])}; "
+            f"{_count(content, total)}",
             "",
         ),
     ]
@@ -107,9 +108,10 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         return lines
     if content["paused"]:
         lines.append((f"Paused: surepick resume {study.name}", "bold yellow"))
+    also = " and after" if batch.get("ahead") else ""
     lines.append(
         (
-            f"Batch {batch['number'] + 1}: {batch['told']} of {batch['size']} told, "
+            f"Batch {batch['number'] + 1}{also}: {batch['told']} of {batch['size']} told, "
             f"{batch['leased']} with workers, {batch['waiting']} waiting",
             "",
         )
@@ -120,9 +122,10 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _count(content: dict[str, Any], total: int) -> str:
     now = content["standing"]
-    if now["question"] == "best":
-        return f"{len(content['survivors'])} of {total} options still in the race"
     states = now["columns"]["state"]
+    if now["question"] != "baseline":
+        places = f" for {states.count('leads')} places" if now["question"] == "top" else ""
+        return f"{len(content['survivors'])} of {total} options still in the race{places}"
     said = {"better": "better", "worse": "worse", "close": "as good", "undecided": "undecided"}
     found = [f"{states.count(name)} {word}" for name, word in said.items() if name in states]
     return ", ".join(found)
@@ -158,7 +161,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             *(["" if i == leader else ends[i]] if bounded else []),
             _p_value(columns["p_value"][i]),
             "the answer"
-            if content["finished"] and i == leader
+            if content["finished"] and (i == leader or columns["state"][i] == "leads")
             else bar(i in survivors, evidence[i] if evidence else None),
             f"{content['pulls'][i]:,}" if measured else "",
             *([_failures(content["failures"][i]) if measured else ""] if failed else []),

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.run.ahead import rough
+from surepick.run.forecast import rough
 
 if TYPE_CHECKING:
     from surepick.problem import Problem

@@ -33,7 +33,7 @@ from surepick.client.study import LONGEST_WAIT, MOST_LETTERS
 from surepick.client.transport import told_all
 from surepick.problem import Problem
 from surepick.run import Answer
-from surepick.run.ahead import Ahead
+from surepick.run.forecast import Ahead
 from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study import OptionTable, StudySpec
@@ -291,11 +291,12 @@ class AsyncClient:
         formula: str | None = None,
         label: str | None = None,
         unstructured: bool = False,
+        cost: str | None = None,
         **fields: Any,
     ) -> AsyncStudy:
         """See :meth:`surepick.Client.create_study`."""
         if table is not None:
-            how = {"features": features, "formula": formula, "label": label}
+            how = {"features": features, "formula": formula, "label": label, "cost": cost}
             fields["table"] = OptionTable.of(table, unstructured=unstructured, **how)
         spec = StudySpec(name=name, problem=problem, algorithm=algorithm, **fields)
         return await self.store(spec)

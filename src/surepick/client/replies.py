@@ -12,8 +12,8 @@ import numpy as np
 from surepick.algorithms.base import Guarantee
 from surepick.arrays.validate import whole
 from surepick.run import Answer
-from surepick.run.ahead import Ahead
 from surepick.run.answer import COMPARED, Lift
+from surepick.run.forecast import Ahead
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.pulls import Pull, Reward, Told, as_name
@@ -67,6 +67,8 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         algorithm=found["algorithm"],
         delta=found["delta"],
         epsilon=found["epsilon"],
+        **{name: tuple(found[name]) for name in ("arms", "labels") if found.get(name)},
+        cost=found.get("cost"),
         **_compared(found),
         _record={},
         _certificate=certificate,
@@ -92,7 +94,8 @@ def told_of(rows: list[dict[str, Any]]) -> list[Told]:
 def progress_of(found: dict[str, Any]) -> StudyProgress:
     """Where a study stands."""
     keys = ("batch", "first", "size", "asked", "told", "finished", "paused")
-    return StudyProgress(**{key: found[key] for key in keys})
+    later = {key: found.get(key, 0) for key in ("ahead", "early")}  # services of 0.1 have none
+    return StudyProgress(**{key: found[key] for key in keys}, **later)
 
 
 def rewards_of(found: dict[str, Any]) -> Rewards:

@@ -32,8 +32,8 @@ from surepick.client.replies import (
 from surepick.client.transport import Transport
 from surepick.problem import Problem
 from surepick.run import Answer
-from surepick.run.ahead import Ahead
 from surepick.run.codec import decode
+from surepick.run.forecast import Ahead
 from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change

@@ -1,62 +1,77 @@
-"""How many more measurements a run will take, as far as that can be said."""
+"""Batches that are asked for while earlier ones are being measured.
+
+Why that keeps a guarantee by bets: batches are told in the order in which they were asked for, and
+rivals and stakes are chosen when a batch is told, from those before it. The pulls of a batch were
+chosen by even less. So given everything in earlier batches, its pulls and stakes are fixed, and its
+noise is centred, if it has nothing to do with that of other pulls; that some of it was seen before
+earlier batches were complete does not matter then.
+"""
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
+from surepick.algorithms.base import Pulls, State
+from surepick.run.batch import Batch
 
-@dataclass(frozen=True)
+#: the condition of a guarantee of a run with batches that overlap
+OVERLAP_PROVIDED = "provided that measurements do not depend on each other, as batches overlapped"
+
+
 class Ahead:
-    """How many more measurements; None where that cannot be said."""
+    """The batches after the open one, in the order in which they will be told."""
 
-    low: int | None  #: eight of ten copies take at least so many …
-    middle: int | None  #: half of them take more
-    high: int | None  #: … and at most so many
-    simulated: int  #: copies
-    why: str = ""  #: why nothing can be said
+    def __init__(self) -> None:
+        self._batches: list[Batch] = []
 
-    @property
-    def text(self) -> str:
-        """In words.
+    def __len__(self) -> int:
+        return len(self._batches)
 
-        Examples
-        --------
-        >>> Ahead(118, 311, 902, 40).text
-        'Probably 120 to 900 more measurements; as likely more than 310 as less'
-        >>> Ahead(None, None, None, 0, "nothing was measured yet").text
-        'How many more measurements cannot be said yet: nothing was measured yet'
-        """
-        if self.low is None:
-            return f"How many more measurements cannot be said yet: {self.why}"
-        if self.high is None:
-            return (
-                f"Probably at least {rough(self.low)} more measurements; how many at most cannot "
-                f"be said yet"
-            )
-        if self.low == self.high:
-            return f"Probably {rough(self.low)} more measurements"
-        half = "" if self.middle is None else f"; as likely more than {rough(self.middle)} as less"
-        return f"Probably {rough(self.low)} to {rough(self.high)} more measurements{half}"
+    def ask(
+        self,
+        now: Batch,
+        state: State,
+        budget: int,
+        told: int,
+        put: Callable[[Pulls | None], Pulls | None] | None = None,
+    ) -> Batch | None:
+        """One batch more, if it is not too far ahead of the open one, after so many were told."""
+        out = now.size + sum(batch.size for batch in self._batches)
+        pulls = state.propose_ahead(budget - out, out) if budget > out else None
+        if put is not None:
+            pulls = put(pulls)
+        if pulls is None:
+            return None
+        later = 1 + len(self._batches)
+        items = state.items_of(pulls, later)
+        batch = Batch(now.run, now.number + later, pulls, now.n_arms, items, told)
+        self._batches.append(batch)
+        return batch
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values, with the text."""
-        return asdict(self) | {"text": self.text}
+    def next(self, number: int, state: State) -> Batch | None:
+        """The first of them, if any, which is open from now on, under this number."""
+        if not self._batches:
+            return None
+        batch = replace(self._batches.pop(0), number=number)
+        state.replace(batch.pulls)
+        return batch
 
-    def less(self, told: int) -> Ahead:
-        """The same once so many more have been told, of a batch that is not complete."""
-        low, middle, high = (
-            None if n is None else max(n - told, 0) for n in (self.low, self.middle, self.high)
-        )
-        return Ahead(low, middle, high, self.simulated, self.why)
+    def save(self, now: Batch | None) -> dict[str, Any]:
+        """What a saved run says of them; nothing where no batches overlap."""
+        said: dict[str, Any] = {}
+        if now is not None and now.after is not None:
+            said["after"] = now.after
+        if self._batches:
+            said["ahead"] = [[batch.after, *batch.pulls.columns()] for batch in self._batches]
+        return said
 
-
-def rough(count: float) -> str:
-    """Two digits: it is a forecast.
-
-    Examples
-    --------
-    >>> rough(1234), rough(7)
-    ('1,200', '7')
-    """
-    return f"{float(f'{count:.2g}'):,.0f}"
+    def load(self, saved: dict[str, Any], run: str, n_arms: int, state: State) -> Batch:
+        """Take on what was saved; the batch that is open."""
+        rows = [[saved.get("after"), *saved["open"]], *saved.get("ahead", ())]
+        for later, (after, *columns) in enumerate(rows):
+            pulls, number = Pulls(*columns), int(saved["batches"]) + later
+            items = state.items_of(pulls, later)
+            self._batches.append(Batch(run, number, pulls, n_arms, items, after))
+        return self._batches.pop(0)

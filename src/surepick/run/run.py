@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,15 +11,27 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.errors import InvalidInputError, RunStateError
+from surepick.errors import RunStateError
 from surepick.problem import Problem
-from surepick.run.answer import Answer, compared
+from surepick.run.ahead import Ahead
+from surepick.run.answer import Answer
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
+from surepick.run.concluding import Course, answer_of
 from surepick.run.dealing import deal
-from surepick.run.guarantee import guarantee_of
 from surepick.run.past import Past, check_past
-from surepick.run.rewards import check_size, check_sums, in_total, logged, spread_of, sum_rewards
+from surepick.run.rewards import (
+    check_one_of,
+    check_past_size,
+    check_size,
+    check_sums,
+    in_total,
+    logged,
+    spread_of,
+    standardised,
+    sum_rewards,
+    unlogged,
+)
 from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
 from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import check_strata, split_strata
@@ -50,6 +62,7 @@ class Run:
         self._log: list[dict[str, Any]] = []
         self._past: dict[str, Any] | None = None
         self._open: Batch | None = None
+        self._ahead = Ahead()
 
     # -- where it stands -------------------------------------------------------------------
     @property
@@ -77,10 +90,7 @@ class Run:
 
     def told(self, first: int = 0) -> list[Told]:
         """What was told batch by batch, from this number on (where the algorithm keeps batches)."""
-        return [
-            Told(Pulls(b["arms"], b["counts"], b.get("parts")), b["sums"], b.get("spreads"))
-            for b in self._log[first:]
-        ]
+        return [unlogged(batch) for batch in self._log[first:]]
 
     @property
     def active(self) -> tuple[int, ...]:
@@ -99,6 +109,11 @@ class Run:
     def end(self) -> None:
         """Stop now, because somebody says so; what was not told yet is not counted."""
         self.ended |= not self.stopped
+
+    @property
+    def ahead(self) -> int:
+        """Batches that were asked for after the open one."""
+        return len(self._ahead)
 
     @property
     def _budget(self) -> int:
@@ -127,10 +142,7 @@ class Run:
         if self._past is not None or self.batches or self._open is not None:
             raise RunStateError("past measurements can be told once, before the first ask")
         numbers, values = check_past(self.problem, arms, rewards, chosen_in_advance)
-        every = np.arange(self.problem.n_arms)
-        with np.errstate(over="ignore"):
-            sums = np.bincount(numbers, values, self.problem.n_arms).astype(np.float64)
-            check_size(self.problem, every, sums, self._sums)
+        check_past_size(self.problem, numbers, values)
         numbers, values = deal(self.problem, numbers, values, bool(chosen_in_advance), dealing)
         split = self.state.split_past(numbers, values, chosen_in_advance)
         if not self.state.needs_spread:
@@ -141,23 +153,35 @@ class Run:
         """Past measurements as they were dealt into blocks; for :meth:`tell_past` and replays."""
         batches = [logged(*told) for told in split]
         self._past = {"evidence": evidence, "measurements": measurements, "batches": batches}
-        self.state.observe_past([self._standardised(told) for told in split], evidence)
+        self.state.observe_past([standardised(self.problem, told) for told in split], evidence)
 
     def ask(self) -> Batch:
         """The batch to measure now; the same one again until it has been told."""
         if self._open is None:
             if self.stopped:
                 raise RunStateError("the run has stopped; its answer is in run.answer")
-            pulls = self.state.propose(self._budget)
-            items = self.state.items_of(pulls)
-            self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, items)
+            self._open = self._ahead.next(self.batches, self.state)
+            if self._open is None:
+                pulls = self.state.propose(self._budget)
+                items = self.state.items_of(pulls)
+                self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, items)
         return self._open
+
+    def ask_ahead(self, put: Callable[[Pulls | None], Pulls | None] | None = None) -> Batch | None:
+        """One batch more, to be measured while the open one is; None: it would be too early.
+
+        Batches are told in the order in which they were asked for; :meth:`ask` gives the first. In
+        replays ``put`` may put other pulls in the place of those that would be asked for.
+        """
+        told = self.batches - len(self.skipped)
+        return self._ahead.ask(self.ask(), self.state, self._budget, told, put)
 
     def put(self, pulls: Pulls) -> Batch:
         """Put other pulls in the place of those that are open; for replays."""
+        after = None if self._open is None else self._open.after
         if self._open is None or not self._open.pulls.same(pulls):
             self.state.replace(pulls)
-        self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms)
+        self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, None, after)
         return self._open
 
     def skip(self) -> None:
@@ -184,13 +208,7 @@ class Run:
             in which these differ then cancel from all comparisons.
         """
         check_open(batch, self.id, self.batches, self._open)
-        if (rewards is None) == (sums is None):
-            raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
-        if sums is not None and self.state.demands_spread:
-            raise InvalidInputError(
-                f"sums: with {self.problem.noise_kind}, give every single reward (rewards=…); how "
-                f"much they differ is part of the evidence"
-            )
+        check_one_of(self.problem, rewards, sums, self.state.demands_spread)
         with np.errstate(over="ignore"):
             totals = (
                 sum_rewards(self.problem, batch, rewards)
@@ -211,19 +229,15 @@ class Run:
         check_open(batch, self.id, self.batches, self._open)
         self._take(batch, sums, spreads if self.state.needs_spread else None)
 
-    def _standardised(self, told: Told) -> Told:
-        units = self.problem.noise_kind.units(told.pulls.arms)
-        spreads = None if told.spreads is None else told.spreads / units**2
-        return Told(told.pulls, told.sums / units, spreads)
-
     def _take(self, batch: Batch, totals: FloatArray, spread: FloatArray | None) -> None:
         """Hand the rewards on; whatever refuses them has done so before anything changes."""
-        pulls, own = batch.pulls, self._standardised(Told(batch.pulls, totals, spread))
+        pulls = batch.pulls
+        own = standardised(self.problem, Told(pulls, totals, spread))
         self._open = None
         self.batches += 1
         self._add(pulls, totals)
         if self.state.needs_batches:
-            self._log.append(logged(pulls, totals, spread))
+            self._log.append(logged(pulls, totals, spread, batch.after))
         if own.spreads is not None:
             self.state.observe_spread(pulls, own.spreads)
         self.state.observe(pulls, own.sums)
@@ -232,10 +246,10 @@ class Run:
         """A batch told stratum by stratum; for :meth:`tell` and replays."""
         for name, told in strata.items():
             self._add(told.pulls, told.sums)
-            self._log.append(logged(*told) | {"stratum": name})
+            self._log.append(logged(*told, batch.after) | {"stratum": name})
         self._open = None
         self.batches += 1
-        own = [self._standardised(told) for told in strata.values()]
+        own = [standardised(self.problem, told) for told in strata.values()]
         self.state.observe_strata(batch.pulls, own)
 
     def _add(self, pulls: Pulls, totals: FloatArray) -> None:
@@ -259,35 +273,10 @@ class Run:
         if not self.stopped:
             left = f"{len(self.active)} candidates are still in, after {self.samples} pulls"
             raise RunStateError(f"the run has not stopped yet: {left}")
-        leader, same = self.state.leader(), self.problem.same_as
-        past, claims = self._past["batches"] if self._past else [], self.state.claims()
         whole = [] if self.state.needs_batches else in_total(self.pulls, self._sums)
-        return Answer(
-            arm=leader,
-            label=self.problem.candidate_labels[leader],
-            samples=self.samples,
-            pulls=self.pulls.copy(),
-            guarantee=guarantee_of(
-                *(self.algorithm, self.problem, self.state, past + self._log),
-                *(bool(self._past and self._past["evidence"]), bool(changes), self.ended),
-            ),
-            survivors=tuple(int(i) for i in np.flatnonzero(np.isin(same, self.state.active))),
-            equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
-            batches=self.batches,
-            algorithm=self.algorithm.registered_name(),
-            delta=self.algorithm.delta,
-            epsilon=self.algorithm.epsilon,
-            **compared(self.problem, claims),
-            _record={
-                "problem": self.problem,
-                "settings": self.algorithm.settings(),
-                "batches": whole or list(self._log),
-                "evidence": self.state.evidence(),
-                "claims": claims,
-                "past": self._past,
-                "changes": list(changes),
-                "by_hand": self.ended,
-            },
+        return answer_of(
+            *(self.algorithm, self.problem, self.state),
+            Course(self.pulls, self.batches, self._log, whole, self._past, changes, self.ended),
         )
 
     # -- save and load ---------------------------------------------------------------------
@@ -310,6 +299,7 @@ class Run:
                 "ended": self.ended,
                 "open": None if self._open is None else self._open.pulls.columns(),
             }
+            | self._ahead.save(self._open)
         )
 
     @classmethod
@@ -337,8 +327,7 @@ class Run:
         run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
         run.state.load(saved["state"])
         if saved["open"] is not None:
-            pulls = Pulls(*saved["open"])
-            run._open = Batch(run.id, run.batches, pulls, problem.n_arms, run.state.items_of(pulls))
+            run._open = run._ahead.load(saved, run.id, problem.n_arms, run.state)
         return run
 
     def __repr__(self) -> str:

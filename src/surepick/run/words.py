@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import re
 
-from surepick.algorithms.base import PROVEN
+from surepick.algorithms.findings import PROVEN
 from surepick.problem.noise import EqualNoise, SymmetricNoise
 from surepick.run.guarantee import CHANGED, ITEMS_PROVIDED, LOOKED, NOT_SYMMETRIC
 from surepick.run.past import PROVIDED
@@ -76,7 +76,7 @@ features add up (rewards are linear in them).
 def verdict(result: Verification) -> list[str]:
     """What the check of a certificate came to, line by line."""
     if result.guarantee in ("pac", "eps-pac"):
-        found = f"The certificate holds: the answer is {result.label}."
+        found = f"The certificate holds: the answer is {', '.join(result.labels) or result.label}."
     elif result.guarantee in PROVEN:
         found = "The certificate holds: what it says about the options is proven."
     else:
@@ -125,6 +125,8 @@ def _promised(promise: str, delta: float) -> str:
 def _not_proven(text: str, delta: float, compared: bool) -> str:
     why, _, _ = text.partition(_OTHERWISE)
     looks = "None of this is proven" if compared else "It looks best, but that is not proven"
+    if "look best" in text or re.search(r"the \d+ best", text):
+        looks = "They look best, but that is not proven"
     stopped, *rest = why.split("; ")
     if not _STOPPED.fullmatch(stopped):
         return f"{looks}: {_REASONS.get(why, why.partition(', so that')[0])}."

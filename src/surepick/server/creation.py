@@ -51,7 +51,7 @@ def content_of(body: models.TableBody) -> dict[str, Any]:
     except SurepickError as error:
         return {"columns": [], "label": None, "rows": 0, "problem": None, "error": str(error)}
     label = naming(table) if table.index is None else None
-    chosen, _ = describing(table, label)
+    chosen, _ = describing(table, (label,))
     content = {
         "columns": [_column(table, name) | {"feature": name in chosen} for name in table.cells],
         "label": label,

@@ -66,6 +66,7 @@ class TableBody(SheetBody):
     formula: str | None = Field(None, description="Instead: 'price + C(colour)*C(layout)'.")
     unstructured: bool = Field(False, description="Use no features at all.")
     label: str | None = Field(None, description="Column with the names of the options.")
+    cost: str | None = Field(None, description="Column with what a measurement of each costs.")
 
 
 Misfit = Finite | str | None
@@ -172,6 +173,7 @@ class ProblemBody(BaseModel):
     candidate_labels: list[str] | None = None
     noise: Noise = Field(None, description=NOISE)
     misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
+    costs: list[Finite] | None = Field(None, description="What a measurement of each costs.")
 
 
 class TrafficBody(BaseModel):
@@ -216,6 +218,7 @@ class NewStudy(BaseModel):
         description="How sure such claims are: 'all' of them are right with probability 1 - delta, "
         "or 'fdr': a share of at most delta is wrong on average.",
     )
+    top: Annotated[int, checked(minimum=1)] = Field(1, description="How many of the best to find.")
     check_fit: Finite | None = Field(
         None,
         description="Measure more, so that a misfit of this size (in units of the noise) shows.",
@@ -226,6 +229,7 @@ class NewStudy(BaseModel):
     items: int | None = Field(
         None, description="Measure options on items, such as test questions: how many there are."
     )
+    overlap: bool | None = Field(None, description="Whether batches overlap; else as needed.")
     past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
     past_columns: dict[str, str] | None = Field(
@@ -247,13 +251,14 @@ class NewStudy(BaseModel):
 
 
 class BatchOf(Answered):
-    """The open batch of a study."""
+    """The open batch of a study, with those that were begun ahead of it."""
 
     number: int
     size: int
     told: int
     leased: int
     waiting: int
+    ahead: int = Field(0, description="Of these, in batches after it.")
 
 
 class Status(Answered):
@@ -265,6 +270,7 @@ class Status(Answered):
     epsilon: float
     finished: bool
     samples: int
+    cost: float | None = Field(None, description="Of these, where options have costs.")
     survivors: list[int]
     survivor_labels: list[str]
     leader: str | None
@@ -344,6 +350,8 @@ class ProgressOf(Answered):
     size: int
     asked: int
     told: int
+    ahead: int
+    early: int
     samples: int
     finished: bool
     paused: bool

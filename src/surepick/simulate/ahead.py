@@ -16,7 +16,7 @@ import numpy as np
 
 from surepick.problem.noise import Between
 from surepick.run import Run
-from surepick.run.ahead import Ahead
+from surepick.run.forecast import Ahead
 from surepick.simulate.noise import Bernoulli, Beta, Gaussian, Noise
 from surepick.simulate.posterior import Posterior
 from surepick.simulate.trials import TooSlowError, feed

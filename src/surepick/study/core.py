@@ -11,7 +11,7 @@ from typing import Any, Self
 from surepick.algorithms.base import Algorithm
 from surepick.problem import Problem
 from surepick.run import Answer
-from surepick.run.ahead import Ahead
+from surepick.run.forecast import Ahead
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks

@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 
 from surepick.run import Run
-from surepick.run.ahead import Ahead
+from surepick.run.forecast import Ahead
 from surepick.storage.records import StudyProgress
 
 #: why nothing is said of a study of traffic

@@ -6,7 +6,7 @@ from functools import cached_property
 
 from surepick.arrays.validate import real
 from surepick.run import Answer
-from surepick.run.ahead import Ahead
+from surepick.run.forecast import Ahead
 from surepick.study.changes import Change
 from surepick.study.core import StudyCore
 from surepick.study.desk import course

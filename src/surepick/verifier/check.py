@@ -38,6 +38,7 @@ class Check(Tables):
         self.delta = exact.number(body["delta"], "delta")
         self.epsilon = exact.number(body["epsilon"], "epsilon")
         self.settings = exact.mapping(body["algorithm"]["settings"], "the settings")
+        self.top = 1  # candidates that are asked for
         self.items: int | None = None  # that options are measured on
         if self.settings.get("items") is not None:
             self.items = exact.whole(self.settings["items"], "the number of items")
@@ -173,7 +174,7 @@ class Check(Tables):
             more = more - {"parts"}
         found = batch.keys() - {"arms", "counts", "sums"}
         if rule == "pooled" and where.startswith("batch"):  # past ones have none
-            found -= {"stratum"}
+            found -= {"stratum", "after"}
         if rule in _AROUND:  # what the rule inside does not need is left out there
             self.demand(found <= {"spreads", "parts"}, f"{where} has unknown columns")
             return

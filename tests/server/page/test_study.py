@@ -18,7 +18,7 @@ from playwright.sync_api import expect
 from tests.server.page.layouts import CSV, EXAMPLES
 
 import surepick as sp
-from surepick.run.ahead import rough
+from surepick.run.forecast import rough
 
 SCRIPTS = sysconfig.get_path("scripts")
 

@@ -31,14 +31,14 @@ def naming(table: Columns, taken: Collection[str] = ()) -> str | None:
     return next((n for n in free if len(table.cells) > 1 and _texts_that_differ(table, n)), None)
 
 
-def describing(table: Columns, label: str | None) -> tuple[list[str], list[str]]:
-    """The columns that describe an option, less the label, and those that only name it again."""
+def describing(table: Columns, taken: Collection[str | None] = ()) -> tuple[list[str], list[str]]:
+    """The columns that describe an option, less those taken, and those that only name it again."""
     others = [
         name
         for name in table.cells
-        if name != label and (is_id(table, name) or _many_names(table, name))
+        if name not in taken and (is_id(table, name) or _many_names(table, name))
     ]
-    names = [name for name in table.cells if name != label and name not in others]
+    names = [name for name in table.cells if name not in (*taken, *others)]
     return (names, others) if names else (others, [])
 
 

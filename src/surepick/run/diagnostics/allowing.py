@@ -25,7 +25,7 @@ def least_excess(
     that come of it, which no θ and η can beat: gᵀy − Σ allowed·|g| − Σ g²/(4w) with Xᵀg = 0.
     """
     gram = (X.T * w) @ X
-    inverse = np.linalg.pinv(gram, hermitian=True)
+    inverse = np.asarray(np.linalg.pinv(gram, hermitian=True), dtype=np.float64)
     theta = inverse @ (X.T @ (w * y))
 
     def beyond(at: FloatArray) -> FloatArray:

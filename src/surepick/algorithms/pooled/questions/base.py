@@ -70,6 +70,10 @@ class Question(ABC):
     def progress(self) -> FloatArray:
         """How much of the evidence that decides each candidate is there (1: decided)."""
 
+    def named(self) -> list[int]:
+        """The candidates that would be named now, best first."""
+        return [self.best]
+
     def evidence(self) -> dict[str, Any]:
         """What a certificate has to say beside the blocks."""
         return {}

@@ -7,6 +7,7 @@ declare namespace Api {
     told: number;
     leased: number;
     waiting: number;
+    ahead: number;
   }
   interface Bounds {
     low: number;
@@ -50,9 +51,11 @@ declare namespace Api {
     baseline?: string | null;
     threshold?: number | null;
     control?: string;
+    top?: number;
     check_fit?: number | null;
     strata?: string | null;
     items?: number | null;
+    overlap?: boolean | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
     past_columns?: Record<string, any> | null;
@@ -78,6 +81,7 @@ declare namespace Api {
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
+    cost?: string | null;
     rewards?: string;
     gap?: number | null;
     base_rate?: number | null;
@@ -95,6 +99,7 @@ declare namespace Api {
     candidate_labels?: string[] | null;
     noise?: number | string | Bounds | number[] | null;
     misfit?: number | string | null;
+    costs?: number[] | null;
   }
   interface ProgressOf {
     batch: number;
@@ -102,6 +107,8 @@ declare namespace Api {
     size: number;
     asked: number;
     told: number;
+    ahead: number;
+    early: number;
     samples: number;
     finished: boolean;
     paused: boolean;
@@ -122,6 +129,7 @@ declare namespace Api {
     epsilon: number;
     finished: boolean;
     samples: number;
+    cost: number | null;
     survivors: number[];
     survivor_labels: string[];
     leader: string | null;
@@ -171,6 +179,7 @@ declare namespace Api {
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
+    cost?: string | null;
   }
   interface TableColumn {
     name: string;
@@ -209,6 +218,9 @@ declare namespace Api {
     guarantee: Record<string, any>;
     survivors: number[];
     equivalent: number[];
+    arms: number[] | null;
+    labels: string[] | null;
+    cost: number | null;
     better: string[] | null;
     worse: string[] | null;
     undecided: string[] | null;

@@ -42,15 +42,21 @@ export function answerCard(name, answer, model) {
     });
   }
 
-  announce(compared ? "Finished." : `Finished. The answer is ${answer.label}.`);
+  const labels = answer.labels ?? [answer.label];
+  const options = labels.length > 1 ? `${labels.length} options` : "option";
+  announce(compared ? "Finished." : `Finished. The answer is ${labels.join(", ")}.`);
   return h(
     "section",
     { class: `card answer ${sure ? "" : "unsure"}`, "aria-label": "The answer" },
     compared
       ? comparison(answer)
       : [
-          h("p", { class: "over" }, sure ? "The best option" : "The option that looks best"),
-          h("p", { class: "name" }, answer.label),
+          h(
+            "p",
+            { class: "over" },
+            sure ? `The best ${options}` : `The ${options} that look${labels.length > 1 ? "" : "s"} best`,
+          ),
+          labels.map((label) => h("p", { class: "name" }, label)),
         ],
     h("p", { class: "promise" }, answer.guarantee.plain),
     !compared &&
@@ -126,7 +132,7 @@ function shown(result) {
     return notice("bad", h("strong", {}, "The certificate does not hold. "), result.message);
   const proven = PROVEN.includes(result.guarantee);
   const facts = [
-    ["Answer", result.label],
+    ["Answer", result.labels.join(", ")],
     ["How sure", result.plain],
     ["Comparisons worked out again", count(result.checked)],
   ];
