@@ -57,9 +57,10 @@ def test_coroutines_measure_a_study_to_its_end(service):
             study = await client.create_study("async", PROBLEM, delta=0.1)
             told = await asyncio.gather(*(work(study, f"w{k}") for k in range(8)))
             answer = await study.answer
-            assert sum(told) == answer.samples
+            # Who had nothing left to do began the next batch, which may not be needed.
+            assert sum(told) == (await study.progress()).measured >= answer.samples
             assert sp.verify(answer.certificate())
-            assert len((await study.rewards()).pulls) == answer.samples
+            assert len((await study.rewards()).pulls) == sum(told)
             assert (await study.status())["finished"]
             assert await study.history()
             assert "async" in await client.list_studies()
