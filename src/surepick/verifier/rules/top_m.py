@@ -5,7 +5,8 @@ them, bet on "it beats x"; the last is bet on "one of the others beats x". The s
 is one of the m best, then either a sure candidate is none of them, and bets on it have no positive
 expectation, or all of the sure ones are, and none of the others beats x. Who is sure stays so while
 it is one of the m that look best; who comes in its place, and the last capital, go on with the
-smallest. x is dropped at m/delta: with probability 1 − delta none of the m best ever is.
+smallest, and who stays keeps at most what was bet on who left. x is dropped at m/delta: with
+probability 1 − delta none of the m best ever is.
 
 With epsilon half of the capital is for this, and half for bets on "x is not more than epsilon
 better than a", for all a that were ever one of the m that look best: the first m of them have
@@ -170,18 +171,30 @@ class _TopM(Book):
             self.on_sure = {p: np.tile(self.start, (len(self.candidates), 1)) for p in sure}
         elif set(sure) != set(self.sure):
             fresh = self._counted()[:, None] + self.start
-            kept = self.on_sure
-            self.on_sure = {p: kept[p] if p in kept else fresh.copy() for p in sure}
+            ceiling = np.full(len(self.candidates), math.inf)
+            for place in set(self.sure) - set(sure):
+                ceiling = np.minimum(ceiling, self._bet_on(place))
+            before, self.on_sure = self.on_sure, {}
+            for place in sure:
+                if place not in before:
+                    self.on_sure[place] = fresh.copy()
+                    continue
+                excess = np.maximum(log_sum(before[place]) - ceiling, 0.0)
+                self.on_sure[place] = before[place] - excess[:, None]
             self.capital = fresh
         self.sure = sure
 
     def _counted(self) -> np.ndarray:
         found = log_sum(self.capital)
-        for place, capital in self.on_sure.items():
-            total = log_sum(capital)
-            total[place] = math.inf
-            found = np.minimum(found, total)
+        for place in self.on_sure:
+            found = np.minimum(found, self._bet_on(place))
         return found
+
+    def _bet_on(self, place: int) -> np.ndarray:
+        """Log capital bet on a sure candidate, against each other one."""
+        total = log_sum(self.on_sure[place])
+        total[place] = math.inf
+        return total
 
     def _log_capital(self, leader: int | None = None) -> np.ndarray:
         return self._counted() - (math.log(2) if self.near > 0 else 0.0)

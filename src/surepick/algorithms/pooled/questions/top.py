@@ -9,8 +9,9 @@ more is bet, as where m is 1, on "another one beats x", among all that are not s
 of these m counts. While x is among the m best, one of the m never has a positive expectation: that
 of a sure candidate that is none of the m best, or, where all of the sure ones are, the last, as
 then no other candidate beats x. When a sure candidate no longer looks like one of the m best,
-another takes its place; it, and the last one, go on with the smallest of the m, so that no more
-is at stake than counted before. Against sure candidates nothing is bet.
+another takes its place; it, and the last one, go on with the smallest of the m, and those that stay
+keep no more than who left had: else luck could choose which of two counts. Against sure candidates
+nothing is bet.
 
 With epsilon, half of the capital is for bets on "x is not more than epsilon better than a", for
 every a that was ever among the m that look best (:mod:`.near`).
@@ -116,7 +117,11 @@ class TopM(Question):
         fresh = self._counted()[:, None] + self._start
         kept = [self.sure[k] for k in stay]
         new = [int(place) for place in leading if place not in kept][:missing]
-        self.by_sure = np.stack([*self.by_sure[stay], *([fresh] * missing)])
+        gone = [self._on(k) for k in range(self.m - 1) if k not in stay]
+        least = np.minimum.reduce(gone)
+        rest = [self.by_sure[k] for k in stay]
+        rest = [own + np.minimum(least - all_accounts(HOST, own), 0.0)[:, None] for own in rest]
+        self.by_sure = np.stack([*rest, *([fresh] * missing)])
         self.by_others = fresh.copy()
         self.sure = kept + new
 
@@ -134,12 +139,14 @@ class TopM(Question):
 
     def _counted(self) -> FloatArray:
         """Log capital against each candidate: the smallest of all that is bet on rivals of it."""
-        found = all_accounts(HOST, self.by_others)
-        for place, capital in zip(self.sure, self.by_sure):
-            total = all_accounts(HOST, capital)
-            total[place] = math.inf  # nobody is its own rival
-            found = np.minimum(found, total)
-        return found
+        on_sure = [self._on(k) for k in range(len(self.sure))]
+        return np.minimum.reduce([all_accounts(HOST, self.by_others), *on_sure])
+
+    def _on(self, k: int) -> FloatArray:
+        """Log capital bet on the k-th sure candidate, against each other one."""
+        total = all_accounts(HOST, self.by_sure[k])
+        total[self.sure[k]] = math.inf  # nobody is its own rival
+        return total
 
     def against(self) -> FloatArray:
         """The same, of the half that is for it where there is an epsilon."""
