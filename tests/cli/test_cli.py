@@ -48,7 +48,7 @@ def test_demo_speaks_to_people(surepick, tmp_path):
     assert "peleg on confounding(d=2, omega=0.6): 3 arms" in text
     assert "Answer: arm 0 (which is right), after" in text
     assert "no method can average fewer than" in text
-    assert "the best with probability at least 0.9" in text
+    assert "The chance that another option is better is at most 10 %." in text
     assert (tmp_path / "made" / "certificate.json").is_file()
 
 
@@ -107,8 +107,14 @@ def test_demo_into_a_place_that_is_no_folder(surepick, tmp_path):
 def test_verify_says_what_holds(surepick, certificate):
     code, out, err = surepick("verify", certificate)
     assert (code, err) == (0, "")
-    assert out.startswith("Holds: candidate '0' is the best with probability at least 0.9 (")
-    assert "comparisons recomputed; error probability spent" in out
+    assert out.startswith("The certificate holds: the answer is 0.\nThe chance that another option")
+    assert "worked out again by an independent program" in out
+    assert "theorem" not in out
+    exact = json.loads(certificate.read_text())["claim"]["statement"]
+    assert exact not in out
+    code, out, _ = surepick("verify", certificate, "--explain")
+    assert f"Exactly: {exact}." in out
+    assert "Error probability: at most 0.1, of which" in out
 
 
 def test_verify_as_json(surepick, certificate):
@@ -160,7 +166,7 @@ def large(few_are_many, tmp_path):
 def test_verify_with_the_arms_in_a_file(surepick, large):
     code, out, _ = surepick("verify", large / "large.json", "--arms", large / "arms.npy")
     assert code == 0
-    assert "3499 comparisons recomputed" in out
+    assert "3,499 comparisons worked out again" in out
     code, _, err = surepick("verify", large / "large.json")
     assert (code, "--arms" in err) == (2, True)
     code, _, err = surepick("verify", large / "large.json", "--arms", large / "few.npy")
@@ -203,7 +209,7 @@ def test_verify_with_the_table_of_a_study(surepick, few_are_many, tmp_path):
     code, out, _ = surepick("answer", "big", "--certificate", tmp_path / "big.json", *storage)
     assert (code, "--arms OPTIONS" in out) == (0, True)
     code, out, _ = surepick("verify", tmp_path / "big.json", "--arms", table)
-    assert (code, out.startswith("The record is sound")) == (0, True)
+    assert (code, out.startswith("The record is in order")) == (0, True)
     code, _, err = surepick("verify", tmp_path / "big.json", "--arms", table, "--features", "x0,x1")
     assert (code, "other arms" in err) == (1, True)
 
@@ -215,8 +221,9 @@ def test_verify_does_not_oversell_a_budget_stop(surepick, tmp_path):
     path.write_text(json.dumps(answer.certificate()))
     code, out, _ = surepick("verify", path)
     assert code == 0
-    assert out.startswith("The record is sound, but promises nothing: no guarantee: stopped by")
-    assert "Holds" not in out
+    assert out.startswith("The record is in order, but it does not prove the answer.\n")
+    assert "stopped after 10 measurements, the most it was allowed, with 2 options left" in out
+    assert "holds" not in out
 
 
 def test_verify_needs_a_file(surepick, tmp_path):
@@ -237,7 +244,7 @@ def test_help_names_every_verb(surepick):
         code, out, _ = surepick(flag)
         assert code == 0
         assert "Find the best of many options" in out
-        for verb, does in (("demo", "Identify the best arm"), ("verify", "Recompute why")):
+        for verb, does in (("demo", "Identify the best arm"), ("verify", "Work out again why")):
             assert verb in out
             assert does in out
 

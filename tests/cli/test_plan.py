@@ -92,3 +92,21 @@ def test_bad_input(plan, words, said):
 def test_a_file_that_is_not_there(plan):
     done = CliRunner().invoke(cli, ["plan", "missing.csv", "--gap", "1"])
     assert "no file 'missing.csv'" in str(done.exception)
+
+
+def test_features_that_are_not_trusted_cost_more(plan, tmp_path):
+    rows = "".join(f"o{i},{i % 6},{i // 6}\n" for i in range(36))
+    (tmp_path / "options.csv").write_text("label,x,y\n" + rows)
+    words = ("--gap", "0.5", "--noise", "0.5", "--noise-is", "known", "--json")
+    trusted, guided = (
+        json.loads(plan(*words, "--misfit", misfit, *more).stdout)
+        for misfit, more in (("0", ("--algorithms", "pooled-peleg")), ("any", ()))
+    )
+    assert any("Features are trusted here" in note for note in trusted["notes"])
+    assert not any("trusted here" in note for note in guided["notes"])
+    ours, theirs = (
+        [row for row in found["forecast"] if row["kind"] == "simulated"]
+        for found in (trusted, guided)
+    )
+    assert {row["method"] for row in ours + theirs} == {"pooled-peleg"}  # others trust features
+    assert ours[0]["mean"] < theirs[0]["mean"]

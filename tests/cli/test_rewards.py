@@ -43,10 +43,10 @@ def test_from_a_table_and_a_command_that_says_yes_or_no_to_an_answer(surepick, f
         code, out, err = surepick(*arguments)
         assert code == 0, err
         said.append(out + err)
-    assert "Holds" in said[3]
-    assert "rewards yes or no, noise about 0." in said[1]
+    assert "The certificate holds" in said[3]
+    assert "A measurement gives yes or no; repeated ones differ by about 0." in said[1]
     assert "Answer: d" in said[2]
-    assert "the best with probability at least 0.95" in said[2]
+    assert "The chance that another option is better is at most 5 %." in said[2]
     everything = "".join(said)
     assert "σ" not in everything
     assert "sigma" not in everything.lower()
@@ -89,7 +89,9 @@ def test_every_kind_is_said_in_words(surepick, folder, given, written, words, sa
         assert study.problem.noise_kind.written == written
     _, content = run_json(surepick, "new", "t", "options.csv", "--features", "price", *given)
     assert (content["noise"], content["rewards"]) == (written, words)
-    assert f"rewards {words}" in surepick("status", "s")[1]
+    assert (
+        f"A measurement gives {words.replace('numbers', 'a number')}" in surepick("status", "s")[1]
+    )
 
 
 def test_rewards_that_cannot_be_are_refused_and_nothing_is_lost(surepick, folder, clicks):

@@ -3,6 +3,7 @@
 import csv
 import io
 import json
+import math
 import os
 import signal
 import subprocess
@@ -49,7 +50,7 @@ def test_from_a_table_to_an_answer_by_hand(surepick, folder):
     assert sp.verify(folder / "proof.json").label == "d"
     code, out, _ = surepick("verify", "proof.json")
     assert code == 0
-    assert "Holds: candidate 'd'" in out
+    assert "The certificate holds: the answer is d." in out
     code, out, err = surepick("ask", "by hand")
     assert (code, out) == (6, "")
     assert "is finished" in err
@@ -58,7 +59,9 @@ def test_from_a_table_to_an_answer_by_hand(surepick, folder):
 def test_ask_prints_a_line_for_each_pull_and_says_when_there_is_none(surepick, study):
     code, out, _ = surepick("ask", study, "-n", "3")
     assert code == 0
-    ids, labels = zip(*(line.split("\t") for line in out.splitlines()))
+    head, *lines = (line.split("\t") for line in out.splitlines())
+    assert head == ["pull", "option"]
+    ids, labels = zip(*lines)
     assert ids == ("0", "1", "2")
     assert set(labels) <= set("abcd")
     surepick("ask", study, "-n", "100", "--worker", "other")
@@ -160,11 +163,12 @@ def test_status_shows_what_decides(surepick, study, folder):
     code, content = run_json(surepick, "status", study)
     assert content["batch"]["number"] == 1
     assert content["evidence"] == state.progress().tolist()
-    assert content["pulls_left"] > 0
+    assert content["forecast"]["low"] > 0
+    assert content["forecast"]["low"] <= (content["forecast"]["high"] or math.inf)
     assert len(content["behind"]) == len(content["standard_error"]) == 4
     code, out, _ = surepick("status", study)
     assert "evidence against" in out
-    assert "more measurements, if the estimates are right" in out
+    assert content["forecast"]["text"] in out
 
 
 def test_answer_before_the_end(surepick, study):
@@ -498,6 +502,23 @@ def test_a_file_of_no_bytes_and_a_full_disk_are_named(tmp_path):
     assert "'/dev/full' cannot be written: No space left" in done.stderr
 
 
+def test_new_says_what_trust_in_features_costs(surepick, folder):
+    rows = "".join(f"o{i},{i % 4},{i // 4}\n" for i in range(24))
+    (folder / "grid.csv").write_text("label,x,y\n" + rows)
+    code, out, _ = surepick("new", "s", "grid.csv")
+    assert code == 0
+    assert "Measurements, simulated, if the best leads by as much as repeated" in out
+    assert "Recommended" not in out
+    _, content = run_json(surepick, "new", "t", "grid.csv", "--misfit", "0.2", "--noise", "1")
+    costs = content["trust_costs"]["measurements"]
+    assert list(costs) == ["any", "0.2", "0"]
+    assert costs["0"] < costs["any"]
+    code, out, _ = surepick("new", "u", "grid.csv", "--max-samples", "100")
+    assert "takes 120 measurements at least, and it ends after 100." in out
+    _, content = run_json(surepick, "new", "v", "grid.csv", "--unstructured")
+    assert content["trust_costs"] is None
+
+
 # -- plot and report -----------------------------------------------------------------------
 def test_a_picture_and_a_report_for_a_colleague(surepick, study, folder):
     code, _, err = surepick("plot", study)
@@ -518,4 +539,4 @@ def test_a_picture_and_a_report_for_a_colleague(surepick, study, folder):
     assert "must end in .png, .pdf or .svg" in err
     code, content = run_json(surepick, "report", study)
     assert (code, content["file"]) == (0, "s.html")
-    assert "Guarantee" in (folder / "s.html").read_text()
+    assert "The chance that another option is better" in (folder / "s.html").read_text()

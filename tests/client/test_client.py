@@ -80,6 +80,11 @@ def test_it_has_the_public_core_of_a_study():
 def test_a_study_to_its_answer_is_the_same_as_here(service, client, study):
     here = sp.create_study("here", PROBLEM, storage="memory://client-test")
     for one in (here, study):
+        one.tell_many([(pull.id, reward(pull)) for pull in one.ask(20)])
+        one.tell_many([(pull.id, reward(pull)) for pull in one.ask(1)])
+    assert study.forecast() == here.forecast()
+    assert here.forecast().simulated > 0
+    for one in (here, study):
         while not one.finished:
             one.tell_many([(pull.id, reward(pull)) for pull in one.ask(20)])
     assert study.answer == here.answer

@@ -106,7 +106,7 @@ def test_says_what_was_dropped_and_merged(csv):
     assert made.columns == ("intercept", "a")
     assert "same value: b" in notes
     assert "no option differs in it: d" in notes
-    assert "c (by a)" in notes
+    assert "c (from a)" in notes
     assert "'z', 'w'" in notes
     assert made.problem.duplicate_candidates == ((2, 3),)
 

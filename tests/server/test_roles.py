@@ -31,6 +31,7 @@ ROLES = {
     ("post", "/api/v1/studies/{name}/pause"): ADMINS,
     ("post", "/api/v1/studies/{name}/resume"): ADMINS,
     ("post", "/api/v1/studies/{name}/stop"): ADMINS,
+    ("get", "/api/v1/studies/{name}/forecast"): READERS,
     ("post", "/api/v1/studies/{name}/ask"): WORKERS,
     ("post", "/api/v1/studies/{name}/tell"): WORKERS,
     ("post", "/api/v1/studies/{name}/split"): WORKERS,

@@ -222,13 +222,15 @@ def test_the_command_says_where_the_chain_stands(database_folder):
     call = lambda *more: CliRunner().invoke(cli, [*more, "--storage", url])  # noqa: E731
     running = call("verify", "s")
     assert running.exit_code == 0
-    assert "2 links, head " + head(study)["head"] in running.output
+    assert (
+        "2 links of its chain fit. Its head, to be noted: " + head(study)["head"] in running.output
+    )
     work(study)
     study.close()
     done = call("verify", "s")
     assert done.exit_code == 0
-    assert "The database is what its chain says" in done.output
-    assert "Holds: candidate 'c'" in done.output
+    assert "The database is as it was written" in done.output
+    assert "The certificate holds: the answer is c." in done.output
     assert json.loads(call("status", "s", "--json").output)["chain"]["head"] in done.output
     assert call("verify", "missing").exit_code != 0
     missing = CliRunner().invoke(cli, ["verify", "missing.json"])

@@ -111,7 +111,7 @@ def test_the_verbs(database_folder):
     assert "measuring" in call("list").output
     done = call("stop", "course")
     assert done.exit_code == 0, done.output
-    assert "no guarantee: stopped by hand" in done.output
+    assert "that is not proven: the study was stopped by hand" in done.output
     assert "finished" in call("list").output
     assert call("delete", "course", input="n\n").exit_code != 0
     assert call("delete", "course", "--yes").exit_code == 0

@@ -118,3 +118,25 @@ def test_without_a_word_on_how_they_were_chosen_nothing_is_created():
     with pytest.raises(errors.InvalidInputError, match="pooled-peleg can"):
         sp.create_study("s", PROBLEM, "peleg", storage, past=table(), past_chosen="in advance")
     assert sp.list_studies(storage) == []
+
+
+def test_columns_of_the_past_may_be_called_anything(tmp_path):
+    old = table().rename(columns={"label": "tea", "reward": "score"}).assign(day="Monday")
+    old.to_csv(tmp_path / "old.csv", index=False)
+    names = {"label": "tea", "reward": "score"}
+    found = [
+        sp.create_study("s", PROBLEM, storage=MemoryStorage(), past_chosen="in advance", **past)
+        for past in (
+            {"past": table()},
+            {"past": tmp_path / "old.csv", "past_columns": names},
+            {"past": old, "past_columns": names},
+        )
+    ]
+    first, *others = (study.current_run.totals()[1].tolist() for study in found)
+    assert all(np.allclose(other, first, atol=1e-9) for other in others)
+    for wrong, words in (
+        ({**names, "label": "coffee"}, "'coffee'"),
+        ({"size": "tea"}, "past_columns says"),
+    ):
+        with pytest.raises(errors.SurepickError, match=words):
+            sp.create_study("w", PROBLEM, past=old, past_chosen="in advance", past_columns=wrong)

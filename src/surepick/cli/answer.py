@@ -9,7 +9,15 @@ from typing import TYPE_CHECKING
 
 import click
 
-from surepick.cli.studies import NOT_YET, open_study, say, shown, spent, study_options
+from surepick.cli.studies import (
+    EXPLAIN_HELP,
+    NOT_YET,
+    open_study,
+    say,
+    shown,
+    spent,
+    study_options,
+)
 
 if TYPE_CHECKING:
     from surepick.run import Answer
@@ -23,11 +31,14 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False),
     help="Write the proof to this file; surepick verify checks it.",
 )
-def command(name: str, storage: str, as_json: bool, certificate: Path | None) -> None:
-    """Print the answer of a finished study.
+@click.option("--explain", is_flag=True, help=EXPLAIN_HELP)
+def command(
+    name: str, storage: str, as_json: bool, certificate: Path | None, explain: bool
+) -> None:
+    """Print the answer of a finished study, how sure it is, and what that takes.
 
-    The exit code is 4 as long as there is none. The guarantee is withdrawn where the
-    measurements contradict what it rests on; the warnings say why.
+    The exit code is 4 as long as there is none. Where measurements contradict what the answer rests
+    on, it says that nothing is proven; the warnings say why.
     """
     study = open_study(name, storage)
     if not study.finished:
@@ -41,8 +52,10 @@ def command(name: str, storage: str, as_json: bool, certificate: Path | None) ->
     lines = [
         *(_compared(answer) if answer.lifts else [_named(answer)]),
         f"after {answer.samples:,} measurements{spent(answer.cost)} in {answer.batches} batches.",
-        f"Guarantee: {answer.guarantee}.",
+        answer.plain,
     ]
+    if explain:
+        lines.append(f"Exactly: {shown(str(answer.guarantee))}.")
     if answer.equivalent and not answer.lifts:
         same = ", ".join(shown(study.problem.candidate_labels[i]) for i in answer.equivalent)
         lines.append(f"The same features, so just as good: {same}")

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import dataclasses
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -43,7 +43,10 @@ def command(
     lease: float,
     stratum: str | None,
 ) -> None:
-    """Get pulls to measure: one line each, with the number to tell the reward for and the label.
+    """Get pulls to measure: a line each, with the number to tell the reward for and the option.
+
+    The columns are named in the first line, and separated by tabs. Where options have no names but
+    the numbers of their rows, the cells of the table are there as well.
 
     The exit code is 4 when there is nothing to do until other workers have told their pulls,
     and 6 when the study is finished.
@@ -58,7 +61,7 @@ def command(
         ],
     }
     if pulls:
-        say(as_json, content, "\n".join(map(_line, pulls)))
+        say(as_json, content, "\n".join(_lines(pulls, content["pulls"])))
         return
     if as_json:
         say(True, content, "")
@@ -71,6 +74,12 @@ def command(
     raise SystemExit(FINISHED if finished else NOT_YET)
 
 
-def _line(pull: Pull) -> str:
-    item = "" if pull.item is None else f"\titem {pull.item}"
-    return f"{pull.id}\t{shown(pull.label)}{item}"
+def _lines(pulls: list[Pull], rows: list[dict[str, Any]]) -> list[str]:
+    items = pulls[0].item is not None
+    numbered = all(pull.label == str(pull.arm) for pull in pulls)
+    columns = list(rows[0]["features"] or {}) if numbered else []
+    lines = [["pull", "option", *(["item"] if items else []), *columns]]
+    for pull, row in zip(pulls, rows):
+        cells = [row["features"][name] for name in columns]
+        lines.append([pull.id, pull.label, *([pull.item] if items else []), *cells])
+    return ["\t".join(shown(str(cell)) for cell in line) for line in lines]

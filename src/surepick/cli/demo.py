@@ -67,7 +67,7 @@ def command(
     console.print(
         f"Answer: arm [bold]{answer.label}[/bold] ({truth}), after {answer.samples:,} pulls; "
         f"no method can average fewer than {bound:,.0f}.\n"
-        f"Guarantee: {answer.guarantee}.\n"
+        f"{answer.plain}\n"
         f"Answer and certificate (checked) are in {out}/; "
         f"check again with: surepick verify {out}/certificate.json"
     )

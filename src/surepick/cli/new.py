@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -10,7 +9,7 @@ import click
 
 from surepick.algorithms.registry import DEFAULT
 from surepick.cli.studies import say, shown, study_options
-from surepick.cli.trust import MISFIT_HELP, trust
+from surepick.cli.trust import MISFIT_HELP, Misfit, costs, trust
 from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
@@ -39,20 +38,6 @@ class _Rewards(click.ParamType):
         from surepick.problem.rewards import read_rewards
 
         return read_rewards(value) if isinstance(value, str) else value
-
-
-class _Misfit(click.ParamType):
-    """A number, or any."""
-
-    name = "NUMBER|any"
-
-    def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        if not isinstance(value, str):
-            return value
-        try:
-            return math.inf if value == "any" else float(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither a number nor 'any'", param, ctx)
 
 
 class _Noise(click.ParamType):
@@ -92,7 +77,7 @@ class _Noise(click.ParamType):
 )
 @click.option("--rewards", type=_Rewards(), default="number", show_default=True, help=REWARDS_HELP)
 @click.option("--noise", type=_Noise(), default=None, help=NOISE_HELP)
-@click.option("--misfit", type=_Misfit(), default=None, help=MISFIT_HELP)
+@click.option("--misfit", type=Misfit(), default=None, help=MISFIT_HELP)
 @click.option(
     "--trust-features",
     is_flag=True,
@@ -150,6 +135,8 @@ class _Noise(click.ParamType):
     type=click.Path(path_type=Path),
     help="Measurements made before: a table with the columns label and reward.",
 )
+@click.option("--past-label", default=None, help="Its column of options, if called otherwise.")
+@click.option("--past-reward", default=None, help="Its column of rewards, if called otherwise.")
 @click.option(
     "--past-chosen",
     default=None,
@@ -185,6 +172,8 @@ def command(
     noise: float | str | list[float] | None,
     misfit: float | None,
     trust_features: bool,
+    past_label: str | None,
+    past_reward: str | None,
     traffic: bool,
     at_least: str | None,
     claims: str,
@@ -230,6 +219,8 @@ def command(
     asked = {k: v for k, v in (asked | {"window": window}).items() if v is not None}
     if asked and not traffic:
         raise InvalidInputError(f"{next(iter(asked))}: that is for sites, with --traffic")
+    named = {"label": past_label, "reward": past_reward}
+    named = {name: column for name, column in named.items() if column is not None}
     method, settings = parse(algorithm, "algorithm")
     spec = StudySpec(
         name=name,
@@ -247,12 +238,16 @@ def command(
         misfit=0.0 if trust_features else misfit,
         traffic=asked if traffic else None,
         control=claims,
+        past_columns=named or None,
         **fields,
     )
     study = store(spec, storage)
     made = spec.prepared
     problem = made.problem
     batch = study.status()["batch"]["size"]
+    # Where the question is another, or rewards come otherwise, so do numbers.
+    usual = method == DEFAULT and not (traffic or _asked(spec) or spec.past or settings)
+    taken = costs(problem, study.algorithm.delta) if usual else None
     content = {
         "study": name,
         "storage": study.storage.url,
@@ -265,6 +260,7 @@ def command(
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,
+        "trust_costs": taken,
         "max_samples": study.algorithm.max_samples,
         "traffic": study.meta.get("traffic") if traffic else None,
         "notes": list(made.notes),
@@ -278,7 +274,7 @@ def command(
         f"Study {name!r}: {len(problem.distinct)} different options, {problem.rank} "
         f"coefficients; {method}, delta {study.algorithm.delta:g}.",
         f"A measurement gives {_measurement(problem.noise_kind)}.",
-        *trust(problem, study.algorithm.delta),
+        *trust(problem, study.algorithm.delta, taken, study.algorithm.sample_limit()),
         *([f"Options are compared within each {shown(study.strata)}."] if study.strata else []),
         f"It ends after {study.algorithm.max_samples:,} measurements at the latest "
         f"(--max-samples).",

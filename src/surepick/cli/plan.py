@@ -10,6 +10,8 @@ from typing import Any
 import click
 
 from surepick.algorithms.registry import DEFAULT
+from surepick.cli.trust import Misfit
+from surepick.errors import InvalidInputError
 
 _BETWEEN_LINES = 5.0  # seconds between two lines of progress
 
@@ -59,6 +61,13 @@ _BETWEEN_LINES = 5.0  # seconds between two lines of progress
     show_default=True,
     help="What the study will be told: nothing, that it is normal and equal for all, or how much.",
 )
+@click.option(
+    "--misfit",
+    type=Misfit(),
+    default=0.0,
+    help="How far features may be wrong, as for surepick new: a number, or any.  [default: 0, "
+    "features are trusted]",
+)
 @click.option("--delta", default=0.05, show_default=True, help="Error probability.")
 @click.option("--trials", default=30, show_default=True, help="Simulated runs of each kind.")
 @click.option(
@@ -98,6 +107,7 @@ def command(
     lift: float | None,
     noise: float | None,
     noise_is: str,
+    misfit: float,
     delta: float,
     trials: int,
     algorithms: str,
@@ -113,6 +123,7 @@ def command(
     Every algorithm is simulated on truths drawn at random, scaled so that the best option leads by
     the gap; beside them stand a plain A/B/n test of the same options and, for numbers without
     bounds, the lower bound. For yes/no rewards say --rewards yes-no --base-rate 0.02 --lift 0.2.
+    What it costs to trust features less, and what it would cost to do without: --misfit.
     """
     from surepick.bench.forecast import Question, study_noise
     from surepick.files import without_nan
@@ -121,7 +132,9 @@ def command(
     from surepick.text import split_list
 
     told, guess = study_noise(rewards, noise, noise_is)
-    made = from_table(options, features, formula, label, told, unstructured=unstructured)
+    if misfit and unstructured:
+        raise InvalidInputError("misfit: without features there is nothing to be wrong")
+    made = from_table(options, features, formula, label, told, misfit, unstructured=unstructured)
     question = Question(
         made.problem,
         gap,

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.cli.studies import bar, open_study, shown, spent, study_options
+from surepick.run.words import chance
 
 if TYPE_CHECKING:
     from surepick.study import Study
@@ -22,11 +23,11 @@ if TYPE_CHECKING:
 def command(name: str, storage: str, as_json: bool, watch: bool, every: float, top: int) -> None:
     """Show who is still in the race, estimates, pulls, and whether anything looks wrong.
 
-    The evidence against an option is what decides: at 100 % it is ruled out. "p (best)" is the
-    p-value of an option being the best; it, and the ends between which options are behind, hold at
-    any time, however often one looks. Of a study of traffic: who is ahead, the chance that this is
-    wrong, what it is worth, and what to do next. With --watch and --json, one object is printed per
-    line.
+    The evidence against an option is what decides: at 100 % it is ruled out. The p-value is the
+    one of the option being the best (not a probability that it is); it, and the ends between which
+    options are behind, hold at any time, however often one looks. Of a study of traffic: who is
+    ahead, the chance that this is wrong, what it is worth, and what to do next. With --watch and
+    --json, one object is printed per line.
     """
     study = open_study(name, storage)
     if as_json:
@@ -38,7 +39,7 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 120
-    content = study.status()
+    content = _look(study)
     if not watch:
         console.print(_picture(study, content, top))
         return
@@ -46,18 +47,23 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
         with Live(_picture(study, content, top), console=console, auto_refresh=False) as live:
             while not content["finished"]:
                 time.sleep(every)
-                content = study.status()
+                content = _look(study)
                 live.update(_picture(study, content, top), refresh=True)
     except KeyboardInterrupt:
         return
 
 
+def _look(study: Study) -> dict[str, Any]:
+    """The status, with a forecast; that of a batch is worked out once."""
+    return study.status() | {"forecast": study.forecast().to_dict()}
+
+
 def _stream(study: Study, watch: bool, every: float) -> None:
-    content = study.status()
+    content = _look(study)
     click.echo(json.dumps(content))
     while watch and not content["finished"]:
         time.sleep(every)
-        content = study.status()
+        content = _look(study)
         click.echo(json.dumps(content))
 
 
@@ -79,15 +85,18 @@ def _picture(study: Study, content: dict[str, Any], top: int) -> Any:
 
 
 def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
-    batch, left = content["batch"], content["pulls_left"]
-    settings = f"{content['algorithm']}, delta {content['delta']:g}, rewards {content['rewards']}"
+    batch, ahead = content["batch"], content["forecast"]
+    risk = f"the answer will be wrong with a chance of at most {chance(content['delta'])}"
+    settings = f"{risk} ({content['algorithm']})"
+    gives = f"A measurement gives {content['rewards']}".replace("gives numbers", "gives a number")
     if content["noise_estimated"] and content["noise"] is not None:
-        settings += f", noise about {content['noise']:.2g}"
+        gives += f"; repeated ones differ by about {content['noise']:.2g}"
     if content["epsilon"]:
-        settings += f", epsilon {content['epsilon']:g}"
+        gives += f"; whatever is within {content['epsilon']:g} of the best will do"
     total = len(study.problem.distinct)
     lines = [
         (f"{study.name}: {settings}", "bold"),
+        (gives, "dim"),
         (
             f"{content['samples']:,} measurements{spent(content['cost'])}; "
             f"{_count(content, total)}",
@@ -107,8 +116,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
             "",
         )
     )
-    if left is not None:
-        lines.append((f"About {_rough(left)} more measurements, if the estimates are right", ""))
+    lines.append((ahead["text"], "" if ahead["low"] is not None else "dim"))
     return lines
 
 
@@ -135,12 +143,12 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     leader, columns = content["leader_index"], content["standing"]["columns"]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("option", no_wrap=True, max_width=40)
-    several = content["standing"]["question"] == "top"
-    named = columns["state"].count("leads")
-    p_of = f"p (top {named})" if several else "p (best)"
-    heads = ("estimate", "behind the best", "between", p_of, "evidence against")
+    ends = [_ends(*both) for both in zip(columns["behind_low"], columns["behind_high"])]
+    bounded = any(text for i, text in enumerate(ends) if i != leader)
     failed = any(content["failures"])
-    for head in (*heads, "pulls", *(["failures"] if failed else [])):
+    heads = ["estimate", "behind the best", *(["between"] if bounded else [])]
+    heads += ["p-value", "evidence against", "pulls", *(["failures"] if failed else [])]
+    for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
     order = [int(i) for i in problem.distinct]
     order.sort(key=lambda i: (i not in survivors, -estimates[i] if estimates else 0.0))
@@ -150,7 +158,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             _cell(problem.candidate_labels[i]),
             "" if estimates is None else f"{estimates[i]:.4g}",
             "" if behind is None else f"{behind[i]:.3g} ± {content['standard_error'][i]:.2g}",
-            "" if i == leader else _ends(columns["behind_low"][i], columns["behind_high"][i]),
+            *(["" if i == leader else ends[i]] if bounded else []),
             _p_value(columns["p_value"][i]),
             "the answer"
             if content["finished"] and (i == leader or columns["state"][i] == "leads")
@@ -211,8 +219,3 @@ def _cell(label: str) -> Any:
     from rich.text import Text
 
     return Text(shown(label))  # no markup
-
-
-def _rough(count: int) -> str:
-    """Two digits: it is a forecast."""
-    return f"{float(f'{count:.2g}'):,.0f}"

@@ -19,4 +19,4 @@ def command(name: str, storage: str, as_json: bool, reason: str, by: str | None)
     """
     answer = open_study(name, storage).stop(reason, by)
     said = f"Answer: {shown(answer.label)}, after {answer.samples:,} measurements."
-    say(as_json, {"study": name, **answer.to_dict()}, f"{said}\n{answer.guarantee}.")
+    say(as_json, {"study": name, **answer.to_dict()}, f"{said}\n{answer.plain}")

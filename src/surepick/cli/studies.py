@@ -19,6 +19,7 @@ if TYPE_CHECKING:
 
 STORAGE = "sqlite:///surepick.db"
 STRATUM_HELP = "In a study with strata: the plate, operator, … that the pulls are for."
+EXPLAIN_HELP = "Also the exact sentence of the certificate, with the theorem behind it."
 NOT_YET, GAVE_UP, FINISHED = 4, 5, 6  # exit codes; surepick --help explains them
 
 

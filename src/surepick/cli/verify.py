@@ -9,7 +9,7 @@ from typing import Any
 
 import click
 
-from surepick.cli.studies import STORAGE
+from surepick.cli.studies import EXPLAIN_HELP, STORAGE, shown
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -52,6 +52,7 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="With the name of a study: the head of its chain as it was noted some time ago, which "
     "must still be part of it.",
 )
+@click.option("--explain", is_flag=True, help=EXPLAIN_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
     certificate: str,
@@ -61,10 +62,11 @@ def command(
     signed_by: str | None,
     storage: str | None,
     head: str | None,
+    explain: bool,
     as_json: bool,
     **settings: Any,
 ) -> None:
-    """Recompute why every other candidate is ruled out, and make the run again.
+    """Work out again why every other option is ruled out, and make the run again.
 
     The exit code is 0 when the certificate holds and 1 when it does not. A certificate of very
     many arms does not contain them: give them with --arms. Given the name of a study instead of a
@@ -79,13 +81,13 @@ def command(
     try:
         if is_file:
             problem = _problem(arms, candidates, settings)
-            content, text = _check_file(Path(certificate), problem, replay, signed_by)
+            content, text = _check_file(Path(certificate), problem, replay, signed_by, explain)
         elif Path(certificate).is_dir():
             raise click.BadParameter(f"{certificate!r} is a directory.")
         elif Path(certificate).suffix == ".json":
             raise click.BadParameter(f"File {certificate!r} does not exist.")
         else:
-            content, text = _check_study(certificate, storage or STORAGE, head, replay)
+            content, text = _check_study(certificate, storage or STORAGE, head, replay, explain)
     except (CertificateError, FormatError, StudyDamagedError) as refusal:
         click.echo(
             json.dumps({"holds": False, "reason": str(refusal)}) if as_json else str(refusal),
@@ -96,12 +98,12 @@ def command(
 
 
 def _check_file(
-    path: Path, problem: Any, replay: bool | None, signed_by: str | None
+    path: Path, problem: Any, replay: bool | None, signed_by: str | None, explain: bool
 ) -> tuple[dict[str, Any], str]:
     from surepick import verify
 
     result = verify(path, problem, replay=replay)
-    content, text = dataclasses.asdict(result), _said(result)
+    content, text = _content(result), _said(result, explain)
     if signed_by is not None:
         from surepick.run.signature import check_signature
 
@@ -111,7 +113,7 @@ def _check_file(
 
 
 def _check_study(
-    name: str, storage: str, head: str | None, replay: bool | None
+    name: str, storage: str, head: str | None, replay: bool | None, explain: bool
 ) -> tuple[dict[str, Any], str]:
     from surepick import verify
     from surepick.cli.studies import open_study
@@ -122,32 +124,27 @@ def _check_study(
         text = (
             "The study was created before there were chains, and has not gone on since."
             if found is None
-            else f"The database is what its chain says: {found['links']} links, head "
-            f"{found['head']}."
+            else f"The database is as it was written, entry by entry: {found['links']:,} links of "
+            f"its chain fit. Its head, to be noted: {found['head']}."
         )
         content: dict[str, Any] = {"study": name, "chain": found}
         if study.finished:
             result = verify(study.answer.certificate(), study.problem, replay=replay)
-            content |= dataclasses.asdict(result)
-            text += "\n" + _said(result)
+            content |= _content(result)
+            text += "\n" + _said(result, explain)
     return content, text
 
 
-def _said(result: Any) -> str:
-    if result.guarantee in ("pac", "eps-pac"):
-        verdict = f"Holds: candidate {result.label!r} is {result.statement}."
-        if len(result.labels) > 1:
-            verdict = f"Holds: {', '.join(map(repr, result.labels))} are {result.statement}."
-    elif result.guarantee in ("claims", "fdr"):
-        verdict = f"Holds: {result.statement}."
-    else:
-        verdict = f"The record is sound, but promises nothing: {result.statement}."
-    return (
-        f"{verdict}\n"
-        f"{result.checked} comparisons recomputed; error probability spent {result.risk:.3g} "
-        f"of {result.delta:g}.\n"
-        f"Replay: {result.replay}."
-    )
+def _content(result: Any) -> dict[str, Any]:
+    from surepick.run.words import in_plain_words
+
+    return dataclasses.asdict(result) | {"plain": in_plain_words(result.statement, result.delta)}
+
+
+def _said(result: Any, explain: bool) -> str:
+    from surepick.run.words import explained, verdict
+
+    return "\n".join(map(shown, verdict(result) + (explained(result) if explain else [])))
 
 
 def _problem(arms: Path | None, candidates: Path | None, settings: dict[str, Any]) -> Any:

@@ -15,6 +15,7 @@ from surepick.arrays.validate import positive, real, whole
 from surepick.client.awaited import AsyncTransport
 from surepick.client.replies import (
     MOST,
+    ahead_of,
     answer_of,
     by_holder,
     changes_of,
@@ -32,6 +33,7 @@ from surepick.client.study import LONGEST_WAIT, MOST_LETTERS
 from surepick.client.transport import told_all
 from surepick.problem import Problem
 from surepick.run import Answer
+from surepick.run.forecast import Ahead
 from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study import OptionTable, StudySpec
@@ -201,6 +203,10 @@ class AsyncStudy:
     async def standing(self) -> Any:
         """See :meth:`surepick.Study.standing`."""
         return as_table(Standing.from_dict((await self.status())["standing"]))
+
+    async def forecast(self) -> Ahead:
+        """See :meth:`surepick.Study.forecast`."""
+        return ahead_of(await self._get("/forecast"))
 
     async def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""

@@ -13,6 +13,7 @@ from surepick.algorithms.base import Guarantee
 from surepick.arrays.validate import whole
 from surepick.run import Answer
 from surepick.run.answer import COMPARED, Lift
+from surepick.run.forecast import Ahead
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.pulls import Pull, Reward, Told, as_name
@@ -72,6 +73,11 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         _record={},
         _certificate=certificate,
     )
+
+
+def ahead_of(found: dict[str, Any]) -> Ahead:
+    """A forecast."""
+    return Ahead(**{key: found[key] for key in Ahead.__dataclass_fields__})
 
 
 def pulls_of(found: dict[str, Any]) -> list[Pull]:

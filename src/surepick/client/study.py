@@ -15,6 +15,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import positive, real, whole
 from surepick.client.replies import (
     MOST,
+    ahead_of,
     answer_of,
     by_holder,
     changes_of,
@@ -32,6 +33,7 @@ from surepick.client.transport import Transport
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
+from surepick.run.forecast import Ahead
 from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
@@ -240,6 +242,10 @@ class RemoteStudy(StudyCore):
     def standing(self) -> Any:
         """See :meth:`surepick.Study.standing`."""
         return as_table(Standing.from_dict(self.status()["standing"]))
+
+    def forecast(self) -> Ahead:
+        """See :meth:`surepick.Study.forecast`."""
+        return ahead_of(self._transport.get(f"{self._path}/forecast"))
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""

@@ -67,7 +67,8 @@ def _answer(page: Page, study: Study, status: dict[str, Any]) -> None:
             page.text(f"{name.capitalize()}: {', '.join(labels) or 'none'}.")
     else:
         page.text(f"{answer.label}, after {answer.samples:,} {unit}.")
-    page.text(f"Guarantee: {answer.guarantee}.")
+    page.text(answer.plain)
+    page.text(f"Exactly: {answer.guarantee}.")
 
 
 def _options(page: Page, status: dict[str, Any]) -> None:

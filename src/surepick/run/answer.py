@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from surepick.algorithms.base import Claims, Guarantee
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
+from surepick.run.words import in_plain_words
 
 
 class Lift(NamedTuple):
@@ -72,6 +73,11 @@ class Answer:
     def __hash__(self) -> int:
         return hash((self.arm, self.samples, self.algorithm))
 
+    @property
+    def plain(self) -> str:
+        """The guarantee for somebody who has never heard of one: how sure, and what that takes."""
+        return in_plain_words(str(self.guarantee), self.delta)
+
     def certificate(self) -> dict[str, Any]:
         """Everything needed to re-check this answer, as a JSON-ready dict.
 
@@ -96,7 +102,11 @@ class Answer:
             "label": self.label,
             "samples": self.samples,
             "batches": self.batches,
-            "guarantee": {"kind": self.guarantee.kind, "text": str(self.guarantee)},
+            "guarantee": {
+                "kind": self.guarantee.kind,
+                "text": str(self.guarantee),
+                "plain": self.plain,
+            },
             "survivors": list(self.survivors),
             "equivalent": list(self.equivalent),
             "algorithm": self.algorithm,

@@ -8,6 +8,7 @@ from typing import Any
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.problem.tables.build import TableProblem
 from surepick.problem.tables.cells import is_numeric
+from surepick.problem.tables.naming import describing, naming
 from surepick.problem.tables.read import Columns
 from surepick.server import models
 from surepick.storage import Storage
@@ -48,9 +49,12 @@ def content_of(body: models.TableBody) -> dict[str, Any]:
     try:
         table = options_of(body).sheet.read()
     except SurepickError as error:
-        return {"columns": [], "rows": 0, "problem": None, "error": str(error)}
+        return {"columns": [], "label": None, "rows": 0, "problem": None, "error": str(error)}
+    label = naming(table) if table.index is None else None
+    chosen, _ = describing(table, (label,))
     content = {
-        "columns": [_column(table, name) for name in table.cells],
+        "columns": [_column(table, name) | {"feature": name in chosen} for name in table.cells],
+        "label": label,
         "rows": len(table),
         "problem": None,
         "error": None,

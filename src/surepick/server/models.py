@@ -69,6 +69,13 @@ class TableBody(SheetBody):
     cost: str | None = Field(None, description="Column with what a measurement of each costs.")
 
 
+Misfit = Finite | str | None
+MISFIT = (
+    "How far the mean of an option may lie from what its features say, in units of the reward. 0: "
+    "features are trusted. 'any': they only guide, and the guarantee rests on measurements alone."
+)
+
+
 class PlanRequest(TableBody):
     """What to forecast."""
 
@@ -94,6 +101,7 @@ class PlanRequest(TableBody):
     noise_is: Literal["guessed", "equal", "known"] = Field(
         "guessed", description="What the study will be told about it."
     )
+    misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
     delta: Probability = 0.05
     trials: Annotated[int, Field(ge=2, le=200)] = 30
 
@@ -106,6 +114,7 @@ class TableColumn(Answered):
     levels: int = Field(description="Different values.")
     examples: list[str]
     missing: int
+    feature: bool = Field(description="Whether it describes an option: no name, and no id.")
 
 
 class TableSummary(Answered):
@@ -121,6 +130,7 @@ class TableContent(Answered):
     """What is in a table."""
 
     columns: list[TableColumn]
+    label: str | None = Field(description="The column that names the options, if one does.")
     rows: int
     problem: TableSummary | None
     error: str | None
@@ -149,12 +159,6 @@ NOISE = (
     "What is known about the noise of one measurement. Left out: nothing needs to be. 'yes-no': "
     "rewards are 0 or 1. Bounds: rewards lie between them. 'equal': normal, and the same for all "
     "options. A number, or one for each option: its standard deviation, at least."
-)
-
-Misfit = Finite | str | None
-MISFIT = (
-    "How far the mean of an option may lie from what its features say, in units of the reward. 0: "
-    "features are trusted. 'any': they only guide, and the guarantee rests on measurements alone."
 )
 
 
@@ -228,6 +232,9 @@ class NewStudy(BaseModel):
     overlap: bool | None = Field(None, description="Whether batches overlap; else as needed.")
     past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
+    past_columns: dict[str, str] | None = Field(
+        None, description="What label (or arm) and reward are called in its table, if otherwise."
+    )
     traffic: TrafficBody | bool | None = Field(
         None, description="For sites that send visitors by shares, and report them by period."
     )
@@ -276,7 +283,6 @@ class Status(Answered):
     pulls: list[int]
     failures: list[int]
     batch: BatchOf
-    pulls_left: int | None
     standing: dict[str, Any] = Field(
         description="What is known about every option, in columns: its state, estimate, how far it "
         "is behind and between which ends, the p-value of its being the best; against a baseline "

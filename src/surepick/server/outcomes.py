@@ -18,7 +18,9 @@ class AnswerOf(Answered):
     label: str
     samples: int
     batches: int
-    guarantee: dict[str, Any]
+    guarantee: dict[str, Any] = Field(
+        description="Its kind, the text of the certificate, and the same in plain words."
+    )
     survivors: list[int]
     equivalent: list[int]
     arms: list[int] | None = Field(None, description="Where several are asked for: all of them.")
@@ -31,6 +33,17 @@ class AnswerOf(Answered):
         None, description="Of each of these: how far it is ahead, and between which ends."
     )
     checks: dict[str, Any]
+
+
+class ForecastOf(Answered):
+    """How many more measurements; null where that cannot be said yet."""
+
+    low: int | None = Field(description="Eight of ten simulated studies take at least so many, …")
+    middle: int | None = Field(description="Half of them take more.")
+    high: int | None = Field(description="… and at most so many.")
+    simulated: int
+    why: str = Field(description="Why nothing can be said, if so.")
+    text: str
 
 
 class Certificate(Answered):

@@ -14,6 +14,7 @@ import sys
 from typing import Any
 
 from surepick.errors import InvalidInputError, ServiceError, SurepickError
+from surepick.problem.contents import as_misfit
 from surepick.server import models
 from surepick.server.creation import problem_of
 from surepick.study.extremes import refusing_extremes
@@ -53,7 +54,7 @@ def forecast_for(body: models.PlanRequest) -> dict[str, Any]:
     from surepick.bench.forecast import Question, forecast, study_noise
 
     told, guess = study_noise(body.rewards, body.noise, body.noise_is)
-    made = problem_of(body, told)
+    made = problem_of(body, told, as_misfit(math.inf if body.misfit == "any" else body.misfit or 0))
     question = Question(
         made.problem,
         body.gap,

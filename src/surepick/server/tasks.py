@@ -10,6 +10,7 @@ from typing import Any
 
 from surepick.errors import CertificateError, FormatError, UnknownStudyError
 from surepick.run import verify
+from surepick.run.words import in_plain_words, verdict
 from surepick.server import creation, models
 from surepick.server.settings import Settings
 from surepick.storage import open_storage
@@ -32,6 +33,7 @@ class Tasks:
             "answer": _answer,
             "certificate": lambda study: study.answer.certificate(),
             "verify": _verify,
+            "forecast": lambda study: study.forecast().to_dict(),
             "history": lambda study: {"batches": study.history()},
             "rewards": _rewards,
             "corrections": lambda study: _changes(study.corrections()),
@@ -121,11 +123,11 @@ def _verify(study: Study) -> dict[str, Any]:
         found = verify(study.answer.certificate(), study.problem)
     except (CertificateError, FormatError) as error:
         return {"valid": False, "message": str(error)}
-    message = (
-        f"{found.checked} comparisons recomputed; error probability spent "
-        f"{found.risk:.3g} of {found.delta:g}"
-    )
-    return {"valid": True, "message": message, **dataclasses.asdict(found)}
+    said = {
+        "message": " ".join(verdict(found)),
+        "plain": in_plain_words(found.statement, found.delta),
+    }
+    return {"valid": True, **said, **dataclasses.asdict(found)}
 
 
 def _changes(made: list[Change]) -> dict[str, Any]:

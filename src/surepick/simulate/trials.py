@@ -10,12 +10,13 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.sequential import SequentialState
+from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import whole
 from surepick.engines import local
 from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError
 from surepick.run import Run
 from surepick.simulate.instance import Instance
-from surepick.simulate.noise import Gaussian, Noise, check_rewards, noise_family
+from surepick.simulate.noise import Gaussian, Noise, Scale, check_rewards, noise_family
 from surepick.simulate.table import Table
 
 
@@ -83,16 +84,31 @@ def drive(
         if not run.stopped:
             raise TooSlowError(run.samples)
         return
+    feed(run, instance.means, noise, scales, rng, deadline)
+
+
+def feed(
+    run: Run,
+    means: FloatArray,
+    noise: Noise,
+    scales: Scale,
+    rng: np.random.Generator,
+    deadline: float | None = None,
+    most: int | None = None,
+) -> None:
+    """Answer a run's batches, with these means of its arms, until it stops or has had so many."""
     while not run.stopped:
         if deadline is not None and time.process_time() > deadline:
             raise TooSlowError(run.samples)
+        if most is not None and run.samples > most:
+            raise TooSlowError(run.samples)
         batch = run.ask()
-        means, counts = instance.means[batch.pulls.arms], batch.pulls.counts
-        scale = scales[batch.pulls.arms] if isinstance(scales, np.ndarray) else scales
+        arms, counts = batch.pulls.arms, batch.pulls.counts
+        scale = scales[arms] if isinstance(scales, np.ndarray) else scales
         if run.state.demands_spread:
-            run.tell_totals(batch, *noise.totals(rng, means, counts, scale))
+            run.tell_totals(batch, *noise.totals(rng, means[arms], counts, scale))
         else:
-            run.tell_totals(batch, noise.sums(rng, means, counts, scale), None)
+            run.tell_totals(batch, noise.sums(rng, means[arms], counts, scale), None)
 
 
 def trials(

@@ -11,6 +11,7 @@ from typing import Any, Self
 from surepick.algorithms.base import Algorithm
 from surepick.problem import Problem
 from surepick.run import Answer
+from surepick.run.forecast import Ahead
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
@@ -218,6 +219,15 @@ class StudyCore(ABC):
         between which ends, and the p-value of "this one is the best". All of it holds at any time,
         however often one looks. Without pandas it is a :class:`surepick.run.standing.Standing`,
         whose columns have the same names.
+        """
+
+    @abstractmethod
+    def forecast(self) -> Ahead:
+        """How many more measurements the study will take: an interval that holds for 8 of 10.
+
+        Copies of the study go on from where it stands, on truths that are likely by now, which
+        takes a second or two; it is done once for each complete batch. Where nothing can be said
+        yet, the ends are None, and ``why`` says why.
         """
 
     @abstractmethod

@@ -1,20 +1,35 @@
-"""What changes the course of a study in a database here: corrections, pauses, its end."""
+"""The course of a study in a database here: corrections, pauses, its end, what lies ahead."""
 
 from __future__ import annotations
 
+from functools import cached_property
+
 from surepick.arrays.validate import real
 from surepick.run import Answer
+from surepick.run.forecast import Ahead
 from surepick.study.changes import Change
 from surepick.study.core import StudyCore
 from surepick.study.desk import course
 from surepick.study.desk.desk import Desk
+from surepick.study.forecast import BY_PERIOD, Forecasts
 from surepick.study.pulls import as_name, as_reason
+from surepick.study.traffic.rules import rules_of
 
 
 class LivingStudy(StudyCore):
-    """The part of :class:`surepick.Study` that is about mistakes and interruptions."""
+    """The part of :class:`surepick.Study` about mistakes, interruptions and what lies ahead."""
 
     desk: Desk
+
+    def forecast(self) -> Ahead:
+        """How many more measurements; see :meth:`surepick.study.core.StudyCore.forecast`."""
+        if rules_of(self.desk.record) is not None:
+            return Ahead(None, None, None, 0, BY_PERIOD)
+        return self._forecasts.of(*self.desk.load())
+
+    @cached_property
+    def _forecasts(self) -> Forecasts:
+        return Forecasts()
 
     # -- correct, withdraw -----------------------------------------------------------------
     def correct(self, pull_id: int, reward: float, *, reason: str, by: str | None = None) -> Change:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Any
 
 from surepick.errors import InvalidInputError
@@ -16,6 +17,8 @@ from surepick.study.sheet import Sheet
 #: how the measurements were chosen -> whether they count as evidence
 CHOSEN = {"in advance": True, "by results": False}
 
+_COLUMNS = {"label", "arm", "reward"}
+
 #: the difference, for users
 DIFFERENCE = (
     "'in advance': what was measured, and how often, was decided without looking at rewards (a "
@@ -26,13 +29,21 @@ DIFFERENCE = (
 )
 
 
-def as_past(past: Any, chosen: Any) -> tuple[Sheet | None, str | None]:
-    """The table of past measurements and how they were chosen; nothing where there are none."""
+def as_past(past: Any, chosen: Any, columns: Any = None) -> tuple[Sheet | None, str | None]:
+    """The table of past measurements and how they were chosen; nothing where there are none.
+
+    Its columns get the names that they have everywhere, where ``columns`` says what they are
+    called.
+    """
     if past is None:
         if chosen is not None:
             raise InvalidInputError("past_chosen says how past measurements were chosen: give past")
+        if columns:
+            raise InvalidInputError("past_columns says what is in past measurements: give past")
         return None, None
     if isinstance(past, PastTable):
+        if columns:
+            raise InvalidInputError("past_columns: these past measurements are no table any more")
         if chosen is not None:
             raise InvalidInputError("past_chosen: these past measurements say so themselves")
         columns = {"arm": past.arms.tolist(), "reward": past.rewards.tolist()}
@@ -43,7 +54,25 @@ def as_past(past: Any, chosen: Any) -> tuple[Sheet | None, str | None]:
         raise InvalidInputError(
             f"past_chosen must say how past measurements were chosen. {DIFFERENCE}"
         )
-    return Sheet.of(past), chosen
+    return _renamed(Sheet.of(past), columns), chosen
+
+
+def _renamed(sheet: Sheet, columns: Any) -> Sheet:
+    """The same table with the columns that are used under their usual names, and no others."""
+    if not columns:
+        return sheet
+    unknown = columns.keys() - _COLUMNS if isinstance(columns, Mapping) else {columns}
+    if unknown:
+        raise InvalidInputError(
+            f"past_columns says what label (or arm) and reward are called in the table; got "
+            f"{columns!r:.80}"
+        )
+    table = sheet.read("past")
+    named = {"reward": "reward", **columns}
+    if "arm" not in named:
+        named.setdefault("label", "label")
+    cells = {name: table.column(there) for name, there in named.items()}
+    return Sheet(columns=cells, source=sheet.source)
 
 
 def measurements(problem: Problem, sheet: Sheet, chosen: str) -> PastTable:

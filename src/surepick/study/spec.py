@@ -105,6 +105,8 @@ class StudySpec:
     past_chosen
         ``"in advance"`` if what was measured did not depend on rewards: then they count as
         evidence. ``"by results"`` otherwise: they only guide what is measured first.
+    past_columns
+        Where its columns are called otherwise: ``{"label": "tea", "reward": "score"}``.
     traffic
         For sites that send visitors by shares and report them by period: True, or a dict of
         ``at_least`` (share of options still in), ``control`` (a label) and ``control_share`` (what
@@ -141,6 +143,7 @@ class StudySpec:
     overlap: bool | None = None
     past: Any = None
     past_chosen: str | None = None
+    past_columns: Mapping[str, str] | None = None
     traffic: Any = None
     seed: int = 0
     meta: Mapping[str, Any] | None = None
@@ -156,9 +159,10 @@ class StudySpec:
         self._check_algorithm()
         self._check_misfit()
         self._check_traffic()
-        past, chosen = as_past(self.past, self.past_chosen)
-        self._set(past=past, past_chosen=chosen, seed=_below(self.seed, "seed", 2**63))
-        self._set(meta=as_meta(self.meta), overlap=as_overlap(self.overlap))
+        past, chosen = as_past(self.past, self.past_chosen, self.past_columns)
+        self._set(past=past, past_chosen=chosen, past_columns=None)
+        self._set(meta=as_meta(self.meta), seed=_below(self.seed, "seed", 2**63))
+        self._set(overlap=as_overlap(self.overlap))
         if self.strata is not None:
             as_name(self.strata, "strata")
 

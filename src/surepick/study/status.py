@@ -106,6 +106,5 @@ def _options_and_outlook(run: Run) -> dict[str, Any]:
         "behind": None if ahead is None else ahead.behind.tolist(),
         "standard_error": None if ahead is None else ahead.error.tolist(),
         "evidence": None if ahead is None or ahead.evidence is None else ahead.evidence.tolist(),
-        "pulls_left": None if ahead is None else ahead.pulls_left,
         "standing": now.to_dict(),
     }

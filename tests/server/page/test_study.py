@@ -4,7 +4,6 @@ import contextlib
 import csv
 import io
 import json
-import math
 import re
 import shlex
 import sqlite3
@@ -19,6 +18,7 @@ from playwright.sync_api import expect
 from tests.server.page.layouts import CSV, EXAMPLES
 
 import surepick as sp
+from surepick.run.forecast import rough
 
 SCRIPTS = sysconfig.get_path("scripts")
 
@@ -59,7 +59,7 @@ def test_from_a_table_to_a_verified_answer(open_page, client, tmp_path):
     answer = study.answer
     card = page.get_by_role("region", name="The answer")
     expect(card).to_contain_text(answer.label)
-    expect(card).to_contain_text("With probability at least 95 %, this is the best option")
+    expect(card).to_contain_text("The chance that another option is better is at most 5 %.")
     expect(headline).to_contain_text(f"{answer.samples} measurements")
     card.get_by_role("button", name="Verify").click()
     expect(card).to_contain_text("The certificate holds.")
@@ -114,15 +114,20 @@ def test_a_running_study_shows_what_is_known(open_page, layouts):
     page = open_page()
     page.get_by_role("link", name="layouts", exact=True).click()
     status = layouts.load_study("layouts").status()
-    left, more = len(status["survivors"]), status["pulls_left"]
+    left, more = len(status["survivors"]), layouts.load_study("layouts").forecast()
     headline = page.locator(".headline")
     expect(headline).to_contain_text(f"{left} of 48 options still in")
     expect(headline).to_contain_text(f"{status['samples']} measurements")
-    step = 10 ** max(0, len(str(int(more))) - 2)  # two digits, as a browser rounds them
-    expect(headline).to_contain_text(f"about {math.floor(more / step + 0.5) * step:,} more")
+    said = (
+        f"{rough(more.low)} to {rough(more.high)} more"
+        if more.high
+        else f"at least {rough(more.low)} more"
+    )
+    expect(headline).to_contain_text(said)
     batch = page.get_by_role("region", name="Batch being measured")
     expect(batch).to_contain_text(f"Batch {status['batch']['number'] + 1}")
     expect(batch).to_contain_text("5 with workers")
+    expect(batch).to_contain_text(more.text)
     hardest = min(
         (i for i in status["survivors"] if i != status["leader_index"]),
         key=lambda i: status["evidence"][i],

@@ -169,6 +169,8 @@ class Question:
         names, kind = self.algorithms, self.problem.noise_kind
         if names is None:
             names = ALGORITHMS if kind.scale_known else (DEFAULT,)
+            if self.problem.misfit:  # the others trust features
+                names = (DEFAULT,)
             if isinstance(kind, Between):  # single pulls are simulated fast for Gaussian rewards
                 names = [name for name in names if name != "uniform"]
         return [Contender.named(text) for text in names]

@@ -238,6 +238,12 @@ def _row(question: Question, method: str, scenario: str, kind: str) -> dict[str,
 
 def _notes(question: Question, runs: Table, budget: _Budget) -> tuple[str, ...]:
     notes = [f"{name} is not simulated: {why}" for name, why in question.left_out.items()]
+    problem = question.problem
+    if not problem.misfit and problem.rank < problem.n_arms and not problem.transductive:
+        notes.append(
+            "Features are trusted here, as in a study with --trust-features; --misfit any is for "
+            "those that prove by measurements alone, as studies do unless they are told otherwise."
+        )
     if question.family is not None and question.noise is None:
         notes.append(
             f"As no noise was given, measurements of one option are taken to differ by about "

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import unicodedata
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
@@ -15,10 +14,9 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem.problem import Problem
 from surepick.problem.tables.cells import MAX_LEVELS, require_complete
 from surepick.problem.tables.encode import Named, by_formula, main_effects
+from surepick.problem.tables.naming import LABEL_NAMES, as_seen, describing, naming
 from surepick.problem.tables.read import Columns, read
 
-#: columns taken as labels where the caller names none
-LABEL_NAMES = ("label", "name", "option", "id")
 _INTERCEPT = "intercept"
 _CONSTANT = 1e-12  # of its size: what a column may vary by and still count as constant
 _DEPENDENT = 1e-9  # of its length: what a column may differ by and still be a combination of others
@@ -62,14 +60,16 @@ def from_table(
         Path of a CSV or Parquet file, or a pandas DataFrame.
     features
         Columns that describe an option (a list, or one text with commas); by default all but
-        the label. Numbers are standardised; texts are categories; ``C(size)`` makes a category of
-        a column of numbers.
+        the label, and what looks like another name of each row: ids, or many texts that all
+        differ. Numbers are standardised; texts are categories; ``C(size)`` makes a category of a
+        column of numbers.
     formula
         Instead of features: a formula such as ``price + C(colour)*C(layout)``, with interactions
         (needs the extra ``formula``).
     label
-        Column of labels. By default one that is called label, name, option or id; otherwise the
-        index of a DataFrame; otherwise row numbers.
+        Column of labels. By default the index of a DataFrame, if it has one; otherwise a column
+        that is called label, name, option or id; otherwise the first column of texts that all
+        differ; otherwise row numbers.
     noise
         Standard deviation (sub-Gaussian scale) of one measurement.
     misfit
@@ -117,7 +117,7 @@ def from_table(
                 "of their own (intercept=False if they do not)."
             )
     else:
-        names = _feature_names(table, wanted, label, cost)
+        names = _feature_names(table, wanted, (label, cost), notes)
         effects = main_effects(table, names, max_levels)
     columns, matrix = _independent(effects, len(table), intercept, notes)
     problem = Problem(matrix, noise=noise, labels=labels, misfit=misfit, costs=costs)
@@ -151,9 +151,21 @@ def _costs(table: Columns, column: str) -> FloatArray:
 
 
 def _feature_names(
-    table: Columns, wanted: list[str] | None, label: str | None, cost: str | None = None
+    table: Columns,
+    wanted: list[str] | None,
+    taken: tuple[str | None, str | None],
+    notes: list[str],
 ) -> list[str]:
-    names = [n for n in table.cells if n not in (label, cost)] if wanted is None else wanted
+    """Columns that are features; the label and the cost, if any, are not."""
+    label = taken[0]
+    names = wanted
+    if names is None:
+        names, others = describing(table, taken)
+        if others:
+            notes.append(
+                f"Left out, as it differs from row to row like a name: {_list(others, 3)}. Name it "
+                f"among the features if it describes an option."
+            )
     if not names:
         raise InvalidInputError(
             f"{table.where} has no features: name columns that describe the options, or set "
@@ -174,17 +186,17 @@ def _labels(
     if label is None:
         if table.index is not None:
             return table.index, None
-        known = [n for n in table.cells if n.lower() in LABEL_NAMES and n not in taken]
-        if not known:
+        label = naming(table, taken)
+        if label is None:
             return None, None
-        label = known[0]
-        notes.append(f"Labels come from column {label!r}.")
+        how = "" if label.lower() in LABEL_NAMES else ", the first whose texts all differ"
+        notes.append(f"Labels come from column {label!r}{how}.")
     cells = table.column(label)
     require_complete(table, label)
     labels = [str(cell) for cell in cells]
     seen: dict[str, int] = {}
     for i, text in enumerate(labels):
-        first = seen.setdefault(_as_seen(text), i)
+        first = seen.setdefault(as_seen(text), i)
         if first != i:
             same = "is that" if labels[first] == text else "looks like that"
             raise InvalidInputError(
@@ -192,12 +204,6 @@ def _labels(
                 f"already; labels must differ"
             )
     return labels, label
-
-
-def _as_seen(text: str) -> str:
-    """A text without what cannot be seen, and one spelling of what looks the same."""
-    visible = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
-    return unicodedata.normalize("NFC", visible)
 
 
 def _independent(
@@ -223,19 +229,20 @@ def _independent(
             for other in basis:
                 left = left - (other @ left) * other
         if float(np.linalg.norm(left)) <= _DEPENDENT * length:
-            implied.append(f"{name} (by {_parts(column, names, kept)})")
+            implied.append((name, column))
             continue
         basis.append(left / np.linalg.norm(left))
         names.append(name)
         kept.append(_scaled(column, intercept))
     if constant:
-        notes.append(f"Dropped, as all options have the same value: {_list(constant)}.")
+        notes.append(f"Left out, as all options have the same value: {_list(constant, 3)}.")
     if absent:
-        notes.append(f"Dropped, as no option differs in it: {_list(absent)}.")
+        notes.append(f"Left out, as no option differs in it: {_list(absent, 3)}.")
     if implied:
-        notes.append(
-            f"Dropped, as other features determine it, so that nothing is lost: {_list(implied)}."
-        )
+        said = [name for name, _ in implied]
+        if len(implied) == 1:  # by which others: of many, that would be a wall of text
+            said = [f"{said[0]} (from {_parts(implied[0][1], names, kept)})"]
+        notes.append(f"Left out, as other features already say the same: {_list(said, 3)}.")
     if len(names) == intercept:
         raise InvalidInputError(
             "no feature is left: all options have the same features, so that no measurement can "

@@ -33,7 +33,7 @@ def is_numeric(table: Columns, name: str) -> bool:
     """Whether a column holds numbers; refuses columns with missing cells or of both kinds."""
     cells = table.column(name)
     require_complete(table, name)
-    numeric = [_number(cell) is not None for cell in cells]
+    numeric = [as_number(cell) is not None for cell in cells]
     if all(numeric):
         return True
     if any(numeric):
@@ -57,7 +57,7 @@ def is_numeric(table: Columns, name: str) -> bool:
 
 def as_floats(table: Columns, name: str) -> FloatArray:
     """A numeric column as finite numbers."""
-    values = np.array([_number(cell) for cell in table.column(name)], dtype=float)
+    values = np.array([as_number(cell) for cell in table.column(name)], dtype=float)
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
         raise InvalidInputError(
@@ -76,7 +76,7 @@ def as_levels(
 
     # levels that are numbers in the order of numbers, texts after them
     def order(level: str) -> tuple[bool, float, str]:
-        number = _number(level)
+        number = as_number(level)
         return number is None, number or 0.0, level
 
     levels = sorted(set(texts), key=order)
@@ -112,7 +112,7 @@ def _missing(table: Columns, row: int, name: str, cell: Any) -> InvalidInputErro
     )
 
 
-def _number(cell: Any) -> float | None:
+def as_number(cell: Any) -> float | None:
     """The number in a cell, or None where there is none (texts such as nan are none)."""
     if isinstance(cell, bool | np.bool_):
         return None

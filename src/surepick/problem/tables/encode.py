@@ -8,14 +8,16 @@ an intercept none of this changes which linear models can be expressed, so it ch
 from __future__ import annotations
 
 import ast
+import keyword
 import re
 from collections.abc import Sequence
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
 from surepick.arrays.types import FloatArray
-from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
+from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError, UnknownNameError
 from surepick.problem.tables import price
 from surepick.problem.tables.cells import as_floats, as_levels, is_numeric
 from surepick.problem.tables.extras import need_formulaic
@@ -59,9 +61,33 @@ def main_effects(table: Columns, features: Sequence[str], max_levels: int) -> Na
 
 def by_formula(table: Columns, formula: str, max_levels: int) -> tuple[Named, bool]:
     """The columns of a formula, and whether it asks to leave the intercept out."""
-    formulaic, pandas = need_formulaic()
     if not isinstance(formula, str) or not formula.strip():
         raise InvalidTypeError(f"formula must be a text such as 'a + C(b)*C(c)'; got {formula!r}")
+    words = {name: f"{name}_column" for name in table.cells if keyword.iskeyword(name)}
+    if not words:
+        return _by_formula(table, formula, max_levels)
+    # Words of Python, such as class or for, are no names in it: they get others meanwhile.
+    back = {other: name for name, other in words.items()}
+    spelt = re.compile(rf"(`?)\b({'|'.join(words)})\b\1")
+    other = replace(table, cells={words.get(name, name): c for name, c in table.cells.items()})
+    try:
+        found, without = _by_formula(
+            other, spelt.sub(lambda one: words[one[2]], formula), max_levels
+        )
+    except SurepickError as error:
+        error.args = (_renamed(str(error), back),)
+        raise
+    return [(_renamed(name, back), column) for name, column in found], without
+
+
+def _renamed(text: str, names: dict[str, str]) -> str:
+    for here, there in names.items():
+        text = re.sub(rf"\b{here}\b", there, text)
+    return text
+
+
+def _by_formula(table: Columns, formula: str, max_levels: int) -> tuple[Named, bool]:
+    formulaic, pandas = need_formulaic()
     terms = price.terms_of(formula)
     spec = _parse(formulaic, formula)
     literals = [factor.expr for term in spec for factor in term.factors if len(term.factors) == 1]

@@ -25,6 +25,7 @@ class Finding:
     blind: bool = False  #: the pulls so far could not show a violation, however large
     #: size of a violation (per arm, root mean square) that would have raised the alarm by now
     noticeable: float = math.inf
+    unclear: bool = False  #: a violation that matters would not have been noticed yet
     harmless: bool = False  #: something was seen, but no guarantee rests on the contrary
 
     def __bool__(self) -> bool:

@@ -74,9 +74,8 @@ def lack_of_fit(
     evidence = _misfit(X, n, y, allowed, problem.n_arms)
     if evidence < math.log(1 / level):
         least = misfit + scale * noticeable(columns, n, level)
-        return Finding(
-            False, evidence, level, _unseen(misfit, least, matters) + remark, (), False, least
-        )
+        text, unclear = _unseen(misfit, least, matters) + remark, least > misfit + matters
+        return Finding(False, evidence, level, text, (), False, least, unclear)
     odd, rest = _odd_arms(X, n, y, allowed, level, problem.n_arms)
     message = _misfit_message(problem, pulled, odd, rest, X, n, y, scales) + remark
     return Finding(True, evidence, level, message, tuple(int(pulled[i]) for i in odd))

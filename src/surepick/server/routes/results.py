@@ -30,6 +30,12 @@ async def answer(request: Request, name: str) -> Response:
     return json_of(await look(request, name, "answer"))
 
 
+@routes.get("/studies/{name}/forecast", **spec(READERS, outcomes.ForecastOf))
+async def forecast(request: Request, name: str) -> Response:
+    """Forecast how many more measurements a study takes; once for each complete batch."""
+    return json_of(await work(request, "forecast", study=name))
+
+
 @routes.get("/studies/{name}/certificate", **spec(READERS, outcomes.Certificate))
 async def certificate(request: Request, name: str) -> Response:
     """Download the certificate: everything needed to check the answer again."""

@@ -266,6 +266,7 @@ def _finding(finding: Finding) -> dict[str, Any]:
         "blind": finding.blind,
         "noticeable": finding.noticeable if math.isfinite(finding.noticeable) else None,
         "message": finding.message,
+        "unclear": finding.unclear,
         "harmless": finding.harmless,
     }
 
@@ -281,5 +282,6 @@ def _as_finding(saved: dict[str, Any]) -> Finding:
         tuple(saved["arms"]),
         saved["blind"],
         math.inf if saved["noticeable"] is None else saved["noticeable"],
+        saved.get("unclear", False),
         saved.get("harmless", False),
     )

@@ -58,6 +58,7 @@ declare namespace Api {
     overlap?: boolean | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
+    past_columns?: Record<string, any> | null;
     traffic?: TrafficBody | boolean | null;
     algorithm?: string;
     settings?: Record<string, any>;
@@ -87,6 +88,7 @@ declare namespace Api {
     lift?: number | null;
     noise?: number | null;
     noise_is?: "guessed" | "equal" | "known";
+    misfit?: number | string | null;
     delta?: number;
     trials?: number;
   }
@@ -140,7 +142,6 @@ declare namespace Api {
     pulls: number[];
     failures: number[];
     batch: BatchOf;
-    pulls_left: number | null;
     standing: Record<string, any>;
     rewards: string;
     noise: number | null;
@@ -186,9 +187,11 @@ declare namespace Api {
     levels: number;
     examples: string[];
     missing: number;
+    feature: boolean;
   }
   interface TableContent {
     columns: TableColumn[];
+    label: string | null;
     rows: number;
     problem: TableSummary | null;
     error: string | null;
@@ -228,6 +231,14 @@ declare namespace Api {
     format: string;
     version: number;
     digest: string;
+  }
+  interface ForecastOf {
+    low: number | null;
+    middle: number | null;
+    high: number | null;
+    simulated: number;
+    why: string;
+    text: string;
   }
   interface PublicKey {
     algorithm: string;

@@ -19,6 +19,7 @@ declare namespace Api {
     labels: string[];
     guarantee: string;
     statement: string;
+    plain: string;
     checked: number;
     risk: number;
     delta: number;
@@ -34,6 +35,7 @@ declare namespace Api {
   interface Check {
     alarm: boolean;
     blind: boolean;
+    unclear: boolean;
     message: string;
   }
   interface Forecast {

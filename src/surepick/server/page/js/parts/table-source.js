@@ -9,7 +9,6 @@ import { field, input } from "./field.js";
 import { notice } from "./states.js";
 
 const PAUSE = 250; // milliseconds without a change before the service is asked
-const LABELS = ["label", "name", "option", "id"]; // columns that hold the names of options
 
 /**
  * onChange({ready, spec, fileName}) tells the form whether there is a problem to solve.
@@ -96,7 +95,7 @@ export function tableSource(scope, onChange) {
     }
     drop.show(fileName, found.rows);
     columns = found.columns;
-    const guess = columns.find((one) => LABELS.includes(one.name.toLowerCase()))?.name ?? "";
+    const guess = found.label ?? "";
     put(
       label,
       h("option", { value: "" }, "Row numbers"),
@@ -105,7 +104,7 @@ export function tableSource(scope, onChange) {
       ),
     );
     label.value = guess;
-    fillColumns((name) => name !== guess);
+    fillColumns((one) => one.feature);
     put(
       chosen,
       h(
@@ -124,7 +123,7 @@ export function tableSource(scope, onChange) {
     refresh();
   }
 
-  /** @param {(name: string) => boolean} ticked */
+  /** @param {(column: Api.TableColumn) => boolean} ticked */
   function fillColumns(ticked) {
     put(
       list,
@@ -140,7 +139,7 @@ export function tableSource(scope, onChange) {
               h("input", {
                 type: "checkbox",
                 value: one.name,
-                checked: ticked(one.name),
+                checked: ticked(one),
                 onchange: later,
               }),
               h("span", { class: "name" }, one.name),
@@ -165,7 +164,7 @@ export function tableSource(scope, onChange) {
 
   function relabelled() {
     const before = new Set(ticks());
-    fillColumns((name) => before.has(name));
+    fillColumns((one) => before.has(one.name));
     later();
   }
 

@@ -1,59 +1,14 @@
-// The answer with its guarantee in plain words, the certificate, and its independent check.
+// The answer with how sure it is in plain words, the certificate, and its independent check.
 
 import { announce } from "../announce.js";
 import { download, post, studyPath } from "../api.js";
 import { h, icon, put } from "../dom.js";
-import { count, oneIn, plural, short, sureness } from "../format.js";
+import { count, plural, short } from "../format.js";
 import { errorLine, submit } from "../parts/field.js";
 import { notice } from "../parts/states.js";
 
 /** Kinds of guarantees that have a theorem behind them. */
 const PROVEN = ["pac", "eps-pac", "claims", "fdr"];
-
-/**
- * What the guarantee means, for somebody who has never heard of one.
- *
- * @param {Api.AnswerOf} answer
- */
-export function promise(answer) {
-  const sure = sureness(answer.delta);
-  const several = answer.labels?.length ?? 0;
-  if (several) return promiseOfSeveral(answer, several);
-  switch (answer.guarantee.kind) {
-    case "pac":
-      return `With probability at least ${sure}, this is the best option: at most ${oneIn(answer.delta)} such studies ends with a worse one.`;
-    case "eps-pac":
-      return `With probability at least ${sure}, no other option is better than this one by more than ${short(answer.epsilon)}.`;
-    case "claims":
-      return `With probability at least ${sure}, everything said here is right, at whatever moment one looks.`;
-    case "fdr":
-      return `Of what is said to be better or worse here, at most ${oneIn(answer.delta)} is wrong on average.`;
-    case "heuristic":
-      return "This option looks best, but there is no proven guarantee. The exact wording below says why.";
-    default:
-      return "The study ended before the evidence was complete: this option looks best so far, and nothing is promised.";
-  }
-}
-
-/**
- * The same where several were asked for.
- *
- * @param {Api.AnswerOf} answer
- * @param {number} n
- */
-function promiseOfSeveral(answer, n) {
-  const sure = sureness(answer.delta);
-  switch (answer.guarantee.kind) {
-    case "pac":
-      return `With probability at least ${sure}, these are the ${n} best options: at most ${oneIn(answer.delta)} such studies ends with another set. Which of them is better than which is not promised.`;
-    case "eps-pac":
-      return `With probability at least ${sure}, none of these is more than ${short(answer.epsilon)} below the lowest of the ${n} best.`;
-    case "heuristic":
-      return "These options look best, but there is no proven guarantee. The exact wording below says why.";
-    default:
-      return "The study ended before the evidence was complete: these options look best so far, and nothing is promised.";
-  }
-}
 
 /**
  * The card at the top of a finished study.
@@ -103,15 +58,16 @@ export function answerCard(name, answer, model) {
           ),
           labels.map((label) => h("p", { class: "name" }, label)),
         ],
-    h("p", { class: "promise" }, promise(answer)),
+    h("p", { class: "promise" }, answer.guarantee.plain),
     !compared &&
       same.length > 0 &&
       h("p", {}, `Just as good, as they have the same features: ${same.join(", ")}.`),
     h(
       "p",
       { class: "exact" },
-      `Exactly: ${answer.guarantee.text}. It took ${plural(answer.samples, "measurement")} of ${plural(answer.pulls.filter((n) => n > 0).length, "option")}.`,
+      `It took ${plural(answer.samples, "measurement")} of ${plural(answer.pulls.filter((n) => n > 0).length, "option")}.`,
     ),
+    exactly(answer.guarantee.text),
     h(
       "div",
       { class: "actions" },
@@ -157,25 +113,39 @@ function comparison(answer) {
   );
 }
 
+/**
+ * The sentence of the certificate, with its theorem, for those who ask for it.
+ *
+ * @param {string} text
+ */
+const exactly = (text) =>
+  h(
+    "details",
+    { class: "fold exact" },
+    h("summary", {}, "Exactly, with the theorem"),
+    h("p", {}, `${text}.`),
+  );
+
 /** @param {Api.Verdict} result */
 function shown(result) {
   if (!result.valid)
     return notice("bad", h("strong", {}, "The certificate does not hold. "), result.message);
   const proven = PROVEN.includes(result.guarantee);
   const facts = [
-    [result.labels.length > 1 ? "Options" : "Option", result.labels.join(", ")],
-    ["Statement", result.statement],
-    ["Comparisons recomputed", count(result.checked)],
-    ["Error probability spent", `${short(result.risk)} of ${result.delta}`],
+    ["Answer", result.labels.join(", ")],
+    ["How sure", result.plain],
+    ["Comparisons worked out again", count(result.checked)],
   ];
   return notice(
     proven ? "good" : "caution",
     h(
       "strong",
       {},
-      proven ? "The certificate holds." : "The record is sound, but it promises nothing.",
+      proven
+        ? "The certificate holds."
+        : "The record is in order, but it does not prove the answer.",
     ),
-    " An independent verifier, which shares no code with the algorithm, worked out again why every other option is ruled out.",
+    " An independent program, which shares nothing with the one that chose, worked out everything again from what was measured.",
     h(
       "dl",
       { class: "facts" },

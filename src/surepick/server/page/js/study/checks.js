@@ -101,8 +101,8 @@ function findings({ status, anyFailures }) {
  * @param {Api.Check} check
  * @returns {Finding}
  */
-function finding(title, { alarm, blind, message }) {
-  return { title, state: alarm ? "alarm" : blind ? "blind" : "fine", text: message };
+function finding(title, { alarm, blind, unclear, message }) {
+  return { title, state: alarm ? "alarm" : blind || unclear ? "blind" : "fine", text: message };
 }
 
 /**

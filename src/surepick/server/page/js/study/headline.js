@@ -7,8 +7,9 @@ import { count, plural, rough, short } from "../format.js";
  * The pieces of the headline.
  *
  * @param {Api.Status} status
+ * @param {Api.ForecastOf | null} forecast
  */
-export function pieces(status) {
+export function pieces(status, forecast) {
   const left = status.survivors.length;
   const said = [];
   const spent = status.cost === null ? [] : [`${short(status.cost)} spent`];
@@ -20,7 +21,15 @@ export function pieces(status) {
   }
   said.push(`${count(left)} of ${count(status.options)} options still in`);
   said.push(plural(status.samples, "measurement"), ...spent);
-  if (status.pulls_left !== null) said.push(`about ${rough(status.pulls_left)} more`);
+  const { low, high } = forecast ?? { low: null, high: null };
+  if (low !== null)
+    said.push(
+      high === null
+        ? `at least ${rough(low)} more`
+        : low === high
+          ? `about ${rough(low)} more`
+          : `${rough(low)} to ${rough(high)} more`,
+    );
   return said;
 }
 
@@ -34,8 +43,8 @@ export function headline() {
   let shown = "";
   return {
     element,
-    update({ status }) {
-      const said = pieces(status);
+    update({ status, forecast }) {
+      const said = pieces(status, forecast);
       if (said.join() === shown) return;
       shown = said.join();
       put(

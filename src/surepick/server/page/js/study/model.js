@@ -2,9 +2,13 @@
 
 /** One look at a study. Candidates are what can be the answer; usually these are the arms. */
 export class Model {
-  /** @param {Api.Status} status */
-  constructor(status) {
+  /**
+   * @param {Api.Status} status
+   * @param {Api.ForecastOf | null} forecast
+   */
+  constructor(status, forecast) {
     this.status = status;
+    this.forecast = forecast;
     this.transductive = status.candidate_labels !== null;
     this.labels = status.candidate_labels ?? status.labels;
     const survivors = new Set(status.survivors);

@@ -57,6 +57,10 @@ export const studyView = (name) => (scope) => {
   let arranged = null;
   /** @type {Model | null} */
   let model = null;
+  /** @type {Api.ForecastOf | null} */
+  let forecast = null;
+  let wanted = false;
+  let asking = false;
   let seen = "";
   /** @type {"live" | "waiting" | "paused"} what the study is doing while it is not finished */
   let doing = "waiting";
@@ -66,7 +70,7 @@ export const studyView = (name) => (scope) => {
   function show(status) {
     if (scope.left) return;
     if (!model) put(page, built(status));
-    model = new Model(status);
+    model = new Model(status, forecast);
     doing = status.paused ? "paused" : status.batch.leased ? "live" : "waiting";
     if (connected && !status.finished) state("live");
     write(settings, describe(status));
@@ -76,8 +80,9 @@ export const studyView = (name) => (scope) => {
     const now = `${status.batch.number} ${status.revision} ${status.finished}`;
     if (now !== seen) {
       seen = now;
-      announce(pieces(status).join(", "));
+      announce(pieces(status, forecast).join(", "));
       history(status);
+      if (!status.finished) lookAhead();
       answer.hidden = !status.finished;
       if (status.finished) conclude();
     }
@@ -92,6 +97,23 @@ export const studyView = (name) => (scope) => {
     } catch (problem) {
       if (problem.name !== "AbortError") shrink.update([], status);
     }
+  }
+
+  /** Asks for a forecast, one at a time; batches that come meanwhile share the next one. */
+  async function lookAhead() {
+    wanted = true;
+    if (asking) return;
+    asking = true;
+    while (wanted && !scope.left) {
+      wanted = false;
+      try {
+        forecast = await get(studyPath(name, "/forecast"), { signal: scope.signal });
+      } catch {
+        forecast = null; // the page does without; what is wrong shows elsewhere
+      }
+      if (model && !scope.left) show(model.status);
+    }
+    asking = false;
   }
 
   async function conclude() {

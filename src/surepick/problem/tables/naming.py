@@ -1,0 +1,68 @@
+"""Which column names the options, and which columns only seem to describe them.
+
+Nobody has to say so: a table mostly has one column of names, and often another one of ids. Taken
+for features they would be worth nothing: an effect of a number that somebody gave, or as many
+effects as there are options.
+"""
+
+from __future__ import annotations
+
+import re
+import unicodedata
+from collections.abc import Collection
+
+from surepick.problem.tables.cells import as_number
+from surepick.problem.tables.read import Columns
+
+#: columns taken as labels where the caller names none, the best first
+LABEL_NAMES = ("label", "name", "option", "id")
+_ID = re.compile(r"(.*[_\W])?(id|uuid|key|nr|no|index|row)\.?|.*[a-z]I[Dd]", re.ASCII)
+_MANY = 20  # options: so many different texts are names, and not the levels of a category
+
+
+def naming(table: Columns, taken: Collection[str] = ()) -> str | None:
+    """The column that names the options, if there is one; not one of those that are taken."""
+    free = [name for name in table.cells if name not in taken]
+    for wanted in LABEL_NAMES:
+        for name in free:
+            if name.lower() == wanted:
+                return name
+    # A table of a single column would be left without anything that describes an option.
+    return next((n for n in free if len(table.cells) > 1 and _texts_that_differ(table, n)), None)
+
+
+def describing(table: Columns, taken: Collection[str | None] = ()) -> tuple[list[str], list[str]]:
+    """The columns that describe an option, less those taken, and those that only name it again."""
+    others = [
+        name
+        for name in table.cells
+        if name not in taken and (is_id(table, name) or _many_names(table, name))
+    ]
+    names = [name for name in table.cells if name not in (*taken, *others)]
+    return (names, others) if names else (others, [])
+
+
+def is_id(table: Columns, name: str) -> bool:
+    """Whether a column is called like an id, and is a different whole number in each row."""
+    cells = table.cells[name]
+    numbers = [as_number(cell) for cell in cells]
+    whole = all(number is not None and number % 1 == 0 for number in numbers)
+    called = _ID.fullmatch(name.strip()) or _ID.fullmatch(name.strip().lower())
+    return bool(called) and whole and len(set(numbers)) == len(cells)
+
+
+def _many_names(table: Columns, name: str) -> bool:
+    return len(table) >= _MANY and _texts_that_differ(table, name)
+
+
+def _texts_that_differ(table: Columns, name: str) -> bool:
+    cells = table.cells[name]
+    if not all(isinstance(cell, str) and as_number(cell) is None for cell in cells):
+        return False
+    return len({as_seen(cell) for cell in cells}) == len(cells)
+
+
+def as_seen(text: str) -> str:
+    """A text without what cannot be seen, and one spelling of what looks the same."""
+    visible = "".join(letter for letter in text if unicodedata.category(letter) != "Cf")
+    return unicodedata.normalize("NFC", visible)

@@ -1,0 +1,62 @@
+"""How many more measurements a run will take, as far as that can be said."""
+
+from __future__ import annotations
+
+from dataclasses import asdict, dataclass
+from typing import Any
+
+
+@dataclass(frozen=True)
+class Ahead:
+    """How many more measurements; None where that cannot be said."""
+
+    low: int | None  #: eight of ten copies take at least so many …
+    middle: int | None  #: half of them take more
+    high: int | None  #: … and at most so many
+    simulated: int  #: copies
+    why: str = ""  #: why nothing can be said
+
+    @property
+    def text(self) -> str:
+        """In words.
+
+        Examples
+        --------
+        >>> Ahead(118, 311, 902, 40).text
+        'Probably 120 to 900 more measurements; as likely more than 310 as less'
+        >>> Ahead(None, None, None, 0, "nothing was measured yet").text
+        'How many more measurements cannot be said yet: nothing was measured yet'
+        """
+        if self.low is None:
+            return f"How many more measurements cannot be said yet: {self.why}"
+        if self.high is None:
+            return (
+                f"Probably at least {rough(self.low)} more measurements; how many at most cannot "
+                f"be said yet"
+            )
+        if self.low == self.high:
+            return f"Probably {rough(self.low)} more measurements"
+        half = "" if self.middle is None else f"; as likely more than {rough(self.middle)} as less"
+        return f"Probably {rough(self.low)} to {rough(self.high)} more measurements{half}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values, with the text."""
+        return asdict(self) | {"text": self.text}
+
+    def less(self, told: int) -> Ahead:
+        """The same once so many more have been told, of a batch that is not complete."""
+        low, middle, high = (
+            None if n is None else max(n - told, 0) for n in (self.low, self.middle, self.high)
+        )
+        return Ahead(low, middle, high, self.simulated, self.why)
+
+
+def rough(count: float) -> str:
+    """Two digits: it is a forecast.
+
+    Examples
+    --------
+    >>> rough(1234), rough(7)
+    ('1,200', '7')
+    """
+    return f"{float(f'{count:.2g}'):,.0f}"

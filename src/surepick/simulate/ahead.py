@@ -1,0 +1,92 @@
+"""How many more measurements will a run take? Copies of it go on, on truths that are likely now.
+
+Each copy starts with all that the run has: capital, counts, the batch that is open. Eight of ten
+copies end within the interval. A copy ends after so many times
+what was measured so far, and all of them after some seconds: what was cut off took more than that,
+and where too much was, the end of the interval is not known. That is said.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from typing import Any
+
+import numpy as np
+
+from surepick.problem.noise import Between
+from surepick.run import Run
+from surepick.run.forecast import Ahead
+from surepick.simulate.noise import Bernoulli, Beta, Gaussian, Noise
+from surepick.simulate.posterior import Posterior
+from surepick.simulate.trials import TooSlowError, feed
+
+COPIES = 40
+SECONDS = 4.0  # of processor time, for all copies
+_FURTHER = 30  # times what was measured so far after which a copy is cut off
+_FEWEST = 10  # copies without which nothing is said
+_LARGEST = 500  # options: more take too long
+# Shares of the copies that take no more than the ends of the interval: eight of ten lie between.
+# Not 0.1 and 0.9: a study that is looked at when a quarter of it is done is more often one of the
+# short ones, as the long ones spend most of their time further on (benchmarks/forecasts.py).
+_ENDS = (0.05, 0.85)
+
+
+def ahead(run: Run, seed: int = 0, copies: int = COPIES, seconds: float = SECONDS) -> Ahead:
+    """The forecast for a run that has not stopped."""
+    if run.stopped:
+        return Ahead(0, 0, 0, 0)
+    why = _cannot(run)
+    if why:
+        return Ahead(None, None, None, 0, why)
+    posterior, text, noise = Posterior(run), run.to_json(), _noise(run)
+    deadline, taken = time.process_time() + seconds, []
+    most = run.samples + _FURTHER * max(int(run.totals()[0].sum()), 1)
+    for i in range(copies):
+        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run.batches, i)))
+        means, scales = posterior.draw(rng)
+        copy = Run.from_json(text, run.problem)
+        try:
+            feed(copy, means, noise, scales, rng, deadline, most)
+            taken.append(float(copy.samples - run.samples))
+        except TooSlowError:
+            if time.process_time() > deadline:
+                break
+            taken.append(math.inf)
+    return _interval(taken)
+
+
+def _interval(taken: list[float]) -> Ahead:
+    n = len(taken)
+    if n < _FEWEST:
+        return Ahead(None, None, None, n, "simulating studies like this one takes too long")
+    low, middle, high = np.quantile(taken, (_ENDS[0], 0.5, _ENDS[1]), method="higher")
+    if math.isinf(low):
+        return Ahead(None, None, None, n, "it may take very many")
+    middle, high = (None if math.isinf(one) else math.ceil(one) for one in (middle, high))
+    return Ahead(math.ceil(low), middle, high, n)
+
+
+def _cannot(run: Run) -> str:
+    """Why nothing can be simulated; empty where it can."""
+    problem = run.problem
+    if getattr(run.algorithm, "items", None) is not None:
+        return "answers on the same items depend on each other in ways that nobody knows"
+    if problem.transductive:
+        return "what can be the answer is not what is measured"
+    if problem.large or problem.n_arms > _LARGEST:
+        return f"simulating studies of more than {_LARGEST} options takes too long"
+    if not run.totals()[0].any() or run.state.reward_scale() is None:
+        return "the first batch has to be complete"
+    return ""
+
+
+def _noise(run: Run) -> Noise:
+    kind = run.problem.noise_kind
+    if kind.kind == "yes-no":
+        return Bernoulli()
+    if not isinstance(kind, Between):
+        return Gaussian()
+    scale: Any = run.state.reward_scale()
+    unit = float(np.mean(scale * kind.units(np.arange(run.problem.n_arms))))
+    return Beta(kind.low, kind.high, max((kind.unit / max(unit, 1e-6 * kind.unit)) ** 2 - 1.0, 0.1))
