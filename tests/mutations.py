@@ -709,8 +709,8 @@ MUTATIONS = (
     Mutation(
         "sure-ones-do-not-count",
         "algorithms/pooled/questions/top.py",
-        "found = np.minimum(found, total)",
-        "found = np.maximum(found, total)",
+        "return np.minimum.reduce([all_accounts(HOST, self.by_others), *on_sure])",
+        "return np.maximum.reduce([all_accounts(HOST, self.by_others), *on_sure])",
         "algorithms/pooled/test_top.py",
     ),
     Mutation(
@@ -725,6 +725,13 @@ MUTATIONS = (
         "algorithms/pooled/questions/top.py",
         "fresh = self._counted()[:, None] + self._start",
         "fresh = 0.0 * self._counted()[:, None] + self._start",
+        "algorithms/pooled/test_top.py",
+    ),
+    Mutation(
+        "who-stays-keeps-all",
+        "algorithms/pooled/questions/top.py",
+        "np.minimum(least - all_accounts(HOST, own), 0.0)",
+        "0.0 * (least - all_accounts(HOST, own))",
         "algorithms/pooled/test_top.py",
     ),
     Mutation(

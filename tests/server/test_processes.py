@@ -102,7 +102,7 @@ def test_a_stop_finishes_what_is_under_way(database_folder):
 
             def poll():
                 with served.http() as client:
-                    reply = client.post(at("s", "/ask"), json={"worker": "w", "wait": 30})
+                    reply = client.post(at("s", "/ask"), json={"wait": 30})
                     ended["poll"] = reply.json() | {"early": reply.elapsed.total_seconds() < 29}
 
             def stream():

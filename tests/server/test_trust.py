@@ -115,7 +115,7 @@ def test_whoever_waits_for_a_pull_gets_none_after_the_token_was_revoked(crew, ht
     (one, id_of_one), (other, _) = crew
     held = ask(other, study, n=10_000)
     found = []
-    body = {"worker": "w", "wait": 20}
+    body = {"wait": 20}  # with a name, nobody would have to wait
     waiting = threading.Thread(
         target=lambda: found.append(one.post(at(study, "/ask"), json=body).status_code)
     )

@@ -167,6 +167,20 @@ def keep_what_the_last_had(patch):
     patch.setattr(top.TopM, "_make_sure", greedy)
 
 
+def stay_with_all(patch):
+    """Who stays keeps all, though who left had less."""
+    proper = top.TopM._make_sure
+
+    def rich(self, leading):
+        before = dict(zip(self.sure, self.by_sure.copy()))
+        proper(self, leading)
+        self.by_sure = np.stack(
+            [before.get(place, own) for place, own in zip(self.sure, self.by_sure)]
+        )
+
+    patch.setattr(top.TopM, "_make_sure", rich)
+
+
 def start_full(patch):
     proper = near.Near.evidence
     patch.setattr(near.Near, "evidence", lambda self, place: proper(self, place) + math.log(12))
@@ -178,6 +192,7 @@ BENT = [
     (surer_ones, 0.0, "is no longer sure, and should be"),
     (never_changed, 0.0, "is not one of the 3 that looked best"),
     (keep_what_the_last_had, 0.0, "the log capital against"),
+    (stay_with_all, 0.0, "the log capital against"),
     (start_full, 0.1, "may be more than epsilon better"),
 ]
 CLOSE = np.array([0.5, 1.3, -0.4, 0.72, 0.7, 0.65])
