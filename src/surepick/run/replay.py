@@ -32,6 +32,7 @@ from surepick.problem.noise import read_kind
 from surepick.run.certificate import plain
 from surepick.run.reports_again import ReportsAgain
 from surepick.run.run import Run
+from surepick.run.turning import before_turns
 
 EXACT = "every batch is what the algorithm asks for"
 ROUNDED = "every batch is what the algorithm asks for, but for single pulls moved by rounding"
@@ -88,7 +89,8 @@ def _replayed(
         or (body["claim"]["samples"] > _MANY_PULLS and "traffic" not in body)
     ):
         raise NotPossible(_LONG)
-    run = algorithm.start(problem)
+    turns = list(body.get("options", []))
+    run = algorithm.start(before_turns(problem, turns))
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):
         raise NotPossible("it was made by an earlier release, which asked otherwise")
@@ -102,7 +104,8 @@ def _replayed(
     while left:
         if end is not None and time.monotonic() > end:
             raise NotPossible(_LONG)
-        withdrawn = _withdrawn(changes, number, problem.n_arms)
+        _take_turns(run, turns, len(body["batches"]) - len(left), problem)
+        withdrawn = _withdrawn(changes, number, run.problem.n_arms)
         fixed = _asked_before(changes, number)
         if reports is not None:
             exact = reports.take(run, _told(left.pop(0)))
@@ -117,12 +120,19 @@ def _replayed(
             exact &= _take(run, _told(left.pop(0)), number, withdrawn)
         known += not fixed
         number += 1
+    _take_turns(run, turns, len(body["batches"]), problem)
     _compare_end(run, body, exact)
     if not exact:
         return ROUNDED
     if known < number:
         return IN_PART.format(known=known, all=number)
     return DRAWN if algorithm.follows == "size" else EXACT
+
+
+def _take_turns(run: Run, turns: list[dict[str, Any]], told: int, problem: Problem) -> None:
+    """Let options come and go that did so after so many batches; they are taken off the list."""
+    while turns and turns[0]["batch"] == told:
+        run.take_turns([turns.pop(0)], problem)
 
 
 def _asked_before(changes: list[dict[str, Any]], number: int) -> bool:

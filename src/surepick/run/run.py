@@ -16,16 +16,16 @@ from surepick.problem import Problem
 from surepick.run.answer import Answer, compared
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
-from surepick.run.dealing import deal
 from surepick.run.guarantee import guarantee_of
-from surepick.run.past import Past, check_past
+from surepick.run.past import PastRun
 from surepick.run.rewards import check_size, check_sums, in_total, logged, spread_of, sum_rewards
 from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
 from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import check_strata, split_strata
+from surepick.run.turning import TurningRun
 
 
-class Run:
+class Run(TurningRun, PastRun):
     """One identification in progress; made by ``algorithm.start(problem)``.
 
     Examples
@@ -40,6 +40,7 @@ class Run:
     """
 
     def __init__(self, algorithm: Algorithm, problem: Problem, rng: Any = 0) -> None:
+        super().__init__()
         self.algorithm, self.problem = algorithm, problem
         self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
         algorithm.check_problem(problem)
@@ -61,11 +62,6 @@ class Run:
     def sums(self) -> FloatArray:
         """Sum of the rewards told for each arm."""
         return self._sums.copy()
-
-    @property
-    def past(self) -> Past | None:
-        """Measurements made before the run, if any were told."""
-        return None if self._past is None else Past(**self._past)
 
     def totals(self) -> tuple[IntArray, FloatArray]:
         """Measurements of each arm that count as evidence (past ones too), and their sums."""
@@ -105,44 +101,6 @@ class Run:
         return max(0, self.algorithm.sample_limit() - self.samples)
 
     # -- ask and tell ----------------------------------------------------------------------
-    def tell_past(
-        self, arms: Any, rewards: Any, *, chosen_in_advance: bool, dealing: str = "hashed"
-    ) -> None:
-        """Hand in measurements that were made before the run; only before the first :meth:`ask`.
-
-        They cost nothing: they are not among ``pulls`` and ``samples``.
-
-        Parameters
-        ----------
-        arms, rewards
-            Arm and reward of each measurement.
-        chosen_in_advance
-            Whether what was measured, and how often, was decided without looking at rewards. Then
-            they count as evidence, and the guarantee rests on this. Otherwise their averages
-            are biased: they only guide what is measured first.
-        dealing
-            How they are dealt into blocks: by a hash of all of them, in whatever order they come;
-            ``"fixed"`` as version 0.1.0 did, for studies that were created by it.
-        """
-        if self._past is not None or self.batches or self._open is not None:
-            raise RunStateError("past measurements can be told once, before the first ask")
-        numbers, values = check_past(self.problem, arms, rewards, chosen_in_advance)
-        every = np.arange(self.problem.n_arms)
-        with np.errstate(over="ignore"):
-            sums = np.bincount(numbers, values, self.problem.n_arms).astype(np.float64)
-            check_size(self.problem, every, sums, self._sums)
-        numbers, values = deal(self.problem, numbers, values, bool(chosen_in_advance), dealing)
-        split = self.state.split_past(numbers, values, chosen_in_advance)
-        if not self.state.needs_spread:
-            split = [told._replace(spreads=None) for told in split]
-        self.take_past(split, bool(chosen_in_advance), len(numbers))
-
-    def take_past(self, split: list[Told], evidence: bool, measurements: int) -> None:
-        """Past measurements as they were dealt into blocks; for :meth:`tell_past` and replays."""
-        batches = [logged(*told) for told in split]
-        self._past = {"evidence": evidence, "measurements": measurements, "batches": batches}
-        self.state.observe_past([self._standardised(told) for told in split], evidence)
-
     def ask(self) -> Batch:
         """The batch to measure now; the same one again until it has been told."""
         if self._open is None:
@@ -211,11 +169,6 @@ class Run:
         check_open(batch, self.id, self.batches, self._open)
         self._take(batch, sums, spreads if self.state.needs_spread else None)
 
-    def _standardised(self, told: Told) -> Told:
-        units = self.problem.noise_kind.units(told.pulls.arms)
-        spreads = None if told.spreads is None else told.spreads / units**2
-        return Told(told.pulls, told.sums / units, spreads)
-
     def _take(self, batch: Batch, totals: FloatArray, spread: FloatArray | None) -> None:
         """Hand the rewards on; whatever refuses them has done so before anything changes."""
         pulls, own = batch.pulls, self._standardised(Told(batch.pulls, totals, spread))
@@ -227,6 +180,7 @@ class Run:
         if own.spreads is not None:
             self.state.observe_spread(pulls, own.spreads)
         self.state.observe(pulls, own.sums)
+        self._turn()
 
     def take_strata(self, batch: Batch, strata: dict[str, Told]) -> None:
         """A batch told stratum by stratum; for :meth:`tell` and replays."""
@@ -237,6 +191,7 @@ class Run:
         self.batches += 1
         own = [self._standardised(told) for told in strata.values()]
         self.state.observe_strata(batch.pulls, own)
+        self._turn()
 
     def _add(self, pulls: Pulls, totals: FloatArray) -> None:
         np.add.at(self.pulls, pulls.arms, pulls.counts)
@@ -260,6 +215,8 @@ class Run:
             left = f"{len(self.active)} candidates are still in, after {self.samples} pulls"
             raise RunStateError(f"the run has not stopped yet: {left}")
         leader, same = self.state.leader(), self.problem.same_as
+        gone = np.isin(np.arange(len(same)), self.retired)
+        left = np.isin(same, self.state.active) & ~gone
         past, claims = self._past["batches"] if self._past else [], self.state.claims()
         whole = [] if self.state.needs_batches else in_total(self.pulls, self._sums)
         return Answer(
@@ -270,9 +227,12 @@ class Run:
             guarantee=guarantee_of(
                 *(self.algorithm, self.problem, self.state, past + self._log),
                 *(bool(self._past and self._past["evidence"]), bool(changes), self.ended),
+                turned=bool(self.turns),
             ),
-            survivors=tuple(int(i) for i in np.flatnonzero(np.isin(same, self.state.active))),
-            equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
+            survivors=tuple(int(i) for i in np.flatnonzero(left)),
+            equivalent=tuple(
+                int(i) for i in np.flatnonzero((same == same[leader]) & ~gone) if i != leader
+            ),
             batches=self.batches,
             algorithm=self.algorithm.registered_name(),
             delta=self.algorithm.delta,
@@ -287,6 +247,7 @@ class Run:
                 "past": self._past,
                 "changes": list(changes),
                 "by_hand": self.ended,
+                "options": list(self.turns),
             },
         )
 
@@ -308,6 +269,8 @@ class Run:
                 "past": self._past,
                 "skipped": self.skipped,
                 "ended": self.ended,
+                "turns": self.turns,
+                "waiting": self.waiting,
                 "open": None if self._open is None else self._open.pulls.columns(),
             }
         )
@@ -335,6 +298,7 @@ class Run:
         run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
         run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
         run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
+        run.turns, run.waiting = list(saved.get("turns", ())), list(saved.get("waiting", ()))
         run.state.load(saved["state"])
         if saved["open"] is not None:
             pulls = Pulls(*saved["open"])

@@ -13,15 +13,18 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.pooled.guide import squared_units
+from surepick.algorithms.pooled.items import NO_STRATA
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows
+from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
-NO_LEVEL = (
+_NO_LEVEL = (
     "strata: levels of strata do not cancel from comparisons by these features, which have no "
     "intercept; add a column of ones to them, or do not rest on them (misfit=math.inf)"
 )
-NUMBER = (
+_NUMBER = (
     "strata: options are compared with a number, which does not move with the level of a day or a "
     "plate; compare them with an option (baseline=…) that is measured on the same days"
 )
@@ -30,6 +33,16 @@ NUMBER = (
 def levels_cancel(problem: Problem, ways: tuple[str, ...]) -> bool:
     """Whether what all rewards of a block share has no part in any comparison."""
     return ways == ("direct",) or problem.has_level
+
+
+def refuse_strata(settings: BlockSettings, problem: Problem, ways: tuple[str, ...]) -> None:
+    """Raise where rewards cannot be compared within strata."""
+    if settings.items is not None:
+        raise InvalidInputError(NO_STRATA)
+    if settings.threshold is not None:
+        raise InvalidInputError(_NUMBER)
+    if not levels_cancel(problem, ways):
+        raise InvalidInputError(_NO_LEVEL)
 
 
 def levelled(problem: Problem, block: OpenBlock) -> Rows:
