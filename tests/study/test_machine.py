@@ -1,11 +1,12 @@
 """Random histories of a study against a model of its rules, on every storage.
 
-A history mixes asks, tells, repeats, contradictions, failures, corrections, withdrawals, pauses and
-stops, leases that run out, crashes in the middle of a transaction and before the study goes on,
-reopening, and two processes going on at once. ``SUREPICK_MACHINE_RUNS`` sets how many histories of
-50 steps are tried.
+A history mixes asks, tells, repeats, contradictions, failures, corrections, withdrawals, options
+that are added and retired, pauses and stops, leases that run out, crashes in the middle of a
+transaction and before the study goes on, reopening, and two processes going on at once.
+``SUREPICK_MACHINE_RUNS`` sets how many histories of 50 steps are tried.
 """
 
+import itertools
 import os
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,14 +19,15 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 from tests.study import toy
 
 import surepick as sp
-from surepick.errors import TellConflictError
+from surepick.errors import RunStateError, TellConflictError
 from surepick.storage import open_storage
 
 RUNS = int(os.environ.get("SUREPICK_MACHINE_RUNS", "25"))
 WORKERS = st.sampled_from(["w0", "w1", None])
 OBJECTS = st.sampled_from([0, 1])
-STEPS = ["ask", "tell", "fail", "correct", "withdraw", "stop"]
-SIZES = [6, 4]  # of the toy's batches
+STEPS = ["ask", "tell", "fail", "correct", "withdraw", "stop", "add", "retire"]
+SIZES = [6, 4]  # of the toy's batches, as long as its options are the same
+MOST = 4  # options that come
 NOBODY = "somebody who is gone"
 ANYBODY = "nameless: whoever measures it again"
 
@@ -51,6 +53,9 @@ class Model:
     changes: int = 0
     paused: bool = False
     stopped: bool = False
+    sizes: list = field(default_factory=lambda: list(SIZES))  # of batches, as far as they are known
+    turns: list = field(default_factory=list)  # (what was done, label)
+    look: object = None  # where it stands, once options came or went
 
     @property
     def events(self):
@@ -58,15 +63,15 @@ class Model:
 
     @property
     def first(self):
-        return sum(SIZES[: self.batch])
+        return sum(self.sizes[: self.batch])
 
     @property
     def finished(self):
-        return self.stopped or self.batch == len(SIZES)
+        return self.stopped or self.batch == len(self.sizes)
 
     @property
     def complete(self):
-        return not self.finished and self.told_now == SIZES[self.batch]
+        return not self.finished and self.told_now == self.sizes[self.batch]
 
     @property
     def told_now(self):
@@ -88,6 +93,21 @@ class Model:
 
     def advance(self):
         self.batch, self.asked, self.claim = self.batch + 1, 0, None
+        self.see()
+
+    def see(self):
+        """How large the open batch is, where options came or went: that depends on rewards."""
+        if self.turns and not self.stopped:
+            at = self.look()
+            assert at.batch == self.batch
+            self.sizes = self.sizes[: self.batch] + ([] if at.finished else [at.size])
+
+    def labels(self):
+        """Options that are there, or come with the next batch."""
+        known = [f"option {k}" for k in range(3)]
+        known += [label for what, label in self.turns if what == "added"]
+        gone = [label for what, label in self.turns if what == "retired"]
+        return known, [label for label in known if label not in gone]
 
     def ask(self, n, holder):
         if self.complete:
@@ -98,7 +118,7 @@ class Model:
             return []
         held = {pull for pull, by in self.out.items() if by == holder}
         given = sorted(held - self.returned)[:n]
-        fresh = min(n - len(given), SIZES[self.batch] - self.asked)
+        fresh = min(n - len(given), self.sizes[self.batch] - self.asked)
         given += range(self.first + self.asked, self.first + self.asked + fresh)
         self.asked += fresh
         free = [pull for _, pull in sorted((since, p) for p, since in self.line.items())]
@@ -150,7 +170,7 @@ class Machine(RuleBasedStateMachine):
     def begin(self):
         type(self).count += 1
         self.name = f"history {self.count}"
-        self.model = Model()
+        self.model = Model(look=lambda: self.objects[0].progress())
         self.arms = {}
         self.nameless = 0
         toy.register()
@@ -260,6 +280,8 @@ class Machine(RuleBasedStateMachine):
     def correct(self, data, i, by):
         pull = self.some_pull(data, self.model.told)
         old = self.model.told[pull][0]
+        if pull < self.model.first and self.any_retired:
+            return  # another one may be dropped: it could end now
         change = self.objects[i].correct(pull, old + by, reason="read again", by="ann")
         assert (change.old, change.new) == (old, old + by)
         assert change.counted == (pull < self.model.first)
@@ -269,8 +291,8 @@ class Machine(RuleBasedStateMachine):
     @rule(data=st.data(), i=OBJECTS)
     def withdraw(self, data, i):
         pull = self.some_pull(data, self.model.told)
-        if pull < self.model.first and not self.another_like(pull):
-            return  # nothing would be left of the option in its batch
+        if pull < self.model.first and (self.any_retired or not self.another_like(pull)):
+            return  # nothing would be left of the option in its batch, or another is dropped
         change = self.objects[i].withdraw(pull, reason="the sensor was off")
         assert change.new is None
         self.model.withdraw(pull)
@@ -280,9 +302,43 @@ class Machine(RuleBasedStateMachine):
             assert self.objects[i].withdraw(pull, reason="again") == change
 
     def another_like(self, pull):
-        batch = range(0, 6) if pull < 6 else range(6, 10)
+        ends = [sum(self.model.sizes[:b]) for b in range(len(self.model.sizes) + 1)]
+        batch = next(range(a, b) for a, b in itertools.pairwise(ends) if a <= pull < b)
         mates = [p for p in batch if p in self.model.told and self.arms[p] == self.arms[pull]]
         return len(mates) > 1
+
+    # -- options -----------------------------------------------------------------------------
+    @property
+    def any_retired(self):
+        return any(what == "retired" for what, _ in self.model.turns)
+
+    @rule(i=OBJECTS)
+    def add(self, i):
+        model, label = self.model, f"new {len(self.model.turns)}"
+        if model.stopped:
+            with pytest.raises(RunStateError, match="for good"):
+                self.objects[i].add([label])
+            return
+        if len(model.labels()[0]) < 3 + MOST:
+            change = self.objects[i].add([label], reason="it is new")
+            assert (change.waits, change.asked) == (not model.finished, model.batch)
+            assert self.objects[i].add([label], reason="it is new") == change, "once is enough"
+            self.turned("added", label)
+
+    @rule(i=OBJECTS, data=st.data())
+    def retire(self, i, data):
+        left = self.model.labels()[1]
+        if self.model.stopped or len(left) < 3 or self.model.withdrawn or self.model.changes:
+            return
+        there = [label for label in left if label in self.objects[i].problem.labels]
+        label = data.draw(st.sampled_from(there))
+        self.objects[i].retire(label, reason="sold out")
+        self.turned("retired", label)
+
+    def turned(self, what, label):
+        self.model.turns.append((what, label))
+        if self.model.finished:  # it may go on, with a batch that nobody has asked for
+            self.model.see()
 
     # -- its course --------------------------------------------------------------------------
     @rule(i=OBJECTS, paused=st.booleans())
@@ -323,11 +379,20 @@ class Machine(RuleBasedStateMachine):
             if self.model.finished:
                 return
             step = study.stop
+        elif what == "add":
+            if self.model.stopped:
+                return
+            step = partial(study.add, ["never"])
+        elif what == "retire":
+            left = [x for x in self.model.labels()[1] if x in study.problem.labels]
+            if self.model.stopped or len(left) < 2:
+                return
+            step = partial(study.retire, left[0], reason="why")
         elif what in ("correct", "withdraw"):
             if not self.model.told:
                 return
             pull = self.some_pull(data, self.model.told)
-            if pull < self.model.first and not self.another_like(pull):
+            if pull < self.model.first and (self.any_retired or not self.another_like(pull)):
                 return
             step = partial(study.withdraw, pull, reason="why")
             if what == "correct":
@@ -362,14 +427,14 @@ class Machine(RuleBasedStateMachine):
         at, out, told, events = self.storage.read(
             lambda tx: (
                 tx.progress(study.desk.record.id),
-                tx.leases(study.desk.record.id, range(10)),
-                tx.tells(study.desk.record.id, range(10)),
+                tx.leases(study.desk.record.id, range(400)),
+                tx.tells(study.desk.record.id, range(400)),
                 len(tx.events(study.desk.record.id)),
             )
         )
         model = self.model
         assert (at.batch, at.asked, at.finished) == (model.batch, model.asked, model.finished)
-        assert at.told == (model.told_now if model.batch < len(SIZES) else 0)
+        assert at.told == (model.told_now if model.batch < len(model.sizes) else 0)
         assert model.finished or at.paused == model.paused
         assert out.keys() == model.out.keys()
         assert {p for p, lease in out.items() if lease.until <= at.now} == set(model.line)
@@ -384,7 +449,10 @@ class Machine(RuleBasedStateMachine):
         study = self.load()
         toy.check_whole(study)
         assert len(study.corrections()) == self.model.changes
-        if study.finished and not self.model.changes and not self.model.stopped:
+        said = [(change.change, *change.labels) for change in study.option_changes()]
+        assert said == self.model.turns
+        still = self.model.changes or self.model.turns or self.model.stopped
+        if study.finished and not still:
             assert study.answer == toy.alone(3, 2).answer
         sp.delete_study(self.name, self.storage)
 

@@ -85,7 +85,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         settings += f", noise about {content['noise']:.2g}"
     if content["epsilon"]:
         settings += f", epsilon {content['epsilon']:g}"
-    total = len(study.problem.distinct)
+    total = content["options"]
     lines = [
         (f"{study.name}: {settings}", "bold"),
         (
@@ -105,6 +105,9 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
             "",
         )
     )
+    for word, name in (("added", "coming"), ("retired", "going")):
+        if content[name]:
+            lines.append((f"After this batch {word}: {', '.join(content[name])}", "bold yellow"))
     if left is not None:
         lines.append((f"About {_rough(left)} more measurements, if the estimates are right", ""))
     return lines
@@ -146,7 +149,9 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             "" if behind is None else f"{behind[i]:.3g} ± {content['standard_error'][i]:.2g}",
             "" if i == leader else _ends(columns["behind_low"][i], columns["behind_high"][i]),
             _p_value(columns["p_value"][i]),
-            "the answer"
+            "retired"
+            if problem.labels[i] in content["retired"]
+            else "the answer"
             if content["finished"] and i == leader
             else bar(i in survivors, evidence[i] if evidence else None),
             f"{content['pulls'][i]:,}" if measured else "",

@@ -25,7 +25,7 @@ from surepick.run import Answer
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Link, StudyRecord, Tell
 from surepick.storage.traffic import Period, Report
-from surepick.study import changes
+from surepick.study import changes, turns
 from surepick.study.traffic.rules import rules_of
 
 _FIRST = "0" * 64  # stands for the digest before the first link
@@ -53,7 +53,7 @@ def begin(tx: Transaction, study: StudyRecord, past: str | None, now: float) -> 
 
 def propose(tx: Transaction, study: int, batch: BatchRecord, run: str, now: float) -> None:
     """A batch was proposed, and the run kept as it then stood."""
-    content = {"batch": batch.number, "pulls": _of(_asked(batch)), "run": _sha(run)}
+    content = {"batch": batch.number, "pulls": digest_of(_asked(batch)), "run": _sha(run)}
     append(tx, study, _PROPOSED, content, now)
 
 
@@ -87,13 +87,18 @@ def split(tx: Transaction, study: int, period: Period, now: float) -> None:
 
 def report(tx: Transaction, study: int, name: str, told: Report, run: str, now: float) -> None:
     """A period was reported, and the run kept as it then stood."""
-    content = {"period": told.period, "name": name, "report": _of(asdict(told)), "run": _sha(run)}
+    content = {
+        "period": told.period,
+        "name": name,
+        "report": digest_of(asdict(told)),
+        "run": _sha(run),
+    }
     append(tx, study, _REPORTED, content, now)
 
 
 def answer(tx: Transaction, study: int, found: Answer, run: str, now: float) -> None:
     """The study came to its end."""
-    append(tx, study, _ANSWERED, {"answer": _of(found.to_dict()), "run": _sha(run)}, now)
+    append(tx, study, _ANSWERED, {"answer": digest_of(found.to_dict()), "run": _sha(run)}, now)
 
 
 # -- looking -------------------------------------------------------------------------------
@@ -190,7 +195,7 @@ class _Walk:
             return "" if content == there else "what was there at first"
         if kind == _PROPOSED:
             batch, self.proposed = self._batch(content, self.proposed), self.proposed + 1
-            fine = batch is not None and content["pulls"] == _of(_asked(batch))
+            fine = batch is not None and content["pulls"] == digest_of(_asked(batch))
             return "" if fine else f"batch {self.proposed - 1}"
         if kind == _TOLD:
             batch, self.told = self._batch(content, self.told), self.told + 1
@@ -201,7 +206,7 @@ class _Walk:
         if kind == _ANSWERED:
             self.ended = True
             return "" if self.told == self.proposed else "its end"
-        if kind in changes.KINDS or kind == STOPPED:
+        if kind in (*changes.KINDS, *turns.KINDS, STOPPED):
             self.cut = content["finished"] and self.told < self.proposed
             self.ended = content["finished"]
         return ""  # also of a later version: its digest was looked at
@@ -231,7 +236,7 @@ class _Walk:
         return (
             (period is not None and told is not None)
             and (number, content["name"]) == (self.told - 1, period.name)
-            and content["report"] == _of(asdict(told))
+            and content["report"] == digest_of(asdict(told))
         )
 
     def _batch(self, content: dict[str, Any], number: int) -> BatchRecord | None:
@@ -276,7 +281,7 @@ def _digest(before: str, number: int, kind: str, content: str, at: float) -> str
 
 def _creation(study: StudyRecord, past: str | None) -> dict[str, Any]:
     kept = {name: value for name, value in asdict(study).items() if name != "id"}
-    return {"study": _of(kept), "past": None if past is None else _sha(past)}
+    return {"study": digest_of(kept), "past": None if past is None else _sha(past)}
 
 
 def _taken_over(
@@ -294,14 +299,14 @@ def _taken_over(
         "batch": batch,
         **({"finished": True} if finished else {}),
         **_creation(study, tx.past(study.id)),
-        "batches": _of([_asked(one) for one in known]),
+        "batches": digest_of([_asked(one) for one in known]),
         "rewards": [rewards(one) for one in known[:batch]],
     }
 
 
 def _shares(period: Period) -> str:
     """Of a period when its shares were stored; it may get its name later."""
-    return _of({name: value for name, value in asdict(period).items() if name != "name"})
+    return digest_of({name: value for name, value in asdict(period).items() if name != "name"})
 
 
 def _asked(batch: BatchRecord) -> dict[str, Any]:
@@ -331,7 +336,8 @@ def _of_rows(rows: Iterable[str]) -> str:
     return found.hexdigest()
 
 
-def _of(content: Any) -> str:
+def digest_of(content: Any) -> str:
+    """SHA-256 of JSON-ready values."""
     return _sha(json.dumps(content, sort_keys=True, separators=(",", ":")))
 
 

@@ -94,10 +94,10 @@ def from_table(
     if features is not None and formula is not None:
         raise InvalidInputError("give either features or a formula, not both")
     whole(max_levels, "max_levels", least=2)
-    wanted = _as_list(features)
+    wanted = as_list(features)
     table = read(source)
     notes = list(table.notes)
-    labels, label = _labels(table, label, wanted or [], notes)
+    labels, label = labels_of(table, label, wanted or [], notes)
     if unstructured:
         if wanted is not None or formula is not None:
             raise InvalidInputError("unstructured ignores features: do not give any")
@@ -111,14 +111,15 @@ def from_table(
                 "of their own (intercept=False if they do not)."
             )
     else:
-        effects = main_effects(table, _feature_names(table, wanted, label), max_levels)
+        effects = main_effects(table, feature_names(table, wanted, label), max_levels)
     columns, matrix = _independent(effects, len(table), intercept, notes)
     problem = Problem(matrix, noise=noise, labels=labels, misfit=misfit)
     _tell_about_rows(problem, intercept, notes)
     return TableProblem(problem, tuple(notes), columns)
 
 
-def _as_list(features: Any) -> list[str] | None:
+def as_list(features: Any) -> list[str] | None:
+    """Names of columns, given as a list or as one text with commas."""
     if isinstance(features, str):
         return [name.strip() for name in features.split(",") if name.strip()]
     if features is None or isinstance(features, Sequence):
@@ -126,7 +127,8 @@ def _as_list(features: Any) -> list[str] | None:
     raise InvalidTypeError(f"features must be a list of columns; got {features!r:.80}")
 
 
-def _feature_names(table: Columns, wanted: list[str] | None, label: str | None) -> list[str]:
+def feature_names(table: Columns, wanted: list[str] | None, label: str | None) -> list[str]:
+    """The columns that describe an option: those wanted, or all but the label."""
     names = [name for name in table.cells if name != label] if wanted is None else wanted
     if not names:
         raise InvalidInputError(
@@ -141,7 +143,7 @@ def _feature_names(table: Columns, wanted: list[str] | None, label: str | None) 
     return names
 
 
-def _labels(
+def labels_of(
     table: Columns, label: str | None, taken: list[str], notes: list[str]
 ) -> tuple[list[str] | None, str | None]:
     """Labels of the rows, and the column they come from, if any."""

@@ -57,12 +57,22 @@ class Desk:
         self._first = 0  # pull of that batch
         self.look = Look(self)
         self._items: tuple[int, list[str]] | None = None
+        self._problem: Problem | None = None  # where options have come since
         self._place: tuple[int, int] | None = None  # batch, and how many pulls are out at least
 
-    @cached_property
+    @property
     def problem(self) -> Problem:
-        """The problem of the study."""
+        """The problem of the study, as this process last saw it: options may have come since."""
+        return self._problem or self._first_problem
+
+    @cached_property
+    def _first_problem(self) -> Problem:
         return rebuild.problem_of(self.record)
+
+    def current(self) -> Problem:
+        """The problem of the study as it is now."""
+        # Whatever changes them is another revision; until then nobody has to look.
+        return self.load()[0].problem if self.progress().revision else self.problem
 
     @cached_property
     def strata(self) -> str | None:
@@ -127,6 +137,8 @@ class Desk:
     def pulls(self, given: Sequence[Lease]) -> list[Pull]:
         """Leased pulls as workers see them."""
         labels = self.problem.labels
+        if any(x.arm >= len(labels) for x in given):
+            labels = self.current().labels
         if self.on_items:
             pulls = [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in given]
             return [replace(pull, item=int(x.stratum or 0)) for pull, x in zip(pulls, given)]
@@ -263,6 +275,7 @@ class Desk:
             self._run = None  # it changes now, and is of use only if the change is written
             if rebuild.advance(self.storage, self.record, run, at):
                 self._run = ((at.batch + 1, at.revision), run)
+                self._problem = run.problem
 
     def advance_quietly(self) -> None:
         """The same after a tell, which is recorded already: a failure here is only logged."""
@@ -284,6 +297,7 @@ class Desk:
             if self._run is None or self._run[0] != (at.batch, at.revision):
                 run, at = rebuild.load_run(self.storage, self.record)
                 self._run = ((at.batch, at.revision), run)
+                self._problem = run.problem
             return self._run[1], at
 
     @contextmanager

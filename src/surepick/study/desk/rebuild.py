@@ -16,11 +16,12 @@ from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
-from surepick.study import chain, changes
+from surepick.study import chain, changes, turns
 from surepick.study.changes import Change
 from surepick.study.past import tell_stored
 from surepick.study.traffic.block import tell_reports
 from surepick.study.traffic.rules import rules_of
+from surepick.study.turns import Act
 
 _log = logging.getLogger(__name__)
 
@@ -56,7 +57,8 @@ def summary_of(run: Run) -> Summary:
     """What lists show of a run."""
     problem = run.problem
     answer = problem.candidate_labels[int(run.state.leader())] if run.stopped else None
-    return Summary(run.batches, problem.n_arms, len(run.active), answer)
+    options = problem.n_arms - len(run.retired)
+    return Summary(run.batches, options, len(run.active), answer)
 
 
 def start(tx: Transaction, study: StudyRecord) -> Run:
@@ -71,8 +73,8 @@ def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, StudyProgress]:
     at, kept = storage.read(lambda tx: (tx.progress(study.id), tx.snapshot(study.id)))
     if kept is not None and kept[0] == at.batch:
         problem = problem_of(study)
-        try:
-            return Run.from_json(kept[1], problem), at
+        try:  # options may have come since it was created; very many are only referred to
+            return Run.from_json(kept[1], problem if problem.by_reference else None), at
         except Exception as error:  # whatever is wrong with it, the log has all that is needed
             _log.warning("study %r: its snapshot cannot be read (%r)", study.name, error)
     _log.warning("study %r is rebuilt from its log", study.name)
@@ -87,6 +89,7 @@ class Log(NamedTuple):
     complete: int  #: how many are
     rewards: Rewards  #: those that count, of complete batches
     changes: list[Change]
+    acts: list[Act]  #: options that came and went
     stopped: bool = False  #: by hand
 
     @classmethod
@@ -98,7 +101,8 @@ class Log(NamedTuple):
             raise StudyDamagedError(f"study {study.name!r}: a batch is missing from its log")
         rewards = tx.rewards(study.id, 0, at.first)
         made, stopped = changes.read(tx, study.id), bool(tx.links(study.id, [chain.STOPPED]))
-        return cls(tx.past(study.id), batches, at.batch, rewards, made, stopped)
+        acts = turns.read(tx, study.id)
+        return cls(tx.past(study.id), batches, at.batch, rewards, made, acts, stopped)
 
     @property
     def withdrawn(self) -> set[int]:
@@ -152,16 +156,31 @@ def follow(study: StudyRecord, log: Log) -> Followed:
         if stored.first != first:
             raise _differs(study, stored.number)
         first += stored.size
+        _turn(study, run, log, stored)
         if not (run.stopped and log.changes):
             _take(study, run, log, stored, withdrawn)
         survivors.append(len(run.active))
-    if not run.stopped:
-        for stored in log.batches[log.complete :]:
+    for stored in log.batches[log.complete :]:
+        _turn(study, run, log, stored)
+        if not run.stopped:
             _ask(study, run, log, stored)
+    for act in log.acts:  # of a study that has ended all the same
+        if act.asked == log.complete == len(log.batches):
+            act.apply(run)
+    if not run.stopped:
         run.ask()
     if log.stopped:
         run.end()
     return Followed(run, survivors)
+
+
+def _turn(study: StudyRecord, run: Run, log: Log, stored: BatchRecord) -> None:
+    """Let options come and go as they did before this batch was asked for, or while it was open."""
+    for act in log.acts:
+        if act.asked == stored.number:
+            if act.waits and not run.stopped:
+                _ask(study, run, log, stored)
+            act.apply(run)
 
 
 def _take(study: StudyRecord, run: Run, log: Log, stored: BatchRecord, withdrawn: set[int]) -> None:
