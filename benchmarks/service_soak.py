@@ -4,12 +4,14 @@ On PostgreSQL, so that the database can be restarted as well. Workers ask and te
 through the client, readers look at pages and export, one attacker of each kind attacks; meanwhile
 the service is killed and the database restarted, evenly spread over the time. An innocent worker
 with a study of its own is measured alone first, then with workers and readers, then with all.
+Everybody but the innocent lets the service and the database go first on the processor: in life
+they sit at other machines, here they would slow the service down without sending it anything.
 
 Reported: rewards that were acknowledged and are not there (lost) or there twice (double), the
 innocent's waits in milliseconds (those within 15 seconds after an accident apart, as workers wait
 for a service that is started again), and the memory of the service, minute by minute.
 
-Run with: python -m benchmarks.service_soak --minutes 30 [--workers 64] [--kills 5] [--restarts 2]
+Run with: python -m benchmarks.service_soak --minutes 30 [--workers 64] [--pace 2] [--kills 5] …
 """
 
 from __future__ import annotations
@@ -37,7 +39,6 @@ from surepick.errors import SurepickError
 
 STUDIES = 8
 PER_PROCESS = 16  # workers
-PACE = 0.5  # seconds that a measurement takes
 AFTER = 15.0  # seconds that belong to an accident
 
 
@@ -47,8 +48,9 @@ def reward(pull: int) -> float:
 
 
 # -- those who work and read --------------------------------------------------------------------
-def work(url: str, token: str, first: int, count: int, over: Any, place: str) -> None:
+def work(url: str, token: str, first: int, count: int, pace: float, over: Any, place: str) -> None:
     """So many workers; what was acknowledged to them is written down in the end."""
+    attackers.yield_processor()
     told: list[tuple[str, int]] = []
     troubles: list[str] = []
 
@@ -59,7 +61,7 @@ def work(url: str, token: str, first: int, count: int, over: Any, place: str) ->
             while not over.is_set():
                 try:
                     for pull in study.ask(1, worker, wait=2):
-                        time.sleep(PACE)
+                        time.sleep(pace)
                         if study.tell(pull.id, reward(pull.id), worker).used:
                             told.append((name, pull.id))
                 except SurepickError as error:
@@ -92,6 +94,7 @@ def watched_work(port: int, token: str, over: Any, place: str) -> None:
 # -- those who attack ---------------------------------------------------------------------------
 def attack_in_turns(port: int, tokens: list[str], over: Any) -> None:
     """One of each kind that is not a matter of repeating a request."""
+    attackers.yield_processor()
 
     def brackets() -> None:
         attackers.send_at_once(port, "/api/v1/session", b"[" * (16 * 2**20 - 1), 1)
@@ -188,7 +191,13 @@ class Soak:
         token = self.service.token
         started = [
             attackers.process(
-                work, self.service.url, token, *part, over, str(self.folder / f"work-{part[0]}")
+                work,
+                self.service.url,
+                token,
+                *part,
+                self.asked.pace,
+                over,
+                str(self.folder / f"work-{part[0]}"),
             )
             for part in each
         ]
@@ -213,14 +222,18 @@ class Soak:
         alone = self.innocent(min(20.0, 6 * asked.minutes))
         over, place = attackers.event(), str(self.folder / "innocent")
         crew = self.crew(over)
-        readers = attackers.under_attack("pages", port, self.viewers[: asked.readers], "large")
+        readers = attackers.under_attack(
+            "pages", port, self.viewers[: asked.readers], "large", yielding=True
+        )
         with readers:
             time.sleep(10.0)  # all of them have begun
             busy = self.innocent(min(20.0, 6 * asked.minutes))
             with (
-                attackers.under_attack("metrics", port, self.viewers[8:9], "large"),
-                attackers.under_attack("exports", port, self.viewers[9:10], "large"),
-                attackers.under_attack("guesses", port, self.viewers[10:11] * 8, "large"),
+                attackers.under_attack("metrics", port, self.viewers[8:9], "large", yielding=True),
+                attackers.under_attack("exports", port, self.viewers[9:10], "large", yielding=True),
+                attackers.under_attack(
+                    "guesses", port, self.viewers[10:11] * 8, "large", yielding=True
+                ),
             ):
                 given = (self.service.port, self.service.token, over, place)
                 one = attackers.process(watched_work, *given)
@@ -294,6 +307,7 @@ def main() -> None:
     parser = options(__doc__ or "", 1)
     parser.add_argument("--minutes", type=float, default=30.0)
     parser.add_argument("--workers", type=int, default=64)
+    parser.add_argument("--pace", type=float, default=2.0, help="seconds a measurement takes")
     parser.add_argument("--readers", type=int, default=8)
     parser.add_argument("--kills", type=int, default=5)
     parser.add_argument("--restarts", type=int, default=2)
@@ -301,7 +315,9 @@ def main() -> None:
     with ExitStack() as stack:
         found = Soak(asked, stack).run()
     print(json.dumps(found, indent=1))
-    about = {name: getattr(asked, name) for name in ("workers", "readers", "kills", "restarts")}
+    about = {
+        name: getattr(asked, name) for name in ("workers", "pace", "readers", "kills", "restarts")
+    }
     record = Record("service_soak", about, asked)
     record.parts[f"{asked.minutes:g} minutes"] = found
     record.save()

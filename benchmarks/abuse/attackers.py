@@ -73,15 +73,25 @@ def in_process(function: Callable[..., Any], *arguments: Any) -> Any:
     return found
 
 
+def yield_processor() -> None:
+    """Let the service go first on the processor, as it would if this ran on another machine."""
+    os.nice(15)
+
+
 @contextlib.contextmanager
 def under_attack(
-    kind: str, port: int, tokens: list[str], study: str
+    kind: str, port: int, tokens: list[str], study: str, *, yielding: bool = False
 ) -> Iterator[Callable[[], dict]]:
-    """An attacker for each token, in threads of one process; yields what they counted."""
+    """An attacker for each token, in threads of one process; yields what they counted.
+
+    ``yielding``: they take what processor time the service leaves, see ``yield_processor``.
+    """
     statuses = _spawn.Manager().dict()
     over = _spawn.Event()
 
     def attack() -> None:
+        if yielding:
+            yield_processor()
         threads = [
             threading.Thread(target=_KINDS[kind], args=(port, token, study, over, statuses))
             for token in tokens

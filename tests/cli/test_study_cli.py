@@ -495,3 +495,26 @@ def test_a_file_of_no_bytes_and_a_full_disk_are_named(tmp_path):
     done = subprocess.run(run, capture_output=True, text=True)
     assert done.returncode == 3
     assert "'/dev/full' cannot be written: No space left" in done.stderr
+
+
+# -- plot and report -----------------------------------------------------------------------
+def test_a_picture_and_a_report_for_a_colleague(surepick, study, folder):
+    code, _, err = surepick("plot", study)
+    assert code == 2
+    assert "nothing can be drawn yet" in err
+    surepick("run", study, "--exec", python("measure.py {label}"))
+    for out in ("s.png", "slide.svg", "paper.pdf"):
+        code, content = run_json(
+            surepick, "plot", study, *(() if out == "s.png" else ("--out", out))
+        )
+        assert (code, content["file"], content["title"]) == (0, out, "d is the answer")
+        assert (folder / out).stat().st_size > 1000
+    assert (
+        ">d<" not in (folder / "slide.svg").read_text()
+    )  # text is drawn, whatever fonts there are
+    code, out, err = surepick("plot", study, "--out", "picture.gif")
+    assert code == 2
+    assert "must end in .png, .pdf or .svg" in err
+    code, content = run_json(surepick, "report", study)
+    assert (code, content["file"]) == (0, "s.html")
+    assert "Guarantee" in (folder / "s.html").read_text()

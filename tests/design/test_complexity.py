@@ -91,3 +91,19 @@ def test_duplicates_of_the_best_do_not_count_but_ties_do():
 def test_bad_truth(theta):
     with pytest.raises(InvalidInputError, match="theta"):
         complexity(Problem(np.eye(2), noise=1.0), theta)
+
+
+def test_several_best():
+    """For unrelated arms there is another way to the same number; for one, it is the same."""
+    from surepick.algorithms.pooled.direct import pair_counts
+
+    means = np.array([1.0, 0.9, 0.2, 0.1])
+    found = complexity(Problem(np.eye(4), noise=1.0), means, top=2)
+    ahead, behind = np.repeat([0, 1], 2), np.tile([2, 3], 2)
+    pulls = pair_counts((ahead, behind), 1 / (means[ahead] - means[behind]) ** 2, np.ones(4))
+    assert 1 / found.D_star <= pulls.sum() <= 1.031 / found.D_star
+    assert found.weights.sum() == pytest.approx(1.0)
+    with pytest.raises(InvalidInputError, match="candidates 1 and 2 tie"):
+        complexity(Problem(np.eye(3), noise=1.0), [1.0, 0.5, 0.5], top=2)
+    with pytest.raises(InvalidInputError, match="all of them"):
+        complexity(Problem(np.eye(3), noise=1.0), [1.0, 0.5, 0.4], top=3)

@@ -24,7 +24,7 @@ def look_consistent(study):
     behind = [table["estimate"][leader] - value for value in table["estimate"]]
     assert table["behind"].tolist() == pytest.approx(behind)
     still = table[table["state"] != "out"]
-    if status["standing"]["question"] == "best":
+    if status["standing"]["question"] in ("best", "top"):
         assert set(still.index) == set(status["survivor_labels"])
         assert still["estimate"].idxmax() == leader or study.finished
         assert (table["behind_low"] <= table["behind"] + 1e-12).all()
@@ -34,7 +34,7 @@ def look_consistent(study):
 
 
 @pytest.mark.parametrize("misfit", [0.0, math.inf])
-@pytest.mark.parametrize("fields", [{}, {"epsilon": 0.1}, {"baseline": "a"}], ids=str)
+@pytest.mark.parametrize("fields", [{}, {"epsilon": 0.1}, {"baseline": "a"}, {"top": 2}], ids=str)
 @pytest.mark.parametrize("past", [False, True])
 def test_one_picture_at_every_moment(misfit, fields, past, tmp_path):
     rng = np.random.default_rng(4)

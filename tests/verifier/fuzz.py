@@ -9,10 +9,21 @@ digest is made to fit. What is accepted is sorted by what is different about it.
 import contextlib
 import copy
 import json
+import math
 import warnings
 
 import numpy as np
 from tests.verifier.kinds import as_json, finished
+from tests.verifier.samples import (
+    compared,
+    corrected,
+    distrusted,
+    of_study,
+    on_days,
+    on_items,
+    several,
+    visited,
+)
 from tests.verifier.test_forgeries import certificate_of, completed, sentence
 
 import surepick as sp
@@ -20,7 +31,7 @@ from surepick.errors import CertificateError, FormatError
 from surepick.run.certificate import fingerprint
 from surepick.run.replay import DRAWN
 
-#: rules, and how to get certificates that they are about
+#: rules and variants of them, and how to get certificates that they are about
 RULES = {
     "phases": [lambda: certificate_of("phases"), lambda: certificate_of("phases of fixed width")],
     "pooled": [
@@ -39,7 +50,23 @@ RULES = {
     ],
     "checked-fit": [lambda: certificate_of("checked-fit", inner="peleg")],
     "estimated-noise": [lambda: certificate_of("estimated-noise", inner="peleg")],
+    "misfit": [
+        lambda: as_json(distrusted(None, math.inf)),
+        lambda: as_json(distrusted("equal", 0.1)),
+    ],
+    "strata": [lambda: as_json(on_days(0.0)), lambda: as_json(on_days(math.inf))],
+    "items": [lambda: as_json(on_items())],
+    "compared": [
+        lambda: compared("all", baseline="now"),
+        lambda: compared("fdr", baseline="now"),
+        lambda: compared("all", threshold=0.6),
+    ],
+    "top": [lambda: as_json(several(0.0)), lambda: as_json(several(0.3))],
+    "corrected": [lambda: of_study(corrected())],
+    "traffic": [lambda: of_study(visited())],
 }
+#: of the rule "pooled", with more in the certificate
+VARIANTS = ("misfit", "strata", "items", "top", "corrected", "traffic")
 #: what may become of a change; those that must not are named in ``BAD``
 OUTCOMES = (
     "refused",
@@ -122,6 +149,8 @@ def swap_two_values(rng, body):
 def change_the_claim(rng, body):
     """Another answer, or another promise, in the words that belong to it."""
     claim, count = body["claim"], len(body["problem"]["candidates"] or body["problem"]["arms"])
+    if "better" in claim:
+        change_a_comparison(rng, body)
     if rng.random() < 0.7:
         claim["candidate"] = int(rng.integers(count))
         labels = body["problem"]["candidate_labels"] or body["problem"]["labels"]
@@ -136,6 +165,24 @@ def change_the_claim(rng, body):
     if rng.random() < 0.3:
         body["epsilon"] = body["algorithm"]["settings"]["epsilon"] = float(rng.uniform(0, 1))
     claim["statement"] = sentence(body, claim["guarantee"], len(claim["survivors"]))
+
+
+def change_a_comparison(rng, body):
+    """An option said to be better, worse or undecided that was not; with evidence that says so."""
+    claim, sides = body["claim"], ("better", "worse", "undecided")
+    option = _some(rng, [option for side in sides for option in claim[side]])
+    for side in sides:
+        claim[side] = [other for other in claim[side] if other != option]
+    side = _some(rng, sides)
+    claim[side] = sorted([*claim[side], option])
+    claims = body["evidence"]["claims"]
+    own = [entry for entry in claims if entry["candidate"] == option]
+    if side == "undecided":
+        body["evidence"]["claims"] = [entry for entry in claims if entry not in own]
+    elif own:
+        own[0]["claim"] = side
+    elif claims:
+        claims.append(dict(claims[-1], candidate=option, claim=side))
 
 
 def shuffle_batches(rng, body):
@@ -247,12 +294,20 @@ def outcome(honest, body):
 
 
 def _accepted(honest, body, found):
-    if found.candidate != honest["claim"]["candidate"]:
+    if "candidates" in honest["claim"]:  # in any order
+        if (
+            set(found.candidates) != set(honest["claim"]["candidates"])
+            and found.guarantee != "none"
+        ):
+            return "replayed: another answer" if found.replayed else OUTCOMES[6]
+    elif found.candidate != honest["claim"]["candidate"]:
         same = _row(body, found.candidate) == _row(honest, honest["claim"]["candidate"])
         if not same and found.guarantee in ("pac", "eps-pac"):
             return f"{'replayed' if found.replayed else 'accepted'}: another answer" + (
                 "" if found.replayed else ", not replayed"
             )
+    if _sides(body) != _sides(honest) and found.guarantee in ("claims", "fdr"):
+        return "replayed: another answer" if found.replayed else OUTCOMES[6]
     if _pulls(body) != _pulls(honest):
         recomputed = found.replayed and found.replay != DRAWN  # draws of the same size are as good
         return "replayed: other pulls" if recomputed else "accepted: other pulls, not replayed"
@@ -269,7 +324,13 @@ def _row(body, candidate):
     return (body["problem"]["candidates"] or body["problem"]["arms"])[candidate]
 
 
+def _sides(body):
+    return [body["claim"].get(side) for side in ("better", "worse")]
+
+
 def _pulls(body):
+    if "traffic" in body:  # how many came is reported, as rewards are; shares are proposed
+        return [period["shares"] for period in body["traffic"]["periods"]]
     return [[batch.get(key) for key in ("arms", "counts", "parts")] for batch in body["batches"]]
 
 

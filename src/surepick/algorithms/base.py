@@ -15,6 +15,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms.findings import Claims, Known
+from surepick.algorithms.guarantee import Guarantee
 from surepick.algorithms.pulls import Pulls, Told
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.arrays.validate import probability, real, whole
@@ -25,41 +26,6 @@ from surepick.problem import Problem
 TIED = 10**13
 _NO_PAST = "past: this algorithm cannot use past measurements; pooled-peleg can (or leave them out)"
 _NO_STRATA = "strata: this algorithm does not compare within strata; pooled-peleg does"
-
-
-#: kinds of guarantees that have a theorem behind them
-PROVEN = ("pac", "eps-pac", "claims", "fdr")
-
-
-class Guarantee(str):
-    """What an answer promises, as a sentence; ``kind`` is for programs.
-
-    Kinds: ``"pac"`` (the best candidate with probability at least 1 - delta), ``"eps-pac"``
-    (within epsilon of the best), ``"claims"`` (all claims against a baseline are right with that
-    probability), ``"fdr"`` (of these, a share of at most delta is wrong on average),
-    ``"heuristic"`` (a threshold without a theorem), ``"none"`` (stopped early). It is true
-    (``bool``) only when there is a theorem behind it.
-
-    Examples
-    --------
-    >>> promise = Guarantee("pac", "the best with probability at least 0.95")
-    >>> bool(promise), promise.kind
-    (True, 'pac')
-    """
-
-    kind: str
-
-    def __new__(cls, kind: str, sentence: str) -> Guarantee:
-        """A guarantee of this kind, in these words."""
-        made = super().__new__(cls, sentence)
-        made.kind = kind
-        return made
-
-    def __getnewargs__(self) -> tuple[str, str]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.kind, str(self)  # for copies, and answers sent between processes
-
-    def __bool__(self) -> bool:
-        return self.kind in PROVEN
 
 
 class State(ABC):
@@ -151,6 +117,10 @@ class State(ABC):
     def leader(self) -> int:
         """The candidate that looks best now."""
 
+    def named(self) -> list[int]:
+        """All candidates that would be named now, best first: one, unless more are asked for."""
+        return [self.leader()]
+
     @abstractmethod
     def evidence(self) -> dict[str, Any]:
         """Why the dropped candidates were dropped, in the terms of a verifier's rule."""
@@ -241,7 +211,7 @@ class Algorithm(ABC):
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features
     trusts_features: ClassVar[bool] = True
-    #: what it can be asked: "best", "baseline"
+    #: what it can be asked: "best", "baseline", "top"
     questions: ClassVar[tuple[str, ...]] = ("best",)
 
     def __post_init__(self) -> None:
@@ -293,6 +263,11 @@ class Algorithm(ABC):
     def refuses_options(self, problem: Problem) -> str:
         """Why options cannot be added and retired while it runs; empty where they can."""
         return f"{self.registered_name()} has to know all options from the start; pooled-peleg can"
+
+    @property
+    def best_in_words(self) -> str:
+        """What it looks for."""
+        return "the best"
 
     @abstractmethod
     def begin(self, problem: Problem, rng: np.random.Generator) -> State:

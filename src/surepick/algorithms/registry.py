@@ -16,6 +16,7 @@ DEFAULT = "pooled-peleg"
 _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
     "peleg": ("phases.peleg", "Peleg", None),
     "peleg-paper": ("phases.peleg", "Peleg", "paper"),
+    "peleg-adahedge": ("phases.peleg", "Peleg", "adahedge"),
     "pooled-peleg": ("pooled.peleg", "PooledPeleg", None),
     "rage": ("phases.rage", "Rage", None),
     "lingape": ("ellipsoid.lingape", "LinGapE", None),

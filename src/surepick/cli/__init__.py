@@ -38,6 +38,8 @@ _VERBS = (
     "list",
     "delete",
     "export",
+    "plot",
+    "report",
     "verify",
     "plan",
     "bench",

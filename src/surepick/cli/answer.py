@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from surepick.cli.studies import NOT_YET, open_study, say, shown, study_options
+from surepick.cli.studies import NOT_YET, open_study, say, shown, spent, study_options
 
 if TYPE_CHECKING:
     from surepick.run import Answer
@@ -39,8 +39,8 @@ def command(name: str, storage: str, as_json: bool, certificate: Path | None) ->
 
         write_whole(certificate, json.dumps(answer.certificate(), indent=1) + "\n")
     lines = [
-        *(_compared(answer) if answer.lifts else [f"Answer: {shown(answer.label)}"]),
-        f"after {answer.samples:,} measurements in {answer.batches} batches.",
+        *(_compared(answer) if answer.lifts else [_named(answer)]),
+        f"after {answer.samples:,} measurements{spent(answer.cost)} in {answer.batches} batches.",
         f"Guarantee: {answer.guarantee}.",
     ]
     if answer.equivalent and not answer.lifts:
@@ -59,6 +59,13 @@ def command(name: str, storage: str, as_json: bool, certificate: Path | None) ->
     content["warnings"] = warnings
     content["certificate"] = None if certificate is None else str(certificate)
     say(as_json, content, "\n".join(lines))
+
+
+def _named(answer: Answer) -> str:
+    """What is best, or which ones are."""
+    several = len(answer.labels) > 1
+    labels = ", ".join(shown(label) for label in answer.labels)
+    return f"{'Answer, what looks best first' if several else 'Answer'}: {labels}"
 
 
 def _compared(answer: Answer) -> list[str]:

@@ -99,6 +99,12 @@ class _Noise(click.ParamType):
     help="Take rewards to be exactly linear in the features: --misfit 0.",
 )
 @click.option(
+    "--cost",
+    default=None,
+    help="Column with what a measurement of each option costs: as little as possible is spent.",
+)
+@click.option("--top", default=1, show_default=True, help="How many of the best to find.")
+@click.option(
     "--baseline",
     default=None,
     help="Which options are better, and which are worse, than this one (its label)?",
@@ -167,6 +173,7 @@ def command(
     formula: str | None,
     unstructured: bool,
     label: str | None,
+    cost: str | None,
     algorithm: str,
     rewards: str | tuple[float, float] | None,
     noise: float | str | list[float] | None,
@@ -221,7 +228,12 @@ def command(
     spec = StudySpec(
         name=name,
         table=OptionTable.of(
-            options, features=features, formula=formula, label=label, unstructured=unstructured
+            options,
+            features=features,
+            formula=formula,
+            label=label,
+            unstructured=unstructured,
+            cost=cost,
         ),
         algorithm=method,
         settings=settings,
@@ -275,6 +287,8 @@ def command(
 
 def _asked(spec: StudySpec) -> list[str]:
     """What is asked, where it is not which option is the best."""
+    if spec.top > 1:
+        return [f"Asked: which {spec.top} options are the best."]
     if spec.baseline is None and spec.threshold is None:
         return []
     against = f"{spec.threshold:g}" if spec.baseline is None else shown(str(spec.baseline))

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.cli.studies import bar, open_study, shown, study_options
+from surepick.cli.studies import bar, open_study, shown, spent, study_options
 
 if TYPE_CHECKING:
     from surepick.study import Study
@@ -89,7 +89,8 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     lines = [
         (f"{study.name}: {settings}", "bold"),
         (
-            f"{content['samples']:,} measurements; {_count(content, total)}",
+            f"{content['samples']:,} measurements{spent(content['cost'])}; "
+            f"{_count(content, total)}",
             "",
         ),
     ]
@@ -115,9 +116,10 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
 
 def _count(content: dict[str, Any], total: int) -> str:
     now = content["standing"]
-    if now["question"] == "best":
-        return f"{len(content['survivors'])} of {total} options still in the race"
     states = now["columns"]["state"]
+    if now["question"] != "baseline":
+        places = f" for {states.count('leads')} places" if now["question"] == "top" else ""
+        return f"{len(content['survivors'])} of {total} options still in the race{places}"
     said = {"better": "better", "worse": "worse", "close": "as good", "undecided": "undecided"}
     found = [f"{states.count(name)} {word}" for name, word in said.items() if name in states]
     return ", ".join(found)
@@ -135,7 +137,10 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     leader, columns = content["leader_index"], content["standing"]["columns"]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("option", no_wrap=True, max_width=40)
-    heads = ("estimate", "behind the best", "between", "p (best)", "evidence against")
+    several = content["standing"]["question"] == "top"
+    named = columns["state"].count("leads")
+    p_of = f"p (top {named})" if several else "p (best)"
+    heads = ("estimate", "behind the best", "between", p_of, "evidence against")
     failed = any(content["failures"])
     for head in (*heads, "pulls", *(["failures"] if failed else [])):
         table.add_column(head, justify="right", no_wrap=True)
@@ -152,7 +157,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             "retired"
             if problem.labels[i] in content["retired"]
             else "the answer"
-            if content["finished"] and i == leader
+            if content["finished"] and (i == leader or columns["state"][i] == "leads")
             else bar(i in survivors, evidence[i] if evidence else None),
             f"{content['pulls'][i]:,}" if measured else "",
             *([_failures(content["failures"][i]) if measured else ""] if failed else []),

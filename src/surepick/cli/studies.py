@@ -108,3 +108,8 @@ def bar(still_in: bool, share: float | None) -> str:
         return ""
     full = int(10 * share)
     return f"{'█' * full}{'░' * (10 - full)} {min(99, int(100 * share)):>3} %"
+
+
+def spent(cost: float | None) -> str:
+    """What measurements cost, in brackets; nothing where all cost the same."""
+    return "" if cost is None else f" (cost {cost:,.6g})"

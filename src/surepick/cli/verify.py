@@ -136,6 +136,8 @@ def _check_study(
 def _said(result: Any) -> str:
     if result.guarantee in ("pac", "eps-pac"):
         verdict = f"Holds: candidate {result.label!r} is {result.statement}."
+        if len(result.labels) > 1:
+            verdict = f"Holds: {', '.join(map(repr, result.labels))} are {result.statement}."
     elif result.guarantee in ("claims", "fdr"):
         verdict = f"Holds: {result.statement}."
     else:

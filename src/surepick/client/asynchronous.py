@@ -286,11 +286,12 @@ class AsyncClient:
         formula: str | None = None,
         label: str | None = None,
         unstructured: bool = False,
+        cost: str | None = None,
         **fields: Any,
     ) -> AsyncStudy:
         """See :meth:`surepick.Client.create_study`."""
         if table is not None:
-            how = {"features": features, "formula": formula, "label": label}
+            how = {"features": features, "formula": formula, "label": label, "cost": cost}
             fields["table"] = OptionTable.of(table, unstructured=unstructured, **how)
         spec = StudySpec(name=name, problem=problem, algorithm=algorithm, **fields)
         return await self.store(spec)

@@ -68,6 +68,7 @@ class Client:
         formula: str | None = None,
         label: str | None = None,
         unstructured: bool = False,
+        cost: str | None = None,
         **fields: Any,
     ) -> RemoteStudy:
         """Create a study, from a problem or from a table of options.
@@ -78,13 +79,14 @@ class Client:
             See :func:`surepick.create_study`.
         table
             Instead of a problem: a CSV or Parquet file, or a DataFrame, with a row for each option.
-        features, formula, label, unstructured
-            What in the table describes an option; see :func:`surepick.problem.tables.from_table`.
+        features, formula, label, unstructured, cost
+            What in the table describes an option, and what a measurement of it costs; see
+            :func:`surepick.problem.tables.from_table`.
         **fields
             The other fields of :class:`surepick.study.StudySpec`.
         """
         if table is not None:
-            how = {"features": features, "formula": formula, "label": label}
+            how = {"features": features, "formula": formula, "label": label, "cost": cost}
             fields["table"] = OptionTable.of(table, unstructured=unstructured, **how)
         return self.store(StudySpec(name=name, problem=problem, algorithm=algorithm, **fields))
 

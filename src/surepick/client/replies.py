@@ -66,6 +66,8 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         algorithm=found["algorithm"],
         delta=found["delta"],
         epsilon=found["epsilon"],
+        **{name: tuple(found[name]) for name in ("arms", "labels") if found.get(name)},
+        cost=found.get("cost"),
         **_compared(found),
         _record={},
         _certificate=certificate,

@@ -223,7 +223,7 @@ class RemoteStudy(StudyCore):
     def _forget(self) -> None:
         """Options have come: what is known of the study is asked for again."""
         for name in ("_definition", "_problem_and_algorithm"):
-            self.__dict__.pop(name, None)
+            vars(self).pop(name, None)
 
     # -- pause, resume, stop ---------------------------------------------------------------
     def pause(self, reason: str = "", by: str | None = None) -> bool:

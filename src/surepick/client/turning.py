@@ -21,9 +21,11 @@ def retire_body(label: str, reason: str, by: str | None) -> dict[str, Any]:
 
 def option_changes_of(found: dict[str, Any]) -> list[OptionChange]:
     """Changes as the service sends them."""
-    names = OptionChange.__dataclass_fields__
-    rows = [{name: row[name] for name in names} for row in found["changes"]]
-    return [OptionChange(**row | {"labels": tuple(row["labels"])}) for row in rows]
+    names = [name for name in OptionChange.__dataclass_fields__ if name != "labels"]
+    return [
+        OptionChange(labels=tuple(row["labels"]), **{name: row[name] for name in names})
+        for row in found["changes"]
+    ]
 
 
 def _said(reason: str, by: str | None) -> dict[str, Any]:

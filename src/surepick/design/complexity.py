@@ -7,6 +7,10 @@ For the best candidate z* and gaps Δ_z = θᵀ(z* − z), put
 With Gaussian noise of standard deviation σ, every algorithm whose answer is right with
 probability at least 1 − δ on every instance takes at least 2σ² kl(1 − δ, δ) / D* pulls on
 average, kl the relative entropy of two coins; and the weights w are the best way to pull.
+
+Where arms cost different amounts, an arm of cost c counts as x/√c; then D*, the weights and the
+bound are about money, not pulls. For the m best, the maximum is over all pairs of one of these and
+one of the others.
 """
 
 from __future__ import annotations
@@ -22,7 +26,7 @@ from surepick.arrays import limits
 from surepick.arrays.backend import backend_of
 from surepick.arrays.tables import is_large
 from surepick.arrays.types import FloatArray
-from surepick.arrays.validate import probability
+from surepick.arrays.validate import probability, whole
 from surepick.design.large.leads import Leads
 from surepick.design.minimax import MinimaxResult, Status, minimax
 from surepick.errors import InvalidInputError
@@ -39,6 +43,8 @@ class _Problem(Protocol):
     def candidates(self) -> FloatArray: ...
     @property
     def unit(self) -> float: ...
+    @property
+    def costs(self) -> FloatArray | None: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +88,9 @@ class Complexity:
         return 2.0 * self.noise**2 * kl / self.D_star
 
 
-def complexity(problem: _Problem, theta: ArrayLike, tol: float | None = None) -> Complexity:
+def complexity(
+    problem: _Problem, theta: ArrayLike, tol: float | None = None, top: int = 1
+) -> Complexity:
     """Characteristic time of a problem with known truth, and its lower bound on pulls.
 
     Parameters
@@ -94,6 +102,8 @@ def complexity(problem: _Problem, theta: ArrayLike, tol: float | None = None) ->
     tol : float, optional
         Relative accuracy; by default 1e-6, and 0.05 where there are very many arms or candidates.
         The lower bound holds however far the solve got.
+    top : int, optional
+        How many of the best candidates are asked for.
 
     Returns
     -------
@@ -106,8 +116,10 @@ def complexity(problem: _Problem, theta: ArrayLike, tol: float | None = None) ->
     >>> round(1 / result.D_star, 3), round(result.lower_bound(0.1), 1)
     (16.0, 56.2)
     """
-    arms, candidates = problem.standardised_arms, problem.candidates
+    arms, candidates = _for_money(problem), problem.candidates
     truth = _as_truth(theta, candidates.shape[1])
+    if whole(top, "top", least=1) > 1:
+        return _of_several(problem, truth, tol, top)
     if not backend_of(candidates).plain or is_large(candidates) or is_large(arms):
         return _large_complexity(problem, truth, tol)
     means = candidates @ truth
@@ -123,6 +135,38 @@ def complexity(problem: _Problem, theta: ArrayLike, tol: float | None = None) ->
         raise _tie(best, tied[0])
     directions = differences[rivals] / gaps[:, None]
     return _found(minimax(arms, directions, _FINE if tol is None else tol), problem)
+
+
+def _for_money(problem: _Problem) -> FloatArray:
+    """The arms, each as far as it reaches for its cost."""
+    arms, costs = problem.standardised_arms, problem.costs
+    return arms if costs is None else arms / np.sqrt(costs)[:, None]
+
+
+def _of_several(problem: _Problem, truth: FloatArray, tol: float | None, m: int) -> Complexity:
+    """The same for the m best."""
+    arms, candidates = _for_money(problem), problem.candidates
+    if m >= len(candidates):
+        raise InvalidInputError(
+            f"top: there are {len(candidates)} candidates, so the {m} best are all of them"
+        )
+    if not backend_of(candidates).plain or m * (len(candidates) - m) > limits.WORKING_TABLE:
+        raise InvalidInputError(
+            f"top: {m} times {len(candidates) - m:,} pairs of candidates are too many to look at"
+        )
+    means = candidates @ truth
+    order = np.argsort(-means, kind="stable")
+    best, others = order[:m], order[m:]
+    gaps = means[best][:, None] - means[others]
+    scale = float(np.abs(candidates).max(axis=0) @ np.abs(truth))
+    if gaps.min() <= _SAME * scale:
+        raise InvalidInputError(
+            f"theta: candidates {order[m - 1]} and {order[m]} tie, so the {m} best are not unique; "
+            f"no number of pulls can tell them apart (the lower bound is infinite)"
+        )
+    directions = (candidates[best][:, None] - candidates[others]) / gaps[..., None]
+    flat = directions.reshape(-1, candidates.shape[1])
+    return _found(minimax(arms, flat, _FINE if tol is None else tol), problem)
 
 
 def _large_complexity(problem: _Problem, truth: FloatArray, tol: float | None) -> Complexity:

@@ -19,6 +19,7 @@ from surepick.arrays.kernels import (
 )
 
 _EXPONENTIAL = 0  # learners.EXPONENTIAL; anything else is AdaHedge
+_LITTLE = 1e-6  # weight of all arms together where those of the learner do not span
 
 
 @njit(cache=True)
@@ -194,7 +195,12 @@ def play_phase(
         rounds += 1
         learner_weights(code, rate, offset, memory, weights)
         weighted_gram(arms, weights, A)
-        respond(A, columns, True, eps, radius, lower, white, scratch, point)
+        value = respond(A, columns, True, eps, radius, lower, white, scratch, point)
+        if value < 0.0:  # the learner leaves some direction out: the limit of a little of each arm
+            for k in range(K):
+                gains[k] = (1.0 - _LITTLE) * weights[k] + _LITTLE / K
+            weighted_gram(arms, gains, A)
+            respond(A, columns, True, eps, radius, lower, white, scratch, point)
         squared_products(arms, point, gains)
         learner_update(code, rate, offset, memory, weights, gains)
         for k in range(K):

@@ -21,16 +21,22 @@ _CHUNK = 100_000  # rounds between returns to Python, where Ctrl-C is heard
 
 
 def play_phase(
-    arms: FloatArray, points: FloatArray, constants: Mapping[str, float], budget: int
+    arms: FloatArray,
+    points: FloatArray,
+    constants: Mapping[str, float],
+    budget: int,
+    learner: Learner | None = None,
 ) -> tuple[NDArray[np.int64], bool]:
     """Pulls per arm of one phase of Algorithm 1, and whether it ran to its stop.
 
-    ``constants`` holds D, r2, eps and radius of the phase. No reward is involved: the pulls
-    are known before the first measurement. The phase may end early, at ``budget`` pulls.
+    ``constants`` holds D, r2, eps and radius of the phase; the learner is the paper's unless given.
+    No reward is involved: the pulls are known before the first measurement. The phase may end
+    early, at ``budget`` pulls.
     """
     from surepick.game import kernels
 
-    learner = ExponentialWeights(rate=1.0 / constants["D"] ** 2, offset=len(arms))
+    stated = ExponentialWeights(rate=1.0 / constants["D"] ** 2, offset=len(arms))
+    learner = stated if learner is None else learner
     phase = Phase(arms, points, learner, constants["eps"], constants["radius"], constants["r2"])
     while True:
         stop = min(phase.rounds + _CHUNK, budget)

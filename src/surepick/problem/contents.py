@@ -15,6 +15,7 @@ from surepick.arrays.tables import as_table, is_large, table_digest
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import is_dataframe, real
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
+from surepick.problem.costs import as_costs
 from surepick.problem.labels import Labels, describe_labels, make_labels
 from surepick.problem.noise import NoiseKind, noise_kind, read_kind
 
@@ -31,6 +32,7 @@ class Contents:
         noise: Any = None,
         labels: Any = None,
         misfit: float = 0.0,
+        costs: Any = None,
         *,
         candidate_labels: Any = None,
         backend: str | Backend | None = None,
@@ -47,6 +49,8 @@ class Contents:
         self.noise_kind: NoiseKind = noise_kind(noise, len(self.arms))
         #: how far an arm's mean may lie from what its features say, in units of the reward
         self.misfit: float = as_misfit(misfit, candidates)
+        #: what a measurement of each arm costs; None: all the same
+        self.costs: FloatArray | None = as_costs(costs, len(self.arms))
         self.labels: Labels = make_labels(arms, labels, len(self.arms), "labels")
         self.transductive: bool = candidates is not None
         if candidates is None:
@@ -69,6 +73,11 @@ class Contents:
         self.large: bool = (
             large or not self.backend.plain or is_large(self.arms) or is_large(self.candidates)
         )
+        if self.large and self.costs is not None:
+            raise InvalidInputError(
+                f"costs: with {len(self.arms):,} arms of {self.arms.shape[1]:,} features all have "
+                f"to cost the same; leave costs or some of the arms out"
+            )
 
     # -- sizes -----------------------------------------------------------------------------
     @property
@@ -115,6 +124,8 @@ class Contents:
         content = (shapes, self.digests, self.noise_kind.written)
         if self.misfit:
             content = (*content, self.misfit)
+        if self.costs is not None:
+            content = (*content, "costs", self.costs.tolist())
         return hashlib.sha256(repr(content).encode()).hexdigest()
 
     @cached_property
@@ -166,7 +177,7 @@ class Contents:
             "noise": self.noise_kind.written,
             "labels": describe_labels(self.labels),
             "candidate_labels": describe_labels(self.candidate_labels) if separate else None,
-        } | self.written_misfit()
+        } | self.written_more()
 
     def to_dict(self) -> dict[str, Any]:
         """Everything needed to build this problem again, as NumPy arrays and plain values."""
@@ -178,7 +189,7 @@ class Contents:
             "labels": list(self.labels),
             "candidate_labels": list(self.candidate_labels) if separate else None,
         }
-        content |= self.written_misfit()
+        content |= self.written_more()
         if self.large and not self.by_reference:  # chosen by the caller; the size does not show it
             content["large"] = True
         return content
@@ -188,6 +199,15 @@ class Contents:
         if not self.misfit:
             return {}
         return {"misfit": "any" if math.isinf(self.misfit) else self.misfit}
+
+    def written_more(self) -> dict[str, Any]:
+        """The same with costs, where there are any."""
+        costs = {} if self.costs is None else {"costs": self.costs.tolist()}
+        return self.written_misfit() | costs
+
+    def cost_of(self, pulls: Any) -> float:
+        """What so many pulls of each arm cost; their number, where all cost the same."""
+        return float(pulls.sum() if self.costs is None else pulls @ self.costs)
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Self:
@@ -199,6 +219,7 @@ class Contents:
                 read_kind(saved["noise"], len(saved["arms"])).given,
                 saved["labels"],
                 read_misfit(saved),
+                saved.get("costs"),
                 candidate_labels=saved["candidate_labels"],
                 # 0.1.0 wrote backend: "numpy" for what large: true says now
                 large=saved.get("large", "backend" in saved),

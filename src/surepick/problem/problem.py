@@ -53,6 +53,9 @@ class Problem(Contents):
         How far the mean reward of an arm may lie from what its features say, in units of the
         reward: 0 where rewards are exactly linear in the features; ``inf`` where features are only
         a guide to what is worth measuring, and every proof is to rest on measurements alone.
+    costs
+        What a measurement of each arm costs, in any unit; by default all cost the same. PooledPeleg
+        then measures so that the total is small, not the number of measurements.
     candidate_labels
         One label per candidate, when candidates are given.
     backend
@@ -78,6 +81,7 @@ class Problem(Contents):
         noise: Any = None,
         labels: Any = None,
         misfit: float = 0.0,
+        costs: Any = None,
         *,
         candidate_labels: Any = None,
         backend: str | Backend | None = None,
@@ -89,6 +93,7 @@ class Problem(Contents):
             noise,
             labels,
             misfit,
+            costs,
             candidate_labels=candidate_labels,
             backend=backend,
             large=large,

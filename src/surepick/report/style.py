@@ -7,6 +7,7 @@ from __future__ import annotations
 LOOKS: dict[str, tuple[str, str, str, str]] = {
     # registry name: (label, colour, marker, line)
     "peleg-paper": ("PELEG (paper)", "#0072B2", "o", "-"),
+    "peleg-adahedge": ("PELEG (AdaHedge)", "#332288", "p", "-"),
     "rage": ("RAGE", "#D55E00", "s", "-"),
     "lingape": ("LinGapE", "#009E73", "^", "-"),
     "xy-static": ("XY-static", "#CC79A7", "v", "--"),

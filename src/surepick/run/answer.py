@@ -50,12 +50,21 @@ class Answer:
     delta: float
     epsilon: float
     _record: dict[str, Any] = field(repr=False)
+    #: all that were chosen, best first (no order is claimed): one, unless more were asked for
+    arms: tuple[int, ...] = ()
+    labels: tuple[str, ...] = ()
+    cost: float | None = None  #: of all pulls, where the problem says what they cost
     #: against a baseline: labels of the options that are better, that are worse, and the others
     better: tuple[str, ...] = ()
     worse: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
     #: and of each of these its estimated lead, between two ends
     lifts: dict[str, Lift] = field(default_factory=dict)
+
+    def __post_init__(self) -> None:
+        if not self.arms:
+            object.__setattr__(self, "arms", (self.arm,))
+            object.__setattr__(self, "labels", (self.label,))
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Answer) else NotImplemented
@@ -95,6 +104,10 @@ class Answer:
             "epsilon": self.epsilon,
             "pulls": self.pulls.tolist(),
         }
+        if self.cost is not None:
+            found["cost"] = self.cost
+        if len(self.arms) > 1:
+            found |= {"arms": list(self.arms), "labels": list(self.labels)}
         if self.lifts:
             found |= {name: list(getattr(self, name)) for name in COMPARED}
             found["lifts"] = {label: _finite(lift) for label, lift in self.lifts.items()}
@@ -113,6 +126,13 @@ def compared(problem: Problem, claims: Claims | None) -> dict[str, Any]:
     found = {name: tuple(labels[i] for i in getattr(claims, name)) for name in COMPARED}
     listed = [i for name in COMPARED for i in getattr(claims, name)]
     return found | {"lifts": {labels[i]: every[i] for i in listed}}
+
+
+def several(problem: Problem, named: list[int], pulls: IntArray) -> dict[str, Any]:
+    """What an answer says about all that it names, and about what it cost."""
+    labels = problem.candidate_labels
+    cost = None if problem.costs is None else problem.cost_of(pulls)
+    return {"arms": tuple(named), "labels": tuple(labels[i] for i in named), "cost": cost}
 
 
 def _finite(lift: Lift) -> list[float | None]:

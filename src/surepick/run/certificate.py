@@ -51,6 +51,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
             "statement": answer["guarantee"]["text"],
         },
     }
+    if "arms" in answer:
+        body["claim"]["candidates"] = answer["arms"]
     claims = record.get("claims")
     if claims is not None:
         names = ("better", "worse", "close", "undecided")
@@ -83,7 +85,7 @@ def _embed(problem: Problem) -> dict[str, Any]:
         "labels": list(problem.labels),
         "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
     }
-    held |= problem.written_misfit()
+    held |= problem.written_more()
     return held | ({"large": True} if problem.large else {})  # replays work on it in the same way
 
 

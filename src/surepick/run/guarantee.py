@@ -77,20 +77,23 @@ def guarantee_of(
             if not (len(claims.better) or len(claims.worse) or len(claims.close)):
                 return Guarantee("none", f"no guarantee: {parts[1]}; nothing is claimed")
     else:
-        promised = algorithm.guarantee(epsilon_used=left > 1)
+        promised = algorithm.guarantee(epsilon_used=left > len(state.named()))
         parts = [str(promised)]
     if not state.finished and not comparing:
+        several = len(state.named()) > 1
+        looks = "those that look best" if several else "the one that looks best"
         early = (
             f"no guarantee: stopped {why} with {left} "
-            f"candidate{'s' if left > 1 else ''} left; the answer is the one that looks best"
+            f"candidate{'s' if left > 1 else ''} left; the answer is {looks}"
         )
         clicks = not kind.scale_known and _yes_and_no(batches)
         # An answer may rest on conditions of its own, beside the theorem.
-        plain = bool(promised) and promised.endswith(f"({algorithm.theorem})")
+        plain = bool(promised) and f"({algorithm.theorem}" in promised and promised[-1] == ")"
         if not by_hand or not plain or clicks or left == len(problem.distinct):
             return Guarantee("none", early)
         sure = confidence(algorithm.delta)
-        parts = [f"{early}, and the best is among those {left} with probability at least {sure}"]
+        best = f"{algorithm.best_in_words} {'are' if several else 'is'}"
+        parts = [f"{early}, and {best} among those {left} with probability at least {sure}"]
     if promised:
         on_items = getattr(algorithm, "items", None) is not None
         features = "" if on_items else stands_on(problem)
@@ -163,4 +166,4 @@ def only_yes_and_no(counts: IntArray, sums: FloatArray, spreads: FloatArray) -> 
 
 def looks_best(promise: Guarantee) -> Guarantee:
     """What is left to say of a run that was stopped by hand where no promise can be made at all."""
-    return Guarantee(promise.kind, str(promise).partition(", and the best is among")[0])
+    return Guarantee(promise.kind, str(promise).partition(", and the ")[0])

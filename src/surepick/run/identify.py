@@ -29,12 +29,14 @@ def identify(
     baseline: str | int | None = None,
     threshold: float | None = None,
     control: str = "all",
+    top: int = 1,
     rng: Any = 0,
     on_batch: Callable[[Run], None] | None = None,
 ) -> Answer:
     """Measure until the best candidate is known with probability at least 1 - delta.
 
-    Or, with a baseline, until it is known which options are better than it and which are worse.
+    Or, with ``top``, until so many of the best are known; with a baseline, until it is known which
+    options are better than it and which are worse.
 
     Parameters
     ----------
@@ -60,6 +62,10 @@ def identify(
     control
         How sure these claims are: ``"all"`` of them are right with probability at least
         1 - delta, or ``"fdr"``: a share of at most delta of them is wrong on average.
+    top
+        How many of the best to find; then ``answer.labels`` and ``answer.arms`` name them, best
+        first. That they are the best is promised, their order is not. With epsilon, each of them
+        is at most that much below the lowest of the best.
     rng
         Seed or generator for algorithms that draw.
     on_batch
@@ -76,6 +82,8 @@ def identify(
     >>> sp.identify(sp.Problem([[1, 0], [0, 1]]), lambda arm: 1.0 - arm).arm
     0
     >>> problem = sp.Problem([[1, 0, 0], [0, 1, 0], [0, 0, 1]], labels=["now", "red", "blue"])
+    >>> sp.identify(problem, lambda arm: [5.0, 6.0, 4.0][arm], top=2).labels
+    ('red', 'now')
     >>> answer = sp.identify(problem, lambda arm: [5.0, 6.0, 4.0][arm], baseline="now")
     >>> answer.better, answer.worse
     (('red',), ('blue',))
@@ -85,7 +93,7 @@ def identify(
     for name, given in (("measure", measure), ("measure_batch", measure_batch)):
         if given is not None and not callable(given):
             raise InvalidTypeError(f"{name} must be a function; got {given!r:.80}")
-    question = {"baseline": baseline, "threshold": threshold, "control": control}
+    question = {"baseline": baseline, "threshold": threshold, "control": control, "top": top}
     run = configure(algorithm, delta, epsilon, max_samples, question).start(problem, rng)
     warned = run.algorithm.max_samples is not None
     while not run.stopped:
@@ -128,7 +136,7 @@ def _doubts(run: Run) -> str:
 
 
 #: settings that say what is asked, and what they are where the question is which is best
-BEST: dict[str, Any] = {"baseline": None, "threshold": None, "control": "all"}
+BEST: dict[str, Any] = {"baseline": None, "threshold": None, "control": "all", "top": 1}
 
 
 def configure(
@@ -148,7 +156,7 @@ def configure(
         if asked and not compares(algorithm):
             raise InvalidInputError(
                 f"{next(iter(asked))}: {algorithm} only answers which option is the best; "
-                f"{DEFAULT} compares with a baseline, too"
+                f"{DEFAULT} finds several, or compares with a baseline, too"
             )
         algorithm = get(algorithm, **settings, **asked)
     elif isinstance(algorithm, Algorithm):

@@ -13,7 +13,7 @@ from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
-from surepick.run.answer import Answer, compared
+from surepick.run.answer import Answer, compared, several
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.guarantee import guarantee_of
@@ -237,6 +237,7 @@ class Run(TurningRun, PastRun):
             algorithm=self.algorithm.registered_name(),
             delta=self.algorithm.delta,
             epsilon=self.algorithm.epsilon,
+            **several(self.problem, self.state.named(), self.pulls),
             **compared(self.problem, claims),
             _record={
                 "problem": self.problem,

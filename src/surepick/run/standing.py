@@ -34,7 +34,7 @@ class Standing:
     ('a', ['leads', 'in'], [1.0, 1.0])
     """
 
-    question: str  #: "best" or "baseline"
+    question: str  #: "best", "top" or "baseline"
     leader: str | None  #: what would be named now; None: nothing is known
     leader_index: int | None
     samples: int
@@ -130,9 +130,12 @@ def standing_of(
         ends = {"lift_low": claims.low.tolist(), "lift_high": claims.high.tolist()}
         columns |= {"lift": lift} | ends
     elif leader is not None:
-        columns["state"][leader] = "leads"
+        for named in state.named():
+            columns["state"][named] = "leads"
     label = None if leader is None else problem.candidate_labels[leader]
-    question = "best" if claims is None else "baseline"
+    question = "baseline"
+    if claims is None:
+        question = "best" if len(state.named()) == 1 else "top"
     return Standing(question, label, leader, int(pulls.sum()), algorithm.delta, columns)
 
 

@@ -16,13 +16,14 @@ from surepick.server.settings import SETTINGS, Settings
 from surepick.server.tasks import Tasks
 
 _GRACE = 5.0  # seconds after which a task ends even where nobody ends it
+_PATIENCE = 10  # of 19: how far helpers stand back for the service
 _LEAST = 64 * 2**10  # bytes sent together
 
 
 def main() -> None:
     """Do tasks until stdin ends."""
     settings = Settings.from_json(os.environ[SETTINGS])
-    _take_less(settings.helper_memory)
+    _take_less(settings.helper_memory, settings.storage)
     # What anything prints must not come between the parts.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -46,17 +47,19 @@ def main() -> None:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _take_less(memory: int) -> None:
-    """Do not take the memory of the whole machine.
+def _take_less(memory: int, storage: str) -> None:
+    """Do not take the memory of the whole machine, and let those go first who ask and tell.
 
-    Helpers are as urgent as the service itself: one that had to wait for a processor in the middle
-    of reading would hold up whoever wants to write to the same SQLite file.
+    With SQLite, helpers are as urgent as the service itself: one that had to wait for a processor
+    in the middle of reading would hold up whoever wants to write to the same file.
     """
     try:
         import resource
     except ImportError:  # Windows
         return
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
+    if not storage.startswith("sqlite"):
+        os.nice(_PATIENCE)
 
 
 def _gathered(parts: Iterator[bytes]) -> Iterator[bytes]:

@@ -66,6 +66,7 @@ class TableBody(SheetBody):
     formula: str | None = Field(None, description="Instead: 'price + C(colour)*C(layout)'.")
     unstructured: bool = Field(False, description="Use no features at all.")
     label: str | None = Field(None, description="Column with the names of the options.")
+    cost: str | None = Field(None, description="Column with what a measurement of each costs.")
 
 
 class PlanRequest(TableBody):
@@ -168,6 +169,7 @@ class ProblemBody(BaseModel):
     candidate_labels: list[str] | None = None
     noise: Noise = Field(None, description=NOISE)
     misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
+    costs: list[Finite] | None = Field(None, description="What a measurement of each costs.")
 
 
 class TrafficBody(BaseModel):
@@ -212,6 +214,7 @@ class NewStudy(BaseModel):
         description="How sure such claims are: 'all' of them are right with probability 1 - delta, "
         "or 'fdr': a share of at most delta is wrong on average.",
     )
+    top: Annotated[int, checked(minimum=1)] = Field(1, description="How many of the best to find.")
     check_fit: Finite | None = Field(
         None,
         description="Measure more, so that a misfit of this size (in units of the noise) shows.",
@@ -258,6 +261,7 @@ class Status(Answered):
     epsilon: float
     finished: bool
     samples: int
+    cost: float | None = Field(None, description="Of these, where options have costs.")
     survivors: list[int]
     survivor_labels: list[str]
     leader: str | None

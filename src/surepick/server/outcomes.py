@@ -21,6 +21,9 @@ class AnswerOf(Answered):
     guarantee: dict[str, Any]
     survivors: list[int]
     equivalent: list[int]
+    arms: list[int] | None = Field(None, description="Where several are asked for: all of them.")
+    labels: list[str] | None = Field(None, description="Their labels, best first.")
+    cost: float | None = Field(None, description="Of all measurements, where options have costs.")
     better: list[str] | None = Field(None, description="Against a baseline: labels.")
     worse: list[str] | None = None
     undecided: list[str] | None = None

@@ -11,7 +11,7 @@ from surepick.problem.tables import from_table
 from surepick.problem.tables.build import TableProblem
 from surepick.study.sheet import Sheet
 
-_FEATURE_SETTINGS = ("features", "formula", "label", "unstructured")
+_FEATURE_SETTINGS = ("features", "formula", "label", "unstructured", "cost")
 
 
 @dataclass(frozen=True)
@@ -22,7 +22,7 @@ class OptionTable:
     ----------
     sheet
         The table.
-    features, formula, label, unstructured
+    features, formula, label, unstructured, cost
         See :func:`surepick.problem.tables.from_table`.
 
     Examples
@@ -36,6 +36,7 @@ class OptionTable:
     formula: str | None = None
     label: str | None = None
     unstructured: bool = False
+    cost: str | None = None
 
     @classmethod
     def of(cls, source: Any, **how: Any) -> OptionTable:
@@ -51,6 +52,7 @@ class OptionTable:
             self.label,
             noise,
             misfit,
+            self.cost,
             unstructured=self.unstructured,
         )
 

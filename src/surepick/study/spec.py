@@ -81,7 +81,7 @@ class StudySpec:
         for :class:`surepick.Problem`. ``inf`` (``"any"`` as JSON), the default, where the algorithm
         can do so: features guide, and the guarantee rests on measurements alone. 0: features are
         trusted. A problem brings its own.
-    baseline, threshold, control
+    baseline, threshold, control, top
         What is asked, if it is not which option is the best: see :func:`surepick.identify`.
     check_fit
         Make extra measurements, so that a misfit of the linear model of this size (in units of
@@ -128,6 +128,7 @@ class StudySpec:
     baseline: str | int | None = None
     threshold: float | None = None
     control: str = "all"
+    top: int = 1
     check_fit: float | None = None
     strata: str | None = None
     items: int | None = None
@@ -172,7 +173,7 @@ class StudySpec:
     def _check_traffic(self) -> None:
         self._set(traffic=rules.TrafficRules.of(self.traffic))
         if self.traffic is not None:
-            given = (self.settings, self.check_fit, self.strata, self.meta)
+            given = (self.settings, self.check_fit, self.strata, self.meta, self.top)
             rules.check_method(str(self.algorithm), *given)
 
     def _check_noise(self) -> None:

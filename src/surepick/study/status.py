@@ -60,6 +60,7 @@ def status_of(
         "epsilon": run.algorithm.epsilon,
         "finished": at.finished,
         "samples": int(told.sum()),
+        "cost": None if problem.costs is None else problem.cost_of(told),
         "survivors": list(run.active),
         "survivor_labels": [problem.candidate_labels[i] for i in run.active],
         "rewards": problem.noise_kind.words,

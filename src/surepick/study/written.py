@@ -25,7 +25,7 @@ def problem_body(problem: Problem) -> dict[str, Any]:
         "labels": list(problem.labels),
         "noise": problem.noise_kind.written,
     }
-    body |= problem.written_misfit()
+    body |= problem.written_more()
     if problem.transductive:
         body["candidates"] = problem.candidates.tolist()
         body["candidate_labels"] = list(problem.candidate_labels)
@@ -40,6 +40,7 @@ def problem_of(body: dict[str, Any]) -> Problem:
         as_given(body.get("noise")),
         body.get("labels"),
         read_misfit(body),
+        body.get("costs"),
         candidate_labels=body.get("candidate_labels"),
     )
 

@@ -38,6 +38,7 @@ class Check(Tables):
         self.delta = exact.number(body["delta"], "delta")
         self.epsilon = exact.number(body["epsilon"], "epsilon")
         self.settings = exact.mapping(body["algorithm"]["settings"], "the settings")
+        self.top = 1  # candidates that are asked for
         self.items: int | None = None  # that options are measured on
         if self.settings.get("items") is not None:
             self.items = exact.whole(self.settings["items"], "the number of items")

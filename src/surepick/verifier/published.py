@@ -22,6 +22,7 @@ _SAME = 1e-9  # relative difference of a level that rounding may make
 RULES = {
     "peleg": "phases",
     "peleg-paper": "phases",
+    "peleg-adahedge": "phases",
     "rage": "phases",
     "xy-adaptive": "phases",
     "pooled-peleg": "pooled",
@@ -113,7 +114,8 @@ class PhaseTerms:
         name, paper = check.algorithm, _by_paper(check)
         self._check = check
         self._left: list[Callable[[float, Phase], Terms]]
-        if name == "peleg-paper" or (name == "peleg" and (paper or check.settings.get("ball"))):
+        exact_form = paper or check.settings.get("ball") or "learner" in check.settings
+        if name in ("peleg-paper", "peleg-adahedge") or (name == "peleg" and exact_form):
             self._left = [_peleg_paper]
         elif name == "rage" and paper:
             self._left = [_rage_paper]

@@ -150,7 +150,7 @@ def _sentences(check: Check, kind: str, left: int) -> list[str]:
     proper = _proper(check)
     clicks = _clicks(check)
     if kind == "heuristic":
-        used = "eps-pac" if left > 1 else "pac"
+        used = "eps-pac" if left > check.top else "pac"
         if proper.estimated:
             promised = _promises(check, proper, used)
             return [_joined(check, [f"{_ESTIMATED} {text}"]) for text in promised]
@@ -178,7 +178,9 @@ def _is_withdrawn(check: Check, kind: str, left: int) -> bool:
     why, found, promise = statement.removeprefix(_NO).rpartition(_OTHERWISE)
     if kind != "heuristic" or not found or not statement.startswith(_NO) or _clicks(check):
         return False
-    return _is_reason(why) and promise in _sentences(check, "eps-pac" if left > 1 else "pac", left)
+    return _is_reason(why) and promise in _sentences(
+        check, "eps-pac" if left > check.top else "pac", left
+    )
 
 
 def _is_reason(why: str) -> bool:
@@ -229,6 +231,12 @@ def _promises(check: Check, proper: _Proper, kind: str) -> list[str]:
     theorem = _THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
         return []
+    if check.top > 1:
+        best = f"the {check.top} best"
+        if kind == "eps-pac":
+            within = f"each at most {check.epsilon:.12g} below the lowest of {best}"
+            best = f"{check.top} options, {within},"
+        theorem += f", union over {check.top}"
     theorems = [theorem] if _is_known(proper) else [theorem, theorem.partition(";")[0]]
     conditions = _conditions(proper.evidence)
     return [
@@ -258,7 +266,7 @@ def _stopped_early(check: Check, left: int) -> list[str]:
     by_hand = check.body.get("stopped") == "by hand"
     early = (
         f"no guarantee: stopped {_why(check)} with {left} candidate{'s' if left > 1 else ''} left; "
-        f"the answer is the one that looks best"
+        f"the answer is {'those that look' if check.top > 1 else 'the one that looks'} best"
     )
     proper = _proper(check)
     conditions = _conditions(proper.evidence)
@@ -266,7 +274,8 @@ def _stopped_early(check: Check, left: int) -> list[str]:
     if not by_hand or not known or _clicks(check):
         return [early]
     # Who was dropped is not the best: that does not depend on when somebody stops.
-    among = f", and the best is among those {left} with probability at least {_sure(check)}"
+    best = f"the {check.top} best are" if check.top > 1 else "the best is"
+    among = f", and {best} among those {left} with probability at least {_sure(check)}"
     noise = PROVIDED.get(check.kind.kind, "")
     return [
         *(_joined(check, [early + among, one, noise]) for one in _features(check)),

@@ -22,6 +22,7 @@ import numpy as np
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
+from surepick.verifier.chosen import Chosen, check_chosen
 from surepick.verifier.comparison import Comparison, check_comparison
 from surepick.verifier.corrections import check_corrections
 from surepick.verifier.options import check_options
@@ -69,6 +70,8 @@ class Verification:
     statement: str
     replayed: bool = False  #: whether the run was made again, and every batch came out as recorded
     replay: str = "not done"  #: how that came out, or why it was not done
+    candidates: tuple[int, ...] = ()  #: all that were chosen: one, unless more were asked for
+    labels: tuple[str, ...] = ()  #: theirs
 
     def __bool__(self) -> bool:
         return True
@@ -217,11 +220,16 @@ def _run(check: Check) -> Verification:
         not check.past or rule in _WITH_PAST, f"the rule {rule!r} knows no past measurements"
     )
     # Bets may answer other questions than which candidate is the best.
-    file = "compared" if rule == "pooled" and "question" in check.evidence else RULES[rule]
+    file = RULES[rule]
+    if rule == "pooled" and "question" in check.evidence:
+        file = "top_m" if "top" in check.evidence["question"] else "compared"
     decided = importlib.import_module(f"surepick.verifier.rules.{file}").verify(check)
     if isinstance(decided, Comparison):
         check_comparison(check, decided)
         check_claims_statement(check, decided)
+    elif isinstance(decided, Chosen):
+        check_chosen(check, decided)
+        check_statement(check, len(decided.left))
     else:
         check.check_conclusion(decided)
         check_statement(check, len(decided))
@@ -234,4 +242,6 @@ def _run(check: Check) -> Verification:
         risk=check.risk,
         checked=check.checked,
         statement=claim["statement"],
+        candidates=tuple(chosen := claim.get("candidates", [claim["candidate"]])),
+        labels=tuple(check.label(i) for i in chosen),
     )

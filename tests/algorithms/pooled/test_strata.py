@@ -184,3 +184,19 @@ def test_other_algorithms_name_the_one_that_can():
     batch = run.ask()
     with pytest.raises(sp.SurepickError, match="pooled-peleg"):
         run.tell(batch, np.zeros(len(batch)), strata=["a"] * len(batch))
+
+
+@pytest.mark.parametrize("misfit", [0.0, math.inf])
+def test_operators_side_by_side_get_blocks_that_are_large_enough_for_each(misfit):
+    """Were blocks as small as for one stratum, nothing could be said within each (150 pulls)."""
+    rng = np.random.default_rng(0)
+    run = sp.algorithms.PooledPeleg(0.2).start(sp.Problem(FEATURES, noise="equal", misfit=misfit))
+    while not run.stopped:
+        batch = run.ask()
+        operators = rng.permutation(np.arange(len(batch)) % 2)
+        rewards = means(None)[batch.arms] + 2.0 * operators + 0.1 * rng.normal(size=len(batch))
+        run.tell(batch, rewards, strata=[f"operator {one}" for one in operators])
+        if run.batches == 1:
+            assert sp.Run.from_json(run.to_json()).ask().arms.tolist() == run.ask().arms.tolist()
+    assert run.samples <= 90
+    assert run.answer.arm == int(np.argmax(means(None)))

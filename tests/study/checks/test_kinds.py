@@ -81,6 +81,18 @@ def test_a_model_that_does_not_fit_is_noticed_without_a_scale(noise, reward):
     assert 5 in study.checks().fit.arms
 
 
+@pytest.mark.parametrize(("bend", "stands"), [(0.3, True), (2.0, False)])
+def test_features_that_are_off_by_more_than_was_allowed_withdraw_the_guarantee(bend, stands):
+    problem = sp.Problem(ARMS, misfit=0.5)
+    study = finished(None, normal(0.3, bend=bend), problem=problem, check_fit=0.5)
+    checks = study.checks()
+    assert not checks.fit.blind
+    assert bool(checks.fit) != stands
+    assert (study.answer.guarantee.kind == "pac") == stands
+    if not stands:
+        assert checks.fit.arms == (5,)
+
+
 def test_drift_is_noticed_without_a_scale():
     study = sp.create_study("s", sp.Problem.unstructured(4), storage=MemoryStorage())
     draws = np.random.default_rng(0)

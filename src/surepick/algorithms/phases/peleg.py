@@ -3,7 +3,7 @@
 Paper: Zaki, Mohan, Gopalan, "Explicit Best Arm Identification in Linear Bandits Using No-Regret
 Learners", 2020 (arXiv 2006.07562), Algorithm 1.
 
-Guarantee: delta-PAC in all three forms, by the argument in
+Guarantee: delta-PAC in all forms, by the argument in
 :mod:`surepick.algorithms.phases.elimination`. Known in advance: the noise scale only.
 
 Forms and departures:
@@ -11,6 +11,9 @@ Forms and departures:
 - ``Peleg.paper(delta)`` is what the paper's experiments ran: exponential weights at the paper's
   rate, no ball, constants as printed. Without the ball the accuracy is not shrunk (shrinking it
   would lengthen every phase for nothing: the key lemma is exact without).
+- ``Peleg(delta, learner="adahedge")`` is the same with a learner that goes on learning: AdaHedge
+  instead of exponential weights at the paper's rate, which hardly move once gains are small. What
+  makes the answer right does not look at the learner.
 - ``Peleg(delta, ball=True)`` is the algorithm of the paper's theorem: every minimisation is over
   the ball B(0, D_m) too, and the accuracy is shrunk by min(1, D_m sqrt(C) / r_m).
 - ``Peleg(delta)`` is our default. It keeps the template (phases, a min-max design solved as a
@@ -38,6 +41,7 @@ from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
 _PLANS = PlanCache()
+_LEARNERS = ("exponential", "adahedge")
 _TOL = 0.01  # certified gap of the designs, unless there are very many arms
 _FIRST = 40  # pulls of the first phase per dimension: enough to see gaps of half the noise
 
@@ -54,6 +58,9 @@ class Peleg(Algorithm):
         Use the paper's theorem version (very long phases).
     growth
         Default form: factor by which the accuracy of a phase improves on the last one.
+    learner
+        Of the paper's form: ``"exponential"`` weights at the stated rate, or ``"adahedge"``, which
+        implies the paper's constants.
 
     Examples
     --------
@@ -61,11 +68,14 @@ class Peleg(Algorithm):
     1.6
     >>> Peleg.paper(0.1).registered_name()
     'peleg-paper'
+    >>> Peleg(0.1, learner="adahedge").registered_name()
+    'peleg-adahedge'
     """
 
     ball: bool = field(default=False, kw_only=True)
     growth: float = field(default=1.6, kw_only=True)
     constants: str = field(default="ours", kw_only=True)
+    learner: str = field(default="exponential", kw_only=True)
 
     name: ClassVar[str] = "peleg"
     any_backend: ClassVar[bool] = True
@@ -79,6 +89,12 @@ class Peleg(Algorithm):
         super().__post_init__()
         if self.constants not in ("ours", "paper"):
             raise InvalidInputError(f"constants must be 'ours' or 'paper'; got {self.constants!r}")
+        if self.learner not in _LEARNERS:
+            raise InvalidInputError(
+                f"learner must be 'exponential' or 'adahedge'; got {self.learner!r}"
+            )
+        if self.learner == "adahedge":
+            object.__setattr__(self, "constants", "paper")
         if not 1 < real(self.growth, "growth") <= 16:
             raise InvalidInputError(f"growth must lie above 1 and up to 16; got {self.growth!r}")
 
@@ -87,13 +103,23 @@ class Peleg(Algorithm):
         """The paper's experiments: its constants, closed form, no ball."""
         return cls(delta, epsilon=epsilon, max_samples=max_samples, constants="paper")
 
+    @classmethod
+    def adahedge(
+        cls, delta: float, *, epsilon: float = 0.0, max_samples: int | None = None
+    ) -> Peleg:
+        """The same, with a learner that goes on learning."""
+        return cls(delta, epsilon=epsilon, max_samples=max_samples, learner="adahedge")
+
     def registered_name(self) -> str:
-        return "peleg-paper" if self.constants == "paper" and not self.ball else "peleg"
+        if self.constants != "paper" or self.ball:
+            return "peleg"
+        return "peleg-paper" if self.learner == "exponential" else "peleg-adahedge"
 
     def settings(self) -> dict[str, object]:
         given = super().settings()
-        if self.registered_name() == "peleg-paper":
-            del given["constants"]
+        if self.registered_name() != "peleg":  # the name says it
+            for said in ("constants", "learner"):
+                given.pop(said, None)
         return given
 
     def sample_limit(self) -> int:
@@ -113,7 +139,8 @@ class _PaperState(PhasedState):
     config: Peleg
 
     def plan(self, budget: int) -> PhasePlan:
-        key = (self.problem.key, self.config.ball, self.config.delta, self.phase)
+        config = self.config
+        key = (self.problem.key, config.ball, config.learner, config.delta, self.phase)
         key += (fingerprint(self.active),)
         plan = _PLANS.get(key, lambda: self._play(budget))
         if not plan.complete:
@@ -121,6 +148,7 @@ class _PaperState(PhasedState):
         return plan
 
     def _play(self, budget: int) -> PhasePlan:
+        from surepick.game.learners import AdaHedge
         from surepick.game.loop import play_phase
 
         arms, candidates = (self.problem.backend.host(part) for part in self.problem.isometric)
@@ -130,7 +158,8 @@ class _PaperState(PhasedState):
         constants = phase_constants(
             arms, candidates[self.active], m, self.config.delta, compared, self.config.ball
         )
-        pulls, complete = play_phase(arms, candidates[self.active], constants, budget)
+        learner = AdaHedge() if self.config.learner == "adahedge" else None
+        pulls, complete = play_phase(arms, candidates[self.active], constants, budget, learner)
         assert len(pulls) == K
         return PhasePlan(Pulls.from_counts(pulls), level, 2.0 ** -(m + 2), complete)
 

@@ -15,11 +15,14 @@ from surepick.algorithms.pooled.guide import squared_units
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.parts import PART_COST
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
+from surepick.algorithms.pooled.prices import prices
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
 _LEANS = 4.0  # times the misfit that comparisons by features have to allow for, about
 _STEPS = 60  # halvings of the interval of n_L
+_ROUNDS = 200  # in which weights of pairs move, at most,
+_CLOSE_TO = 1.03  # times the pulls that are needed in any case
 
 
 class DirectPlanner(Planner):
@@ -34,12 +37,12 @@ class DirectPlanner(Planner):
     ) -> None:
         self.problem, self._features, self._misfit = problem, features, misfit
         self._part_cost = PART_COST if in_parts else 0.0
-        self._squared = squared_units(problem)
-        self._variances: FloatArray = self._squared
+        self._squared, self._prices = squared_units(problem), prices(problem)
+        self._variances: FloatArray = self._squared * self._prices  # of a reward, per money
 
     def weigh(self, scales: Scales) -> None:
         self._features.weigh(scales)
-        self._variances = self._squared * scales.of(np.arange(len(self._squared)))
+        self._variances = self._squared * scales.of(np.arange(len(self._squared))) * self._prices
 
     def first_shares(self) -> FloatArray:
         return np.append(np.zeros(self.problem.n_arms), self._features.first_shares())
@@ -53,15 +56,20 @@ class DirectPlanner(Planner):
         K = self.problem.n_arms
         due, directions = shares[:K], shares[K:]
         wanted = np.clip(missing.pulls, 0.0, None)  # with a variance of one for each pull
-        wanted[leader] = 0.0
-        if leader == K:  # a number, which is not measured
-            wanted, missing = wanted[:K], Lacking(missing.pulls[:K], missing.nats[:K])
-            counts = 2.0 * wanted * self._variances
+        if missing.pairs is not None:
+            counts = self._of_pairs(wanted, missing)
+            others = wanted > 0
         else:
-            counts = direct_counts(leader, 2.0 * wanted, self._variances)
-        others = wanted > 0
-        counts[others] += self._part_cost * missing.nats[others]
-        counts[others] = np.maximum(counts[others], 1.0)
+            wanted[leader] = 0.0
+            if leader == K:  # a number, which is not measured
+                wanted, missing = wanted[:K], Lacking(missing.pulls[:K], missing.nats[:K])
+                counts = 2.0 * wanted * self._variances
+            else:
+                counts = direct_counts(leader, 2.0 * wanted, self._variances)
+            others = wanted > 0
+            least = np.broadcast_to(self._prices, len(counts))[others]
+            counts[others] += self._part_cost * missing.nats[others] * least
+            counts[others] = np.maximum(counts[others], least)
         total = float(counts.sum())
         direct = BlockDesign(counts / total, total, np.zeros((0, 0)), due, missing.nats)
         if math.isinf(self._misfit):
@@ -70,9 +78,20 @@ class DirectPlanner(Planner):
         leads = np.sqrt(missing.nats[others] / wanted[others])
         leads = np.maximum(leads - _LEANS * self._misfit, 1e-3 * leads)
         wanted[others] = missing.nats[others] / leads**2
-        less = Lacking(wanted, missing.nats)
+        less = missing._replace(pulls=wanted)
         by_features = self._features.next(leader, less, weights, directions)
         return by_features if by_features.value < total else direct
+
+    def _of_pairs(self, wanted: FloatArray, missing: Lacking) -> FloatArray:
+        """What to spend on each arm for the leads of several over others."""
+        assert missing.pairs is not None
+        counts = pair_counts(missing.pairs, 2.0 * wanted, self._variances)
+        nats = np.zeros(len(counts))
+        np.maximum.at(nats, missing.pairs[1], missing.nats)
+        out = nats > 0
+        least = np.broadcast_to(self._prices, len(counts))[out]
+        counts[out] = np.maximum(counts[out] + self._part_cost * nats[out] * least, least)
+        return counts
 
     def whole_pulls(
         self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
@@ -121,3 +140,32 @@ def direct_counts(leader: int, needs: FloatArray, variances: FloatArray) -> Floa
     counts[leader] = floor + high
     counts[others] = s * v / (1.0 - s * own / counts[leader])
     return counts
+
+
+def pair_counts(
+    pairs: tuple[IntArray, IntArray], needs: FloatArray, variances: FloatArray
+) -> FloatArray:
+    """About the fewest pulls n with needs_p · (v_a/n_a + v_x/n_x) ≤ 1 for all pairs p = (a, x).
+
+    For given weights of the pairs the best shares of the arms have a closed form; the weights move
+    towards the pairs that are worst off.
+    """
+    ahead, behind = pairs
+    mixed = np.full(len(needs), 1.0 / len(needs))
+    best, found = math.inf, np.ones(len(variances))
+    for _ in range(_ROUNDS):
+        both = mixed * needs
+        cost = variances * (
+            np.bincount(ahead, both, len(variances)) + np.bincount(behind, both, len(variances))
+        )
+        shares = np.sqrt(cost) / np.sqrt(cost).sum()
+        each = np.divide(variances, shares, out=np.zeros_like(shares), where=shares > 0)
+        takes = needs * (each[ahead] + each[behind])
+        worst = float(takes.max())
+        if worst < best:
+            best, found = worst, shares * worst
+        if worst <= _CLOSE_TO * float(mixed @ takes):  # which no shares can be below
+            break
+        mixed = np.maximum(mixed * takes / worst, 1e-12)
+        mixed /= mixed.sum()
+    return found

@@ -7,9 +7,10 @@ from typing import Any, NamedTuple
 from surepick.algorithms.pooled.closeness import Closeness
 from surepick.algorithms.pooled.market import Market
 from surepick.arrays.backend import Backend
+from surepick.arrays.types import IntArray
 
 CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
-_RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
+RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
 LEAST = 0.5  # log capital that each lead is taken to lack at least
 
 
@@ -25,10 +26,14 @@ class Standing(NamedTuple):
 
 
 class Lacking(NamedTuple):
-    """What the leader's lead over each candidate lacks; arrays (M,)."""
+    """What the leader's lead over each candidate lacks; arrays (M,).
+
+    With ``pairs`` the leads of several: of each ``pairs[0][i]`` over ``pairs[1][i]``.
+    """
 
     pulls: Any  #: for a variance of one per pull
     nats: Any  #: log capital
+    pairs: tuple[IntArray, IntArray] | None = None
 
 
 def lacking(backend: Backend, market: Market, at: Standing) -> Lacking:
@@ -64,5 +69,5 @@ def _assurance(xp: Any, market: Market, at: Standing) -> Any:
     then, the run would go on among the rest for very long, who may be all alike.
     """
     dropped = xp.clip(xp.astype(at.dropped_at, xp.float64), 1.0, None)
-    late = xp.log(xp.clip(float(at.pulls) / (_RECHECK * dropped), 1.0, None))
+    late = xp.log(xp.clip(float(at.pulls) / (RECHECK * dropped), 1.0, None))
     return market.gaps**2 / xp.clip(2.0 * market.variances, 1e-300, None) - late

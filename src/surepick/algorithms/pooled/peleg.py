@@ -64,6 +64,8 @@ class PooledPeleg(Algorithm):
     control
         How sure claims against the baseline are: ``"all"`` of them are right with probability at
         least 1 - delta; or ``"fdr"``: of those made, a share of at most delta is wrong on average.
+    top
+        Instead of the best: so many of the best, in any order.
     items
         Measure options on items, such as test questions, of which there are so many: every block
         draws some, with replacement, and ``batch.items`` says which pull is for which. The best is
@@ -81,6 +83,7 @@ class PooledPeleg(Algorithm):
     baseline: str | int | None = field(default=None, kw_only=True)
     threshold: float | None = field(default=None, kw_only=True)
     control: str = field(default="all", kw_only=True)
+    top: int = field(default=1, kw_only=True)
     items: int | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "pooled-peleg"
@@ -88,7 +91,7 @@ class PooledPeleg(Algorithm):
     follows: ClassVar[str] = "pulls"
     needs_scale: ClassVar[bool] = False
     trusts_features: ClassVar[bool] = False
-    questions: ClassVar[tuple[str, ...]] = ("best", "baseline")
+    questions: ClassVar[tuple[str, ...]] = ("best", "baseline", "top")
     theorem: ClassVar[str] = (
         "the capital bet against the best candidate is a supermartingale; Ville's inequality"
     )
@@ -125,11 +128,34 @@ class PooledPeleg(Algorithm):
                 )
         elif not isinstance(self.baseline, str):
             object.__setattr__(self, "baseline", whole(self.baseline, "baseline"))
+        object.__setattr__(self, "top", whole(self.top, "top", least=1))
+        if self.top > 1 and self.compares:
+            raise InvalidInputError(
+                "top: ask either for the best ones or for a comparison with a baseline; leave one "
+                "of them out"
+            )
 
     @property
     def compares(self) -> bool:
         """Whether it is asked which candidates are better than a baseline."""
         return self.baseline is not None or self.threshold is not None
+
+    @property
+    def best_in_words(self) -> str:
+        """What it looks for."""
+        return "the best" if self.top == 1 else f"the {self.top} best"
+
+    def guarantee(self, epsilon_used: bool) -> Guarantee:
+        """What an answer promises that was reached by the stopping rule."""
+        if self.top == 1:
+            return super().guarantee(epsilon_used)
+        kind, what = "pac", self.best_in_words
+        if epsilon_used:
+            kind = "eps-pac"
+            within = f"each at most {self.epsilon:.12g} below the lowest of {self.best_in_words}"
+            what = f"{self.top} options, {within},"
+        sure = f"with probability at least {confidence(self.delta)}"
+        return Guarantee(kind, f"{what} {sure} ({self.theorem}, union over {self.top})")
 
     def guarantee_of_claims(self, baseline: str) -> Guarantee:
         """What claims against a baseline promise, whenever they are made."""
@@ -175,6 +201,10 @@ class PooledPeleg(Algorithm):
             return "options are compared with a baseline here; ask which is best instead"
         if self.items is not None:
             return "options are measured on items here, the same for all; leave items out"
+        if self.top != 1:
+            return f"the {self.top} best are asked for here; ask for the best alone"
+        if problem.costs is not None:
+            return "options cost different amounts here; begin a new study with all of them"
         if problem.transductive:
             return "what is measured is not what can be chosen here; leave candidates out"
         if problem.large or problem.by_reference:
@@ -186,8 +216,15 @@ class PooledPeleg(Algorithm):
         super().check_problem(problem)
         if self.compares:
             self._check_comparison(problem)
+        if self.top > 1:
+            self._check_top(problem)
         if self.items is None:
             return
+        if problem.costs is not None:
+            raise InvalidInputError(
+                "costs: options that are measured on items have to cost the same yet; leave costs "
+                "or items out"
+            )
         if problem.transductive or not problem.backend.plain:
             raise InvalidInputError(
                 "items: only options that are measured themselves, in memory, can be compared on "
@@ -197,6 +234,31 @@ class PooledPeleg(Algorithm):
             raise InvalidInputError(
                 "items: what rewards differ by from item to item is not noise of one scale; leave "
                 "noise out, or say noise='yes-no' or its bounds"
+            )
+
+    def _check_top(self, problem: Problem) -> None:
+        n, m = len(problem.distinct), self.top
+        if problem.large or not problem.backend.plain:
+            raise InvalidInputError(
+                f"top: {problem.n_candidates:,} options of {problem.n_features:,} features are too "
+                f"many to ask for more than the best one; ask for that, or leave options out"
+            )
+        if n < problem.n_candidates:
+            labels = problem.candidate_labels
+            twin = int(np.flatnonzero(problem.same_as != np.arange(problem.n_candidates))[0])
+            raise InvalidInputError(
+                f"top: {labels[twin]!r} has the very features of {labels[problem.same_as[twin]]!r} "
+                f"and cannot be told from it; leave one of them out, or do not rest on features "
+                f"(misfit=math.inf)"
+            )
+        if n <= m:
+            raise InvalidInputError(
+                f"top: there are {n} options, so the {m} best are all of them; ask for fewer"
+            )
+        if self.items is not None:
+            raise InvalidInputError(
+                "top: of options that are measured on items only the best one can be asked for "
+                "yet; leave top or items out"
             )
 
     def _check_comparison(self, problem: Problem) -> None:

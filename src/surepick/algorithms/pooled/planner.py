@@ -22,8 +22,8 @@ from surepick.problem import Problem
 class BlockDesign(NamedTuple):
     """A design, and the directions that it was made for."""
 
-    weights: FloatArray  #: (K,)
-    value: float  #: worst variance of a direction per pull; with leads: the pulls that seem missing
+    weights: FloatArray  #: shares of what is spent, (K,)
+    value: float  #: worst variance of a direction per pull; with leads: what seems to be missing
     directions: FloatArray  #: by which ways to round it are compared, (n, d)
     shares: FloatArray  #: how much each of these matters
     nats: FloatArray  #: log capital that each of these lacks
@@ -62,7 +62,7 @@ class Planner(ABC):
         leader
             The candidate that leads.
         missing
-            What its lead over each candidate lacks.
+            What its lead over each candidate lacks, or what the leads of several lack.
         weights
             The last design, or zeros.
         shares

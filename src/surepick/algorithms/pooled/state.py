@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Claims, Known, Pulls, State, Told
+from surepick.algorithms.base import Claims, Known, Pulls, Told
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import without_level
@@ -22,10 +22,11 @@ from surepick.algorithms.pooled.known import known
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
 from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
-from surepick.algorithms.pooled.options import covers, first_left, turned
+from surepick.algorithms.pooled.options import first_left
 from surepick.algorithms.pooled.parts import dealt, dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.prices import in_pulls
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.settings import BlockSettings, whole_batches
 from surepick.algorithms.pooled.strata import levelled, refuse_strata
@@ -37,6 +38,7 @@ from surepick.algorithms.pooled.tools import (
     make_reading,
     points_of,
 )
+from surepick.algorithms.pooled.turning import TurningState
 from surepick.algorithms.pooled.values import Values, with_zero
 from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
@@ -49,7 +51,7 @@ _LEAST = 0.03  # a block makes at least this share of the pulls so far
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
 
 
-class PooledState(State):
+class PooledState(TurningState):
     """Blocks, and the question that they answer.
 
     Candidates are numbered by their place in ``problem.distinct``, except in what leaves the state.
@@ -62,6 +64,7 @@ class PooledState(State):
         "blocks",
         "follows_levels",
         "seed",
+        "strata",
         "retired",
         "opening",
     )
@@ -84,6 +87,7 @@ class PooledState(State):
         self.weights = np.zeros(K)  # last design, and the shares of its directions
         self.shares = self._planner.first_shares()
         self.blocks: list[dict[str, Any]] = []
+        self.strata = 1  # of the last block: how many the next one will have to be enough for
         self.held: list[Told] = []  # past measurements that wait for a first block to bet by
         self._spreads: FloatArray | None = None  # of the batch that is being told
         self._scales: Scales | None = None
@@ -174,11 +178,12 @@ class PooledState(State):
 
     def _plan(self, budget: int) -> Pulls:
         """Fix the next block: its pulls, and the rivals that its evidence will be about."""
-        first, least = self._planner.first(), _FEWEST_PULLS * self.problem.rank
-        n = int(self.totals.counts.sum())
+        first, least = self._planner.first(), _FEWEST_PULLS * self.problem.rank * self.strata
+        n, spent = int(self.totals.counts.sum()), self.problem.cost_of(self.totals.counts)
         if n == 0 or self.opening:
             size = min(whole_batches(self.config, least), budget)
-            counts = self._planner.whole_pulls(first.weights, size, first, must_span=True)
+            weights, _ = in_pulls(self.problem, first.weights, 1.0)
+            counts = self._planner.whole_pulls(weights, size, first, must_span=True)
             return dealt(counts, self.ways.parts)
         scales, market = self._now(), self._open_market()
         missing, leader = self.question.lacking(market, n), int(market.rivals[0])
@@ -187,8 +192,9 @@ class PooledState(State):
         self.weights = design.weights
         explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
         weights = (1 - explore) * design.weights + explore * first.weights
-        size = max(_LEAST * n, min(self.config.batch_growth * n, _MOST * design.value), least)
-        size = min(whole_batches(self.config, size), budget)
+        money = max(_LEAST * spent, min(self.config.batch_growth * spent, _MOST * design.value))
+        weights, size = in_pulls(self.problem, weights, money)
+        size = min(whole_batches(self.config, max(size, least)), budget)
         return self._planner.pulls(weights, size, design, self.ways.parts)
 
     # -- telling ---------------------------------------------------------------------------
@@ -216,6 +222,7 @@ class PooledState(State):
     def _settle_strata(self) -> None:
         """Every stratum is a block of its own, but for the first block, which has no bets."""
         block = self.block
+        self.strata = len(block.strata)
         if not self.blocks or self.opening:
             rows = levelled(self.problem, block)
             self.block = OpenBlock.complete(rows, len(block.strata), block.pieces_of_past)
@@ -275,26 +282,6 @@ class PooledState(State):
             self.block.take_past(self.held.pop(0))
             self._settle()
 
-    # -- options that come and go ----------------------------------------------------------
-    @property
-    def at_rest(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether it stands between two blocks."""
-        return self.block.empty
-
-    def turn(self, problem: Problem, retired: BoolArray) -> None:
-        """Between two blocks: other options than before; see the module ``options``."""
-        memory = turned(self.save(), self.problem, problem, retired, self.ways.accounts)
-        self.problem, self.retired = problem, retired
-        self._read_in(self.ways.ways)
-        self.load(memory)
-        self.weights, self.shares = np.zeros(problem.n_arms), self._planner.first_shares()
-        self.opening = bool(self.blocks) and not self._covered()
-        self.question.reconsider(self._open_market if self.blocks else None)
-
-    def _covered(self) -> bool:
-        measured, offered = np.flatnonzero(self.totals.counts), np.flatnonzero(~self.retired)
-        return covers(self.problem, measured, offered)
-
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
@@ -313,6 +300,11 @@ class PooledState(State):
     def leader(self) -> int:
         best = int(self.problem.distinct[self.question.best])
         return first_left(self.problem, best, self.retired) if self.retired.any() else best
+
+    def named(self) -> list[int]:
+        if self.retired.any():  # where options come and go, one is asked for
+            return [self.leader()]
+        return self.problem.distinct[self.question.named()].tolist()
 
     def claims(self) -> Claims | None:
         return self.question.claims()

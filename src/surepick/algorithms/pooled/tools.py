@@ -55,6 +55,10 @@ def make_question(ground: Ground) -> Question:
         from surepick.algorithms.pooled.questions.baseline import AgainstBaseline
 
         return AgainstBaseline(ground)
+    if config.top > 1:
+        from surepick.algorithms.pooled.questions.top import TopM
+
+        return TopM(ground)
     return Best(ground)
 
 

@@ -104,13 +104,14 @@ LEADERBOARD = Suite(
     time_limit=5.0,
     sizes={
         "peleg-paper": (200, "every round of its game looks at all pairs of candidates"),
+        "peleg-adahedge": (200, "every round of its game looks at all pairs of candidates"),
         "lingame-c": (200, "its learner has an action for every pair of candidate and arm"),
         "lingame-c-heuristic": (
             200,
             "its learner has an action for every pair of candidate and arm",
         ),
     },
-    costly=("peleg-paper", "lingame-c", "lazy-ts", "lucb"),
+    costly=("peleg-paper", "peleg-adahedge", "lingame-c", "lazy-ts", "lucb"),
 )
 _SUITES = {LEADERBOARD.name: LEADERBOARD}
 

@@ -48,6 +48,7 @@ def from_table(
     label: str | None = None,
     noise: Any = None,
     misfit: float = 0.0,
+    cost: str | None = None,
     *,
     unstructured: bool = False,
     intercept: bool = True,
@@ -74,6 +75,9 @@ def from_table(
     misfit
         How far an option's mean reward may lie from what its features say, as for
         :class:`surepick.Problem`; ``inf`` where features are only a guide.
+    cost
+        Column with what a measurement of each option costs; it is no feature then, unless it is
+        named among them.
     unstructured
         Ignore all features: nothing is assumed about how options are related.
     intercept
@@ -98,11 +102,13 @@ def from_table(
     table = read(source)
     notes = list(table.notes)
     labels, label = labels_of(table, label, wanted or [], notes)
+    costs = None if cost is None else _costs(table, cost)
     if unstructured:
         if wanted is not None or formula is not None:
             raise InvalidInputError("unstructured ignores features: do not give any")
         names = labels if labels is not None else [str(i) for i in range(len(table))]
-        return TableProblem(Problem.unstructured(names, noise), tuple(notes), tuple(names))
+        made = Problem(np.eye(len(names)), noise=noise, labels=names, costs=costs)
+        return TableProblem(made, tuple(notes), tuple(names))
     if formula is not None:
         effects, without = by_formula(table, formula, max_levels)
         if without and intercept:
@@ -111,9 +117,10 @@ def from_table(
                 "of their own (intercept=False if they do not)."
             )
     else:
-        effects = main_effects(table, feature_names(table, wanted, label), max_levels)
+        names = feature_names(table, wanted, label, cost)
+        effects = main_effects(table, names, max_levels)
     columns, matrix = _independent(effects, len(table), intercept, notes)
-    problem = Problem(matrix, noise=noise, labels=labels, misfit=misfit)
+    problem = Problem(matrix, noise=noise, labels=labels, misfit=misfit, costs=costs)
     _tell_about_rows(problem, intercept, notes)
     return TableProblem(problem, tuple(notes), columns)
 
@@ -127,9 +134,28 @@ def as_list(features: Any) -> list[str] | None:
     raise InvalidTypeError(f"features must be a list of columns; got {features!r:.80}")
 
 
-def feature_names(table: Columns, wanted: list[str] | None, label: str | None) -> list[str]:
-    """The columns that describe an option: those wanted, or all but the label."""
-    names = [name for name in table.cells if name != label] if wanted is None else wanted
+def _costs(table: Columns, column: str) -> FloatArray:
+    """The numbers of a column, all of them above 0."""
+    cells = table.column(column)
+    require_complete(table, column)
+    found = np.empty(len(cells))
+    for i, cell in enumerate(cells):
+        try:
+            found[i] = float(cell)
+        except (TypeError, ValueError):
+            found[i] = np.nan
+        if not (np.isfinite(found[i]) and found[i] > 0):
+            raise InvalidInputError(
+                f"{table.at(i, column)}: {cell!r:.80} is no cost; costs are numbers above 0"
+            )
+    return found
+
+
+def feature_names(
+    table: Columns, wanted: list[str] | None, label: str | None, cost: str | None = None
+) -> list[str]:
+    """The columns that describe an option: those wanted, or all but the label and the cost."""
+    names = [n for n in table.cells if n not in (label, cost)] if wanted is None else wanted
     if not names:
         raise InvalidInputError(
             f"{table.where} has no features: name columns that describe the options, or set "

@@ -23,6 +23,8 @@ behind earlier ones without any drift.)
 
 - Lack of fit: groups are arms, f = Xθ, and the minimum over θ is weighted least squares; in a
   second half of the average, groups are the features and one arm, for misfit of a single arm.
+  Where the problem allows for a misfit, f = Xθ + η with any η of that size, and the minimum is over
+  η as well (``allowing``).
 - Drift: groups are arms and time windows, f is one free mean per arm (the linear model plays no
   part: misfit is not taken for drift). The minimum over means has a closed form.
 

@@ -11,6 +11,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import probability
 from surepick.design.misfit import PRECISIONS, leverage, noticeable
 from surepick.problem import Problem
+from surepick.run.diagnostics.allowing import least_excess, sway
 from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale, typical
 from surepick.run.diagnostics.noise import NoiseEstimate
 
@@ -26,12 +27,12 @@ def lack_of_fit(
     noise: float | NoiseEstimate | None = None,
     matters: float = math.inf,
 ) -> Finding:
-    """Whether the mean rewards of the arms contradict the linear model.
+    """Whether the mean rewards of the arms contradict the model.
 
     Parameters
     ----------
     problem
-        The model.
+        The model: linear, or linear to within its misfit where that is finite.
     counts, sums
         Pulls of each arm so far and the sum of their rewards.
     level
@@ -56,6 +57,8 @@ def lack_of_fit(
     scales, remark = noise_scale(problem, noise, pulled)
     scale = typical(scales)
     n, X = n[pulled], _per_noise(problem, pulled, scales)
+    misfit = problem.misfit if math.isfinite(problem.misfit) else 0.0
+    allowed = misfit / scales
     y = np.asarray(sums, dtype=float)[pulled] / (n * scales)
     columns, _ = _coordinates(X)
     rank = columns.shape[1]
@@ -68,24 +71,32 @@ def lack_of_fit(
             f"{rank} coefficients; more options would have to be measured.",
             blind=True,
         )
-    evidence = _misfit(X, n, y, problem.n_arms)
+    evidence = _misfit(X, n, y, allowed, problem.n_arms)
     if evidence < math.log(1 / level):
-        least = scale * noticeable(columns, n, level)
-        if least > matters:
-            text = (
-                f"It cannot be said yet whether the features are right: wrong by {matters:.2g} per "
-                f"option, they could point to another answer, but nothing below {least:.2g} would "
-                f"have been noticed so far.{remark}"
-            )
-            return Finding(False, evidence, level, text, noticeable=least)
-        text = (
-            f"No misfit of the linear model was seen; one of {least:.2g} per option would "
-            f"probably have been noticed by now.{remark}"
+        least = misfit + scale * noticeable(columns, n, level)
+        return Finding(
+            False, evidence, level, _unseen(misfit, least, matters) + remark, (), False, least
         )
-        return Finding(False, evidence, level, text, noticeable=least)
-    odd, rest = _odd_arms(X, n, y, level, problem.n_arms)
+    odd, rest = _odd_arms(X, n, y, allowed, level, problem.n_arms)
     message = _misfit_message(problem, pulled, odd, rest, X, n, y, scales) + remark
     return Finding(True, evidence, level, message, tuple(int(pulled[i]) for i in odd))
+
+
+def _unseen(misfit: float, least: float, matters: float) -> str:
+    """What it means that nothing was seen, where a misfit of ``least`` would have been."""
+    if least > misfit + matters:
+        right = f"right to within {misfit:.2g}" if misfit else "right"
+        return (
+            f"It cannot be said yet whether the features are {right}: wrong by "
+            f"{misfit + matters:.2g} per option, they could point to another answer, but nothing "
+            f"below {least:.2g} would have been noticed so far."
+        )
+    said = (
+        f"No misfit beyond the {misfit:.2g} that is allowed for was seen"
+        if misfit
+        else "No misfit of the linear model was seen"
+    )
+    return f"{said}; one of {least:.2g} per option would probably have been noticed by now."
 
 
 def _per_noise(problem: Problem, arms: IntArray, scales: FloatArray) -> FloatArray:
@@ -95,21 +106,35 @@ def _per_noise(problem: Problem, arms: IntArray, scales: FloatArray) -> FloatArr
     return rows if (ratios == ratios[0]).all() else rows * (ratios.min() / ratios)[:, None]
 
 
-def _misfit(X: FloatArray, n: FloatArray, y: FloatArray, total: int) -> float:
-    """log of the evidence against mean rewards Xθ (noise one), at any θ.
+def _misfit(X: FloatArray, n: FloatArray, y: FloatArray, allowed: FloatArray, total: int) -> float:
+    """log of the evidence against mean rewards Xθ + η (noise one), at any θ and |η| ≤ allowed.
 
     Half of it is about shifts of all arms, half about a shift of one arm, each of ``total`` alike:
     the first notices many small misfits, the second a single one.
     """
     X, turned = _coordinates(X)
-    alone = _one_arm(turned, n, n * _residuals(X, n, y))
+    rest = np.abs(_residuals(X, n, y))
+    if allowed.any():
+        rest = np.maximum(rest - sway(X, n, allowed), 0.0)
+    alone = _one_arm(turned, n, n * rest)
     logs = np.empty((len(PRECISIONS), 2))
     for j, rho in enumerate(PRECISIONS):
         # z = n(y − Xθ), G = diag(n): the form is Σ w (y − Xθ)², minimal at least squares
         w = n * n / (n + rho)
-        logs[j, 0] = 0.5 * float(w @ _residuals(X, w, y) ** 2 - np.log1p(n / rho).sum())
+        form = _smallest(X, w, y, allowed)[0]
+        logs[j, 0] = 0.5 * float(form - np.log1p(n / rho).sum())
         logs[j, 1] = log_mean(alone[j]) + math.log(len(n) / total)
     return log_mean(logs.ravel())
+
+
+def _smallest(
+    X: FloatArray, w: FloatArray, y: FloatArray, allowed: FloatArray
+) -> tuple[float, FloatArray]:
+    """The smallest Σ w (y − η − Xθ)², and what is squared there."""
+    if allowed.any():
+        return least_excess(X, w, y, allowed)
+    rest = _residuals(X, w, y)
+    return float(w @ rest**2), rest
 
 
 def _one_arm(X: FloatArray, n: FloatArray, r: FloatArray) -> FloatArray:
@@ -153,7 +178,7 @@ def _coordinates(X: FloatArray) -> tuple[FloatArray, FloatArray]:
 
 
 def _odd_arms(
-    X: FloatArray, n: FloatArray, y: FloatArray, level: float, total: int
+    X: FloatArray, n: FloatArray, y: FloatArray, allowed: FloatArray, level: float, total: int
 ) -> tuple[list[int], bool]:
     """Arms to set aside, one by one, until the others fit; whether they do then.
 
@@ -164,12 +189,12 @@ def _odd_arms(
         root = np.sqrt(n[left])
         rows, _ = _coordinates(X[left])
         free = 1.0 - leverage(rows, n[left])  # 0: the arm alone determines a coefficient
-        r = root * _residuals(rows, n[left], y[left])
+        r = root * _smallest(rows, n[left], y[left], allowed[left])[1]
         gain = np.where(free > 1e-9, r * r / np.maximum(free, 1e-9), 0.0)
         worst = int(np.argmax(gain))
         odd.append(int(left[worst]))
         left = np.delete(left, worst)
-        if _misfit(X[left], n[left], y[left], total) < math.log(1 / level):
+        if _misfit(X[left], n[left], y[left], allowed[left], total) < math.log(1 / level):
             return odd, True
     return odd, False
 
@@ -196,8 +221,15 @@ def _misfit_message(
     where = ", ".join(shown) + (f" and {more} more" if more else "")
     if not rest_fits:
         where += ", and others too"
+    wrong, cure = (
+        "The linear model does not fit these options",
+        "do without features (unstructured)",
+    )
+    if problem.misfit and math.isfinite(problem.misfit):
+        wrong = f"Features are off by more than the {problem.misfit:.3g} allowed for these options"
+        cure = "allow for more (misfit)"
     return (
-        f"The linear model does not fit these options: {where}. The guarantee rests on that model. "
+        f"{wrong}: {where}. The guarantee rests on that model. "
         f"Add a feature in which they differ from the others, or interactions between features "
-        f"(a formula such as a*b), or do without features (unstructured)."
+        f"(a formula such as a*b), or {cure}."
     )

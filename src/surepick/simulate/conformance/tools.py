@@ -10,7 +10,8 @@ from typing import Any, Protocol
 import numpy as np
 from numpy.typing import ArrayLike
 
-from surepick.algorithms.base import PROVEN, Algorithm, Pulls
+from surepick.algorithms.base import Algorithm, Pulls
+from surepick.algorithms.guarantee import PROVEN
 from surepick.arrays.types import FloatArray
 from surepick.errors import RunStateError
 from surepick.problem import Problem

@@ -135,7 +135,7 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     fit, timeline = None, told.timeline
     if not sayable:
         timeline = Timeline(problem.n_arms)  # empty: without a noise scale nothing can be said
-    elif problem.rank < problem.n_arms and not problem.misfit:
+    elif problem.rank < problem.n_arms and math.isfinite(problem.misfit):
         matters = _what_matters(run, summary)
         fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale, matters=matters)
         size = noise_in_use(run) if scale is None else scale.high

@@ -80,6 +80,8 @@ class TrafficRules:
                 "misfit: with traffic every option is compared by its own visitors, and features "
                 "are not trusted; leave misfit (--trust-features) out"
             )
+        if problem.costs is not None:
+            raise InvalidInputError("costs: visitors cost the same; with traffic leave costs out")
         if problem.noise_kind.kind == "equal":
             raise InvalidInputError(
                 "noise: 'equal' needs every single reward; with traffic say that rewards are "
@@ -93,7 +95,7 @@ class TrafficRules:
 
 
 def check_method(
-    name: str, settings: Mapping[str, Any], check_fit: Any, strata: Any, meta: Any
+    name: str, settings: Mapping[str, Any], check_fit: Any, strata: Any, meta: Any, top: int = 1
 ) -> None:
     """Refuse algorithms that do not work by shares and counts, and notes in the rules' place."""
     if name != DEFAULT or settings or check_fit is not None:
@@ -102,6 +104,10 @@ def check_method(
     if strata is not None:
         raise InvalidInputError(
             "strata: with traffic, options are compared within each period; leave it out"
+        )
+    if top > 1:
+        raise InvalidInputError(
+            "top: with traffic it is the best option that is looked for; leave top out"
         )
     if KEY in (meta or {}):
         raise InvalidInputError(f"meta: {KEY!r} is where a study keeps the rules of its traffic")

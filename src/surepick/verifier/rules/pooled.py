@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.verifier import exact
+from surepick.verifier import exact, published
 from surepick.verifier.blocks import Block, blocks_of, check_parts, read_block
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
@@ -28,7 +28,7 @@ from surepick.verifier.ways import cancels_of, levels_of, ways_of
 # Doubt, the stakes' prior precisions and the capital of their accounts, as published: they must
 # not have been chosen after the rewards were seen.
 _DOUBT, _PRECISIONS, _ACCOUNTS = 4.0, [10.0, 150.0], [1 / 3, 2 / 3]
-_RIVALS = 8
+RIVALS = 8
 _PAYOFFS: dict[str, type[Payoff]] = {
     "symmetric": Symmetric,
     "equal": Student,
@@ -50,6 +50,8 @@ def verify(check: Check) -> list[int]:
     """
     check_prior(check)
     everyone = check.distinct()
+    if published.is_own(check):
+        check.demand(check.settings.get("top", 1) == 1, "more than one candidate was asked for")
     if len(everyone) == 1:
         return everyone
     check.risk += check.delta
@@ -149,7 +151,7 @@ class Book:
         self.first: Block | None = None
         self.rounding = 0.0  # of log capital
         # Bets are worked out for so many candidates at once that a block of memory holds them.
-        self.width = max(check.candidates.shape[1], 2 * _RIVALS * STAKES)
+        self.width = max(check.candidates.shape[1], 2 * RIVALS * STAKES)
 
     def has_rivals(self, record: dict[str, Any]) -> bool:
         """Whether anything was bet on a block."""
@@ -208,7 +210,7 @@ class Book:
         named = exact.whole_numbers(rivals, f"{where}: the rivals")
         places = self._places(named)
         self.check.demand(
-            len(np.unique(named)) == len(named) == min(_RIVALS, int(self.offer.there.sum()))
+            len(np.unique(named)) == len(named) == min(RIVALS, int(self.offer.there.sum()))
             and (self.candidates[places] == named).all()
             and self.offer.there[places].all(),
             complaint,
@@ -316,7 +318,7 @@ class Book:
         )
         check.demand_all(
             capital >= self.goal - 1e-6,
-            lambda i: f"{where}: the capital against {named[i]} has not reached 1/delta",
+            lambda i: f"{where}: the capital against {named[i]} is not high enough",
         )
         self.alive[places] = False
         check.checked += len(named)

@@ -14,6 +14,7 @@ from surepick.algorithms.pooled.compiled.kernels import (
 )
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
+from surepick.algorithms.pooled.prices import per_money, spanning_arms
 from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache
 from surepick.arrays.tables import read_only
@@ -30,6 +31,7 @@ class CompiledPlanner(Planner):
     def __init__(self, problem: Problem, points: FloatArray) -> None:
         super().__init__(problem, points)
         self._first: BlockDesign | None = None
+        self._spanning = spanning_arms(problem)
 
     def first_shares(self) -> FloatArray:
         return np.full(len(self._points), 1.0 / len(self._points))
@@ -46,15 +48,20 @@ class CompiledPlanner(Planner):
         self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
     ) -> BlockDesign:
         first = self.first().weights
-        others = np.nonzero(missing.pulls > 0)[0]
-        directions = self._points[leader] - self._points[others]
-        directions *= np.sqrt(2.0 * self._variance * missing.pulls[others])[:, None]
         start = 0.98 * (weights if weights.any() else first) + 0.02 * first
+        if missing.pairs is None:
+            others = np.nonzero(missing.pulls > 0)[0]
+            directions = self._points[leader] - self._points[others]
+            missing = Lacking(missing.pulls[others], missing.nats[others])
+        else:
+            ahead, others = missing.pairs
+            directions = self._points[ahead] - self._points[others]
+        directions *= np.sqrt(2.0 * self._variance * missing.pulls)[:, None]
         own = shares[others] + 1e-3 / len(others)
         own /= own.sum()
-        found, value = block_design(self._arms, directions, start, own)
+        found, value = block_design(per_money(self.problem, self._arms), directions, start, own)
         shares[others] = own
-        return BlockDesign(found, value, directions, own, missing.nats[others])
+        return BlockDesign(found, value, directions, own, missing.nats)
 
     def whole_pulls(
         self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
@@ -94,9 +101,9 @@ class CompiledPlanner(Planner):
     def _at_work(self, weights: FloatArray) -> tuple[Any, IntArray]:
         """Arms with weight and those that span, and the place of the latter among them."""
         if weights.all():
-            return slice(None), self.problem.spanning_arms
-        at_work = np.union1d(np.flatnonzero(weights), self.problem.spanning_arms)
-        return at_work, np.searchsorted(at_work, self.problem.spanning_arms)
+            return slice(None), self._spanning
+        at_work = np.union1d(np.flatnonzero(weights), self._spanning)
+        return at_work, np.searchsorted(at_work, self._spanning)
 
 
 def _longest(judges: BlockDesign) -> Any:
@@ -109,7 +116,7 @@ def _longest(judges: BlockDesign) -> Any:
 
 def _first_design(problem: Problem) -> FloatArray:
     """Weights with a small worst variance of the candidates around their centre."""
-    arms, points = problem.features, problem.targets[problem.distinct]
+    arms, points = per_money(problem, problem.features), problem.targets[problem.distinct]
     if max(len(arms), len(points)) > limits.COMPILED_DESIGN:
         from surepick.design import g_optimal
 

@@ -78,6 +78,10 @@ class Question(ABC):
         """Options came or went: see where that leaves the question (None: nothing is known)."""
         raise NotImplementedError("options come and go only where the best is asked for")
 
+    def named(self) -> list[int]:
+        """The candidates that would be named now, best first."""
+        return [self.best]
+
     def evidence(self) -> dict[str, Any]:
         """What a certificate has to say beside the blocks."""
         return {}

@@ -50,6 +50,7 @@ declare namespace Api {
     baseline?: string | null;
     threshold?: number | null;
     control?: string;
+    top?: number;
     check_fit?: number | null;
     strata?: string | null;
     items?: number | null;
@@ -77,6 +78,7 @@ declare namespace Api {
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
+    cost?: string | null;
     rewards?: string;
     gap?: number | null;
     base_rate?: number | null;
@@ -93,6 +95,7 @@ declare namespace Api {
     candidate_labels?: string[] | null;
     noise?: number | string | Bounds | number[] | null;
     misfit?: number | string | null;
+    costs?: number[] | null;
   }
   interface ProgressOf {
     batch: number;
@@ -120,6 +123,7 @@ declare namespace Api {
     epsilon: number;
     finished: boolean;
     samples: number;
+    cost: number | null;
     survivors: number[];
     survivor_labels: string[];
     leader: string | null;
@@ -173,6 +177,7 @@ declare namespace Api {
     formula?: string | null;
     unstructured?: boolean;
     label?: string | null;
+    cost?: string | null;
   }
   interface TableColumn {
     name: string;
@@ -209,6 +214,9 @@ declare namespace Api {
     guarantee: Record<string, any>;
     survivors: number[];
     equivalent: number[];
+    arms: number[] | null;
+    labels: string[] | null;
+    cost: number | null;
     better: string[] | null;
     worse: string[] | null;
     undecided: string[] | null;

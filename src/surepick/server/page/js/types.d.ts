@@ -16,6 +16,7 @@ declare namespace Api {
   /** Only with a certificate that holds. */
   interface Verdict {
     label: string;
+    labels: string[];
     guarantee: string;
     statement: string;
     checked: number;

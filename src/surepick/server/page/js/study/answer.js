@@ -17,6 +17,8 @@ const PROVEN = ["pac", "eps-pac", "claims", "fdr"];
  */
 export function promise(answer) {
   const sure = sureness(answer.delta);
+  const several = answer.labels?.length ?? 0;
+  if (several) return promiseOfSeveral(answer, several);
   switch (answer.guarantee.kind) {
     case "pac":
       return `With probability at least ${sure}, this is the best option: at most ${oneIn(answer.delta)} such studies ends with a worse one.`;
@@ -30,6 +32,26 @@ export function promise(answer) {
       return "This option looks best, but there is no proven guarantee. The exact wording below says why.";
     default:
       return "The study ended before the evidence was complete: this option looks best so far, and nothing is promised.";
+  }
+}
+
+/**
+ * The same where several were asked for.
+ *
+ * @param {Api.AnswerOf} answer
+ * @param {number} n
+ */
+function promiseOfSeveral(answer, n) {
+  const sure = sureness(answer.delta);
+  switch (answer.guarantee.kind) {
+    case "pac":
+      return `With probability at least ${sure}, these are the ${n} best options: at most ${oneIn(answer.delta)} such studies ends with another set. Which of them is better than which is not promised.`;
+    case "eps-pac":
+      return `With probability at least ${sure}, none of these is more than ${short(answer.epsilon)} below the lowest of the ${n} best.`;
+    case "heuristic":
+      return "These options look best, but there is no proven guarantee. The exact wording below says why.";
+    default:
+      return "The study ended before the evidence was complete: these options look best so far, and nothing is promised.";
   }
 }
 
@@ -65,15 +87,21 @@ export function answerCard(name, answer, model) {
     });
   }
 
-  announce(compared ? "Finished." : `Finished. The answer is ${answer.label}.`);
+  const labels = answer.labels ?? [answer.label];
+  const options = labels.length > 1 ? `${labels.length} options` : "option";
+  announce(compared ? "Finished." : `Finished. The answer is ${labels.join(", ")}.`);
   return h(
     "section",
     { class: `card answer ${sure ? "" : "unsure"}`, "aria-label": "The answer" },
     compared
       ? comparison(answer)
       : [
-          h("p", { class: "over" }, sure ? "The best option" : "The option that looks best"),
-          h("p", { class: "name" }, answer.label),
+          h(
+            "p",
+            { class: "over" },
+            sure ? `The best ${options}` : `The ${options} that look${labels.length > 1 ? "" : "s"} best`,
+          ),
+          labels.map((label) => h("p", { class: "name" }, label)),
         ],
     h("p", { class: "promise" }, promise(answer)),
     !compared &&
@@ -135,7 +163,7 @@ function shown(result) {
     return notice("bad", h("strong", {}, "The certificate does not hold. "), result.message);
   const proven = PROVEN.includes(result.guarantee);
   const facts = [
-    ["Option", result.label],
+    [result.labels.length > 1 ? "Options" : "Option", result.labels.join(", ")],
     ["Statement", result.statement],
     ["Comparisons recomputed", count(result.checked)],
     ["Error probability spent", `${short(result.risk)} of ${result.delta}`],

@@ -1,7 +1,7 @@
 // The first thing one reads: how many are still in, what it took so far, what it will take.
 
 import { h, put } from "../dom.js";
-import { count, plural, rough } from "../format.js";
+import { count, plural, rough, short } from "../format.js";
 
 /**
  * The pieces of the headline.
@@ -11,14 +11,15 @@ import { count, plural, rough } from "../format.js";
 export function pieces(status) {
   const left = status.survivors.length;
   const said = [];
+  const spent = status.cost === null ? [] : [`${short(status.cost)} spent`];
   if (status.finished) {
     said.push(left === 1 ? "One option left" : `${plural(left, "option")} left`);
-    said.push(`${plural(status.samples, "measurement")}`);
+    said.push(plural(status.samples, "measurement"), ...spent);
     said.push(plural(status.batch.number, "batch", "batches"));
     return said;
   }
   said.push(`${count(left)} of ${count(status.options)} options still in`);
-  said.push(plural(status.samples, "measurement"));
+  said.push(plural(status.samples, "measurement"), ...spent);
   if (status.pulls_left !== null) said.push(`about ${rough(status.pulls_left)} more`);
   return said;
 }

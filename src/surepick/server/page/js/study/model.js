@@ -14,6 +14,12 @@ export class Model {
       survivors.has(sameAs ? sameAs[i] : i),
     );
     this.leader = status.leader_index;
+    /** Those that would be named now: the leader, or several where several are asked for. */
+    this.named = new Set(this.leader === null ? [] : [this.leader]);
+    if (status.standing.question === "top")
+      status.standing.columns.state.forEach((/** @type {string} */ said, /** @type {number} */ i) => {
+        if (said === "leads") this.named.add(i);
+      });
     this.span = this.#span();
     this.mostPulls = status.pulls.reduce((most, n) => Math.max(most, n), 1);
     this.anyFailures = status.failures.some((n) => n > 0);
@@ -22,6 +28,11 @@ export class Model {
   /** @param {number} i */
   isLeader(i) {
     return i === this.leader;
+  }
+
+  /** @param {number} i */
+  isNamed(i) {
+    return this.named.has(i);
   }
 
   /** @param {number} i */
@@ -48,9 +59,9 @@ export class Model {
     return this.status.evidence?.[i] ?? null;
   }
 
-  /** Those still in but the leader, hardest to rule out first. */
+  /** Those still in but the leaders, hardest to rule out first. */
   rivals() {
-    const rest = this.status.survivors.filter((i) => i !== this.leader);
+    const rest = this.status.survivors.filter((i) => !this.isNamed(i));
     const key = this.status.evidence ?? this.status.behind;
     return key ? rest.sort((a, b) => key[a] - key[b]) : rest;
   }

@@ -81,14 +81,15 @@ export function optionsCard() {
   ];
 
   /**
-   * The leader, then those still in, hardest to rule out first, then the others, closest first.
+   * The leader (and who leads with it), then those still in, hardest to rule out first, then the others, closest first.
    *
    * @param {number} i
    */
   function standing(i) {
-    if (model.isLeader(i)) return -1;
+    if (model.isLeader(i)) return -2;
     const behind = model.behind(i) ?? 0;
     const tie = behind / (model.span + behind) / 1000;
+    if (model.isNamed(i)) return -1 + tie;
     return (model.stillIn[i] ? (model.evidence(i) ?? 0) : 2) + tie;
   }
 
@@ -103,7 +104,7 @@ export function optionsCard() {
       update(i) {
         write(name, model.labels[i]);
         name.title = model.labels[i];
-        tag.hidden = !model.isLeader(i);
+        tag.hidden = !model.isNamed(i);
         write(tag, model.status.finished ? "answer" : "leads");
         write(state, model.stillIn[i] ? "still in" : "ruled out");
       },
@@ -147,12 +148,12 @@ export function optionsCard() {
       cell,
       update(i) {
         const share = model.evidence(i);
-        const graded = model.stillIn[i] && share !== null && !model.isLeader(i);
+        const graded = model.stillIn[i] && share !== null && !model.isNamed(i);
         cell.className = graded ? "evidence" : "evidence worded";
         fill.style.width = graded ? `${100 * share}%` : "0";
         if (!model.stillIn[i]) write(said, "ruled out");
         else if (graded) write(said, percent(share));
-        else write(said, model.isLeader(i) && model.status.finished ? "the answer" : "still in");
+        else write(said, model.isNamed(i) && model.status.finished ? "the answer" : "still in");
       },
     };
   }
@@ -162,7 +163,7 @@ export function optionsCard() {
     columns,
     sort: { key: "evidence", direction: "ascending" },
     onSort: sortBy,
-    rowClass: (i) => (model.isLeader(i) ? "first" : model.stillIn[i] ? "" : "out"),
+    rowClass: (i) => (model.isNamed(i) ? "first" : model.stillIn[i] ? "" : "out"),
   });
 
   /** @param {Sort} sort */

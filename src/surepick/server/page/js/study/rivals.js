@@ -79,7 +79,8 @@ function fill(row, model, i) {
 function explain(model) {
   const { status } = model;
   if (!status.behind) return "Rivals show up once the first batch is complete.";
-  const leads = `${status.leader} leads. `;
+  const named = [...model.named].map((i) => model.labels[i]);
+  const leads = named.length > 1 ? `${named.join(", ")} lead. ` : `${status.leader} leads. `;
   if (!status.evidence)
     return `${leads}This algorithm decides by bounds of its own at the end of a batch; shown is how far behind each rival is.`;
   const n = model.rivals().length;

@@ -42,6 +42,8 @@ export const createView = (scope) => {
   );
   const epsilon = input({ type: "text", inputmode: "decimal", value: "0" });
   const baseline = input({ type: "text", placeholder: "none" });
+  const cost = input({ type: "text", placeholder: "none" });
+  const top = input({ type: "text", inputmode: "numeric", value: "1" });
   const most = input({ type: "text", inputmode: "numeric", placeholder: "no limit" });
   const error = errorLine();
   const button = h(
@@ -92,7 +94,7 @@ export const createView = (scope) => {
       /** @type {Api.Created} */
       const made = await post("/studies", {
         name: name.value.trim(),
-        table: table.spec,
+        table: { ...table.spec, cost: cost.value.trim() || undefined },
         source: table.fileName,
         noise: rewards.noise(),
         misfit: trust.misfit(),
@@ -100,6 +102,7 @@ export const createView = (scope) => {
         delta: number(delta),
         algorithm: algorithm.value,
         epsilon: number(epsilon) ?? 0,
+        top: number(top) ?? 1,
         baseline: baseline.value.trim() || undefined,
         max_samples: number(most),
       });
@@ -158,11 +161,21 @@ export const createView = (scope) => {
                 "Any option this close to the best will do. Options with equal means cannot be told apart otherwise.",
               ),
               field(
+                "How many of the best",
+                top,
+                "More than 1: the study ends when it knows which so many are the best, in any order.",
+              ),
+              field(
                 "Compare with",
                 baseline,
                 "The name of an option, such as what you use today: the study then says which others are better and which are worse. Empty: it looks for the best.",
               ),
               field("Most measurements", most, "Stop there, without a guarantee."),
+              field(
+                "Column with costs",
+                cost,
+                "What one measurement of an option costs: the study then spends as little as possible. Empty: all cost the same.",
+              ),
               rewards.advanced,
               trust.question,
               field(

@@ -1,0 +1,87 @@
+"""With epsilon, where m candidates are asked for: bets on "x is not more than epsilon better".
+
+For every candidate a that was ever among the m that look best there is capital on "x is not more
+than epsilon better than a" against every x. With j = 1 for the first m of them, 2 for the next m
+and so on, it starts at 1/(2m · m · j(j+1)), and x is close to a for good once it reaches 1/delta.
+When everyone still in, outside of m candidates, is close to each of these, none of them is more
+than epsilon below the m-th best: else one of the m best is outside of them, more than epsilon
+better than one of them. It was dropped (probability at most delta/2 for all m of them together) or
+shown to be close, against the odds of 1/(2m · m · j(j+1)) · delta; over all a, and all of the m
+best, these add up to delta/2.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.pooled.evidence import Evidence
+from surepick.algorithms.pooled.market import Market, all_accounts
+from surepick.arrays.backend import HOST
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
+
+
+class Near:
+    """Capital on closeness to everyone who ever was among the first m."""
+
+    def __init__(self, evidence: Evidence, candidates: int, m: int) -> None:
+        self._ways, self._M, self._m = evidence, candidates, m
+        self.led: list[int] = []
+        self.spare: FloatArray = np.zeros((0, candidates, len(evidence.accounts)))  # logs
+        self.close: BoolArray = np.zeros((0, candidates), dtype=bool)
+
+    def save(self) -> list[Any]:
+        """Its memory, as NumPy arrays and plain values."""
+        return [self.led, self.spare, self.close]
+
+    def load(self, memory: list[Any]) -> None:
+        """Take on a saved memory."""
+        self.led, self.spare, self.close = memory
+
+    def bet(
+        self,
+        market: Market,
+        leading: IntArray,
+        alive: BoolArray,
+        blocks: list[Any],
+        epsilon: float,
+        goal: float,
+    ) -> None:
+        """Settle the bets on closeness to each of these, against those of a mask."""
+        new = [int(place) for place in leading if place not in self.led]
+        if new:
+            self.led = self.led + new
+            fresh = np.tile(np.log(self._ways.accounts), (len(new), self._M, 1))
+            self.spare = np.concatenate([self.spare, fresh])
+            self.close = np.concatenate([self.close, np.zeros((len(new), self._M), dtype=bool)])
+        places, rows = np.flatnonzero(alive), [self.led.index(place) for place in leading]
+        for number, (way, block) in enumerate(zip(self._ways.ways, blocks)):
+            own, payoff = self._ways.own(number), self._ways.payoff(way)
+            paid = market.pairs(places, leading, block, payoff).raised(epsilon).paid()
+            for column, row in enumerate(rows):
+                self.spare[row, places, own] += paid[:, column]
+        for row, place in zip(rows, leading):
+            self.close[row] |= alive & (self.evidence(int(place)) >= goal)
+
+    def all_close(self, some: IntArray, alive: BoolArray) -> bool:
+        """Whether everyone still in, outside of these, is close to each of these."""
+        outside = alive.copy()
+        outside[some] = False
+        return all(bool(self.shown(int(place))[outside].all()) for place in some)
+
+    def evidence(self, place: int) -> FloatArray:
+        """Log capital on closeness of each candidate to this one; it takes log(m/delta)."""
+        k = self.led.index(place) if place in self.led else len(self.led)
+        j = k // self._m + 1
+        total = all_accounts(HOST, self.spare[k]) if k < len(self.led) else np.zeros(self._M)
+        total = total - math.log(2.0 * self._m * j * (j + 1))
+        total[place] = -math.inf
+        return total
+
+    def shown(self, place: int) -> BoolArray:
+        """Who is close to this one, as a mask."""
+        if place in self.led:
+            return self.close[self.led.index(place)]
+        return np.zeros(self._M, dtype=bool)

@@ -1,0 +1,41 @@
+"""``surepick plot``: a picture of a study."""
+
+from __future__ import annotations
+
+from pathlib import Path
+
+import click
+
+from surepick.cli.studies import open_study, say, study_options
+from surepick.errors import InvalidInputError
+
+
+@click.command("plot", short_help="Draw where the options stand, for a slide.")
+@study_options
+@click.option(
+    "--out",
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File; its ending, .png, .pdf or .svg, says the format. By default NAME.png.",
+)
+@click.option("--top", default=15, show_default=True, help="Options to show; 0 for all.")
+def command(name: str, storage: str, as_json: bool, out: Path | None, top: int) -> None:
+    """Draw where the options stand, how much was measured of each, and how the race went.
+
+    Lines say between what the difference to the leader (the baseline, the control) lies; they hold
+    at any time, however often one looks. Needs the extra plot.
+    """
+    from surepick.files import write_whole
+    from surepick.report.picture import FORMATS, draw, view
+
+    out = out or Path(f"{as_file(name)}.png")
+    form = out.suffix[1:].lower()
+    if form not in FORMATS:
+        raise InvalidInputError(f"out: {out.name} must end in .png, .pdf or .svg")
+    seen = view(open_study(name, storage), top)
+    write_whole(out, draw(seen, [form])[form])
+    say(as_json, {"file": str(out), "title": seen.title}, f"{seen.title}\nDrawn in {out}")
+
+
+def as_file(name: str) -> str:
+    """The name of a study as one of a file."""
+    return "".join(c if c.isalnum() or c in "-_ ." else "_" for c in name).strip(". ") or "study"

@@ -1,0 +1,136 @@
+"""A report on one study, for somebody who was not there: one self-contained page.
+
+The question, the answer, how sure it is and on what that rests, pictures, and every measurement.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from surepick.report.html import Page
+from surepick.report.picture import draw, view
+from surepick.study import Study, export
+
+_MOST_ROWS = 20_000  # of the appendix; a longer list is nothing to read
+
+
+def study_page(study: Study, top: int = 15) -> str:
+    """The report as HTML."""
+    status = study.status()
+    page = Page(f"Report: {study.name}")
+    page.heading("The question")
+    page.text(_question(study, status))
+    page.heading("The answer" if status["finished"] else "So far")
+    _answer(page, study, status)
+    if status["leader"] is not None:
+        seen = view(study, top)
+        page.picture(draw(seen, ["png"])["png"], f"{seen.title}. {seen.subtitle}.")
+    page.heading("What was found out about each option")
+    _options(page, status)
+    page.heading("Can it be relied on?")
+    _reliance(page, study, status)
+    page.heading("Appendix: every measurement")
+    _measurements(page, study)
+    return page.render()
+
+
+def _question(study: Study, status: dict[str, Any]) -> str:
+    count, now = status["options"], status["standing"]
+    if now["question"] == "best":
+        asked = f"Which of {count:,} options is the best, in the long run and on average?"
+    else:
+        asked = f"Which of {count:,} options are better than what they are compared with?"
+    if status["epsilon"]:
+        asked += f" Options within {status['epsilon']:g} of the best count as good enough."
+    return (
+        f"{asked} Measurements are {status['rewards']}. The answer may be wrong with probability "
+        f"{status['delta']:g} at most. Decided by {status['algorithm']}."
+    )
+
+
+def _answer(page: Page, study: Study, status: dict[str, Any]) -> None:
+    unit = "visits" if status["traffic"] else "measurements"
+    if not status["finished"]:
+        left = len(status["survivors"])
+        leader = status["leader"]
+        ahead = "" if leader is None else f" {leader} is ahead, which proves nothing yet."
+        page.text(
+            f"There is no answer yet: after {status['samples']:,} {unit}, {left:,} options are "
+            f"still in the race.{ahead}"
+        )
+        return
+    answer = study.answer
+    if answer.lifts:
+        for name in ("better", "worse", "undecided"):
+            labels = getattr(answer, name)
+            page.text(f"{name.capitalize()}: {', '.join(labels) or 'none'}.")
+    else:
+        page.text(f"{answer.label}, after {answer.samples:,} {unit}.")
+    page.text(f"Guarantee: {answer.guarantee}.")
+
+
+def _options(page: Page, status: dict[str, Any]) -> None:
+    now = status["standing"]["columns"]
+    heads = {"option": "option", "state": "", "pulls": "measured", "estimate": "estimate"}
+    heads |= {"behind": "behind the leader", "behind_low": "at least", "behind_high": "at most"}
+    heads |= {"lift": "lift", "lift_low": "at least", "lift_high": "at most"}
+    if "lift" in now:
+        heads = {name: head for name, head in heads.items() if not name.startswith("behind")}
+    names = [name for name in heads if name in now]
+    order = sorted(range(len(now["option"])), key=lambda i: -(now["estimate"][i] or -math.inf))
+    page.table(
+        [heads[name] for name in names], [[_cell(now[name][i]) for name in names] for i in order]
+    )
+    page.text(
+        "“At least” and “at most” hold at any time, however often somebody looked; where there "
+        "is nothing, nothing is known yet."
+    )
+
+
+def _cell(value: Any) -> str:
+    if value is None or (isinstance(value, float) and not math.isfinite(value)):
+        return ""
+    return (
+        f"{value:,}"
+        if isinstance(value, int)
+        else f"{value:.4g}"
+        if isinstance(value, float)
+        else value
+    )
+
+
+def _reliance(page: Page, study: Study, status: dict[str, Any]) -> None:
+    for text in status["warnings"]:
+        page.text(f"Warning: {text}")
+    fit = status["checks"]["fit"]
+    if fit is not None and not fit["alarm"]:
+        page.text(fit["message"])
+    for text in status["checks"]["remarks"]:
+        page.text(text)
+    changes = study.corrections()
+    for change in changes:
+        page.text(f"{change.said} The reason given: {change.reason}.")
+    if not status["warnings"] and not changes:
+        page.text("Nothing looks wrong, and no measurement was corrected or withdrawn.")
+    links = status["chain"]
+    if links:
+        page.text(
+            f"All that happened to the study is chained; the head of the chain is "
+            f"`{links['head']}`. `surepick verify {study.name}` finds whatever was changed since."
+        )
+
+
+def _measurements(page: Page, study: Study) -> None:
+    rows = export.rows(study, "measurements")
+    if len(rows) > _MOST_ROWS:
+        page.text(
+            f"There are {len(rows):,}, too many to read: `surepick export {study.name} --out "
+            f"measurements.csv` writes them to a file."
+        )
+        rows = rows[:0]
+    if rows:
+        names = [*rows[0]]
+        page.table(names, [[_cell(row[name]) for name in names] for row in rows])
+    elif not study.status()["samples"]:
+        page.text("None yet.")

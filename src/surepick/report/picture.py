@@ -1,0 +1,265 @@
+"""One picture of a study: where its options stand, what was measured, how the race went.
+
+Made of what all studies offer, so that one at a service is drawn as one that is here.
+"""
+
+from __future__ import annotations
+
+import math
+import warnings
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from surepick.errors import InvalidInputError
+from surepick.report.plots import RC, pyplot, save
+from surepick.study import StudyCore
+
+FORMATS = ("png", "pdf", "svg")
+_PROMISES = ("pac", "eps-pac", "claims", "fdr")
+_LONGEST = 28  # characters of a label
+#: colour and words for what is known of an option
+_STATES = {
+    "leads": ("#000000", "leads"),
+    "best": ("#009E73", "the answer"),
+    "in": ("#0072B2", "still in"),
+    "out": ("#999999", "ruled out"),
+    "baseline": ("#000000", "what it is compared with"),
+    "better": ("#009E73", "better"),
+    "worse": ("#D55E00", "worse"),
+    "close": ("#CC79A7", "as good"),
+    "undecided": ("#0072B2", "not decided"),
+}
+
+
+class Row(NamedTuple):
+    """One option."""
+
+    label: str
+    state: str  #: one of ``_STATES``
+    value: float  #: its distance to what it is compared with
+    low: float  #: between these two, at any time; infinite where nothing is known
+    high: float
+    mean: float | None  #: of its measurements
+    pulls: int | None
+
+
+@dataclass(frozen=True)
+class View:
+    """What the picture says."""
+
+    title: str
+    subtitle: str
+    compared: str  #: with what
+    unit: str  #: what is counted: measurements or visits
+    rows: Sequence[Row]
+    hidden: int  #: options that have no room
+    steps: Sequence[tuple[int, int]]  #: measurements so far, options still in
+    percent: bool
+
+
+def view(study: StudyCore, top: int = 15) -> View:
+    """What to draw; ``top`` options at most, 0: all."""
+    status = study.status()
+    if status["standing"]["leader"] is None:
+        raise InvalidInputError(f"{study.name}: nothing can be drawn yet, measure some options")
+    promised = status["finished"] and study.answer.guarantee.kind in _PROMISES
+    rows = sorted(_rows(status), key=lambda row: (-row.value, row.label))
+    shown = rows[: top or None]
+    counts = [(row["samples"], row["survivors"]) for row in study.history()]
+    unit = "visits" if status["traffic"] else "measurements"
+    return View(
+        title=_title(status, promised),
+        subtitle=f"{study.name}: {status['samples']:,} {unit}; {_promise(status, promised)}",
+        compared=_compared(status),
+        unit=unit,
+        rows=shown,
+        hidden=len(rows) - len(shown),
+        steps=[(0, status["options"]), *counts],
+        percent="yes" in status["rewards"],
+    )
+
+
+def _rows(status: dict[str, Any]) -> list[Row]:
+    now = status["standing"]["columns"]
+    traffic = status["traffic"] or {}
+    lifts, same = traffic.get("lift"), status["same_as"]
+    found = []
+    for i, label in enumerate(now["option"]):
+        if same is not None and same[i] != i:
+            continue  # the same features as an option that is shown
+        state = now["state"][i]
+        if status["finished"] and i == status["leader_index"] and state == "leads":
+            state = "best"
+        ruled_out = state == "out"  # which says more than how far it may be behind
+        if lifts is not None and label == traffic["control"]:
+            value, low, high = 0.0, None, None
+            state = state if state == "best" else "baseline"
+        elif lifts is not None:
+            value, low, high = lifts[i] or (None, None, None)
+        elif "lift" in now:
+            value, low, high = now["lift"][i], now["lift_low"][i], now["lift_high"][i]
+        else:
+            behind = now["behind"][i]
+            value = None if behind is None else -behind
+            low, high = (_minus(now[end][i]) for end in ("behind_high", "behind_low"))
+        pulls = now["pulls"][i] if "pulls" in now else None
+        mean = status["means"][i] if pulls is not None else now["estimate"][i]
+        if value is None:  # nothing is known of it
+            continue
+        low, high = (None, None) if ruled_out else (low, high)
+        ends = (-math.inf if low is None else low, math.inf if high is None else high)
+        found.append(Row(label, state, value, *ends, mean, pulls))
+    return found
+
+
+def _minus(end: float | None) -> float | None:
+    return None if end is None else -end
+
+
+def _compared(status: dict[str, Any]) -> str:
+    traffic = status["traffic"]
+    if traffic and traffic["lift"] is not None:
+        return f"compared with {_short(traffic['control'])} (the control)"
+    if status["standing"]["question"] == "best":
+        return f"compared with {_short(status['leader'])}"
+    states = status["standing"]["columns"]["state"]
+    if "baseline" in states:
+        baseline = status["standing"]["columns"]["option"][states.index("baseline")]
+        return f"compared with {_short(baseline)}"
+    return "compared with the number given"
+
+
+def _promise(status: dict[str, Any], promised: bool) -> str:
+    if promised or (status["standing"]["question"] != "best" and not status["warnings"]):
+        return f"wrong with probability {status['delta']:.3g} at most"
+    return "ended without a guarantee" if status["finished"] else "no answer yet"
+
+
+def _title(status: dict[str, Any], promised: bool) -> str:
+    if status["traffic"]:
+        return status["traffic"]["headline"]
+    now = status["standing"]
+    if now["question"] != "best":
+        states = now["columns"]["state"]
+        counts = [f"{states.count(one)} {_STATES[one][1]}" for one in _STATES if one in states]
+        return ", ".join(count for count in counts if _STATES["baseline"][1] not in count)
+    if status["finished"]:
+        sure = "is the answer" if promised else "looks best, which is not proven"
+        return f"{_short(status['leader'])} {sure}"
+    left = len(status["survivors"])
+    return f"{_short(status['leader'])} leads; {left} of {status['options']} options still in"
+
+
+def _short(label: str) -> str:
+    label = " ".join(label.split())
+    return label if len(label) <= _LONGEST else f"{label[: _LONGEST - 1]}…"
+
+
+# -- drawing ----------------------------------------------------------------------------------
+def draw(seen: View, formats: Sequence[str] = ("png",)) -> dict[str, bytes]:
+    """The picture as files, by format; the same view always gives the same bytes."""
+    plt = pyplot()
+    with plt.rc_context(RC), warnings.catch_warnings():
+        warnings.filterwarnings("ignore", message="Glyph .* missing")  # of labels in any script
+        height = 1.7 + 0.24 * max(len(seen.rows), 5)
+        figure, (standing, counts, race) = plt.subplots(
+            1, 3, figsize=(10.0, height), width_ratios=(5, 2.6, 3), layout="constrained"
+        )
+        _plain(figure.suptitle(seen.title, fontsize=12, fontweight="bold", x=0.01, ha="left"))
+        _draw_standing(standing, seen)
+        _draw_counts(counts, seen)
+        _draw_race(race, seen)
+        _plain(figure.text(0.01, -0.02, seen.subtitle, fontsize=8, color="0.35", va="top"))
+        with plt.rc_context({"savefig.bbox": "tight", "savefig.pad_inches": 0.1}):
+            files = {kind: save(figure, kind) for kind in formats}
+        plt.close(figure)
+    return files
+
+
+def _plain(text: Any) -> None:
+    text.set_parse_math(False)  # a dollar in a label is a dollar
+
+
+def _places(seen: View) -> list[int]:
+    return [*range(len(seen.rows), 0, -1)]
+
+
+def _draw_standing(axes: Any, seen: View) -> None:
+    times = 100.0 if seen.percent else 1.0
+    known = set()
+    for place, row in zip(_places(seen), seen.rows):
+        colour, word = _STATES[row.state]
+        ends = [row.low, row.high]
+        if all(map(math.isfinite, ends)):
+            axes.plot([times * end for end in ends], [place, place], color=colour, lw=1.6)
+        fill = "white" if row.state == "out" else colour
+        label = None if word in known else word
+        known.add(word)
+        axes.plot(
+            [times * row.value], [place], "o", ms=5.5, color=colour, mfc=fill, label=label, zorder=3
+        )
+    axes.axvline(0.0, color="0.6", lw=0.8, zorder=0)
+    axes.set_yticks(_places(seen), [_short(row.label) for row in seen.rows])
+    for tick in axes.get_yticklabels():
+        _plain(tick)
+    axes.set_ylim(0.4, len(seen.rows) + 0.6)
+    _limits(axes, seen, times)
+    _plain(axes.set_xlabel(f"{seen.compared}{', in points' if seen.percent else ''}"))
+    axes.set_title("Where they stand", loc="left")
+    axes.grid(axis="x", lw=0.4, color="0.9")
+    axes.legend(loc="best", frameon=True, framealpha=0.85, edgecolor="none", fontsize=8)
+    if seen.hidden:
+        axes.text(
+            *(0.0, 0.0, f" {seen.hidden} more, further behind"),
+            transform=axes.transAxes,
+            ha="left",
+            va="bottom",
+            fontsize=8,
+            color="0.4",
+        )
+
+
+def _limits(axes: Any, seen: View, times: float) -> None:
+    """Room for all values, and for their ends unless those are far wider than all of them."""
+    values = [times * row.value for row in seen.rows]
+    ends = [times * end for row in seen.rows for end in (row.low, row.high) if math.isfinite(end)]
+    low, high = min(values), max(values)
+    width = max(high - low, 1e-12)
+    low = min([low, *(end for end in ends if end > low - 1.5 * width)])
+    high = max([high, *(end for end in ends if end < high + 1.5 * width)])
+    pad = 0.05 * max(high - low, 1e-9)
+    axes.set_xlim(low - pad, high + pad)
+
+
+def _draw_counts(axes: Any, seen: View) -> None:
+    pulls = [row.pulls or 0 for row in seen.rows]
+    colours = [_STATES[row.state][0] for row in seen.rows]
+    axes.barh(_places(seen), pulls, height=0.55, color=colours, alpha=0.75)
+    axes.set_yticks(_places(seen), [_number(row.mean, seen.percent) for row in seen.rows])
+    axes.tick_params(axis="y", length=0, labelsize=8)
+    axes.set_ylim(0.4, len(seen.rows) + 0.6)
+    axes.set_xlabel(seen.unit)
+    axes.set_title("Means; what was measured", loc="left")
+    axes.locator_params(axis="x", nbins=3)
+
+
+def _number(mean: float | None, percent: bool) -> str:
+    if mean is None:
+        return ""
+    return f"{100 * mean:.3g} %" if percent else f"{mean:.4g}"
+
+
+def _draw_race(axes: Any, seen: View) -> None:
+    x, y = zip(*seen.steps)
+    axes.step(x, y, where="post", color="#0072B2", lw=1.6)
+    axes.plot([x[-1]], [y[-1]], "o", ms=5, color="#0072B2")
+    if max(y) > 40:
+        axes.set_yscale("log")
+    else:
+        axes.set_ylim(bottom=0)
+    axes.set_xlim(left=0)
+    axes.set_xlabel(seen.unit)
+    axes.set_title("Options still in", loc="left")
+    axes.grid(lw=0.4, color="0.9")
+    axes.locator_params(axis="x", nbins=4)

@@ -1,0 +1,105 @@
+"""Arms that cost different amounts: designs share out money."""
+
+import math
+
+import numpy as np
+import pytest
+
+import surepick as sp
+from surepick.algorithms.pooled.direct import direct_counts
+from surepick.errors import InvalidInputError, InvalidTypeError
+
+ARMS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [math.cos(0.3), math.sin(0.3), 0], [0.2, 1, 0]])
+COSTS = [1.0, 100.0, 1.0, 1.0, 3.0]
+
+
+def spent(costs, misfit=0.0, noise=0.5):
+    rng, means = np.random.default_rng(0), ARMS[:, 0]
+    problem = sp.Problem(ARMS, noise=noise, misfit=misfit, costs=costs)
+    answer = sp.identify(
+        problem, measure_batch=lambda arms: means[arms] + 0.5 * rng.normal(size=len(arms))
+    )
+    assert answer.arm == 0
+    assert answer.cost == (None if costs is None else answer.pulls @ costs)
+    assert ("cost" in answer.to_dict()) == (costs is not None)
+    assert sp.verify(answer.certificate(), replay=True).replayed
+    return float(answer.pulls @ np.array(COSTS))
+
+
+@pytest.mark.parametrize("noise", [0.5, None])
+def test_what_is_dear_is_worked_out_from_what_is_cheap(noise):
+    assert spent(COSTS, noise=noise) <= 0.3 * spent(None, noise=noise)
+
+
+def test_costs_count_without_features_too():
+    assert spent(COSTS, math.inf) <= spent(None, math.inf)
+    variances, costs = np.array([1.0, 1.0, 2.0]), np.array([1.0, 50.0, 3.0])
+    needs = np.array([0.0, 4.0, 9.0])
+    pulls = direct_counts(0, needs, variances * costs) / costs
+    assert (needs[1:] * (variances[0] / pulls[0] + variances[1:] / pulls[1:]) <= 1 + 1e-9).all()
+    rng = np.random.default_rng(0)
+    for _ in range(500):
+        other = pulls * rng.uniform(0.6, 1.6, 3)
+        worst = (needs[1:] * (variances[0] / other[0] + variances[1:] / other[1:])).max()
+        assert pulls @ costs <= (other * worst) @ costs * (1 + 1e-6)
+
+
+def test_the_lower_bound_is_in_money():
+    """An arm of cost c is an arm of 1/√c of its length; equal costs are a unit of money."""
+    priced = sp.Problem(ARMS, noise=1.0, costs=COSTS)
+    shorter = sp.Problem(ARMS / np.sqrt(COSTS)[:, None], candidates=ARMS, noise=1.0)
+    theta = [1.0, 0.0, 0.0]
+    found = sp.design.complexity(priced, theta).lower_bound(0.1)
+    assert found == pytest.approx(sp.design.complexity(shorter, theta).lower_bound(0.1), rel=1e-5)
+    same = sp.design.complexity(sp.Problem(ARMS, noise=1.0, costs=[7.0] * 5), theta)
+    plain = sp.design.complexity(sp.Problem(ARMS, noise=1.0), theta)
+    assert same.lower_bound(0.1) == pytest.approx(7 * plain.lower_bound(0.1), rel=1e-5)
+
+
+def test_one_cost_for_all_changes_no_pull():
+    runs = []
+    for costs in (None, [3.0] * 5):
+        problem, rng = sp.Problem(ARMS, noise=1.0, costs=costs), np.random.default_rng(1)
+        run = sp.algorithms.PooledPeleg(0.1).start(problem)
+        for _ in range(6):
+            batch = run.ask()
+            run.tell(batch, ARMS[batch.arms, 0] + rng.normal(size=batch.size))
+        runs.append(run.pulls.tolist())
+    assert runs[0] == runs[1]
+
+
+def test_they_are_part_of_the_problem():
+    problem = sp.Problem(ARMS, costs=COSTS)
+    assert problem != sp.Problem(ARMS)
+    again = sp.Problem.from_dict(problem.to_dict())
+    assert again == problem
+    assert again.costs.tolist() == COSTS
+    assert "costs" not in sp.Problem(ARMS).to_dict()
+
+
+@pytest.mark.parametrize(
+    ("given", "kind", "said"),
+    [
+        ([1.0, 2.0], InvalidInputError, "one number per arm, and there are 5"),
+        ([1, 1, 0, 1, 1], InvalidInputError, "that of arm 2 is 0"),
+        ([1, 1, 1, math.nan, 1], InvalidInputError, "that of arm 3 is nan"),
+        ("dear", InvalidTypeError, "costs must be one number per arm"),
+    ],
+)
+def test_what_is_no_cost_is_refused(given, kind, said):
+    with pytest.raises(kind, match=said):
+        sp.Problem(ARMS, costs=given)
+
+
+def test_where_all_must_cost_the_same():
+    with pytest.raises(InvalidInputError, match="leave costs or items out"):
+        sp.algorithms.PooledPeleg(0.1, items=5).start(sp.Problem(ARMS, costs=COSTS))
+    with pytest.raises(InvalidInputError, match="leave costs or some of the arms out"):
+        sp.Problem(np.ones((40_000, 1)), costs=np.ones(40_000))
+    with pytest.raises(InvalidInputError, match="with traffic leave costs out"):
+        sp.create_study(
+            "s",
+            sp.Problem(np.eye(5), noise="yes-no", costs=COSTS),
+            storage="memory://",
+            traffic=True,
+        )

@@ -1,0 +1,124 @@
+"""Pictures of studies and reports on them: what they say is what the study says."""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+import pytest
+from tests.study.traffic import site
+
+import surepick as sp
+from surepick.errors import InvalidInputError
+from surepick.report.colleague import study_page
+from surepick.report.picture import draw, view
+from surepick.storage.memory import MemoryStorage
+
+LABELS = ["plain", "$5 off", "<b>bold</b>", "日本", "last"]
+MEANS = np.array([0.0, 0.3, 0.5, 0.6, 2.5])
+
+
+def studied(most=10_000, **settings):
+    """A study of five options, measured so often at most."""
+    rng, problem = np.random.default_rng(0), sp.Problem(np.eye(5), noise=1.0, labels=LABELS)
+    study = sp.create_study("five", problem, storage=MemoryStorage(), **settings)
+    told = 0
+    while not study.finished and told < most:
+        pulls = study.ask(10)
+        study.tell_many([(p.id, MEANS[p.arm] + rng.normal()) for p in pulls])
+        told += len(pulls)
+    return study
+
+
+def test_the_answer_and_who_was_ruled_out():
+    study = studied()
+    seen = view(study)
+    assert seen.title == "last is the answer"
+    assert "wrong with probability 0.05 at most" in seen.subtitle
+    assert seen.rows[0][:3] == ("last", "best", 0.0)
+    assert {row.state for row in seen.rows[1:]} == {"out"}
+    assert sum(row.pulls for row in seen.rows) == study.answer.samples
+    assert seen.steps[0] == (0, 5)
+    assert seen.steps[-1] == (study.answer.samples, 1)
+
+
+def test_a_study_that_was_stopped_proves_nothing():
+    study = studied(10)
+    assert "no answer yet" in view(study).subtitle
+    study.stop()
+    seen = view(study)
+    assert seen.title.endswith("looks best, which is not proven")
+    assert "ended without a guarantee" in seen.subtitle
+    assert "Nothing looks wrong" in study_page(study)
+
+
+def test_lines_are_those_of_the_standing():
+    study = studied(60, baseline="plain")
+    seen, now = view(study), study.status()["standing"]["columns"]
+    for row in seen.rows:
+        i = now["option"].index(row.label)
+        assert row.state == now["state"][i]
+        assert (row.value, row.pulls) == (now["lift"][i], now["pulls"][i])
+        ends = [now[end][i] for end in ("lift_low", "lift_high")]
+        assert [row.low, row.high] == [
+            e if e is not None else pytest.approx(s * math.inf) for e, s in zip(ends, (-1, 1))
+        ]
+    assert seen.compared == "compared with plain"
+
+
+def test_the_same_study_is_the_same_file_and_labels_are_taken_literally():
+    seen = view(studied())
+    first, again = draw(seen, ["svg", "png", "pdf"]), draw(seen, ["svg", "png", "pdf"])
+    assert first == again
+    assert first["png"].startswith(b"\x89PNG")
+    assert first["pdf"].startswith(b"%PDF")
+
+
+def test_of_many_options_the_first_are_shown():
+    seen = view(studied(), top=2)
+    assert [row.label for row in seen.rows] == ["last", view(studied()).rows[1].label]
+    assert seen.hidden == 3
+
+
+def test_nothing_measured_is_nothing_to_draw():
+    study = sp.create_study("new", sp.Problem(np.eye(2)), storage=MemoryStorage())
+    with pytest.raises(InvalidInputError, match="nothing can be drawn yet"):
+        view(study)
+    assert "None yet." in study_page(study)
+
+
+def test_traffic_is_compared_with_its_control():
+    study = site.create(control="plain", control_share=0.2)
+    site.decide(study)
+    seen = view(study)
+    assert seen.title == study.status()["traffic"]["headline"]
+    assert seen.compared == "compared with plain (the control)"
+    assert seen.unit == "visits"
+    assert next(row.value for row in seen.rows if row.label == "plain") == 0.0
+    assert draw(seen)["png"]
+    assert "monday" not in study_page(study)
+    assert "day 0" in study_page(study)
+
+
+def test_a_report_has_everything_inside_and_runs_nothing():
+    study = studied()
+    study.correct(0, 0.5, reason="<script>typo</script>")
+    page = study_page(study)
+    assert "&lt;script&gt;typo" in page
+    assert "<b>bold" not in page
+    assert "&lt;b&gt;bold&lt;/b&gt;" in page
+    assert "<script" not in page
+    assert 'src="http' not in page
+    assert "href=" not in page
+    assert str(study.answer.guarantee).replace("'", "&#x27;") in page
+    assert page.count("<tr>") == 2 + 5 + study.answer.samples  # two heads
+
+
+def test_a_study_at_a_service_is_drawn_as_one_that_is_here(tmp_path):
+    from tests.server.served import Served
+
+    with Served(f"sqlite:///{tmp_path}/s.db", tmp_path) as served, served.client() as client:
+        remote = client.create_study("five", sp.Problem(np.eye(2), noise=0.1, labels=["a", "b"]))
+        while not remote.finished:
+            remote.tell_many([(p.id, float(p.arm)) for p in remote.ask(10, "me")], "me")
+        assert view(remote).title == "b is the answer"

@@ -1,0 +1,34 @@
+"""Several options asked for, and costs: what the page says of them."""
+
+import numpy as np
+from playwright.sync_api import expect
+
+import surepick as sp
+
+MEANS = [0.2, 0.9, 0.1, 0.85, 0.3]
+
+
+def test_the_two_best_are_the_answer_and_what_was_spent_is_said(open_page, client):
+    labels = ["plain", "short", "long", "polite", "odd"]
+    problem = sp.Problem(np.eye(5), labels=labels, costs=[1.0, 2.0, 3.0, 2.0, 1.0])
+    study, rng = client.create_study("two prompts", problem, top=2), np.random.default_rng(3)
+    page = open_page()
+    page.goto("/#/studies/two%20prompts")
+    while not study.finished:
+        pulls = study.ask(100)
+        study.tell_many({pull.id: MEANS[pull.arm] + 0.2 * rng.normal() for pull in pulls})
+    page.reload()
+    card = page.get_by_label("The answer")
+    expect(card).to_contain_text("The best 2 options")
+    expect(card).to_contain_text("short")
+    expect(card).to_contain_text("polite")
+    expect(card).to_contain_text("these are the 2 best options")
+    expect(page.locator(".headline")).to_contain_text("spent")
+    card.get_by_role("button", name="Verify").click()
+    expect(card).to_contain_text("The certificate holds.")
+    expect(page.locator(".tag:visible")).to_have_count(2)
+    expect(page.get_by_text("the answer", exact=True)).to_have_count(2)
+    page.goto("/#/new")
+    page.get_by_text("More settings").click()
+    expect(page.get_by_label("How many of the best")).to_have_value("1")
+    expect(page.get_by_label("Column with costs")).to_be_visible()

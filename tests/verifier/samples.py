@@ -1,0 +1,103 @@
+"""Honest certificates of everything that pooled bets prove, small ones."""
+
+import json
+
+import numpy as np
+from tests.study.traffic import site
+
+import surepick as sp
+from surepick.storage.memory import MemoryStorage
+
+K = 5
+FEATURES = np.column_stack([np.ones(K), np.linspace(-1.0, 1.0, K)])
+MEANS = FEATURES @ [0.0, 0.8]
+
+
+def on_days(misfit):
+    """A run with two days in every batch, one of them two higher."""
+    rng = np.random.default_rng(0)
+    problem = sp.Problem(FEATURES, noise="equal", misfit=misfit)
+    run = sp.algorithms.PooledPeleg(0.2).start(problem)
+    while not run.stopped:
+        batch = run.ask()
+        days = rng.permutation(np.arange(len(batch)) % 2)
+        rewards = MEANS[batch.arms] + 2.0 * days + 0.1 * rng.normal(size=len(batch))
+        run.tell(batch, rewards, strata=[f"day {day}" for day in days])
+    return run
+
+
+def distrusted(noise, misfit):
+    """A run that trusts features no further than this."""
+    rng = np.random.default_rng(0)
+    run = sp.algorithms.PooledPeleg(0.2).start(sp.Problem(FEATURES, noise=noise, misfit=misfit))
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, MEANS[batch.arms] + 0.2 * rng.normal(size=len(batch)))
+    return run
+
+
+def on_items():
+    """A run on twenty items, some far harder than others."""
+    rng = np.random.default_rng(0)
+    hard, skill = rng.normal(size=20), np.linspace(0.0, 1.5, 4)
+    answers = (skill[:, None] > hard + 0.3 * rng.normal(size=(4, 20))).astype(float)
+    problem = sp.Problem(np.eye(4), noise="yes-no")
+    run = sp.algorithms.PooledPeleg(0.2, items=20).start(problem, 1)
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, answers[batch.arms, batch.items])
+    return run
+
+
+def compared(control, **question):
+    """Claims against a baseline, or a number."""
+    rng = np.random.default_rng(2)
+    means = [0.5, 1.3, -0.4, 0.55, 1.0]
+    problem = sp.Problem(np.eye(5), noise=0.4, labels=["now", "b", "c", "d", "e"])
+    run = sp.algorithms.PooledPeleg(0.05, control=control, max_samples=300, **question).start(
+        problem
+    )
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, [means[arm] + 0.4 * rng.normal() for arm in batch.arms])
+    return json.loads(json.dumps(run.answer.certificate()))
+
+
+def several(epsilon):
+    """The three best of six."""
+    rng = np.random.default_rng(2)
+    means = np.array([0.4, 1.3, -0.4, 0.9, 1.0, 0.5])
+    run = sp.algorithms.PooledPeleg(0.05, top=3, epsilon=epsilon).start(
+        sp.Problem(np.eye(6), noise=0.4)
+    )
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, means[batch.arms] + 0.4 * rng.normal(size=batch.size))
+    return run
+
+
+def corrected():
+    """A study with a typo that was corrected after its batch was complete."""
+    rng = np.random.default_rng(0)
+    problem = sp.Problem(FEATURES, noise=1.0)
+    study = sp.create_study("typo", problem, storage=MemoryStorage(), delta=0.1)
+    typo = study.ask()[0]
+    study.tell(typo.id, MEANS[typo.arm] + 0.1)
+    while not study.finished:
+        pulls = study.ask(5)
+        study.tell_many([(p.id, MEANS[p.arm] + rng.normal()) for p in pulls])
+        if study.progress().batch == 2 and not study.corrections():
+            study.correct(typo.id, MEANS[typo.arm] - 0.1, reason="misread")
+    assert study.corrections()
+    return study
+
+
+def visited():
+    """A site's study of traffic."""
+    study = site.create(delta=0.2)
+    site.decide(study, n=400)
+    return study
+
+
+def of_study(study):
+    return json.loads(json.dumps(study.answer.certificate()))
