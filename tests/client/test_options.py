@@ -9,7 +9,7 @@ from tests.server.served import Served
 
 import surepick as sp
 from surepick.errors import AccessError, InvalidInputError, UnknownNameError
-from surepick.study import OptionTable, Sheet
+from surepick.study import Sheet
 
 TRUTH = {"a": 0.0, "b": 1.0, "c": 3.0, "d": 2.0, "e": 6.0}
 
@@ -27,10 +27,10 @@ def measured(pulls):
 
 
 def test_an_admin_adds_and_retires_and_everybody_sees_it(service):
-    table = OptionTable(Sheet(csv="label,size,colour\na,1,red\nb,2,blue\nc,3,red\n"))
+    table = Sheet(csv="label,size,colour\na,1,red\nb,2,blue\nc,3,red\n")
     more = Sheet(csv="label,size,colour\nd,4,red\ne,5,green\n")
     with service.client() as admin:
-        study = admin.create_study("turns", table, delta=0.1)
+        study = admin.create_study("turns", table=table, delta=0.1)
         worker = sp.Client(service.url, admin.make_token("worker", ["turns"])).load_study("turns")
         worker.tell_many(measured(worker.ask(2, "w")))
         with pytest.raises(AccessError, match="admin"):

@@ -120,8 +120,8 @@ class RemoteStudy(StudyCore):
             if found["pulls"] or found["finished"] or left <= 0:
                 break
         pulls = pulls_of(found)
-        known = self.__dict__.get("_problem_and_algorithm")
-        if known is not None and any(pull.arm >= known[0].n_arms for pull in pulls):
+        known = vars(self).get("_definition")
+        if known is not None and any(p.arm >= len(known["problem"]["labels"]) for p in pulls):
             self._forget()
         self._held.update((pull.id, holder) for pull in pulls)
         return pulls

@@ -30,7 +30,6 @@ class TurningRun:
     ended: bool
     _sums: FloatArray
     _log: list[dict[str, Any]]
-    _past: dict[str, Any] | None
     _open: Batch | None
 
     @property
@@ -142,11 +141,6 @@ class TurningRun:
         why = self.algorithm.refuses_options(problem)
         if why:
             raise InvalidInputError(f"options cannot be added or retired here: {why}")
-        if self._past is not None:
-            raise InvalidInputError(
-                "options cannot be added or retired where measurements from before are used; begin "
-                "a study without them"
-            )
         if self.ended or not self._budget:
             raise RunStateError("it was stopped for good: begin a new study with these options")
 

@@ -36,7 +36,6 @@ def check_options(check: Check) -> None:
     check.demand(
         check.rule == "pooled"
         and check.items is None
-        and not check.past
         and problem["candidates"] is None
         and not isinstance(problem["arms"], dict)
         and not {"question", "top"} & check.evidence.keys()

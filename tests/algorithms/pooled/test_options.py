@@ -273,11 +273,20 @@ def test_where_options_cannot_come_and_go(algorithm, problem, message):
         run.retire("0")
 
 
-def test_past_measurements_and_other_options_do_not_go_together():
-    run = sp.algorithms.PooledPeleg(0.1).start(sp.Problem([[1.0, 0.0], [1.0, 1.0]]))
-    run.tell_past([0, 1], [0.0, 1.0], chosen_in_advance=True)
-    with pytest.raises(InvalidInputError, match="measurements from before"):
-        run.retire("0")
+@pytest.mark.parametrize("evidence", [True, False])
+def test_options_come_and_go_after_past_measurements(evidence):
+    problem = sp.Problem(np.column_stack([np.ones(4), np.arange(4.0)]), misfit=math.inf)
+    run, rng = sp.algorithms.PooledPeleg(0.1).start(problem), np.random.default_rng(2)
+    arms = np.arange(40) % 4
+    run.tell_past(arms, 0.2 * arms + rng.normal(size=40), chosen_in_advance=evidence)
+    while not run.stopped:
+        batch = run.ask()
+        if run.batches == 1:
+            run.add([[1.0, 9.0, 1.0]], ["new"])
+            run.retire("3", reason="sold out")
+        run.tell(batch, 0.5 * batch.arms + rng.normal(size=len(batch)))
+    assert run.answer.label == "new"
+    assert sp.verify(run.answer.certificate(), replay=True).replayed
 
 
 def test_every_option_has_a_scale_of_its_own():

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import State
+from surepick.algorithms.base import State, Told
 from surepick.algorithms.pooled.evidence import Evidence
 from surepick.algorithms.pooled.ledger import OpenBlock, Totals
 from surepick.algorithms.pooled.options import covers, turned
@@ -22,6 +22,7 @@ class TurningState(State):
     problem: Problem
     ways: Evidence
     block: OpenBlock
+    held: list[Told]  #: past measurements that have not been used yet
     totals: Totals
     blocks: list[dict[str, Any]]
     question: Question
@@ -39,7 +40,7 @@ class TurningState(State):
     @property
     def at_rest(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
         """Whether it stands between two blocks."""
-        return self.block.empty
+        return self.block.empty and not self.held
 
     def turn(self, problem: Problem, retired: BoolArray) -> None:
         """Between two blocks: other options than before; see the module ``options``."""

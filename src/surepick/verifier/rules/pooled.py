@@ -81,7 +81,7 @@ def settle_all(check: Check, book: Book) -> None:
     for number, (block, batches) in enumerate(blocks, start=1):
         where = f"block {number}"
         offer.take(told, book)
-        told += len(batches)
+        told += block["batches"]  # past ones were there before anybody came or went
         if number == 1 or (book.past is not None and offer.opens(book.past.arms)):
             book.begin(block, first_block(check, batches), where)
         elif not book.has_rivals(block) and (number == len(blocks) or offer.due(told)):
@@ -159,8 +159,10 @@ class Book:
 
     def begin(self, record: dict[str, Any], block: Block, where: str) -> None:
         """A block without bets: what the next one is bet by."""
-        if self.payoff.in_parts and not with_strata(self.check):
-            check_parts(self.check, block, where, self.ways != ["linear"])
+        check, first = self.check, self.past is None
+        guided = first and check.past and not check.past_counts  # these were dealt into none
+        if self.payoff.in_parts and not with_strata(check) and not guided:
+            check_parts(check, block, where, self.ways != ["linear"])
         self.check.demand(
             not record["dropped"] and not record["rivals"], f"{where} has no past to bet by"
         )
