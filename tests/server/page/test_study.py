@@ -298,7 +298,7 @@ def test_an_admin_adds_and_retires_options(open_page, client):
     expect(page.get_by_role("region", name="The answer")).to_contain_text("new")
     card = page.get_by_role("region", name="Options that come and go").first
     card.get_by_text("Retire an option").click()
-    card.get_by_label("Option").fill("new")
+    card.get_by_label("Option", exact=True).fill("new")
     card.get_by_label("Reason").last.fill("sold out")
     card.get_by_role("button", name="Retire it").click()
     expect(card).to_contain_text("new retired: sold out")
