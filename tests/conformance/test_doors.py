@@ -41,6 +41,8 @@ ACCEPTED = [
     {"features": "price", "misfit": 0.1, "noise": "yes-no"},
     {"features": "price", "noise": (-1.0, 0.5), "check_fit": 1.0},
     {"features": "price", "noise": [0.1, 0.2, 0.1, 0.3]},
+    {"features": "price", "overlap": True},
+    {"unstructured": True, "overlap": False},
     {"features": "price", "past": "past.csv", "past_chosen": "in advance", "noise": (0.0, 4.0)},
     {"features": "price", "past": "past.csv", "past_chosen": "in advance"},
     {"features": "price", "past": "past.csv", "past_chosen": "by-results", "noise": 2.0},
@@ -78,6 +80,9 @@ REFUSED = [
     {"traffic": {"at_least": "500%"}, "noise": "yes-no"},
     {"traffic": {"window": "soon"}, "noise": "yes-no"},
     {"traffic": {"at_least": "1%"}, "algorithm": "rage", "noise": 1.0},
+    {"overlap": True, "algorithm": "rage", "noise": 1.0},
+    {"overlap": True, "settings": {"max_batch": 8}},
+    {"overlap": True, "traffic": {"at_least": "1%"}, "noise": "yes-no"},
     {"check_fit": 0.0},
     {"check_fit": 1.0, "unstructured": True},
     {"past": "past.csv"},
@@ -121,6 +126,9 @@ def doors(service, folder, surepick):  # noqa: F811
             fields["noise"] = ",".join(map(str, noise)) if isinstance(noise, list) else noise
         if "traffic" in fields:
             fields |= fields.pop("traffic") | {"traffic": None}
+        overlap = fields.pop("overlap", None)
+        if overlap is not None:
+            fields["overlap" if overlap else "no_overlap"] = None
         if fields.pop("unstructured", False):
             fields["unstructured"] = None  # an option without a value
         if isinstance(fields.get("features"), list):

@@ -110,13 +110,30 @@ def work(url, name, worker, acknowledged, waits=None, n=1):
             acknowledged.add(pull.id, toy.reward(pull))
 
 
-def check(url, name, acknowledged, n_arms, each):
+def work_ahead(url, name, acknowledged):
+    """Two workers, of whom one is so slow that the other begins two batches meanwhile."""
+    study = sp.load_study(name, url)
+
+    def tell(pull):
+        study.tell(pull.id, toy.reward(pull))
+        acknowledged.add(pull.id, toy.reward(pull))
+
+    while not study.finished:
+        held = study.ask(1, "slow", wait=5.0)
+        while pulls := study.ask(2, "quick"):
+            for pull in pulls:
+                tell(pull)
+        for pull in held:
+            tell(pull)
+
+
+def check(url, name, acknowledged, n_arms, each, kind=toy.Toy):
     """What is wrong with a finished study: lost and doubled tells, batches, the answer."""
     study = sp.load_study(name, url)
     rewards = study.rewards()
     log = dict(zip(rewards.pulls.tolist(), rewards.values.tolist()))
     toy.check_whole(study)
-    single = alone(n_arms, each)
+    single = alone(n_arms, each, kind)
     found = {
         "lost": sum(log.get(pull) != value for pull, value in acknowledged),
         "twice": len(rewards.pulls) - len(log),
@@ -134,8 +151,8 @@ def _said(study):
 
 
 @cache
-def alone(n_arms, each):
-    return toy.alone(n_arms, each)
+def alone(n_arms, each, kind=toy.Toy):
+    return toy.alone(n_arms, each, kind)
 
 
 def add(total, part):
@@ -143,6 +160,33 @@ def add(total, part):
 
 
 # -- kill at every contact -----------------------------------------------------------------
+def ahead(url, folder, step=1):
+    """Kill at every contact of a study with several batches open at a time."""
+    found = {"study": 0, "lost": 0, "twice": 0, "batches": 0, "wrong": 0, "failed": 0}
+    open_storage(url).close()
+    for point in range(1, 10_000, step):
+        told, name = Acknowledged(folder / f"ahead-{point}"), f"ahead {point}"
+        sp.create_study(name, toy.problem(3), toy.ToyAhead(0.1, each=1), url).close()
+        if ended(fork(partial(whole_ahead, url, name, told, point))) == 0:
+            break
+        found["study"] += 1
+        recovered = ended(fork(partial(whole_ahead, url, name, told, 0)))
+        found["failed"] += recovered != 0
+        if recovered == 0:
+            found = add(found, check(url, name, told, 3, 1, toy.ToyAhead))
+    return found
+
+
+def whole_ahead(url, name, told, point):
+    kill_at(point)
+    work_ahead(url, name, told)
+    study = sp.load_study(name, url)
+    value = float(study.rewards().values[4])
+    study.correct(4, value + 9.0, reason="read wrongly")
+    study.correct(4, value, reason="it was right")
+    return 0
+
+
 def points(url, fresh, folder, step=1):
     """Kill at every contact: of opening a database that has no tables, then of a whole study."""
     found = {"opening": 0, "study": 0, "lost": 0, "twice": 0, "batches": 0, "wrong": 0, "failed": 0}
@@ -344,7 +388,7 @@ KEPT = ("cuts", "errors", "clean_errors", "pulls", "lost", "twice", "batches", "
 # -- as a program --------------------------------------------------------------------------
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["points", "turns", "kills", "crowd", "cuts"])
+    parser.add_argument("what", choices=["points", "ahead", "turns", "kills", "crowd", "cuts"])
     parser.add_argument("url")
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
@@ -360,6 +404,8 @@ def main():
             found = points(asked.url, lambda: fresh(asked.url, folder), folder, asked.step)
         elif asked.what == "turns":
             found = turns(asked.url, folder, asked.step)
+        elif asked.what == "ahead":
+            found = ahead(asked.url, folder, asked.step)
         elif asked.what == "kills":
             found = kills(asked.url, folder, asked.count, seed=asked.seed)
         elif asked.what == "cuts":

@@ -39,6 +39,13 @@ def test_killed_at_any_contact_while_options_come_and_go_nothing_is_lost(shared_
     assert found["turns"] >= 3  # the benchmark takes every single contact
 
 
+def test_killed_at_any_contact_with_several_batches_open_nothing_is_lost(shared_url):
+    every = 7 if shared_url.startswith("sqlite") else 29  # the benchmark takes every single one
+    found = run("ahead", shared_url, "--step", every)
+    assert found["failed"] == 0
+    assert found["study"] >= 8
+
+
 def test_killed_at_random_times_nothing_is_lost(shared_url):
     found = run("kills", shared_url, "--count", 15)
     assert found["kills"] == 15

@@ -1,8 +1,9 @@
 """Random histories of a study against a model of its rules, on every storage.
 
-A history mixes asks, tells, repeats, contradictions, failures, corrections, withdrawals, options
-that are added and retired, pauses and stops, leases that run out, crashes in the middle of a
-transaction and before the study goes on, reopening, and two processes going on at once.
+Batches come one after the other, or overlap. A history mixes asks, tells, repeats, contradictions,
+failures, corrections, withdrawals, options that are added and retired, pauses and stops, leases
+that run out, crashes in the middle of a transaction and before the study goes on, reopening, and
+two processes going on at once.
 ``SUREPICK_MACHINE_RUNS`` sets how many histories of 50 steps are tried.
 """
 
@@ -27,6 +28,7 @@ WORKERS = st.sampled_from(["w0", "w1", None])
 OBJECTS = st.sampled_from([0, 1])
 STEPS = ["ask", "tell", "fail", "correct", "withdraw", "stop", "add", "retire"]
 SIZES = [6, 4]  # of the toy's batches, as long as its options are the same
+AHEAD = [6] * 6  # of those that may overlap: three are told, and three are open at most
 MOST = 4  # options that come
 NOBODY = "somebody who is gone"
 ANYBODY = "nameless: whoever measures it again"
@@ -40,7 +42,9 @@ class Crash(BaseException):
 class Model:
     """What should be true."""
 
+    overlap: bool = False
     batch: int = 0
+    planned: int = 1  # batches that were asked for
     asked: int = 0
     out: dict = field(default_factory=dict)  # pull -> who holds it, or held it last
     returned: set = field(default_factory=set)  # of those, given back
@@ -53,7 +57,7 @@ class Model:
     changes: int = 0
     paused: bool = False
     stopped: bool = False
-    sizes: list = field(default_factory=lambda: list(SIZES))  # of batches, as far as they are known
+    own: list = field(default_factory=lambda: list(SIZES))  # sizes of batches that do not overlap
     turns: list = field(default_factory=list)  # (what was done, label)
     look: object = None  # where it stands, once options came or went
 
@@ -62,12 +66,20 @@ class Model:
         return self.failures + len(self.repeated)
 
     @property
+    def sizes(self):
+        return AHEAD if self.overlap else self.own
+
+    @property
     def first(self):
         return sum(self.sizes[: self.batch])
 
     @property
+    def ended(self):
+        return self.batch == (3 if self.overlap else len(self.own))
+
+    @property
     def finished(self):
-        return self.stopped or self.batch == len(self.sizes)
+        return self.stopped or self.ended
 
     @property
     def complete(self):
@@ -76,7 +88,14 @@ class Model:
     @property
     def told_now(self):
         """Of the open batch."""
-        return sum(pull >= self.first for pull in self.told)
+        if self.batch >= self.planned:
+            return 0
+        return sum(self.first <= p < self.first + self.sizes[self.batch] for p in self.told)
+
+    @property
+    def early(self):
+        """Of batches ahead of it."""
+        return sum(pull >= self.first for pull in self.told) - self.told_now
 
     def correct(self, pull, value):
         self.changes += value != self.told[pull][0]
@@ -92,15 +111,19 @@ class Model:
             self.returned.add(pull)
 
     def advance(self):
-        self.batch, self.asked, self.claim = self.batch + 1, 0, None
-        self.see()
+        while self.complete:
+            self.asked -= self.sizes[self.batch]
+            self.batch, self.claim = self.batch + 1, None
+            self.see()
+            if not self.ended:
+                self.planned = max(self.planned, self.batch + 1)
 
     def see(self):
         """How large the open batch is, where options came or went: that depends on rewards."""
         if self.turns and not self.stopped:
             at = self.look()
             assert at.batch == self.batch
-            self.sizes = self.sizes[: self.batch] + ([] if at.finished else [at.size])
+            self.own = self.own[: self.batch] + ([] if at.finished else [at.size])
 
     def labels(self):
         """Options that are there, or come with the next batch."""
@@ -110,15 +133,14 @@ class Model:
         return known, [label for label in known if label not in gone]
 
     def ask(self, n, holder):
-        if self.complete:
-            if self.claim not in (None, holder):
-                return []
+        if self.complete and self.claim in (None, holder):
             self.advance()
         if self.finished or self.paused:
             return []
         held = {pull for pull, by in self.out.items() if by == holder}
         given = sorted(held - self.returned)[:n]
-        fresh = min(n - len(given), self.sizes[self.batch] - self.asked)
+        left = sum(self.sizes[self.batch : self.planned]) - self.asked
+        fresh = min(n - len(given), left)
         given += range(self.first + self.asked, self.first + self.asked + fresh)
         self.asked += fresh
         free = [pull for _, pull in sorted((since, p) for p, since in self.line.items())]
@@ -129,6 +151,11 @@ class Model:
         self.returned -= set(given)
         for pull in given:
             self.line.pop(pull, None)
+        named = not holder.startswith("nameless")
+        waits = self.overlap and named and not given and not self.complete
+        if waits and self.planned - self.batch < 3:
+            self.planned += 1
+            return self.ask(n, holder)
         return given
 
     def tell(self, pull, value, teller):
@@ -164,17 +191,19 @@ class Model:
 
 class Machine(RuleBasedStateMachine):
     url: str = ""
+    overlap = False
     count = 0
 
     @initialize()
     def begin(self):
         type(self).count += 1
         self.name = f"history {self.count}"
-        self.model = Model(look=lambda: self.objects[0].progress())
+        self.model = Model(self.overlap, look=lambda: self.objects[0].progress())
         self.arms = {}
         self.nameless = 0
         toy.register()
-        sp.create_study(self.name, toy.problem(3), toy.Toy(0.1, each=2), self.url)
+        self.kind = toy.ToyAhead if self.overlap else toy.Toy
+        sp.create_study(self.name, toy.problem(3), self.kind(0.1, each=2), self.url)
         self.objects = [self.load(), self.load()]
         self.held = [{}, {}]  # what each object remembers
 
@@ -312,6 +341,7 @@ class Machine(RuleBasedStateMachine):
     def any_retired(self):
         return any(what == "retired" for what, _ in self.model.turns)
 
+    @precondition(lambda self: not self.overlap)
     @rule(i=OBJECTS)
     def add(self, i):
         model, label = self.model, f"new {len(self.model.turns)}"
@@ -325,6 +355,7 @@ class Machine(RuleBasedStateMachine):
             assert self.objects[i].add([label], reason="it is new") == change, "once is enough"
             self.turned("added", label)
 
+    @precondition(lambda self: not self.overlap)
     @rule(i=OBJECTS, data=st.data())
     def retire(self, i, data):
         left = self.model.labels()[1]
@@ -339,6 +370,8 @@ class Machine(RuleBasedStateMachine):
         self.model.turns.append((what, label))
         if self.model.finished:  # it may go on, with a batch that nobody has asked for
             self.model.see()
+            if not self.model.ended:
+                self.model.planned = self.model.batch + 1
 
     # -- its course --------------------------------------------------------------------------
     @rule(i=OBJECTS, paused=st.booleans())
@@ -380,12 +413,12 @@ class Machine(RuleBasedStateMachine):
                 return
             step = study.stop
         elif what == "add":
-            if self.model.stopped:
+            if self.model.stopped or self.overlap:
                 return
             step = partial(study.add, ["never"])
         elif what == "retire":
             left = [x for x in self.model.labels()[1] if x in study.problem.labels]
-            if self.model.stopped or len(left) < 2:
+            if self.model.stopped or self.overlap or len(left) < 2:
                 return
             step = partial(study.retire, left[0], reason="why")
         elif what in ("correct", "withdraw"):
@@ -434,7 +467,8 @@ class Machine(RuleBasedStateMachine):
         )
         model = self.model
         assert (at.batch, at.asked, at.finished) == (model.batch, model.asked, model.finished)
-        assert at.told == (model.told_now if model.batch < len(model.sizes) else 0)
+        assert (at.told, at.early) == (model.told_now, model.early)
+        assert at.last == sum(model.sizes[: model.planned])
         assert model.finished or at.paused == model.paused
         assert out.keys() == model.out.keys()
         assert {p for p, lease in out.items() if lease.until <= at.now} == set(model.line)
@@ -453,13 +487,16 @@ class Machine(RuleBasedStateMachine):
         assert said == self.model.turns
         still = self.model.changes or self.model.turns or self.model.stopped
         if study.finished and not still:
-            assert study.answer == toy.alone(3, 2).answer
+            assert study.answer == toy.alone(3, 2, self.kind).answer
         sp.delete_study(self.name, self.storage)
 
 
-def test_random_histories_follow_the_rules(storage_url):
+@pytest.mark.parametrize("overlap", [False, True])
+def test_random_histories_follow_the_rules(storage_url, overlap):
     storage = open_storage(storage_url)
-    kind = type("Kind", (Machine,), {"storage": storage, "url": storage})
+    own = {"storage": storage, "url": storage, "overlap": overlap}
+    kind = type("Kind", (Machine,), own)
     runs = RUNS if storage_url.startswith(("memory", "sqlite")) else max(1, RUNS // 5)
+    runs = max(1, runs // 2) if overlap else runs
     run_machine(kind, settings=settings(max_examples=runs, stateful_step_count=50))
     storage.close()

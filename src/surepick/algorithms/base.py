@@ -14,8 +14,7 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.findings import Claims, Known
-from surepick.algorithms.guarantee import Guarantee
+from surepick.algorithms.findings import Claims, Guarantee, Known
 from surepick.algorithms.pulls import Pulls, Told
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.arrays.validate import probability, real, whole
@@ -73,6 +72,13 @@ class State(ABC):
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
         """Take in the sum of the (standardised) rewards of each row of the pulls."""
 
+    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
+        """One batch more, while so many pulls that were asked for have not been observed.
+
+        None where that would be too far ahead; see ``Algorithm.overlaps``.
+        """
+        return None
+
     def replace(self, pulls: Pulls) -> None:  # noqa: B027
         """Other pulls come in the place of those asked for; see ``Algorithm.any_history``."""
 
@@ -97,8 +103,11 @@ class State(ABC):
         """Take in what :meth:`split_past` returned, standardised, before any pull."""
         raise InvalidInputError(_NO_PAST)
 
-    def items_of(self, pulls: Pulls) -> IntArray | None:
-        """Which item each row of the pulls is for, where options are measured on items."""
+    def items_of(self, pulls: Pulls, later: int = 0) -> IntArray | None:
+        """Which item each row of the pulls is for, where options are measured on items.
+
+        They are the next batch, or one so many batches later.
+        """
         return None
 
     def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
@@ -207,6 +216,8 @@ class Algorithm(ABC):
     #: whether its guarantee and its states take any batches, of any size, that were chosen before
     #: their rewards were seen: then rewards that have been counted can be corrected
     any_history: ClassVar[bool] = False
+    #: whether a batch can be asked for while earlier ones are being measured
+    overlaps: ClassVar[bool] = False
     #: whether its guarantee rests on a noise scale that is known
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features

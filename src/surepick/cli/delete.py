@@ -17,7 +17,7 @@ def command(name: str, storage: str, as_json: bool, yes: bool) -> None:
     with open_study(name, storage) as study:
         at = study.progress()
     if not yes:
-        told = at.first + at.told
+        told = at.measured
         click.confirm(
             f"Delete {shown(name)} with its {told:,} measurements? This cannot be undone.",
             abort=True,

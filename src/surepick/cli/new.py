@@ -139,6 +139,12 @@ class _Noise(click.ParamType):
     "numbered from 0 on, and options are compared on the same ones.",
 )
 @click.option(
+    "--overlap/--no-overlap",
+    default=None,
+    help="Whether workers begin the next batch while others are still measuring the one before; "
+    "that takes more measurements, and less time.  [default: where a worker would wait]",
+)
+@click.option(
     "--past",
     default=None,
     type=click.Path(path_type=Path),
@@ -255,6 +261,7 @@ def command(
         "noise": problem.noise_kind.written,
         "misfit": problem.written_misfit().get("misfit", 0.0),
         "strata": study.strata,
+        "overlap": study.desk.overlap,
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,

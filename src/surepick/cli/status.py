@@ -99,9 +99,10 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         return lines
     if content["paused"]:
         lines.append((f"Paused: surepick resume {study.name}", "bold yellow"))
+    also = " and after" if batch.get("ahead") else ""
     lines.append(
         (
-            f"Batch {batch['number'] + 1}: {batch['told']} of {batch['size']} told, "
+            f"Batch {batch['number'] + 1}{also}: {batch['told']} of {batch['size']} told, "
             f"{batch['leased']} with workers, {batch['waiting']} waiting",
             "",
         )

@@ -16,7 +16,6 @@ from surepick.report.plots import RC, pyplot, save
 from surepick.study import StudyCore
 
 FORMATS = ("png", "pdf", "svg")
-_PROMISES = ("pac", "eps-pac", "claims", "fdr")
 _LONGEST = 28  # characters of a label
 #: colour and words for what is known of an option
 _STATES = {
@@ -63,7 +62,7 @@ def view(study: StudyCore, top: int = 15) -> View:
     status = study.status()
     if status["standing"]["leader"] is None:
         raise InvalidInputError(f"{study.name}: nothing can be drawn yet, measure some options")
-    promised = status["finished"] and study.answer.guarantee.kind in _PROMISES
+    promised = status["finished"] and bool(study.answer.guarantee)
     rows = sorted(_rows(status), key=lambda row: (-row.value, row.label))
     shown = rows[: top or None]
     counts = [(row["samples"], row["survivors"]) for row in study.history()]

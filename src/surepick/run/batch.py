@@ -32,6 +32,8 @@ class Batch:
     n_arms: int  #: arms in the problem
     #: the item that each pull is for, where options are measured on items
     items: IntArray | None = None
+    #: how many batches had been told when it was asked for, if the one before it had not been
+    after: int | None = None
 
     @property
     def size(self) -> int:

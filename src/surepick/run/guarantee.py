@@ -11,6 +11,7 @@ import numpy as np
 from surepick.algorithms.base import Algorithm, Guarantee, State, confidence
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
+from surepick.run.ahead import OVERLAP_PROVIDED
 from surepick.run.past import PROVIDED
 from surepick.run.strata import STRATA_PROVIDED
 
@@ -106,6 +107,8 @@ def guarantee_of(
         parts.append(f"best on average over all {items} items")
     if any("stratum" in batch for batch in batches):
         parts.append(STRATA_PROVIDED)
+    if any("after" in batch for batch in batches):
+        parts.append(OVERLAP_PROVIDED)
     if changed:
         parts.append(CHANGED)
     if turned:

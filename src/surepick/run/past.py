@@ -7,13 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import State, Told
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
-from surepick.errors import InvalidInputError, InvalidTypeError, RunStateError
+from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.run.dealing import deal
-from surepick.run.rewards import check_size, logged
 
 #: the condition of a guarantee that rests on past measurements, too
 PROVIDED = "provided that what was measured in the past did not depend on rewards"
@@ -26,65 +23,6 @@ class Past:
     evidence: bool  #: whether it counts; otherwise it only guides what is measured
     measurements: int
     batches: list[dict[str, Any]]  #: as the algorithm took it in
-
-
-class PastRun:
-    """The part of a run that is about measurements made before it."""
-
-    problem: Problem
-    state: State
-    batches: int
-    _sums: FloatArray
-    _past: dict[str, Any] | None
-    _open: Any
-
-    @property
-    def past(self) -> Past | None:
-        """Measurements made before the run, if any were told."""
-        return None if self._past is None else Past(**self._past)
-
-    def tell_past(
-        self, arms: Any, rewards: Any, *, chosen_in_advance: bool, dealing: str = "hashed"
-    ) -> None:
-        """Hand in measurements that were made before the run; only before the first :meth:`ask`.
-
-        They cost nothing: they are not among ``pulls`` and ``samples``.
-
-        Parameters
-        ----------
-        arms, rewards
-            Arm and reward of each measurement.
-        chosen_in_advance
-            Whether what was measured, and how often, was decided without looking at rewards. Then
-            they count as evidence, and the guarantee rests on this. Otherwise their averages
-            are biased: they only guide what is measured first.
-        dealing
-            How they are dealt into blocks: by a hash of all of them, in whatever order they come;
-            ``"fixed"`` as version 0.1.0 did, for studies that were created by it.
-        """
-        if self._past is not None or self.batches or self._open is not None:
-            raise RunStateError("past measurements can be told once, before the first ask")
-        numbers, values = check_past(self.problem, arms, rewards, chosen_in_advance)
-        every = np.arange(self.problem.n_arms)
-        with np.errstate(over="ignore"):
-            sums = np.bincount(numbers, values, self.problem.n_arms).astype(np.float64)
-            check_size(self.problem, every, sums, self._sums)
-        numbers, values = deal(self.problem, numbers, values, bool(chosen_in_advance), dealing)
-        split = self.state.split_past(numbers, values, chosen_in_advance)
-        if not self.state.needs_spread:
-            split = [told._replace(spreads=None) for told in split]
-        self.take_past(split, bool(chosen_in_advance), len(numbers))
-
-    def take_past(self, split: list[Told], evidence: bool, measurements: int) -> None:
-        """Past measurements as they were dealt into blocks; for :meth:`tell_past` and replays."""
-        batches = [logged(*told) for told in split]
-        self._past = {"evidence": evidence, "measurements": measurements, "batches": batches}
-        self.state.observe_past([self._standardised(told) for told in split], evidence)
-
-    def _standardised(self, told: Told) -> Told:
-        units = self.problem.noise_kind.units(told.pulls.arms)
-        spreads = None if told.spreads is None else told.spreads / units**2
-        return Told(told.pulls, told.sums / units, spreads)
 
 
 def check_past(

@@ -89,8 +89,7 @@ def _replayed(
         or (body["claim"]["samples"] > _MANY_PULLS and "traffic" not in body)
     ):
         raise NotPossible(_LONG)
-    turns = list(body.get("options", []))
-    run = algorithm.start(before_turns(problem, turns))
+    run = algorithm.start(before_turns(problem, turns := list(body.get("options", []))))
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):
         raise NotPossible("it was made by an earlier release, which asked otherwise")
@@ -100,13 +99,17 @@ def _replayed(
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
     exact, known, number, changes = True, 0, 0, body.get("corrections", [])
     reports = ReportsAgain(body["traffic"]) if "traffic" in body else None
-    left = list(body["batches"])
+    left, ahead = list(body["batches"]), 0  # the first so many have been asked for ahead
+    overlap = any("after" in batch for batch in left)
     while left:
         if end is not None and time.monotonic() > end:
             raise NotPossible(_LONG)
-        _take_turns(run, turns, len(body["batches"]) - len(left), problem)
+        run.take_due(turns, len(body["batches"]) - len(left), problem)
         withdrawn = _withdrawn(changes, number, run.problem.n_arms)
-        fixed = _asked_before(changes, number)
+        fixed = _asked_before(changes, number, left[0].get("after", number))
+        before = len(left)
+        if overlap and any(batch.get("after") == number for batch in left[ahead:]):
+            ahead = _ask_ahead(run, left, max(ahead, 1), number, changes)
         if reports is not None:
             exact = reports.take(run, _told(left.pop(0)))
         elif "stratum" in left[0]:
@@ -120,7 +123,8 @@ def _replayed(
             exact &= _take(run, _told(left.pop(0)), number, withdrawn)
         known += not fixed
         number += 1
-    _take_turns(run, turns, len(body["batches"]), problem)
+        ahead = max(0, ahead - (before - len(left)))
+    run.take_due(turns, len(body["batches"]), problem)
     _compare_end(run, body, exact)
     if not exact:
         return ROUNDED
@@ -129,19 +133,51 @@ def _replayed(
     return DRAWN if algorithm.follows == "size" else EXACT
 
 
-def _take_turns(run: Run, turns: list[dict[str, Any]], told: int, problem: Problem) -> None:
-    """Let options come and go that did so after so many batches; they are taken off the list."""
-    while turns and turns[0]["batch"] == told:
-        run.take_turns([turns.pop(0)], problem)
+def _asked_before(changes: list[dict[str, Any]], number: int, after: int) -> bool:
+    """Whether a batch may have been asked for before a reward that it rests on was changed.
 
-
-def _asked_before(changes: list[dict[str, Any]], number: int) -> bool:
-    """Whether a batch was asked for before a reward of an earlier batch was changed.
-
-    Batches of which nothing can be used any more are left out, and have no number.
+    It was asked for ``after`` so many batches were told; in turn, that is its number. Batches of
+    which nothing can be used any more are left out, and have no number.
     """
-    before = [one for one in changes if number <= one["asked"]]
-    return any(one["batch"] is None or one["batch"] < number for one in before)
+    before = [one for one in changes if after <= one["asked"]]
+    return any(one["batch"] is None or one["batch"] < after for one in before)
+
+
+def _ask_ahead(
+    run: Run, left: list[dict[str, Any]], known: int, number: int, changes: list[dict[str, Any]]
+) -> int:
+    """Ask for what was asked for while this batch was open; the first ``known`` had been before.
+
+    Returns how many are known now. They are compared when it is their turn.
+    """
+    size = run.ask().size
+    while "stratum" in left[0] and known < len(left) and size > _size(left[:known]):
+        known += 1  # of the same batch
+    while known < len(left) and left[known].get("after") == number:
+        fixed = _put_ahead(run, _told(left[known]), number, changes)
+        batch = run.ask_ahead(fixed)
+        if batch is None:
+            raise Different(f"while batch {number} was open, nothing more would be asked for")
+        first, known = known, known + 1
+        while "stratum" in left[first] and known < len(left):
+            if _size(left[first:known]) >= batch.size:
+                break
+            known += 1
+    return known
+
+
+def _put_ahead(run: Run, told: Told, after: int, changes: list[dict[str, Any]]) -> Any:
+    """What may have been asked for by other rewards than are there now is put there as it was."""
+    number = after + 1 + run.ahead
+    if not _asked_before(changes, number, after):
+        return None
+    counts = _by_arm(told.pulls, run.problem.n_arms)
+    counts += _withdrawn(changes, number, run.problem.n_arms)
+    return lambda asked: Pulls.from_counts(counts)
+
+
+def _size(batches: list[dict[str, Any]]) -> int:
+    return sum(sum(batch["counts"]) for batch in batches)
 
 
 def _withdrawn(changes: list[dict[str, Any]], number: int, n_arms: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import Pulls
+from surepick.algorithms.base import Pulls, Told
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError
@@ -42,6 +42,17 @@ def sum_rewards(problem: Problem, batch: Batch, rewards: Any) -> FloatArray:
         )
     ends = np.cumsum(batch.pulls.counts)
     return np.add.reduceat(values, ends - batch.pulls.counts)
+
+
+def check_one_of(problem: Problem, rewards: Any, sums: Any, singly: bool) -> None:
+    """Refuse both and neither; and sums, where every single reward is needed."""
+    if (rewards is None) == (sums is None):
+        raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
+    if sums is not None and singly:
+        raise InvalidInputError(
+            f"sums: with {problem.noise_kind}, give every single reward (rewards=…); how "
+            f"much they differ is part of the evidence"
+        )
 
 
 def check_sums(problem: Problem, batch: Batch, sums: Any) -> FloatArray:
@@ -87,6 +98,13 @@ def check_size(problem: Problem, arms: IntArray, totals: FloatArray, so_far: Flo
         )
 
 
+def check_past_size(problem: Problem, arms: IntArray, rewards: FloatArray) -> None:
+    """The same for all measurements from before a run."""
+    with np.errstate(over="ignore"):
+        sums = np.bincount(arms, rewards, problem.n_arms).astype(np.float64)
+        check_size(problem, np.arange(problem.n_arms), sums, np.zeros(problem.n_arms))
+
+
 def spread_of(pulls: Pulls, rewards: Any) -> FloatArray:
     """Σ (reward − mean)² of each row of a batch."""
     values = as_numbers(rewards, "rewards")
@@ -95,12 +113,29 @@ def spread_of(pulls: Pulls, rewards: Any) -> FloatArray:
     return np.add.reduceat((values - np.repeat(means, pulls.counts)) ** 2, starts)
 
 
-def logged(pulls: Pulls, sums: FloatArray, spreads: FloatArray | None = None) -> dict[str, Any]:
+def standardised(problem: Problem, told: Told) -> Told:
+    """The same in units of the noise, as algorithms take it."""
+    units = problem.noise_kind.units(told.pulls.arms)
+    spreads = None if told.spreads is None else told.spreads / units**2
+    return Told(told.pulls, told.sums / units, spreads)
+
+
+def logged(
+    pulls: Pulls, sums: FloatArray, spreads: FloatArray | None = None, after: int | None = None
+) -> dict[str, Any]:
     """A batch as the certificate has it."""
-    told = {"arms": pulls.arms, "counts": pulls.counts, "sums": sums}
+    told: dict[str, Any] = {"arms": pulls.arms, "counts": pulls.counts, "sums": sums}
+    if after is not None:
+        told["after"] = after
     if pulls.parts is not None:
         told["parts"] = pulls.parts
     return told if spreads is None else told | {"spreads": spreads}
+
+
+def unlogged(batch: dict[str, Any]) -> Told:
+    """What a batch of a log says."""
+    pulls = Pulls(batch["arms"], batch["counts"], batch.get("parts"))
+    return Told(pulls, batch["sums"], batch.get("spreads"))
 
 
 def in_total(counts: IntArray, sums: FloatArray) -> list[dict[str, Any]]:

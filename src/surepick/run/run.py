@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import uuid
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
@@ -11,17 +11,28 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.errors import InvalidInputError, RunStateError
+from surepick.errors import RunStateError
 from surepick.problem import Problem
-from surepick.run.answer import Answer, compared, several
+from surepick.run.ahead import Ahead
+from surepick.run.answer import Answer
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
-from surepick.run.guarantee import guarantee_of
-from surepick.run.past import PastRun
-from surepick.run.rewards import check_size, check_sums, in_total, logged, spread_of, sum_rewards
+from surepick.run.concluding import Course, answer_of
+from surepick.run.rewards import (
+    check_one_of,
+    check_size,
+    check_sums,
+    in_total,
+    logged,
+    spread_of,
+    standardised,
+    sum_rewards,
+    unlogged,
+)
 from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
 from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import check_strata, split_strata
+from surepick.run.told_past import PastRun
 from surepick.run.turning import TurningRun
 
 
@@ -51,6 +62,7 @@ class Run(TurningRun, PastRun):
         self._log: list[dict[str, Any]] = []
         self._past: dict[str, Any] | None = None
         self._open: Batch | None = None
+        self._ahead = Ahead()
 
     # -- where it stands -------------------------------------------------------------------
     @property
@@ -73,10 +85,7 @@ class Run(TurningRun, PastRun):
 
     def told(self, first: int = 0) -> list[Told]:
         """What was told batch by batch, from this number on (where the algorithm keeps batches)."""
-        return [
-            Told(Pulls(b["arms"], b["counts"], b.get("parts")), b["sums"], b.get("spreads"))
-            for b in self._log[first:]
-        ]
+        return [unlogged(batch) for batch in self._log[first:]]
 
     @property
     def active(self) -> tuple[int, ...]:
@@ -90,11 +99,17 @@ class Run(TurningRun, PastRun):
     @property
     def stopped(self) -> bool:
         """Whether there is an answer."""
-        return self.state.finished or self.ended or self._budget == 0
+        decided = self.state.finished and not self.waiting and not self.goes_on
+        return decided or self.ended or self._budget == 0
 
     def end(self) -> None:
         """Stop now, because somebody says so; what was not told yet is not counted."""
         self.ended |= not self.stopped
+
+    @property
+    def ahead(self) -> int:
+        """Batches that were asked for after the open one."""
+        return len(self._ahead)
 
     @property
     def _budget(self) -> int:
@@ -106,16 +121,30 @@ class Run(TurningRun, PastRun):
         if self._open is None:
             if self.stopped:
                 raise RunStateError("the run has stopped; its answer is in run.answer")
-            pulls = self.state.propose(self._budget)
-            items = self.state.items_of(pulls)
-            self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, items)
+            self._open = self._ahead.next(self.batches, self.state)
+            if self._open is None:
+                pulls = self.state.propose(self._budget)
+                items = self.state.items_of(pulls)
+                self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, items)
         return self._open
+
+    def ask_ahead(self, put: Callable[[Pulls | None], Pulls | None] | None = None) -> Batch | None:
+        """One batch more, to be measured while the open one is; None: it would be too early.
+
+        Batches are told in the order in which they were asked for; :meth:`ask` gives the first. In
+        replays ``put`` may put other pulls in the place of those that would be asked for.
+        """
+        if self.waiting:  # what is open is finished before options come and go
+            return None
+        told = self.batches - len(self.skipped)
+        return self._ahead.ask(self.ask(), self.state, self._budget, told, put)
 
     def put(self, pulls: Pulls) -> Batch:
         """Put other pulls in the place of those that are open; for replays."""
+        after = None if self._open is None else self._open.after
         if self._open is None or not self._open.pulls.same(pulls):
             self.state.replace(pulls)
-        self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms)
+        self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, None, after)
         return self._open
 
     def skip(self) -> None:
@@ -142,13 +171,7 @@ class Run(TurningRun, PastRun):
             in which these differ then cancel from all comparisons.
         """
         check_open(batch, self.id, self.batches, self._open)
-        if (rewards is None) == (sums is None):
-            raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
-        if sums is not None and self.state.demands_spread:
-            raise InvalidInputError(
-                f"sums: with {self.problem.noise_kind}, give every single reward (rewards=…); how "
-                f"much they differ is part of the evidence"
-            )
+        check_one_of(self.problem, rewards, sums, self.state.demands_spread)
         with np.errstate(over="ignore"):
             totals = (
                 sum_rewards(self.problem, batch, rewards)
@@ -171,12 +194,13 @@ class Run(TurningRun, PastRun):
 
     def _take(self, batch: Batch, totals: FloatArray, spread: FloatArray | None) -> None:
         """Hand the rewards on; whatever refuses them has done so before anything changes."""
-        pulls, own = batch.pulls, self._standardised(Told(batch.pulls, totals, spread))
+        pulls = batch.pulls
+        own = standardised(self.problem, Told(pulls, totals, spread))
         self._open = None
         self.batches += 1
         self._add(pulls, totals)
         if self.state.needs_batches:
-            self._log.append(logged(pulls, totals, spread))
+            self._log.append(logged(pulls, totals, spread, batch.after))
         if own.spreads is not None:
             self.state.observe_spread(pulls, own.spreads)
         self.state.observe(pulls, own.sums)
@@ -186,10 +210,10 @@ class Run(TurningRun, PastRun):
         """A batch told stratum by stratum; for :meth:`tell` and replays."""
         for name, told in strata.items():
             self._add(told.pulls, told.sums)
-            self._log.append(logged(*told) | {"stratum": name})
+            self._log.append(logged(*told, batch.after) | {"stratum": name})
         self._open = None
         self.batches += 1
-        own = [self._standardised(told) for told in strata.values()]
+        own = [standardised(self.problem, told) for told in strata.values()]
         self.state.observe_strata(batch.pulls, own)
         self._turn()
 
@@ -214,42 +238,13 @@ class Run(TurningRun, PastRun):
         if not self.stopped:
             left = f"{len(self.active)} candidates are still in, after {self.samples} pulls"
             raise RunStateError(f"the run has not stopped yet: {left}")
-        leader, same = self.state.leader(), self.problem.same_as
-        gone = np.isin(np.arange(len(same)), self.retired)
-        left = np.isin(same, self.state.active) & ~gone
-        past, claims = self._past["batches"] if self._past else [], self.state.claims()
         whole = [] if self.state.needs_batches else in_total(self.pulls, self._sums)
-        return Answer(
-            arm=leader,
-            label=self.problem.candidate_labels[leader],
-            samples=self.samples,
-            pulls=self.pulls.copy(),
-            guarantee=guarantee_of(
-                *(self.algorithm, self.problem, self.state, past + self._log),
-                *(bool(self._past and self._past["evidence"]), bool(changes), self.ended),
-                turned=bool(self.turns),
+        return answer_of(
+            *(self.algorithm, self.problem, self.state),
+            Course(
+                *(self.pulls, self.batches, self._log, whole, self._past, changes, self.ended),
+                *(self.turns, self.retired),
             ),
-            survivors=tuple(int(i) for i in np.flatnonzero(left)),
-            equivalent=tuple(
-                int(i) for i in np.flatnonzero((same == same[leader]) & ~gone) if i != leader
-            ),
-            batches=self.batches,
-            algorithm=self.algorithm.registered_name(),
-            delta=self.algorithm.delta,
-            epsilon=self.algorithm.epsilon,
-            **several(self.problem, self.state.named(), self.pulls),
-            **compared(self.problem, claims),
-            _record={
-                "problem": self.problem,
-                "settings": self.algorithm.settings(),
-                "batches": whole or list(self._log),
-                "evidence": self.state.evidence(),
-                "claims": claims,
-                "past": self._past,
-                "changes": list(changes),
-                "by_hand": self.ended,
-                "options": list(self.turns),
-            },
         )
 
     # -- save and load ---------------------------------------------------------------------
@@ -274,6 +269,7 @@ class Run(TurningRun, PastRun):
                 "waiting": self.waiting,
                 "open": None if self._open is None else self._open.pulls.columns(),
             }
+            | self._ahead.save(self._open)
         )
 
     @classmethod
@@ -301,9 +297,8 @@ class Run(TurningRun, PastRun):
         run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
         run.turns, run.waiting = list(saved.get("turns", ())), list(saved.get("waiting", ()))
         run.state.load(saved["state"])
-        if saved["open"] is not None:
-            pulls = Pulls(*saved["open"])
-            run._open = Batch(run.id, run.batches, pulls, problem.n_arms, run.state.items_of(pulls))
+        if saved["open"] is not None or "ahead" in saved:
+            run._open = run._ahead.load(saved, run.id, problem.n_arms, run.state)
         return run
 
     def __repr__(self) -> str:

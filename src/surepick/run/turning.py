@@ -15,6 +15,7 @@ from surepick.arrays.validate import as_labels, as_matrix, as_numbers
 from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
 from surepick.problem import Problem
 from surepick.problem.grown import first_of, with_more
+from surepick.run.ahead import Ahead
 from surepick.run.batch import Batch
 
 ADDED, RETIRED = "added", "retired"
@@ -31,6 +32,7 @@ class TurningRun:
     _sums: FloatArray
     _log: list[dict[str, Any]]
     _open: Batch | None
+    _ahead: Ahead
 
     @property
     def _budget(self) -> int:
@@ -39,6 +41,7 @@ class TurningRun:
     def __init__(self) -> None:
         self.turns: list[dict[str, Any]] = []  # changes in effect, as certificates list them
         self.waiting: list[dict[str, Any]] = []  # changes that wait for the end of the block
+        self.goes_on = False  # in replays: options will come, or go
 
     @property
     def retired(self) -> tuple[int, ...]:
@@ -47,9 +50,9 @@ class TurningRun:
         return () if gone is None else tuple(int(arm) for arm in np.flatnonzero(gone))
 
     @property
-    def ahead(self) -> Problem:
+    def problem_ahead(self) -> Problem:
         """The problem as it is once all that waits is in effect."""
-        return self._ahead()[0]
+        return self._once_in_effect()[0]
 
     # -- add, retire -----------------------------------------------------------------------
     def add(
@@ -87,7 +90,7 @@ class TurningRun:
         scales = None if noise is None else as_numbers(noise, "noise").tolist()
         change = {"change": ADDED, "rows": new.tolist(), "labels": names, "noise": scales}
         self._check_open(self.problem)
-        ahead, _ = self._ahead()
+        ahead, _ = self._once_in_effect()
         self._check_added(ahead, _grown(ahead, change))
         return self._take_turn(change | _said(reason, who))
 
@@ -109,7 +112,7 @@ class TurningRun:
         Whether it is gone already: not while a block is under way, which is finished first.
         """
         self._check_open(self.problem)
-        ahead, gone = self._ahead()
+        ahead, gone = self._once_in_effect()
         if label not in self.problem.labels:
             if label in ahead.labels:
                 raise RunStateError(
@@ -127,7 +130,7 @@ class TurningRun:
             )
         return self._take_turn({"change": RETIRED, "label": label} | _said(reason, who))
 
-    def _ahead(self) -> tuple[Problem, set[int]]:
+    def _once_in_effect(self) -> tuple[Problem, set[int]]:
         """The problem, and who is retired, once all that waits is in effect."""
         problem, gone = self.problem, set(self.retired)
         for change in self.waiting:
@@ -168,7 +171,7 @@ class TurningRun:
 
     def _turn(self) -> None:
         """Let changes that wait take effect, if nothing is open."""
-        while self.waiting and self._open is None and self.state.at_rest:
+        while self.waiting and self._open is None and not self._ahead and self.state.at_rest:
             self._apply(self.waiting.pop(0))
 
     def _apply(self, change: dict[str, Any]) -> None:
@@ -191,9 +194,13 @@ class TurningRun:
             | {"features": [before.n_features, self.problem.n_features]}
         )
 
-    def take_turns(self, changes: list[dict[str, Any]], problem: Problem) -> None:
-        """Changes of a certificate at this place, of what came to be this problem; for replays."""
-        for change in changes:
+    def take_due(self, turns: list[dict[str, Any]], told: int, problem: Problem) -> None:
+        """Changes of a certificate after so many batches, of what came to be this problem.
+
+        For replays. They are taken off the list; what was asked for before the others is told.
+        """
+        while turns and turns[0]["batch"] == told:
+            change = turns.pop(0)
             said = {name: change[name] for name in ("reason", "by", "at")}
             if change["change"] == ADDED:
                 arms, width = change["arms"], change["features"][1]
@@ -203,6 +210,7 @@ class TurningRun:
                 self.add(problem.arms[arms, :width], names, noise=own, **said)
             else:
                 self.retire(problem.labels[change["arms"][0]], **said)
+        self.goes_on = bool(turns)
 
 
 def before_turns(problem: Problem, turns: list[dict[str, Any]]) -> Problem:

@@ -42,6 +42,7 @@ _ALL = (
         progress.c.batch,
         progress.c.first,
         progress.c.told,
+        progress.c.early,
         progress.c.finished,
         progress.c.paused,
         summaries.c.batch.label("summarised"),
@@ -106,7 +107,7 @@ class Listing:
         shown = {
             "name": row.name,
             "algorithm": row.algorithm,
-            "samples": row.first + row.told,
+            "samples": row.first + row.told + row.early,
             "finished": bool(row.finished),
             "paused": bool(row.paused),
             "measuring": bool(row.measuring) and not row.finished,

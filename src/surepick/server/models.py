@@ -225,6 +225,7 @@ class NewStudy(BaseModel):
     items: int | None = Field(
         None, description="Measure options on items, such as test questions: how many there are."
     )
+    overlap: bool | None = Field(None, description="Whether batches overlap; else as needed.")
     past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
     traffic: TrafficBody | bool | None = Field(
@@ -243,13 +244,14 @@ class NewStudy(BaseModel):
 
 
 class BatchOf(Answered):
-    """The open batch of a study."""
+    """The open batch of a study, with those that were begun ahead of it."""
 
     number: int
     size: int
     told: int
     leased: int
     waiting: int
+    ahead: int = Field(0, description="Of these, in batches after it.")
 
 
 class Status(Answered):
@@ -345,6 +347,8 @@ class ProgressOf(Answered):
     size: int
     asked: int
     told: int
+    ahead: int
+    early: int
     samples: int
     finished: bool
     paused: bool

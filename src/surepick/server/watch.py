@@ -31,7 +31,7 @@ class Position:
     @property
     def samples(self) -> int:
         """Rewards told."""
-        return self.at.first + self.at.told
+        return self.at.measured
 
     @property
     def news(self) -> dict[str, object]:
@@ -150,6 +150,7 @@ class Watch:
         while self._workers and self._workers[0].done():
             self._workers.popleft()
         found = await self._read(len(self._workers))
+        moved = self._last is not None and found.at.batch != self._last.at.batch
         if self._last is None or found.news != self._last.news:
             self._last = found
             async with self._changed:
@@ -160,7 +161,8 @@ class Watch:
         elif at.complete:  # one of them may go on to the next batch, unless that is being done
             self._wake(0 if claimed(at) else 1)
         else:
-            self._wake(found.free)
+            # Once a batch is complete, more may be asked for ahead: one of them finds out.
+            self._wake(max(found.free, int(moved)))
 
     def _wake(self, count: int) -> None:
         while count > 0 and self._workers:

@@ -34,16 +34,18 @@ class StudyRecord:
 class StudyProgress:
     """Where a study stands; its row is what transactions lock."""
 
-    batch: int  #: number of the open batch
+    batch: int  #: number of the open batch: the first that is not complete
     first: int  #: number of the open batch's first pull
     size: int  #: pulls in the open batch; 0 once finished
-    asked: int = 0  #: of those, handed out at least once
-    told: int = 0  #: of those, told
+    asked: int = 0  #: of those, and of the batches ahead, handed out at least once
+    told: int = 0  #: of those in the open batch, told
     finished: bool = False
     claimed_by: str | None = None  #: who is working out the next batch
     claimed_until: float = 0.0
     revision: int = 0  #: how often rewards were corrected or withdrawn
     paused: bool = False  #: nothing is handed out
+    ahead: int = 0  #: pulls in batches that were asked for while the open one is not complete
+    early: int = 0  #: of those, told
     now: float = 0.0  #: the database's clock when this was read
 
     @property
@@ -51,15 +53,33 @@ class StudyProgress:
         """Whether the open batch has all its rewards, so that the study can go on."""
         return not self.finished and self.told == self.size
 
-    def after(self, size: int, finished: bool) -> StudyProgress:
-        """Where the study stands once it has gone on to a batch of ``size`` pulls."""
+    @property
+    def last(self) -> int:
+        """The number that the next pull will have that has not been asked for yet."""
+        return self.first + self.size + self.ahead
+
+    @property
+    def measured(self) -> int:
+        """Rewards told so far, also of batches that are not complete."""
+        return self.first + self.told + self.early
+
+    def after(self, size: int, finished: bool, told: int = 0) -> StudyProgress:
+        """Where the study stands once it has gone on to a batch of ``size`` pulls.
+
+        Of these, so many were told before, where the batch was asked for ahead.
+        """
+        fresh = self.ahead == 0
         return StudyProgress(
             self.batch + 1,
             self.first + self.size,
             size,
+            asked=0 if fresh else self.asked - self.size,
+            told=told,
             finished=finished,
             revision=self.revision,
             paused=self.paused and not finished,
+            ahead=0 if fresh else self.ahead - size,
+            early=self.early - told,
         )
 
     def claimed(self, by: str, until: float) -> StudyProgress:
@@ -76,6 +96,7 @@ class BatchRecord:
     size: int
     pulls: str  #: JSON: the arms and how often each
     survivors: int | None = None  #: candidates that are still in after it, once it is complete
+    after: int | None = None  #: batches that were complete when it was asked for; None: all before
 
 
 @dataclass(frozen=True)

@@ -8,8 +8,8 @@ and with them the last digest, the head of the chain; whoever noted a head once 
 
 Links are written in the transaction that does what they are about, with the study locked: there is
 one for each step, or neither. Studies of version 0.1.0 have none; their chain begins with what was
-there when they first went on. Rewards of the batch that is open come into it with the batch. What
-is corrected or withdrawn adds a link that says what was there before.
+there when they first went on. Rewards of a batch that is open come into it with the batch. What is
+corrected or withdrawn adds a link that says what was there before.
 """
 
 from __future__ import annotations
@@ -18,6 +18,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterable
 from dataclasses import asdict
+from itertools import pairwise
 from typing import Any, NoReturn
 
 from surepick.errors import StudyDamagedError
@@ -51,27 +52,33 @@ def begin(tx: Transaction, study: StudyRecord, past: str | None, now: float) -> 
     append(tx, study.id, _CREATED, _creation(study, past), now)
 
 
+def take_over(tx: Transaction, study: StudyRecord, now: float) -> None:
+    """Begin the chain of a study that has none, as version 0.1.0 created it."""
+    if tx.last_link(study.id) is None:
+        at = tx.progress(study.id)
+        append(tx, study.id, _TAKEN_OVER, _taken_over(tx, study, at.batch, at.finished), now)
+
+
 def propose(tx: Transaction, study: int, batch: BatchRecord, run: str, now: float) -> None:
     """A batch was proposed, and the run kept as it then stood."""
-    content = {"batch": batch.number, "pulls": digest_of(_asked(batch)), "run": _sha(run)}
+    content = {"batch": batch.number, "pulls": _of(_asked(batch)), "run": _sha(run)}
     append(tx, study, _PROPOSED, content, now)
 
 
-def tell(tx: Transaction, study: StudyRecord, batch: BatchRecord, now: float) -> None:
-    """All of a batch was told."""
-    if tx.last_link(study.id) is None:
-        append(tx, study.id, _TAKEN_OVER, _taken_over(tx, study, batch.number), now)
+def tell(
+    tx: Transaction, study: StudyRecord, batch: BatchRecord, now: float, run: str | None = None
+) -> None:
+    """All of a batch was told; ``run`` is kept, where the next batch had been proposed before."""
+    take_over(tx, study, now)
     content = {"batch": batch.number, "rewards": _rewards(tx, study.id, batch)}
-    append(tx, study.id, _TOLD, content, now)
+    append(tx, study.id, _TOLD, content | ({} if run is None else {"run": _sha(run)}), now)
 
 
 def change(
     tx: Transaction, study: StudyRecord, kind: str, content: dict[str, Any], now: float
 ) -> None:
     """Rewards were corrected or withdrawn; before they are changed in the log."""
-    if tx.last_link(study.id) is None:
-        at = tx.progress(study.id)
-        append(tx, study.id, _TAKEN_OVER, _taken_over(tx, study, at.batch, at.finished), now)
+    take_over(tx, study, now)
     append(tx, study.id, kind, content, now)
 
 
@@ -87,18 +94,13 @@ def split(tx: Transaction, study: int, period: Period, now: float) -> None:
 
 def report(tx: Transaction, study: int, name: str, told: Report, run: str, now: float) -> None:
     """A period was reported, and the run kept as it then stood."""
-    content = {
-        "period": told.period,
-        "name": name,
-        "report": digest_of(asdict(told)),
-        "run": _sha(run),
-    }
+    content = {"period": told.period, "name": name, "report": _of(asdict(told)), "run": _sha(run)}
     append(tx, study, _REPORTED, content, now)
 
 
 def answer(tx: Transaction, study: int, found: Answer, run: str, now: float) -> None:
     """The study came to its end."""
-    append(tx, study, _ANSWERED, {"answer": digest_of(found.to_dict()), "run": _sha(run)}, now)
+    append(tx, study, _ANSWERED, {"answer": _of(found.to_dict()), "run": _sha(run)}, now)
 
 
 # -- looking -------------------------------------------------------------------------------
@@ -195,17 +197,18 @@ class _Walk:
             return "" if content == there else "what was there at first"
         if kind == _PROPOSED:
             batch, self.proposed = self._batch(content, self.proposed), self.proposed + 1
-            fine = batch is not None and content["pulls"] == digest_of(_asked(batch))
-            return "" if fine else f"batch {self.proposed - 1}"
+            fine = batch is not None and content["pulls"] == _of(_asked(batch))
+            after = batch and (batch.number if batch.after is None else batch.after)
+            return "" if fine and after == self.told else f"batch {self.proposed - 1}"
         if kind == _TOLD:
             batch, self.told = self._batch(content, self.told), self.told + 1
             fine = batch is not None and content["rewards"] == rewards(batch)
-            return "" if fine and self.told == self.proposed else f"batch {self.told - 1}, as told,"
+            return "" if fine and self.told <= self.proposed else f"batch {self.told - 1}, as told,"
         if kind in (_SPLIT, _REPORTED):
             return "" if self._period_fine(kind, content) else f"period {content['period']}"
         if kind == _ANSWERED:
-            self.ended = True
-            return "" if self.told == self.proposed else "its end"
+            self.ended, self.cut = True, self.told < self.proposed
+            return ""
         if kind in (*changes.KINDS, *turns.KINDS, STOPPED):
             self.cut = content["finished"] and self.told < self.proposed
             self.ended = content["finished"]
@@ -236,7 +239,7 @@ class _Walk:
         return (
             (period is not None and told is not None)
             and (number, content["name"]) == (self.told - 1, period.name)
-            and content["report"] == digest_of(asdict(told))
+            and content["report"] == _of(asdict(told))
         )
 
     def _batch(self, content: dict[str, Any], number: int) -> BatchRecord | None:
@@ -262,11 +265,13 @@ def _check_present(tx: Transaction, study: StudyRecord, walk: _Walk) -> None:
     size = 0 if batch is None else batch.size
     if (at.first, at.size, at.finished) != (first, size, batch is None or walk.cut):
         _damaged(study, "it does not stand at its last batch")
-    beyond = tx.rewards(study.id, at.first + at.size, 2**62).pulls
-    if len(beyond) or tx.batch(study.id, at.batch + 1) is not None:
+    numbers = range(at.batch + 1, max(at.batch + 1, walk.proposed) + 1)  # and one that is not there
+    ahead = [0 if one is None else one.size for one in (tx.batch(study.id, n) for n in numbers)]
+    if len(tx.rewards(study.id, at.last, 2**62).pulls) or ahead[-1] or sum(ahead) != at.ahead:
         _damaged(study, "it has measurements beyond its last batch")
-    told = tx.rewards(study.id, at.first, at.first + at.size).pulls
-    if len(told) != at.told or at.told > at.size:
+    ends = (at.first, at.first + at.size, at.last)
+    told = tuple(len(tx.rewards(study.id, *part).pulls) for part in pairwise(ends))
+    if told != (at.told, at.early) or at.told > at.size:
         _damaged(study, "as many rewards as its open batch is said to have are not there")
 
 
@@ -281,7 +286,7 @@ def _digest(before: str, number: int, kind: str, content: str, at: float) -> str
 
 def _creation(study: StudyRecord, past: str | None) -> dict[str, Any]:
     kept = {name: value for name, value in asdict(study).items() if name != "id"}
-    return {"study": digest_of(kept), "past": None if past is None else _sha(past)}
+    return {"study": _of(kept), "past": None if past is None else _sha(past)}
 
 
 def _taken_over(
@@ -299,19 +304,20 @@ def _taken_over(
         "batch": batch,
         **({"finished": True} if finished else {}),
         **_creation(study, tx.past(study.id)),
-        "batches": digest_of([_asked(one) for one in known]),
+        "batches": _of([_asked(one) for one in known]),
         "rewards": [rewards(one) for one in known[:batch]],
     }
 
 
 def _shares(period: Period) -> str:
     """Of a period when its shares were stored; it may get its name later."""
-    return digest_of({name: value for name, value in asdict(period).items() if name != "name"})
+    return _of({name: value for name, value in asdict(period).items() if name != "name"})
 
 
 def _asked(batch: BatchRecord) -> dict[str, Any]:
     """What was asked for; how many options are left after it is no part of that."""
-    return {name: value for name, value in asdict(batch).items() if name != "survivors"}
+    less = ("survivors", "after") if batch.after is None else ("survivors",)  # in turn: as ever
+    return {name: value for name, value in asdict(batch).items() if name not in less}
 
 
 def _rewards(tx: Transaction, study: int, batch: BatchRecord) -> str:
@@ -336,8 +342,7 @@ def _of_rows(rows: Iterable[str]) -> str:
     return found.hexdigest()
 
 
-def digest_of(content: Any) -> str:
-    """SHA-256 of JSON-ready values."""
+def _of(content: Any) -> str:
     return _sha(json.dumps(content, sort_keys=True, separators=(",", ":")))
 
 

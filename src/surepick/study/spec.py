@@ -29,6 +29,7 @@ from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import BEST, compares, configure, unusual
 from surepick.study.options import OptionTable
+from surepick.study.overlap import as_overlap, noted
 from surepick.study.past import as_past, measurements
 from surepick.study.pulls import as_name
 from surepick.study.sheet import Sheet
@@ -93,6 +94,11 @@ class StudySpec:
     items
         Measure options on items, such as test questions, of which there are so many: every pull
         says on which, and options are compared on the same ones.
+    overlap
+        Whether workers begin the next batch while the last measurements of the one before are
+        still being made: True, False, or None (the default): wherever a worker of some name would
+        otherwise have nothing to do. It takes more measurements and less time, and it rests on
+        measurements that do not depend on each other.
     past
         Measurements made before: a CSV or Parquet file or a DataFrame with the columns label (or
         arm, its number) and reward, or what ``surepick.problem.tables.past_measurements`` returned.
@@ -132,6 +138,7 @@ class StudySpec:
     check_fit: float | None = None
     strata: str | None = None
     items: int | None = None
+    overlap: bool | None = None
     past: Any = None
     past_chosen: str | None = None
     traffic: Any = None
@@ -151,7 +158,7 @@ class StudySpec:
         self._check_traffic()
         past, chosen = as_past(self.past, self.past_chosen)
         self._set(past=past, past_chosen=chosen, seed=_below(self.seed, "seed", 2**63))
-        self._set(meta=as_meta(self.meta))
+        self._set(meta=as_meta(self.meta), overlap=as_overlap(self.overlap))
         if self.strata is not None:
             as_name(self.strata, "strata")
 
@@ -272,7 +279,7 @@ class StudySpec:
             assert self.problem is not None
             past = self._past_of(self.problem)
             notes = () if past is None else past.notes
-            meta = dict(self.meta or {}) | self._strata_of(self.problem)
+            meta = dict(self.meta or {}) | self._notes_of(self.problem)
             meta, sends = rules.noted(self.traffic, self.problem, meta), self.traffic is not None
             return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
         made = self.table.problem(self.noise, self.misfit)
@@ -284,10 +291,15 @@ class StudySpec:
             "notes": list(notes),
             "columns": self.table.cells(made.problem.labels),
             "how": self.table.how,
-            **self._strata_of(made.problem),
+            **self._notes_of(made.problem),
         }
         meta, sends = rules.noted(self.traffic, made.problem, meta), self.traffic is not None
         return Prepared(made.problem, self.configured, past, meta, made.columns, notes, sends)
+
+    def _notes_of(self, problem: Problem) -> dict[str, Any]:
+        """What a study notes of how it is measured."""
+        overlapping = noted(self.overlap, self.configured, self.traffic is not None)
+        return self._strata_of(problem) | overlapping
 
     def _strata_of(self, problem: Problem) -> dict[str, str]:
         if self.strata is None:

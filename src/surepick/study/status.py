@@ -40,7 +40,7 @@ def status_of(
     K = problem.n_arms
     totals, (out, waiting), links = storage.read(
         lambda tx: (
-            tx.totals(study.id, at.first, at.first + at.size),
+            tx.totals(study.id, at.first, at.last),
             tx.count_leases(study.id, at.now),
             chain.head(tx, study),
         )
@@ -74,10 +74,11 @@ def status_of(
         "failures": failed.tolist(),
         "batch": {
             "number": at.batch,
-            "size": at.size,
+            "size": at.size + at.ahead,
             "told": sum(count for count, _ in totals.values()),
             "leased": out,
-            "waiting": waiting + at.size - at.asked,
+            "waiting": waiting + at.size + at.ahead - at.asked,
+            **({"ahead": at.ahead} if at.ahead else {}),  # of these, in batches after it
         },
         "chain": links,
         "revision": at.revision,

@@ -131,8 +131,8 @@ class Study(LivingStudy):
         """Up to ``n`` pulls to measure, leased for ``lease`` seconds.
 
         Fewer, or none, come back when the rest of the batch is with other workers, or when
-        the study is finished (see :attr:`finished`): the next batch starts only when this
-        one is complete. A pull that is not told in time goes to somebody else.
+        the study is finished (see :attr:`finished`). Who has a name and would get none begins
+        the next batch, where batches overlap. A pull not told in time goes to somebody else.
 
         Parameters
         ----------
@@ -171,6 +171,8 @@ class Study(LivingStudy):
             asked = self.storage.write(ask)
             if asked.advance:
                 desk.advance()
+            elif asked.plan:
+                desk.plan_ahead()
             elif asked.leases or asked.finished or time.monotonic() >= end:
                 break
             else:
@@ -309,7 +311,7 @@ class Study(LivingStudy):
         if not run.stopped:
             raise RunStateError(
                 f"study {self.name!r} is not finished: {len(run.active)} candidates are still in, "
-                f"after {at.first + at.told} pulls"
+                f"after {at.measured} pulls"
             )
         checks = self.checks()
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))

@@ -175,7 +175,7 @@ class Check(Tables):
             more = more - {"parts"}
         found = batch.keys() - {"arms", "counts", "sums"}
         if rule == "pooled" and where.startswith("batch"):  # past ones have none
-            found -= {"stratum"}
+            found -= {"stratum", "after"}
         if rule in _AROUND:  # what the rule inside does not need is left out there
             self.demand(found <= {"spreads", "parts"}, f"{where} has unknown columns")
             return

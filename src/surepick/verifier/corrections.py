@@ -13,6 +13,7 @@ from typing import Any
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
+from surepick.verifier.overlap import overlapping
 
 _FIELDS = {"pull", "arm", "batch", "asked", "old", "new", "at", "by", "reason"}
 
@@ -33,7 +34,9 @@ def check_corrections(check: Check) -> None:
         batch = 0  # where nothing of it is left, it has no number
         if entry["batch"] is not None:
             batch = exact.whole(entry["batch"], f"{where}: its batch")
-        check.demand(pull >= 0 and 0 <= batch <= asked, f"{where} is about no batch of this run")
+        latest = len(check.batches) if overlapping(check) else asked
+        fits = pull >= 0 and 0 <= batch <= max(asked, latest)
+        check.demand(fits, f"{where} is about no batch of this run")
         check.demand(0 <= arm < len(check.arms), f"{where} is about an unknown arm")
         for name in ("old", "new"):
             if entry[name] is not None:
@@ -48,5 +51,5 @@ def check_corrections(check: Check) -> None:
         )
         # A reward that is withdrawn before it counts is measured again, whatever comes of it.
         known[pull] = entry["new"]
-        if entry["new"] is None and entry["batch"] == asked:
+        if entry["new"] is None and entry["batch"] is not None and batch >= asked:
             del known[pull]

@@ -36,6 +36,7 @@ _ITEMS = (
     "below it by the same amount"
 )
 _STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
+_OVERLAP = "provided that measurements do not depend on each other, as batches overlapped"
 _PAST = "provided that what was measured in the past did not depend on rewards"
 _TURNED = "among all options that were ever added and not retired"
 _CHANGED = (
@@ -206,6 +207,8 @@ def _joined(check: Check, parts: list[str]) -> str:
         parts = [*parts, f"best on average over all {check.items} items"]
     if any("stratum" in batch for batch in check.batches):
         parts = [*parts, _STRATA]
+    if any("after" in batch for batch in check.batches):
+        parts = [*parts, _OVERLAP]
     if check.body.get("corrections"):
         parts = [*parts, _CHANGED]
     if check.body.get("options"):

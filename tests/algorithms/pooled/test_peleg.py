@@ -98,8 +98,8 @@ def test_a_wrongly_dropped_best_arm_does_not_keep_the_run_going():
 class Mischief(PooledState):
     """Blocks chosen to make the first candidate look bad; ties keep every bet fair."""
 
-    def _plan(self, budget):
-        planned = super()._plan(budget)
+    def propose_ahead(self, budget, out):
+        planned = super().propose_ahead(budget, out)
         if not self.blocks:
             return planned
         # Pull little while candidate 0 is unlucky, a lot to wash out luck that was good.

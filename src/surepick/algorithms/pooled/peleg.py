@@ -178,6 +178,15 @@ class PooledPeleg(Algorithm):
         """Whether it takes any batches: what makes up a block, or an item, must be plain."""
         return self.max_batch is None and self.items is None
 
+    @property
+    def overlaps(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """Blocks may overlap: all that a bet rests on is fixed by the blocks before its own.
+
+        Not where a block comes in pieces. A share of wrong claims is limited only for whoever stops
+        without having seen later rewards.
+        """
+        return self.max_batch is None and self.control == "all"
+
     def levels_cancel(self, problem: Problem) -> bool:
         """Blocks are compared within themselves; without an intercept features see a level.
 

@@ -5,6 +5,15 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
+FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread well
+_MOST = 0.3  # a block makes at most this share of the pulls that seem to be missing
+_LEAST = 0.03  # a block makes at least this share of the pulls so far
+# Nothing more is planned ahead while as many pulls are out as
+_FAR = 4.0  # this many times those that seem to be missing, and
+_SHARE = 0.5  # this share of the settled ones; or,
+_BLIND = 64.0  # while nothing is settled, so many of the smallest blocks
+_AHEAD = 0.05  # planned beside others, it makes about this share of the pulls that are out
+
 
 class BlockSettings(Protocol):
     """What the state reads of the configuration."""
@@ -38,3 +47,36 @@ def whole_batches(settings: BlockSettings, size: float) -> int:
     if most is not None and pulls > most:
         pulls = most * math.ceil(pulls / most)
     return pulls
+
+
+def block_size(
+    settings: BlockSettings, settled: float, out: int, missing: float, least: float
+) -> int:
+    """Pulls of the next block.
+
+    Parameters
+    ----------
+    settled, out
+        Pulls of settled blocks (those that could be had for their money), and of blocks that are
+        being measured.
+    missing
+        Pulls that seem to be missing, by what is settled.
+    least
+        Pulls that a block must have.
+    """
+    if not out:
+        most = min(settings.batch_growth * settled, _MOST * missing)
+        return whole_batches(settings, max(_LEAST * settled, most, least))
+    # Nobody waits for a block of these to end, so they may be small: the later a block is planned,
+    # the more is known. They grow with the pulls that are out, and so with the number of workers.
+    return whole_batches(settings, max(_AHEAD * out, least))
+
+
+def too_far(settled: int, out: int, missing: float, least: float) -> bool:
+    """Whether so many pulls are out that no more should be planned, by what is settled.
+
+    What seems to be missing may be off, and workers would have nothing to do; so this is generous.
+    """
+    if not settled:
+        return out > _BLIND * least
+    return out > max(_FAR * missing, _SHARE * settled)

@@ -28,8 +28,14 @@ from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.prices import in_pulls
 from surepick.algorithms.pooled.questions.base import Ground, Question
-from surepick.algorithms.pooled.settings import BlockSettings, whole_batches
-from surepick.algorithms.pooled.strata import levelled, refuse_strata
+from surepick.algorithms.pooled.settings import (
+    FEWEST_PULLS,
+    BlockSettings,
+    block_size,
+    too_far,
+    whole_batches,
+)
+from surepick.algorithms.pooled.strata import demand_strata, levelled
 from surepick.algorithms.pooled.tools import (
     make_direct_market,
     make_market,
@@ -45,9 +51,6 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
-_FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread well
-_MOST = 0.3  # a block makes at most this share of the pulls that seem to be missing
-_LEAST = 0.03  # a block makes at least this share of the pulls so far
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
 
 
@@ -167,7 +170,9 @@ class PooledState(TurningState):
     # -- asking ----------------------------------------------------------------------------
     def propose(self, budget: int) -> Pulls:
         if not self.block.left.total:
-            self.block.left = self._plan(budget)
+            planned = self.propose_ahead(budget, out=0)
+            assert planned is not None  # in turn it never is too early
+            self.block.left = planned
         return self.block.left.capped(min(budget, self.config.max_batch or budget))
 
     def replace(self, pulls: Pulls) -> None:
@@ -176,25 +181,28 @@ class PooledState(TurningState):
     def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
         return dealt_again(self.problem, pulls, counts, self.ways.parts)
 
-    def _plan(self, budget: int) -> Pulls:
-        """Fix the next block: its pulls, and the rivals that its evidence will be about."""
-        first, least = self._planner.first(), _FEWEST_PULLS * self.problem.rank * self.strata
+    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
+        first, least = self._planner.first(), FEWEST_PULLS * self.problem.rank * self.strata
         n, spent = int(self.totals.counts.sum()), self.problem.cost_of(self.totals.counts)
-        if n == 0 or self.opening:
+        if n == 0 or self.opening:  # nothing is known: this cannot be better than the first block
+            if out and too_far(0, out, 0.0, least):
+                return None
             size = min(whole_batches(self.config, least), budget)
             weights, _ = in_pulls(self.problem, first.weights, 1.0)
             counts = self._planner.whole_pulls(weights, size, first, must_span=True)
             return dealt(counts, self.ways.parts)
         scales, market = self._now(), self._open_market()
-        missing, leader = self.question.lacking(market, n), int(market.rivals[0])
+        missing, leader = self.question.lacking(market, n + out), int(market.rivals[0])
         self._planner.weigh(scales)
-        design = self._planner.next(leader, missing, self.weights, self.shares)
-        self.weights = design.weights
-        explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / n))
+        shares = self.shares.copy() if out else self.shares
+        design = self._planner.next(leader, missing, self.weights, shares)
+        if out and too_far(n, out, in_pulls(self.problem, design.weights, design.value)[1], least):
+            return None  # and nothing has changed
+        self.weights, self.shares = design.weights, shares
+        explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / (n + out)))
         weights = (1 - explore) * design.weights + explore * first.weights
-        money = max(_LEAST * spent, min(self.config.batch_growth * spent, _MOST * design.value))
-        weights, size = in_pulls(self.problem, weights, money)
-        size = min(whole_batches(self.config, max(size, least)), budget)
+        weights, rate = in_pulls(self.problem, weights, 1.0)  # pulls for a unit of money
+        size = min(block_size(self.config, spent * rate, out, design.value * rate, least), budget)
         return self._planner.pulls(weights, size, design, self.ways.parts)
 
     # -- telling ---------------------------------------------------------------------------
@@ -211,7 +219,7 @@ class PooledState(TurningState):
             self.question.look(self._reading.guide.candidates(everything, self._points))
 
     def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
-        refuse_strata(self.config, self.problem, self.ways.ways)
+        demand_strata(self.config, self.problem, self.ways.ways)
         return one_block(self.problem, arms, rewards, self.ways.parts)
 
     def observe_strata(self, pulls: Pulls, strata: list[Told]) -> None:
@@ -237,8 +245,8 @@ class PooledState(TurningState):
             self._settle()
         self.block = OpenBlock()
 
-    def items_of(self, pulls: Pulls) -> IntArray | None:
-        return items_of(pulls, self.config.items, self.seed, len(self.blocks))
+    def items_of(self, pulls: Pulls, later: int = 0) -> IntArray | None:
+        return items_of(pulls, self.config.items, self.seed, len(self.blocks) + later)
 
     def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
         if self.config.items is not None:

@@ -30,6 +30,16 @@ _NUMBER = (
 )
 
 
+def demand_strata(settings: BlockSettings, problem: Problem, ways: tuple[str, ...]) -> None:
+    """Raise an error where options cannot be compared within strata."""
+    if settings.items is not None:
+        raise InvalidInputError(NO_STRATA)
+    if settings.threshold is not None:
+        raise InvalidInputError(_NUMBER)
+    if not levels_cancel(problem, ways):
+        raise InvalidInputError(_NO_LEVEL)
+
+
 def levels_cancel(problem: Problem, ways: tuple[str, ...]) -> bool:
     """Whether what all rewards of a block share has no part in any comparison."""
     return ways == ("direct",) or problem.has_level

@@ -103,6 +103,10 @@ class Question:
             raise InvalidTypeError(f"problem must be a surepick.Problem; got {self.problem!r:.80}")
         if len(self.problem.distinct) < 2:
             raise InvalidInputError("there is nothing to plan: all options are the same")
+        if self.problem.costs is not None:
+            raise InvalidInputError(
+                "costs: a forecast counts measurements, whatever they cost; leave costs out"
+            )
         probability(self.delta, "delta")
         whole(self.trials, "trials", least=2)
         whole(self.seed, "seed")

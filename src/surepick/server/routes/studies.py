@@ -64,7 +64,7 @@ async def delete(request: Request, name: str) -> Response:
 async def progress(request: Request, name: str) -> Json:
     """Show where a study stands, in a few numbers."""
     position = await service_of(request).studies.use(name, Opened.position)
-    keys = ("batch", "first", "size", "asked", "told", "finished", "paused")
+    keys = ("batch", "first", "size", "asked", "told", "ahead", "early", "finished", "paused")
     content = {key: getattr(position.at, key) for key in keys}
     return Json(content | {"samples": position.samples})
 

@@ -11,7 +11,7 @@ import numpy as np
 from numpy.typing import ArrayLike
 
 from surepick.algorithms.base import Algorithm, Pulls
-from surepick.algorithms.guarantee import PROVEN
+from surepick.algorithms.findings import PROVEN
 from surepick.arrays.types import FloatArray
 from surepick.errors import RunStateError
 from surepick.problem import Problem

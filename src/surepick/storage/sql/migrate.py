@@ -20,6 +20,7 @@ VERSIONS = (
     "0006",
     "0007",
     "0008",
+    "0010",
 )  # oldest first; each has its file in migrations/versions
 
 _log = logging.getLogger(__name__)

@@ -50,7 +50,7 @@ WITH next AS (
     UPDATE surepick_progress SET asked = asked + 1
     WHERE study = %(study)s AND batch = %(batch)s AND asked >= %(place)s
       AND NOT finished AND NOT paused
-      AND asked < least(size, %(place)s + %(known)s)
+      AND asked < least(size + ahead, %(place)s + %(known)s)
       AND NOT EXISTS (
         SELECT FROM surepick_leases WHERE study = %(study)s AND worker = %(worker)s
           AND token IS NOT DISTINCT FROM %(token)s)
@@ -64,8 +64,8 @@ RETURNING pull, arm, until, since, (SELECT place FROM next)
 """
 _TELL_ONE = f"""
 WITH open AS MATERIALIZED (
-    SELECT study FROM surepick_progress
-    WHERE study = %(study)s AND told + 1 < size FOR UPDATE
+    SELECT study, (%(pull)s >= first + size)::int AS early FROM surepick_progress
+    WHERE study = %(study)s AND (told + 1 < size OR %(pull)s >= first + size) FOR UPDATE
 ), gone AS (
     DELETE FROM surepick_leases USING open
     WHERE surepick_leases.study = open.study AND pull = %(pull)s
@@ -80,8 +80,8 @@ WITH open AS MATERIALIZED (
            %(token)s, stratum
     FROM gone RETURNING pull
 )
-UPDATE surepick_progress SET told = told + 1 FROM kept
-WHERE surepick_progress.study = %(study)s RETURNING told
+UPDATE surepick_progress AS at SET told = told + 1 - open.early, early = at.early + open.early
+FROM kept, open WHERE at.study = %(study)s RETURNING told
 """
 
 

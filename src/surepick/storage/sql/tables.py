@@ -59,6 +59,8 @@ progress = Table(
     Column("claimed_until", Double, nullable=False),
     Column("revision", BigInteger, nullable=False, server_default="0"),
     Column("paused", Boolean, nullable=False, server_default=false()),
+    Column("ahead", BigInteger, nullable=False, server_default="0"),
+    Column("early", BigInteger, nullable=False, server_default="0"),
 )
 
 batches = Table(
@@ -70,6 +72,7 @@ batches = Table(
     Column("size", BigInteger, nullable=False),
     Column("pulls", Text, nullable=False),
     Column("survivors", BigInteger),
+    Column("after", BigInteger),
 )
 
 # What lists show, so that they need not load all of a study.

@@ -144,10 +144,11 @@ class _Act:
         now = tx.progress(study.id, lock=True)
         if self._is_there(tx, now):
             return True
-        same = (now.batch, now.revision, now.finished) == (
+        same = (now.batch, now.revision, now.finished, now.ahead) == (
             self._at.batch,
             self._at.revision,
             self._at.finished,
+            self._at.ahead,
         )
         if not same or tx.tells(study.id, [one.pull for one in made]) != self._before():
             return False
@@ -196,7 +197,8 @@ class _Act:
         for one in again:
             free = Lease(one.pull, one.arm, None, now.now, since=now.now, stratum=one.stratum)
             tx.add_leases(number, [free])
-        return replace(now, told=now.told - len(again))
+        early = sum(one.pull >= now.first + now.size for one in again)
+        return replace(now, told=now.told - len(again) + early, early=now.early - early)
 
     def _go_on(self, tx: Transaction, found: Followed, now: StudyProgress) -> StudyProgress:
         """Write what everything comes to."""

@@ -37,7 +37,8 @@ def stop(storage: Storage, study: StudyRecord, by: str | None, reason: str) -> b
         if at.finished:
             return False
         run.end()
-        done = storage.write(_Stop(study, run, (at.batch, at.revision), by, reason).write)
+        here = (at.batch, at.revision, at.ahead)
+        done = storage.write(_Stop(study, run, here, by, reason).write)
         if done is not None:
             return done
 
@@ -46,7 +47,7 @@ class _Stop:
     """What is written, if the study still stands where it stood."""
 
     def __init__(
-        self, study: StudyRecord, run: Run, at: tuple[int, int], by: str | None, reason: str
+        self, study: StudyRecord, run: Run, at: tuple[int, int, int], by: str | None, reason: str
     ) -> None:
         self._study, self._run, self._at = study, run, at
         self._said = {"by": by, "reason": reason}
@@ -59,7 +60,7 @@ class _Stop:
         if now.finished:  # by an earlier try, perhaps, whose confirmation was lost
             kept = tx.snapshot(number)
             return kept is not None and kept[1] == self._text
-        if (now.batch, now.revision) != self._at:
+        if (now.batch, now.revision, now.ahead) != self._at:
             return None
         content = self._said | chain.effect(self._text, True)
         chain.change(tx, self._study, chain.STOPPED, content, now.now)

@@ -86,7 +86,7 @@ class Crowd:
         ]
         if asked is None:
             desk.advance_quietly()
-        if asked is None or any(one.advance for one in asked.values()):
+        if asked is None or any(one.advance or one.plan for one in asked.values()):
             return answers, self.ask(asks)
         for i, given in self._handed(asked).items():
             found[i] = given
@@ -168,9 +168,12 @@ class Crowd:
 
         while True:
             asked = desk.storage.write(work)
-            if not any(one.advance for one in asked.values()):
+            if any(one.advance for one in asked.values()):
+                desk.advance()
+            elif any(one.plan for one in asked.values()):
+                desk.plan_ahead()
+            else:
                 break
-            desk.advance()
         return self._handed(asked)
 
     def _lease_all(

@@ -18,16 +18,18 @@ from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.base import Algorithm
 from surepick.errors import InvalidInputError, RunStateError, SurepickError
-from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, Tell
 from surepick.study import changes
 from surepick.study.changes import Change
-from surepick.study.desk import correct, leases, rebuild
+from surepick.study.desk import correct, going_on, leases, rebuild
+from surepick.study.desk.known import KnownProblem
 from surepick.study.desk.look import Look
-from surepick.study.desk.order import Order
+from surepick.study.desk.opened import OpenBatches
+from surepick.study.overlap import OVERLAP
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import stamp
 from surepick.study.traffic.rules import rules_of
@@ -38,8 +40,14 @@ _LARGEST = 1e130  # reward, in units of the noise too: sums of any number of the
 _PIECE = 1000  # rewards that are read together
 _AHEAD = 64  # pulls that other workers may have been handed since this process last asked
 
+_Standing = tuple[int, int, int]  # what a run is of: the open batch, the revision, the pulls ahead
 
-class Desk:
+
+def _standing(at: StudyProgress) -> _Standing:
+    return at.batch, at.revision, at.ahead
+
+
+class Desk(KnownProblem):
     """Where the pulls of a study are handed out; safe to use from several threads.
 
     Parameters
@@ -49,30 +57,15 @@ class Desk:
     """
 
     def __init__(self, storage: Storage, record: StudyRecord) -> None:
+        super().__init__()
         self.storage, self.record = storage, record
         self._who = ANONYMOUS + uuid.uuid4().hex
         self._lock = threading.RLock()
-        self._run: tuple[tuple[int, int], Run] | None = None  # batch and revision it is of
-        self._order: tuple[int, Order] | None = None
-        self._first = 0  # pull of that batch
+        self._run: tuple[_Standing, Run] | None = None
+        self._opened = OpenBatches()
+        self._full: _Standing | None = None  # where no batch more is asked for ahead
         self.look = Look(self)
-        self._items: tuple[int, list[str]] | None = None
-        self._problem: Problem | None = None  # where options have come since
         self._place: tuple[int, int] | None = None  # batch, and how many pulls are out at least
-
-    @property
-    def problem(self) -> Problem:
-        """The problem of the study, as this process last saw it: options may have come since."""
-        return self._problem or self._first_problem
-
-    @cached_property
-    def _first_problem(self) -> Problem:
-        return rebuild.problem_of(self.record)
-
-    def current(self) -> Problem:
-        """The problem of the study as it is now."""
-        # Whatever changes them is another revision; until then nobody has to look.
-        return self.load()[0].problem if self.progress().revision else self.problem
 
     @cached_property
     def strata(self) -> str | None:
@@ -80,9 +73,28 @@ class Desk:
         return json.loads(self.record.meta).get("strata")
 
     @cached_property
+    def _algorithm(self) -> Algorithm:
+        return rebuild.algorithm_of(self.record)
+
+    @cached_property
     def on_items(self) -> bool:
         """Whether options are measured on items."""
-        return getattr(rebuild.algorithm_of(self.record), "items", None) is not None
+        return getattr(self._algorithm, "items", None) is not None
+
+    @cached_property
+    def overlap(self) -> bool | None:
+        """Whether batches overlap; None: where a worker of some name would wait."""
+        said = json.loads(self.record.meta).get(OVERLAP)
+        possible = self._algorithm.overlaps and not self._takes_reports
+        return (said if isinstance(said, bool) else None) if possible else False
+
+    def _may_plan(self, at: StudyProgress, named: bool) -> bool:
+        """Whether a batch may be asked for ahead, for somebody for whom nothing is left.
+
+        Who has no name may be the one who has the rest of the batch.
+        """
+        wanted = self.overlap or (self.overlap is None and named)
+        return bool(wanted) and self._full != _standing(at)
 
     @property
     def _plain(self) -> bool:
@@ -129,9 +141,10 @@ class Desk:
             lease=lease,
             longest=longest,
             back=named or again,
-            order_of=self._order_of,
+            opened=self._open_batches,
             stamp=lambda now: stamp(self.strata, stratum, now),
-            items_of=self._items_of if self.on_items else None,
+            on_items=self.on_items,
+            may_plan=lambda at: self._may_plan(at, named),
         )
 
     def pulls(self, given: Sequence[Lease]) -> list[Pull]:
@@ -144,34 +157,16 @@ class Desk:
             return [replace(pull, item=int(x.stratum or 0)) for pull, x in zip(pulls, given)]
         return [Pull(x.pull, x.arm, labels[x.arm], x.attempts, x.stratum) for x in given]
 
-    def _items_of(self, tx: Transaction, number: int) -> list[str]:
-        """The items of a batch, in the order in which its pulls are handed out."""
-        if self._items is None or self._items[0] != number:
-            batch = tx.batch(self.record.id, number)
-            assert batch is not None
-            pulls, items = rebuild.pulls_of(batch), rebuild.items_of(batch)
-            assert items is not None
-            arms = self._order_of(tx, number).arms(0, batch.size)
-            # The first pull of an arm is for its first row, as rewards are told in that order.
-            place = np.empty(batch.size, dtype=np.int64)
-            place[np.argsort(arms, kind="stable")] = np.arange(batch.size)
-            rows = np.repeat(items, pulls.counts)
-            self._items = (number, [str(item) for item in rows[place].tolist()])
-        return self._items[1]
-
-    def _order_of(self, tx: Transaction, number: int) -> Order:
-        if self._order is None or self._order[0] != number:
-            batch = tx.batch(self.record.id, number)
-            assert batch is not None
-            self._order = (number, Order(number, rebuild.pulls_of(batch)))
-            self._first = batch.first
-        return self._order[1]
+    def _open_batches(self, tx: Transaction, at: StudyProgress) -> OpenBatches:
+        self._opened = self._opened.refreshed(tx, self.record.id, at)
+        return self._opened
 
     def arms_of(self, pulls: Sequence[int]) -> dict[int, int]:
         """The arms of pulls that have been handed out or told."""
-        order, first = self._order, self._first
-        if order is not None and all(first <= pull < first + order[1].size for pull in pulls):
-            return {pull: int(order[1].arms(pull - first, pull - first + 1)[0]) for pull in pulls}
+        line = self._opened
+        places = {pull: pull - line.first for pull in pulls}
+        if all(0 <= place < line.size for place in places.values()):
+            return {pull: line.arms(place, place + 1)[0] for pull, place in places.items()}
 
         def read(tx: Transaction) -> dict[int, int]:
             found = tx.leases(self.record.id, pulls) | tx.tells(self.record.id, pulls)
@@ -182,7 +177,7 @@ class Desk:
     @property
     def standing(self) -> tuple[int, int] | None:
         """The batch and the revision of the run in memory, if there is one."""
-        return None if self._run is None else self._run[0]
+        return None if self._run is None else self._run[0][:2]
 
     @property
     def in_line(self) -> bool:
@@ -191,10 +186,10 @@ class Desk:
 
     def lease_next(self, holder: Holder, lease: float) -> Lease | None:
         """The next pull of the batch in one step, where the storage can do that."""
-        order, place = self._order, self._place
-        if not self._plain or order is None or place is None or order[0] != place[0]:
+        line, place = self._opened, self._place
+        if not self._plain or place is None or line.number != place[0]:
             return None
-        arms = order[1].arms(place[1], min(place[1] + _AHEAD, order[1].size)).tolist()
+        arms = line.arms(place[1], min(place[1] + _AHEAD, line.size))
         if not arms:
             return None
         given = self.storage.ask_one(self.record.id, *place, arms, holder, lease)
@@ -205,7 +200,7 @@ class Desk:
 
     def note_place(self, asked: leases.Asked) -> None:
         """Remember how far the batch has been handed out."""
-        known = self._order is not None and self._order[0] == asked.batch
+        known = self._opened.number == asked.batch
         self._place = (asked.batch, asked.place) if known else None
 
     # -- taking in -------------------------------------------------------------------------
@@ -267,15 +262,31 @@ class Desk:
 
     # -- going on --------------------------------------------------------------------------
     def advance(self) -> None:
-        """Go on from a complete batch to the next, unless somebody else has by now."""
+        """Go on from complete batches to the next, unless somebody else has by now."""
+        with self._lock:
+            while True:
+                run, at = self.load()
+                if not at.complete:
+                    return
+                self._run = None  # it changes now, and is of use only if the change is written
+                after = going_on.advance(self.storage, self.record, run, at)
+                if after is None:
+                    return
+                self._run = (_standing(after), run)
+                self._problem = run.problem
+
+    def plan_ahead(self) -> None:
+        """Ask for a batch ahead of those that are open, unless somebody else has by now."""
         with self._lock:
             run, at = self.load()
-            if not at.complete:
+            if at.complete or at.finished:
                 return
-            self._run = None  # it changes now, and is of use only if the change is written
-            if rebuild.advance(self.storage, self.record, run, at):
-                self._run = ((at.batch + 1, at.revision), run)
-                self._problem = run.problem
+            self._run = None
+            after = going_on.plan_ahead(self.storage, self.record, run, at)
+            if after is not None:
+                self._run = (_standing(after), run)
+                if after.ahead == at.ahead:  # it would be too early
+                    self._full = _standing(after)
 
     def advance_quietly(self) -> None:
         """The same after a tell, which is recorded already: a failure here is only logged."""
@@ -294,9 +305,9 @@ class Desk:
         """The run at the open batch; from memory where that is what it stands at."""
         with self._lock:
             at = self.progress()
-            if self._run is None or self._run[0] != (at.batch, at.revision):
+            if self._run is None or self._run[0] != _standing(at):
                 run, at = rebuild.load_run(self.storage, self.record)
-                self._run = ((at.batch, at.revision), run)
+                self._run = (_standing(at), run)
                 self._problem = run.problem
             return self._run[1], at
 
@@ -307,7 +318,7 @@ class Desk:
             run, at = self.load()
             self._run = None
             yield run, at
-            self._run = ((run.batches, at.revision), run)
+            self._run = ((run.batches, at.revision, 0), run)
 
     def progress(self) -> StudyProgress:
         """Where the study stands."""
@@ -319,7 +330,7 @@ class Desk:
         It is read piece by piece: nobody who tells has to wait until all is read.
         """
         at = self.progress()
-        for first in range(0, at.first + at.size, _PIECE):
+        for first in range(0, at.last, _PIECE):
             yield from self.storage.read(
                 lambda tx, first=first: tx.told(self.record.id, first, first + _PIECE)
             )
@@ -329,7 +340,7 @@ class Desk:
 
         def read(tx: Transaction) -> tuple[StudyProgress, int]:
             at = tx.progress(self.record.id)
-            fresh = at.size - at.asked
+            fresh = at.size + at.ahead - at.asked
             if at.paused or at.finished:
                 return at, 0
             if fresh < most and not at.complete:

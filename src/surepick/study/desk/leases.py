@@ -13,7 +13,7 @@ from typing import Literal
 from surepick.errors import UnknownPullError
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Event, Holder, Lease, StudyProgress, Tell
-from surepick.study.desk.order import Order
+from surepick.study.desk.opened import OpenBatches
 from surepick.study.pulls import Reward, Told
 
 #: seconds for which nobody else starts to work out the next batch
@@ -31,7 +31,8 @@ class Asked:
     finished: bool
     advance: bool  #: the batch is complete, and it falls to the asker to go on to the next
     batch: int = -1  #: number of the open batch
-    place: int = 0  #: how many of its pulls have been handed out
+    place: int = 0  #: how many of its pulls, and of those ahead of it, have been handed out
+    plan: bool = False  #: nothing is left, and it falls to the asker to ask for a batch ahead
 
 
 def ask(
@@ -44,41 +45,44 @@ def ask(
     lease: float,
     longest: float | None,
     back: bool,
-    order_of: Callable[[Transaction, int], Order],
+    opened: Callable[[Transaction, StudyProgress], OpenBatches],
     stamp: Callable[[float], str | None] = lambda now: None,
-    items_of: Callable[[Transaction, int], list[str]] | None = None,
+    on_items: bool = False,
+    may_plan: Callable[[StudyProgress], bool] = lambda at: False,
 ) -> Asked:
     """Hand out up to ``n`` pulls to ``holder``, who may have come ``back``.
 
     First the pulls that this worker holds already, then those never handed out, then those
     whose time ran out or that failed, longest first: an arm that cannot be measured holds up
     nothing else. Coming back, a worker may keep a pull for ``longest`` seconds in all. What is
-    handed out belongs to the stratum that ``stamp`` says; or, for good, to its item.
+    handed out belongs to the stratum that ``stamp`` says; or, for good, to its item. Who would get
+    nothing plans a batch ahead, where that ``may`` be.
     """
     worker, token = holder
     at = tx.progress(study, lock=True)
     if at.finished:
         return Asked([], True, False)
     if at.complete:
-        return Asked([], False, claim(tx, study, at, who))
+        mine = claim(tx, study, at, who)
+        if mine or not at.ahead:
+            return Asked([], False, mine)
     if at.paused:
         return Asked([], False, False)
     until, stratum = at.now + lease, stamp(at.now)
-    items = None if items_of is None else items_of(tx, at.batch)
 
     def belongs(one: Lease) -> str | None:
-        return stratum if items is None else one.stratum
+        return one.stratum if on_items else stratum
 
     held = tx.leases_of(study, worker, token, n) if back else []
     given = [
         replace(one, until=_renewed(one, until, longest), stratum=belongs(one)) for one in held
     ]
     tx.change_leases(study, given)
-    fresh = min(n - len(given), at.size - at.asked)
+    fresh = min(n - len(given), at.size + at.ahead - at.asked)
     if fresh:
-        arms = order_of(tx, at.batch).arms(at.asked, at.asked + fresh).tolist()
-        start = at.first + at.asked
-        named = [stratum] * fresh if items is None else items[at.asked : at.asked + fresh]
+        line, start, places = opened(tx, at), at.first + at.asked, (at.asked, at.asked + fresh)
+        arms = line.arms(*places)
+        named = line.items(*places) if on_items else [stratum] * fresh
         new = [
             Lease(start + i, arm, worker, until, token=token, since=at.now, stratum=name)
             for i, (arm, name) in enumerate(zip(arms, named))
@@ -104,7 +108,8 @@ def ask(
             ],
         )
         given += again
-    return Asked(given, False, False, at.batch, at.asked)
+    plan = not given and not at.complete and may_plan(at) and claim(tx, study, at, who)
+    return Asked(given, False, False, at.batch, at.asked, plan)
 
 
 def _renewed(lease: Lease, until: float, longest: float | None) -> float:
@@ -150,7 +155,8 @@ def tell(
     tx.add_tells(study, tells)
     tx.count_or_add_events(study, _together(events))
     if tells:
-        at = replace(at, told=at.told + len(tells))
+        early = sum(one.pull >= at.first + at.size for one in tells)
+        at = replace(at, told=at.told + len(tells) - early, early=at.early + early)
         if at.complete:
             at = at.claimed(who, at.now + CLAIM)
         tx.set_progress(study, at)

@@ -81,7 +81,7 @@ class Look:
             if run.samples:
                 self._expected, self._until = Expected.of_run(run), math.inf
             else:
-                last = at.first + at.size
+                last = at.last
                 told = desk.storage.read(lambda tx: tx.rewards(desk.record.id, 0, last))
                 kept = ~np.isin(told.pulls, but)
                 K = run.problem.n_arms

@@ -1,8 +1,9 @@
-"""From the log to the run, and from a complete batch to the next one."""
+"""From the log to the run."""
 
 from __future__ import annotations
 
 import logging
+from functools import partial
 from typing import NamedTuple
 
 import numpy as np
@@ -47,10 +48,10 @@ def items_of(batch: BatchRecord) -> IntArray | None:
     return columns[3] if len(columns) > 3 else None
 
 
-def record_of(batch: Batch, first: int) -> BatchRecord:
-    """A batch as it is stored."""
+def record_of(batch: Batch, first: int, after: int | None = None) -> BatchRecord:
+    """A batch as it is stored; asked for ahead, ``after`` so many batches were complete."""
     columns = batch.pulls.columns() + ([] if batch.items is None else [batch.items])
-    return BatchRecord(batch.number, first, batch.size, dumps(columns))
+    return BatchRecord(batch.number, first, batch.size, dumps(columns), after=after)
 
 
 def summary_of(run: Run) -> Summary:
@@ -85,7 +86,7 @@ class Log(NamedTuple):
     """All that was asked and told, and what was changed since."""
 
     past: str | None
-    batches: list[BatchRecord]  #: complete ones, and the open one where there is one
+    batches: list[BatchRecord]  #: complete ones, and the open ones
     complete: int  #: how many are
     rewards: Rewards  #: those that count, of complete batches
     changes: list[Change]
@@ -99,6 +100,10 @@ class Log(NamedTuple):
         batches = [one for one in found if one is not None]
         if len(batches) < at.batch:
             raise StudyDamagedError(f"study {study.name!r}: a batch is missing from its log")
+        left = at.ahead
+        while left and (one := tx.batch(study.id, len(batches))) is not None:
+            batches.append(one)
+            left -= one.size
         rewards = tx.rewards(study.id, 0, at.first)
         made, stopped = changes.read(tx, study.id), bool(tx.links(study.id, [chain.STOPPED]))
         acts = turns.read(tx, study.id)
@@ -152,52 +157,66 @@ def follow(study: StudyRecord, log: Log) -> Followed:
     run = algorithm_of(study).start(problem_of(study), study.seed)
     tell_stored(run, log.past)
     first, survivors, withdrawn = 0, [], log.withdrawn
+    plans = Plans(study, run, log)
     for stored in log.batches[: log.complete]:
         if stored.first != first:
             raise _differs(study, stored.number)
         first += stored.size
-        _turn(study, run, log, stored)
+        _turn(study, run, log, stored, plans)
         if not (run.stopped and log.changes):
-            _take(study, run, log, stored, withdrawn)
+            _take(study, run, log, stored, withdrawn, plans)
         survivors.append(len(run.active))
-    for stored in log.batches[log.complete :]:
-        _turn(study, run, log, stored)
-        if not run.stopped:
-            _ask(study, run, log, stored)
-    for act in log.acts:  # of a study that has ended all the same
-        if act.asked == log.complete == len(log.batches):
-            act.apply(run)
+    rest = log.batches[log.complete :]
+    if rest:
+        _turn(study, run, log, rest[0], plans)
+    else:  # it has ended all the same
+        for act in log.acts:
+            if act.asked == log.complete:
+                act.apply(run)
     if not run.stopped:
+        for stored in rest[:1]:
+            _ask(study, run, log, stored)
+            plans.ask(stored.number)
         run.ask()
     if log.stopped:
         run.end()
     return Followed(run, survivors)
 
 
-def _turn(study: StudyRecord, run: Run, log: Log, stored: BatchRecord) -> None:
+def _turn(study: StudyRecord, run: Run, log: Log, stored: BatchRecord, plans: Plans) -> None:
     """Let options come and go as they did before this batch was asked for, or while it was open."""
     for act in log.acts:
         if act.asked == stored.number:
             if act.waits and not run.stopped:
                 _ask(study, run, log, stored)
+                plans.ask(stored.number)
             act.apply(run)
 
 
-def _take(study: StudyRecord, run: Run, log: Log, stored: BatchRecord, withdrawn: set[int]) -> None:
+def _take(
+    study: StudyRecord,
+    run: Run,
+    log: Log,
+    stored: BatchRecord,
+    withdrawn: set[int],
+    plans: Plans,
+) -> None:
     """Tell a run what counts of a batch."""
     rewards, K = log.of(stored), run.problem.n_arms
     gone = sum(stored.first <= pull < stored.first + stored.size for pull in withdrawn)
-    if not gone:
-        tell_batch(run, _ask(study, run, log, stored), rewards, study.name)
-        return
-    counts = np.bincount(rewards.arms, minlength=K)
-    if len(rewards.arms) + gone != stored.size:
-        raise _differs(study, stored.number)
-    _demand_any_history(run)
-    if not _spans(run, counts):
+    if gone:
+        if len(rewards.arms) + gone != stored.size:
+            raise _differs(study, stored.number)
+        _demand_any_history(run)
+    if stored.number in plans.skipped:
         run.skip()  # nothing can be made of it; that does not depend on any reward
         return
     asked = _ask(study, run, log, stored)
+    plans.ask(stored.number)
+    if not gone:
+        tell_batch(run, asked, rewards, study.name)
+        return
+    counts = np.bincount(rewards.arms, minlength=K)
     left = run.put(run.state.fewer(asked.pulls, counts))
     tell_batch(run, left, rewards, study.name)
 
@@ -209,10 +228,59 @@ def _ask(study: StudyRecord, run: Run, log: Log, stored: BatchRecord) -> Batch:
     batch, pulls = run.ask(), pulls_of(stored)
     if batch.pulls.same(pulls):
         return batch
-    if not any(one.batch < stored.number <= one.asked for one in log.changes):
+    _demand_changed(study, run, log, stored)
+    return run.put(pulls)
+
+
+def _demand_changed(study: StudyRecord, run: Run, log: Log, stored: BatchRecord) -> None:
+    """A batch may be another one only if rewards that it rests on were changed since."""
+    after = stored.number if stored.after is None else stored.after
+    if not any(one.batch < after <= one.asked for one in log.changes):
         raise _differs(study, stored.number)
     _demand_any_history(run)
-    return run.put(pulls)
+
+
+class Plans:
+    """Which batches were asked for while which other one was open.
+
+    Those of which nothing is left do not count: what came next to them takes their place.
+    """
+
+    def __init__(self, study: StudyRecord, run: Run, log: Log) -> None:
+        self._study, self._run, self._log = study, run, log
+        self.skipped = self._find_skipped()
+        self._ahead: dict[int, list[BatchRecord]] = {}
+        kept = [one.number for one in log.batches if one.number not in self.skipped]
+        for stored in log.batches:
+            if stored.after is not None and stored.number not in self.skipped:
+                open_then = kept[int(np.searchsorted(kept, stored.after))]
+                if open_then < stored.number:  # else it is in turn now
+                    self._ahead.setdefault(open_then, []).append(stored)
+
+    def _find_skipped(self) -> set[int]:
+        """Batches of which too little is left once rewards were withdrawn."""
+        found: set[int] = set()
+        withdrawn, some = np.array(sorted(self._log.withdrawn)), False
+        for stored in self._log.batches[: self._log.complete] if len(withdrawn) else ():
+            ends = np.searchsorted(withdrawn, [stored.first, stored.first + stored.size])
+            K = self._run.problem.n_arms
+            counts = np.bincount(self._log.of(stored).arms, minlength=K)
+            if ends[0] < ends[1] and not (counts.any() and (some or _spans(self._run, counts))):
+                found.add(stored.number)
+            else:
+                some = True
+        return found
+
+    def ask(self, number: int) -> None:
+        """Ask for the batches that were asked for while this one was open."""
+        for stored in self._ahead.pop(number, ()):
+            self._run.ask_ahead(partial(self._as_stored, stored))
+
+    def _as_stored(self, stored: BatchRecord, asked: Pulls | None) -> Pulls:
+        pulls = pulls_of(stored)
+        if asked is None or not asked.same(pulls):
+            _demand_changed(self._study, self._run, self._log, stored)
+        return pulls
 
 
 def _demand_any_history(run: Run) -> None:
@@ -225,11 +293,7 @@ def _demand_any_history(run: Run) -> None:
 
 
 def _spans(run: Run, counts: IntArray) -> bool:
-    """Whether something can be told by what is left of a batch, beside what was told before."""
-    if not counts.any():
-        return False
-    if run.samples:
-        return True
+    """Whether something can be told by what is left of a first batch, beside the past."""
     past = [] if run.past is None else run.past.batches
     known = [batch["arms"] for batch in past] + [np.flatnonzero(counts)]
     rows = run.problem.feature_rows(np.unique(np.concatenate(known)))
@@ -255,44 +319,3 @@ def tell_batch(run: Run, batch: Batch, rewards: Rewards, name: str) -> None:
     if rewards.strata is not None and batch.items is None:  # items are the run's own
         strata = rewards.strata[order].tolist()
     run.tell(batch, rewards.values[order], strata=strata)
-
-
-def advance(storage: Storage, study: StudyRecord, run: Run, at: StudyProgress) -> bool:
-    """Go on from the complete batch that ``run`` has open; False if somebody else just did.
-
-    The work is done outside any transaction, so that nobody waits for it with a lock; what
-    comes out is then written in one transaction, if the study still stands where it stood.
-    """
-    batch = run.ask()
-    rewards = storage.read(lambda tx: tx.rewards(study.id, at.first, at.first + at.size))
-    tell_batch(run, batch, rewards, study.name)
-    following = None if run.stopped else run.ask()
-    size = 0 if following is None else following.size
-    text, summary = run.to_json(), summary_of(run)
-
-    def write(tx: Transaction) -> bool:
-        now = tx.progress(study.id, lock=True)
-        if now.batch == at.batch and (now.revision != at.revision or now.finished):
-            return False  # rewards were corrected or withdrawn meanwhile
-        if now.batch != at.batch:
-            # Ours, if an earlier try was written and only its confirmation was lost.
-            kept = tx.snapshot(study.id)
-            return kept == (at.batch + 1, text)
-        if not now.complete:
-            raise StudyDamagedError(f"study {study.name!r}: batch {at.batch} is not complete")
-        told = tx.batch(study.id, now.batch)
-        assert told is not None
-        chain.tell(tx, study, told, now.now)
-        if following is not None:
-            proposed = record_of(following, now.first + now.size)
-            tx.add_batch(study.id, proposed)
-            chain.propose(tx, study.id, proposed, text, now.now)
-        else:
-            chain.answer(tx, study.id, run.answer, text, now.now)
-        tx.close_batch(study.id, now.batch, summary.survivors)
-        tx.set_summary(study.id, summary)
-        tx.set_snapshot(study.id, now.batch + 1, text)
-        tx.set_progress(study.id, now.after(size, following is None))
-        return True
-
-    return storage.write(write)

@@ -6,6 +6,7 @@ block is complete. A study that has ended goes on at once.
 
 from __future__ import annotations
 
+import hashlib
 import json
 from dataclasses import replace
 from typing import Any
@@ -43,9 +44,9 @@ def add(storage: Storage, study: StudyRecord, new: Newcomers, who: Who) -> Optio
         meta = json.loads(study.meta)
         if meta.get("columns") is not None:
             meta["columns"] = turns.grown_columns(meta["columns"], acts)
-        return new.described(run.ahead, meta) | {"given": given}
+        return new.described(run.problem_ahead, meta) | {"given": given}
 
-    given = chain.digest_of(new.to_dict())
+    given = hashlib.sha256(json.dumps(new.to_dict(), sort_keys=True).encode()).hexdigest()
     return _do(storage, study, ADDED, content, who)
 
 
@@ -83,12 +84,12 @@ def _do(storage: Storage, study: StudyRecord, kind: str, content: Any, who: Who)
         found = content(run, acts)
         if isinstance(found, Act):
             return found.change
-        waits = not at.finished
+        waits = at.size > 0  # of a study that has ended, too: what was asked for ahead
         said = {"by": who.by, "reason": who.reason, "token": who.token, "at": at.now}
         act = Act(found | said | {"asked": at.batch, "waits": waits}, kind)
         act.apply(run)
-        if not waits and not run.stopped:
-            run.ask()  # it had ended, and goes on
+        if not run.stopped:
+            run.ask()  # it may have ended, and goes on
         if storage.write(_Write(study, at, act, run).write):
             return act.change
 
@@ -112,7 +113,7 @@ class _Write:
         finished = now.finished and run.stopped
         content = self._act.content | chain.effect(text, finished)
         chain.change(tx, self._study, self._act.kind, content, now.now)
-        if now.finished and not finished:
+        if now.finished and not finished and not now.size:
             proposed = rebuild.record_of(run.ask(), now.first)
             tx.add_batch(number, proposed)
             chain.propose(tx, number, proposed, text, now.now)

@@ -37,13 +37,13 @@ class Bar:
             return
         self._shown = now
         at = self._study.progress()
-        note = f"{at.first + at.told:,} measurements"
+        note = f"{at.measured:,} measurements"
         if work.failed:
             note += f", {work.failed:,} failures"
         self._bar.update(
             self._task,
             description=f"batch {at.batch + 1}",
-            completed=at.told,
-            total=at.size,
+            completed=at.told + at.early,
+            total=at.size + at.ahead,
             note=note,
         )

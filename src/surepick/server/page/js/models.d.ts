@@ -7,6 +7,7 @@ declare namespace Api {
     told: number;
     leased: number;
     waiting: number;
+    ahead: number;
   }
   interface Bounds {
     low: number;
@@ -54,6 +55,7 @@ declare namespace Api {
     check_fit?: number | null;
     strata?: string | null;
     items?: number | null;
+    overlap?: boolean | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
     traffic?: TrafficBody | boolean | null;
@@ -103,6 +105,8 @@ declare namespace Api {
     size: number;
     asked: number;
     told: number;
+    ahead: number;
+    early: number;
     samples: number;
     finished: boolean;
     paused: boolean;

@@ -42,7 +42,7 @@ export function batchCard() {
       const { batch } = status;
       element.hidden = status.finished;
       if (status.finished) return;
-      write(title, `Batch ${count(batch.number + 1)}`);
+      write(title, `Batch ${count(batch.number + 1)}${batch.ahead ? " and after" : ""}`);
       write(done, `${count(batch.told)} of ${count(batch.size)}`);
       for (const [key] of PARTS) write(numbers[key], count(batch[key]));
       for (const key of /** @type {const} */ (["told", "leased"]))

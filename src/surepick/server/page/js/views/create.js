@@ -28,6 +28,12 @@ export const createView = (scope) => {
   const rewards = rewardsChoice(rewardsChanged);
   const trust = trustChoice(check);
   const strata = input({ type: "text", placeholder: "day", value: "" });
+  const overlap = h(
+    "select",
+    { class: "input" },
+    h("option", { value: "" }, "Begin the next batch"),
+    h("option", { value: "no" }, "Wait until it is complete"),
+  );
   const delta = input({
     type: "text",
     inputmode: "decimal",
@@ -99,6 +105,7 @@ export const createView = (scope) => {
         noise: rewards.noise(),
         misfit: trust.misfit(),
         strata: strata.value.trim() || null,
+        overlap: overlap.value === "no" ? false : undefined,
         delta: number(delta),
         algorithm: algorithm.value,
         epsilon: number(epsilon) ?? 0,
@@ -182,6 +189,11 @@ export const createView = (scope) => {
                 "Compare within each",
                 strata,
                 "A day, plate or operator whose level is common to what is measured in it: what they differ by cancels. Empty: there is none.",
+              ),
+              field(
+                "While others finish a batch, workers",
+                overlap,
+                "Beginning the next one takes less time and more measurements. It rests on measurements that do not depend on each other.",
               ),
               field(
                 "Algorithm",

@@ -1,0 +1,68 @@
+"""The answer of a run that has stopped, with the record that it rests on."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.algorithms.base import Algorithm, State
+from surepick.arrays.types import IntArray
+from surepick.problem import Problem
+from surepick.run.answer import Answer, compared, several
+from surepick.run.guarantee import guarantee_of
+
+
+class Course(NamedTuple):
+    """What happened in a run."""
+
+    pulls: IntArray  #: of each arm
+    batches: int
+    log: list[dict[str, Any]]  #: batch by batch, where the algorithm keeps them
+    whole: list[dict[str, Any]]  #: else all of it as one
+    past: dict[str, Any] | None
+    changes: Sequence[dict[str, Any]]  #: rewards that were corrected or withdrawn
+    ended: bool  #: by hand
+    turns: list[dict[str, Any]]  #: options that came and went
+    retired: tuple[int, ...]
+
+
+def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Course) -> Answer:
+    """What a run comes to."""
+    leader, same, past = state.leader(), problem.same_as, course.past
+    gone = np.isin(np.arange(len(same)), course.retired)
+    left = np.isin(same, state.active) & ~gone
+    before, claims = past["batches"] if past else [], state.claims()
+    return Answer(
+        arm=leader,
+        label=problem.candidate_labels[leader],
+        samples=int(course.pulls.sum()),
+        pulls=course.pulls.copy(),
+        guarantee=guarantee_of(
+            *(algorithm, problem, state, before + course.log),
+            *(bool(past and past["evidence"]), bool(course.changes), course.ended),
+            turned=bool(course.turns),
+        ),
+        survivors=tuple(int(i) for i in np.flatnonzero(left)),
+        equivalent=tuple(
+            int(i) for i in np.flatnonzero((same == same[leader]) & ~gone) if i != leader
+        ),
+        batches=course.batches,
+        algorithm=algorithm.registered_name(),
+        delta=algorithm.delta,
+        epsilon=algorithm.epsilon,
+        **several(problem, state.named(), course.pulls),
+        **compared(problem, claims),
+        _record={
+            "problem": problem,
+            "settings": algorithm.settings(),
+            "batches": course.whole or list(course.log),
+            "evidence": state.evidence(),
+            "claims": claims,
+            "past": past,
+            "changes": list(course.changes),
+            "by_hand": course.ended,
+            "options": list(course.turns),
+        },
+    )
