@@ -239,6 +239,51 @@ def changes_of_mind(study):
     study.correct(3, last, reason="another door")
 
 
+# -- kill at every contact of adding and retiring ------------------------------------------
+def turns(url, folder, step=1):
+    """Kill at every contact while options come and go."""
+    found = {"turns": 0, "lost": 0, "twice": 0, "batches": 0, "wrong": 0, "failed": 0}
+    expected = {}
+    for point in [0, *range(1, 10_000, step)]:
+        name, told = f"turns {point}", Acknowledged(folder / f"turns-{point}")
+        died = ended(fork(partial(coming_and_going, url, name, told, point)))
+        if died:
+            found["turns"] += 1
+            found["failed"] += ended(fork(partial(coming_and_going, url, name, told, 0))) != 0
+        study = sp.load_study(name, url)
+        toy.check_whole(study)
+        rewards = study.rewards()
+        log = dict(zip(rewards.pulls.tolist(), rewards.values.tolist()))
+        said = _said(study) | {"changes": [one.labels for one in study.option_changes()]}
+        expected = expected or said
+        wrong = {"lost": sum(log.get(pull) != value for pull, value in told)}
+        found = add(found, wrong | {"wrong": int(said != expected)})
+        study.close()
+        if point and not died:
+            break
+    return found
+
+
+def coming_and_going(url, name, told, point):
+    """A study in which an option comes while a batch is open, and the answer is retired."""
+    try:
+        study = sp.load_study(name, url)
+    except UnknownStudyError:
+        study = sp.create_study(name, toy.problem(3), toy.Toy(0.1, each=1), url)
+        for pull in study.ask(2, "w"):
+            study.tell(pull.id, toy.reward(pull))
+    left = kill_at(point)
+    study.add(["late"], reason="the new catalogue")
+    contacts, left[0] = left[0], -1  # workers are killed elsewhere
+    work(url, name, "w", told, n=4)
+    left[0] = contacts
+    study.retire("late", reason="sold out")
+    left[0] = -1
+    work(url, name, "w", told, n=4)
+    study.close()
+    return 0
+
+
 # -- kill at random times ------------------------------------------------------------------
 def kills(url, folder, count, workers=3, each=40, seed=0):
     """Kill workers at random times, and start them again, until ``count`` have died."""
@@ -344,7 +389,7 @@ KEPT = ("cuts", "errors", "clean_errors", "pulls", "lost", "twice", "batches", "
 # -- as a program --------------------------------------------------------------------------
 def main():
     parser = argparse.ArgumentParser()
-    parser.add_argument("what", choices=["points", "ahead", "kills", "crowd", "cuts"])
+    parser.add_argument("what", choices=["points", "ahead", "turns", "kills", "crowd", "cuts"])
     parser.add_argument("url")
     parser.add_argument("--count", type=int, default=30)
     parser.add_argument("--seed", type=int, default=0)
@@ -358,6 +403,8 @@ def main():
         folder = Path(name)
         if asked.what == "points":
             found = points(asked.url, lambda: fresh(asked.url, folder), folder, asked.step)
+        elif asked.what == "turns":
+            found = turns(asked.url, folder, asked.step)
         elif asked.what == "ahead":
             found = ahead(asked.url, folder, asked.step)
         elif asked.what == "kills":

@@ -33,6 +33,12 @@ def test_killed_at_any_contact_with_the_database_nothing_is_lost(shared_url):
     assert found["study"] >= 20
 
 
+def test_killed_at_any_contact_while_options_come_and_go_nothing_is_lost(shared_url):
+    found = run("turns", shared_url, "--step", 11)
+    assert found["failed"] == 0
+    assert found["turns"] >= 3  # the benchmark takes every single contact
+
+
 def test_killed_at_any_contact_with_several_batches_open_nothing_is_lost(shared_url):
     every = 61 if shared_url.startswith("sqlite") else 151  # the benchmark takes every single one
     found = run("ahead", shared_url, "--step", every)

@@ -1,11 +1,13 @@
 """Random histories of a study against a model of its rules, on every storage.
 
 Batches come one after the other, or overlap. A history mixes asks, tells, repeats, contradictions,
-failures, corrections, withdrawals, pauses and stops, leases that run out, crashes in the middle of
-a transaction and before the study goes on, reopening, and two processes going on at once.
+failures, corrections, withdrawals, options that are added and retired, pauses and stops, leases
+that run out, crashes in the middle of a transaction and before the study goes on, reopening, and
+two processes going on at once.
 ``SUREPICK_MACHINE_RUNS`` sets how many histories of 50 steps are tried.
 """
 
+import itertools
 import os
 from dataclasses import dataclass, field, replace
 from functools import partial
@@ -18,15 +20,16 @@ from hypothesis.stateful import run_state_machine_as_test as run_machine
 from tests.study import toy
 
 import surepick as sp
-from surepick.errors import TellConflictError
+from surepick.errors import RunStateError, TellConflictError
 from surepick.storage import open_storage
 
 RUNS = int(os.environ.get("SUREPICK_MACHINE_RUNS", "25"))
 WORKERS = st.sampled_from(["w0", "w1", None])
 OBJECTS = st.sampled_from([0, 1])
-STEPS = ["ask", "tell", "fail", "correct", "withdraw", "stop"]
-SIZES = [6, 4]  # of the toy's batches
+STEPS = ["ask", "tell", "fail", "correct", "withdraw", "stop", "add", "retire"]
+SIZES = [6, 4]  # of the toy's batches, as long as its options are the same
 AHEAD = [6] * 6  # of those that may overlap: three are told, and three are open at most
+MOST = 4  # options that come
 NOBODY = "somebody who is gone"
 ANYBODY = "nameless: whoever measures it again"
 
@@ -54,6 +57,9 @@ class Model:
     changes: int = 0
     paused: bool = False
     stopped: bool = False
+    own: list = field(default_factory=lambda: list(SIZES))  # sizes of batches that do not overlap
+    turns: list = field(default_factory=list)  # (what was done, label)
+    look: object = None  # where it stands, once options came or went
 
     @property
     def events(self):
@@ -61,7 +67,7 @@ class Model:
 
     @property
     def sizes(self):
-        return AHEAD if self.overlap else SIZES
+        return AHEAD if self.overlap else self.own
 
     @property
     def first(self):
@@ -69,7 +75,7 @@ class Model:
 
     @property
     def ended(self):
-        return self.batch == (3 if self.overlap else len(SIZES))
+        return self.batch == (3 if self.overlap else len(self.own))
 
     @property
     def finished(self):
@@ -108,8 +114,23 @@ class Model:
         while self.complete:
             self.asked -= self.sizes[self.batch]
             self.batch, self.claim = self.batch + 1, None
+            self.see()
             if not self.ended:
                 self.planned = max(self.planned, self.batch + 1)
+
+    def see(self):
+        """How large the open batch is, where options came or went: that depends on rewards."""
+        if self.turns and not self.stopped:
+            at = self.look()
+            assert at.batch == self.batch
+            self.own = self.own[: self.batch] + ([] if at.finished else [at.size])
+
+    def labels(self):
+        """Options that are there, or come with the next batch."""
+        known = [f"option {k}" for k in range(3)]
+        known += [label for what, label in self.turns if what == "added"]
+        gone = [label for what, label in self.turns if what == "retired"]
+        return known, [label for label in known if label not in gone]
 
     def ask(self, n, holder):
         if self.complete and self.claim in (None, holder):
@@ -177,7 +198,7 @@ class Machine(RuleBasedStateMachine):
     def begin(self):
         type(self).count += 1
         self.name = f"history {self.count}"
-        self.model = Model(self.overlap)
+        self.model = Model(self.overlap, look=lambda: self.objects[0].progress())
         self.arms = {}
         self.nameless = 0
         toy.register()
@@ -288,6 +309,8 @@ class Machine(RuleBasedStateMachine):
     def correct(self, data, i, by):
         pull = self.some_pull(data, self.model.told)
         old = self.model.told[pull][0]
+        if pull < self.model.first and self.any_retired:
+            return  # another one may be dropped: it could end now
         change = self.objects[i].correct(pull, old + by, reason="read again", by="ann")
         assert (change.old, change.new) == (old, old + by)
         assert change.counted == (pull < self.model.first)
@@ -297,8 +320,8 @@ class Machine(RuleBasedStateMachine):
     @rule(data=st.data(), i=OBJECTS)
     def withdraw(self, data, i):
         pull = self.some_pull(data, self.model.told)
-        if pull < self.model.first and not self.another_like(pull):
-            return  # nothing would be left of the option in its batch
+        if pull < self.model.first and (self.any_retired or not self.another_like(pull)):
+            return  # nothing would be left of the option in its batch, or another is dropped
         change = self.objects[i].withdraw(pull, reason="the sensor was off")
         assert change.new is None
         self.model.withdraw(pull)
@@ -308,9 +331,47 @@ class Machine(RuleBasedStateMachine):
             assert self.objects[i].withdraw(pull, reason="again") == change
 
     def another_like(self, pull):
-        batch = range(pull // 6 * 6, pull // 6 * 6 + 6)  # the last one has fewer
+        ends = [sum(self.model.sizes[:b]) for b in range(len(self.model.sizes) + 1)]
+        batch = next(range(a, b) for a, b in itertools.pairwise(ends) if a <= pull < b)
         mates = [p for p in batch if p in self.model.told and self.arms[p] == self.arms[pull]]
         return len(mates) > 1
+
+    # -- options -----------------------------------------------------------------------------
+    @property
+    def any_retired(self):
+        return any(what == "retired" for what, _ in self.model.turns)
+
+    @precondition(lambda self: not self.overlap)
+    @rule(i=OBJECTS)
+    def add(self, i):
+        model, label = self.model, f"new {len(self.model.turns)}"
+        if model.stopped:
+            with pytest.raises(RunStateError, match="for good"):
+                self.objects[i].add([label])
+            return
+        if len(model.labels()[0]) < 3 + MOST:
+            change = self.objects[i].add([label], reason="it is new")
+            assert (change.waits, change.asked) == (not model.finished, model.batch)
+            assert self.objects[i].add([label], reason="it is new") == change, "once is enough"
+            self.turned("added", label)
+
+    @precondition(lambda self: not self.overlap)
+    @rule(i=OBJECTS, data=st.data())
+    def retire(self, i, data):
+        left = self.model.labels()[1]
+        if self.model.stopped or len(left) < 3 or self.model.withdrawn or self.model.changes:
+            return
+        there = [label for label in left if label in self.objects[i].problem.labels]
+        label = data.draw(st.sampled_from(there))
+        self.objects[i].retire(label, reason="sold out")
+        self.turned("retired", label)
+
+    def turned(self, what, label):
+        self.model.turns.append((what, label))
+        if self.model.finished:  # it may go on, with a batch that nobody has asked for
+            self.model.see()
+            if not self.model.ended:
+                self.model.planned = self.model.batch + 1
 
     # -- its course --------------------------------------------------------------------------
     @rule(i=OBJECTS, paused=st.booleans())
@@ -351,11 +412,20 @@ class Machine(RuleBasedStateMachine):
             if self.model.finished:
                 return
             step = study.stop
+        elif what == "add":
+            if self.model.stopped or self.overlap:
+                return
+            step = partial(study.add, ["never"])
+        elif what == "retire":
+            left = [x for x in self.model.labels()[1] if x in study.problem.labels]
+            if self.model.stopped or self.overlap or len(left) < 2:
+                return
+            step = partial(study.retire, left[0], reason="why")
         elif what in ("correct", "withdraw"):
             if not self.model.told:
                 return
             pull = self.some_pull(data, self.model.told)
-            if pull < self.model.first and not self.another_like(pull):
+            if pull < self.model.first and (self.any_retired or not self.another_like(pull)):
                 return
             step = partial(study.withdraw, pull, reason="why")
             if what == "correct":
@@ -390,8 +460,8 @@ class Machine(RuleBasedStateMachine):
         at, out, told, events = self.storage.read(
             lambda tx: (
                 tx.progress(study.desk.record.id),
-                tx.leases(study.desk.record.id, range(40)),
-                tx.tells(study.desk.record.id, range(40)),
+                tx.leases(study.desk.record.id, range(400)),
+                tx.tells(study.desk.record.id, range(400)),
                 len(tx.events(study.desk.record.id)),
             )
         )
@@ -413,7 +483,10 @@ class Machine(RuleBasedStateMachine):
         study = self.load()
         toy.check_whole(study)
         assert len(study.corrections()) == self.model.changes
-        if study.finished and not self.model.changes and not self.model.stopped:
+        said = [(change.change, *change.labels) for change in study.option_changes()]
+        assert said == self.model.turns
+        still = self.model.changes or self.model.turns or self.model.stopped
+        if study.finished and not still:
             assert study.answer == toy.alone(3, 2, self.kind).answer
         sp.delete_study(self.name, self.storage)
 

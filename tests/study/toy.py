@@ -1,8 +1,9 @@
 """Tiny algorithms with batches of a known size, and rewards that depend on the pull alone.
 
 Toy pulls every arm still in ``each`` times, then drops the worst: K - 1 batches of K * each,
-(K - 1) * each, ... pulls. ToyAhead pulls every arm ``each`` times in every batch, three of which
-may be open at a time, until three are told.
+(K - 1) * each, ... pulls. Arms may come, and go; who was dropped is back when one goes that was in.
+ToyAhead pulls every arm ``each`` times in every batch, three of which may be open at a time, until
+three are told.
 """
 
 from dataclasses import dataclass, field
@@ -18,13 +19,22 @@ from surepick.study.desk import rebuild
 
 
 class ToyState(State):
-    saved: ClassVar = ("active", "finished", "means")
+    saved: ClassVar = ("active", "finished", "means", "retired")
+    at_rest = True
 
     def __init__(self, config, problem):
         self.config = config
         self.active = np.arange(problem.n_arms)
         self.finished = problem.n_arms == 1
         self.means = np.zeros(problem.n_arms)
+        self.retired = np.zeros(problem.n_arms, dtype=bool)
+
+    def turn(self, problem, retired):
+        known, gone = len(self.means), retired[self.active].any()
+        self.active = np.append(self.active, np.arange(known, problem.n_arms))
+        self.active = np.flatnonzero(~retired) if gone else self.active
+        self.means = np.append(self.means, np.zeros(problem.n_arms - known))
+        self.retired, self.finished = retired, len(self.active) == 1
 
     def propose(self, budget):
         return Pulls(self.active, np.full(len(self.active), self.config.each)).capped(budget)
@@ -47,6 +57,9 @@ class Toy(Algorithm):
     theorem: ClassVar = "by construction"
     any_history: ClassVar = True
     each: int = field(default=2, kw_only=True)
+
+    def refuses_options(self, problem):
+        return ""
 
     def begin(self, problem, rng):
         return ToyState(self, problem)
@@ -119,6 +132,8 @@ def check_whole(study):
     assert replayed.pulls.tolist() == run.pulls.tolist()
     assert replayed.sums.tolist() == run.sums.tolist()
     assert (replayed.batches, replayed.active) == (run.batches, run.active)
+    assert (replayed.turns, replayed.waiting) == (run.turns, run.waiting)
+    assert replayed.problem == run.problem
     at = study.storage.read(lambda tx: tx.progress(study.desk.record.id))
     log = study.storage.read(lambda tx: rebuild.Log.read(tx, study.desk.record, at))
     assert at.measured == len(rewards.pulls) + len(log.withdrawn)

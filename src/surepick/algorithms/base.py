@@ -16,7 +16,7 @@ import numpy as np
 
 from surepick.algorithms.findings import Claims, Guarantee, Known
 from surepick.algorithms.pulls import Pulls, Told
-from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.arrays.validate import probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
@@ -56,6 +56,10 @@ class State(ABC):
     noise_factor: float | None = 1.0
     #: whether that is an estimate, on which the guarantee may or may not rest
     scale_estimated: bool = False
+
+    #: arms that are not there any more, as a mask; None: no algorithm that lets options go
+    retired: Any = None
+    at_rest: bool = False  #: whether options may come and go now: it stands between two blocks
 
     active: IntArray  #: candidates not ruled out yet
     finished: bool  #: whether the stopping rule has fired
@@ -113,6 +117,10 @@ class State(ABC):
     def observe_strata(self, pulls: Pulls, strata: list[Told]) -> None:
         """Take in a batch stratum by stratum, each as :meth:`stratum` made it, standardised."""
         raise InvalidInputError(_NO_STRATA)
+
+    def turn(self, problem: Problem, retired: BoolArray) -> None:
+        """Go on with other options: more of them, or without those of a mask (of arms)."""
+        raise NotImplementedError("only where options may come and go")
 
     @abstractmethod
     def leader(self) -> int:
@@ -262,6 +270,10 @@ class Algorithm(ABC):
     def takes_strata(self, problem: Problem) -> bool:
         """Whether it compares within strata, so that their levels cancel."""
         return False
+
+    def refuses_options(self, problem: Problem) -> str:
+        """Why options cannot be added and retired while it runs; empty where they can."""
+        return f"{self.registered_name()} has to know all options from the start; pooled-peleg can"
 
     @property
     def best_in_words(self) -> str:

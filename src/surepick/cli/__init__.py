@@ -25,6 +25,8 @@ _VERBS = (
     "fail",
     "correct",
     "withdraw",
+    "add",
+    "retire",
     "split",
     "record",
     "run",

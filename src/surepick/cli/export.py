@@ -16,11 +16,11 @@ _FORMATS = ("csv", "json", "parquet")
 @study_options
 @click.option(
     "--what",
-    type=click.Choice(["measurements", "options", "events", "corrections"]),
+    type=click.Choice(["measurements", "options", "events", "corrections", "option-changes"]),
     default="measurements",
     show_default=True,
     help="Rewards that count; a summary per option; all that did not count (failures, repeats, "
-    "contradictions); or what was corrected and withdrawn.",
+    "contradictions); what was corrected and withdrawn; or options added and retired.",
 )
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="By default the file's ending.")
 @click.option(

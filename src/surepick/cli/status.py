@@ -93,7 +93,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         gives += f"; repeated ones differ by about {content['noise']:.2g}"
     if content["epsilon"]:
         gives += f"; whatever is within {content['epsilon']:g} of the best will do"
-    total = len(study.problem.distinct)
+    total = content["options"]
     lines = [
         (f"{study.name}: {settings}", "bold"),
         (gives, "dim"),
@@ -116,6 +116,9 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
             "",
         )
     )
+    for word, name in (("added", "coming"), ("retired", "going")):
+        if content[name]:
+            lines.append((f"After this batch {word}: {', '.join(content[name])}", "bold yellow"))
     lines.append((ahead["text"], "" if ahead["low"] is not None else "dim"))
     return lines
 
@@ -160,7 +163,9 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             "" if behind is None else f"{behind[i]:.3g} ± {content['standard_error'][i]:.2g}",
             *(["" if i == leader else ends[i]] if bounded else []),
             _p_value(columns["p_value"][i]),
-            "the answer"
+            "retired"
+            if problem.labels[i] in content["retired"]
+            else "the answer"
             if content["finished"] and (i == leader or columns["state"][i] == "leads")
             else bar(i in survivors, evidence[i] if evidence else None),
             f"{content['pulls'][i]:,}" if measured else "",

@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from surepick.client import RemoteStudy
     from surepick.study import Study
     from surepick.study.changes import Change
+    from surepick.study.turns import OptionChange
 
 STORAGE = "sqlite:///surepick.db"
 STRATUM_HELP = "In a study with strata: the plate, operator, … that the pulls are for."
@@ -82,6 +83,17 @@ def say_changes(study: Study, made: list[Change], as_json: bool) -> None:
     lines += [f"The study is {state}.", CAUTION]
     content = {"changes": [one.to_dict() for one in made], "finished": finished}
     say(as_json, content, "\n".join(lines))
+
+
+def say_turn(study: Study, made: OptionChange, as_json: bool) -> None:
+    """What was added or retired, and what it led to."""
+    at = study.progress()
+    lines = [shown(made.said)]
+    if made.waits:
+        lines.append(f"Measurements left in the batch that is open: {at.size - at.told}.")
+    state = f"finished: surepick answer {study.name}" if at.finished else "under way"
+    lines.append(f"The study is {state}.")
+    say(as_json, made.to_dict() | {"finished": at.finished}, "\n".join(lines))
 
 
 def shown(text: str) -> str:

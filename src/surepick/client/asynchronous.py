@@ -31,6 +31,7 @@ from surepick.client.replies import (
 )
 from surepick.client.study import LONGEST_WAIT, MOST_LETTERS
 from surepick.client.transport import told_all
+from surepick.client.turning import AwaitedOptions
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.forecast import Ahead
@@ -43,7 +44,7 @@ from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.traffic.results import Recorded, Split
 
 
-class AsyncStudy:
+class AsyncStudy(AwaitedOptions):
     """A study of a service, for coroutines; :meth:`surepick.AsyncClient.load_study` opens it.
 
     It has the methods of :class:`surepick.client.RemoteStudy`, to be awaited: also ``await

@@ -30,6 +30,7 @@ from surepick.client.replies import (
     told_of,
 )
 from surepick.client.transport import Transport
+from surepick.client.turning import add_body, option_changes_of, retire_body
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
@@ -42,6 +43,7 @@ from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import check_stratum
 from surepick.study.traffic.results import Recorded, Split
+from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
@@ -120,6 +122,9 @@ class RemoteStudy(StudyCore):
             if found["pulls"] or found["finished"] or left <= 0:
                 break
         pulls = pulls_of(found)
+        known = vars(self).get("_definition")
+        if known is not None and any(p.arm >= len(known["problem"]["labels"]) for p in pulls):
+            self._forget()
         self._held.update((pull.id, holder) for pull in pulls)
         return pulls
 
@@ -198,6 +203,29 @@ class RemoteStudy(StudyCore):
     def corrections(self) -> list[Change]:
         """See :meth:`surepick.Study.corrections`."""
         return changes_of(self._transport.get(f"{self._path}/corrections"))
+
+    # -- add, retire -----------------------------------------------------------------------
+    def add(self, options: Any, *, reason: str = "", by: str | None = None) -> OptionChange:
+        """See :meth:`surepick.Study.add`."""
+        return self._turn("options", add_body(options, reason, by))
+
+    def retire(self, label: str, *, reason: str, by: str | None = None) -> OptionChange:
+        """See :meth:`surepick.Study.retire`."""
+        return self._turn("retire", retire_body(label, reason, by))
+
+    def _turn(self, verb: str, body: dict[str, Any]) -> OptionChange:
+        found = option_changes_of(self._transport.post(f"{self._path}/{verb}", body))
+        self._forget()
+        return found[0]
+
+    def option_changes(self) -> list[OptionChange]:
+        """See :meth:`surepick.Study.option_changes`."""
+        return option_changes_of(self._transport.get(f"{self._path}/options"))
+
+    def _forget(self) -> None:
+        """Options have come: what is known of the study is asked for again."""
+        for name in ("_definition", "_problem_and_algorithm"):
+            vars(self).pop(name, None)
 
     # -- pause, resume, stop ---------------------------------------------------------------
     def pause(self, reason: str = "", by: str | None = None) -> bool:

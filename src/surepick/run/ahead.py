@@ -67,11 +67,13 @@ class Ahead:
             said["ahead"] = [[batch.after, *batch.pulls.columns()] for batch in self._batches]
         return said
 
-    def load(self, saved: dict[str, Any], run: str, n_arms: int, state: State) -> Batch:
-        """Take on what was saved; the batch that is open."""
-        rows = [[saved.get("after"), *saved["open"]], *saved.get("ahead", ())]
+    def load(self, saved: dict[str, Any], run: str, n_arms: int, state: State) -> Batch | None:
+        """Take on what was saved; the batch that is open, unless it had ended."""
+        rows = list(saved.get("ahead", ()))
+        if saved["open"] is not None:
+            rows.insert(0, [saved.get("after"), *saved["open"]])
         for later, (after, *columns) in enumerate(rows):
             pulls, number = Pulls(*columns), int(saved["batches"]) + later
             items = state.items_of(pulls, later)
             self._batches.append(Batch(run, number, pulls, n_arms, items, after))
-        return self._batches.pop(0)
+        return None if saved["open"] is None else self._batches.pop(0)

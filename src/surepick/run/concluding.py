@@ -24,11 +24,15 @@ class Course(NamedTuple):
     past: dict[str, Any] | None
     changes: Sequence[dict[str, Any]]  #: rewards that were corrected or withdrawn
     ended: bool  #: by hand
+    turns: list[dict[str, Any]]  #: options that came and went
+    retired: tuple[int, ...]
 
 
 def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Course) -> Answer:
     """What a run comes to."""
     leader, same, past = state.leader(), problem.same_as, course.past
+    gone = np.isin(np.arange(len(same)), course.retired)
+    left = np.isin(same, state.active) & ~gone
     before, claims = past["batches"] if past else [], state.claims()
     return Answer(
         arm=leader,
@@ -38,9 +42,12 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         guarantee=guarantee_of(
             *(algorithm, problem, state, before + course.log),
             *(bool(past and past["evidence"]), bool(course.changes), course.ended),
+            turned=bool(course.turns),
         ),
-        survivors=tuple(int(i) for i in np.flatnonzero(np.isin(same, state.active))),
-        equivalent=tuple(int(i) for i in np.flatnonzero(same == leader) if i != leader),
+        survivors=tuple(int(i) for i in np.flatnonzero(left)),
+        equivalent=tuple(
+            int(i) for i in np.flatnonzero((same == same[leader]) & ~gone) if i != leader
+        ),
         batches=course.batches,
         algorithm=algorithm.registered_name(),
         delta=algorithm.delta,
@@ -56,5 +63,6 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "past": past,
             "changes": list(course.changes),
             "by_hand": course.ended,
+            "options": list(course.turns),
         },
     )

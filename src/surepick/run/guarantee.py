@@ -32,6 +32,9 @@ CHANGED = (
     "neither on the rewards nor on whom one favours"
 )
 
+#: what an answer is about where options came and went
+TURNED = "among all options that were ever added and not retired"
+
 LOOKED = (
     "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
 )
@@ -45,6 +48,7 @@ def guarantee_of(
     past: bool,
     changed: bool = False,
     by_hand: bool = False,
+    turned: bool = False,
 ) -> Guarantee:
     """The promise of a stopped run.
 
@@ -58,6 +62,8 @@ def guarantee_of(
         Whether rewards were corrected or withdrawn.
     by_hand
         Whether somebody stopped it.
+    turned
+        Whether options were added or retired.
     """
     left, kind = len(state.active), problem.noise_kind
     why = _why(algorithm, by_hand)
@@ -105,6 +111,8 @@ def guarantee_of(
         parts.append(OVERLAP_PROVIDED)
     if changed:
         parts.append(CHANGED)
+    if turned:
+        parts.append(TURNED)
     text = "; ".join(parts)
     if not state.finished and not comparing:
         return Guarantee("none", text)

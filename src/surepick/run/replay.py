@@ -32,6 +32,7 @@ from surepick.problem.noise import read_kind
 from surepick.run.certificate import plain
 from surepick.run.reports_again import ReportsAgain
 from surepick.run.run import Run
+from surepick.run.turning import before_turns
 
 EXACT = "every batch is what the algorithm asks for"
 ROUNDED = "every batch is what the algorithm asks for, but for single pulls moved by rounding"
@@ -88,7 +89,7 @@ def _replayed(
         or (body["claim"]["samples"] > _MANY_PULLS and "traffic" not in body)
     ):
         raise NotPossible(_LONG)
-    run = algorithm.start(problem)
+    run = algorithm.start(before_turns(problem, turns := list(body.get("options", []))))
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):
         raise NotPossible("it was made by an earlier release, which asked otherwise")
@@ -103,7 +104,8 @@ def _replayed(
     while left:
         if end is not None and time.monotonic() > end:
             raise NotPossible(_LONG)
-        withdrawn = _withdrawn(changes, number, problem.n_arms)
+        run.take_due(turns, len(body["batches"]) - len(left), problem)
+        withdrawn = _withdrawn(changes, number, run.problem.n_arms)
         fixed = _asked_before(changes, number, left[0].get("after", number))
         before = len(left)
         if overlap and any(batch.get("after") == number for batch in left[ahead:]):
@@ -122,6 +124,7 @@ def _replayed(
         known += not fixed
         number += 1
         ahead = max(0, ahead - (before - len(left)))
+    run.take_due(turns, len(body["batches"]), problem)
     _compare_end(run, body, exact)
     if not exact:
         return ROUNDED

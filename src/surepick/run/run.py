@@ -18,11 +18,8 @@ from surepick.run.answer import Answer
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
-from surepick.run.dealing import deal
-from surepick.run.past import Past, check_past
 from surepick.run.rewards import (
     check_one_of,
-    check_past_size,
     check_size,
     check_sums,
     in_total,
@@ -35,9 +32,11 @@ from surepick.run.rewards import (
 from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
 from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import check_strata, split_strata
+from surepick.run.told_past import PastRun
+from surepick.run.turning import TurningRun
 
 
-class Run:
+class Run(TurningRun, PastRun):
     """One identification in progress; made by ``algorithm.start(problem)``.
 
     Examples
@@ -52,6 +51,7 @@ class Run:
     """
 
     def __init__(self, algorithm: Algorithm, problem: Problem, rng: Any = 0) -> None:
+        super().__init__()
         self.algorithm, self.problem = algorithm, problem
         self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
         algorithm.check_problem(problem)
@@ -74,11 +74,6 @@ class Run:
     def sums(self) -> FloatArray:
         """Sum of the rewards told for each arm."""
         return self._sums.copy()
-
-    @property
-    def past(self) -> Past | None:
-        """Measurements made before the run, if any were told."""
-        return None if self._past is None else Past(**self._past)
 
     def totals(self) -> tuple[IntArray, FloatArray]:
         """Measurements of each arm that count as evidence (past ones too), and their sums."""
@@ -104,7 +99,8 @@ class Run:
     @property
     def stopped(self) -> bool:
         """Whether there is an answer."""
-        return self.state.finished or self.ended or self._budget == 0
+        decided = self.state.finished and not self.waiting and not self.goes_on
+        return decided or self.ended or self._budget == 0
 
     def end(self) -> None:
         """Stop now, because somebody says so; what was not told yet is not counted."""
@@ -120,41 +116,6 @@ class Run:
         return max(0, self.algorithm.sample_limit() - self.samples)
 
     # -- ask and tell ----------------------------------------------------------------------
-    def tell_past(
-        self, arms: Any, rewards: Any, *, chosen_in_advance: bool, dealing: str = "hashed"
-    ) -> None:
-        """Hand in measurements that were made before the run; only before the first :meth:`ask`.
-
-        They cost nothing: they are not among ``pulls`` and ``samples``.
-
-        Parameters
-        ----------
-        arms, rewards
-            Arm and reward of each measurement.
-        chosen_in_advance
-            Whether what was measured, and how often, was decided without looking at rewards. Then
-            they count as evidence, and the guarantee rests on this. Otherwise their averages
-            are biased: they only guide what is measured first.
-        dealing
-            How they are dealt into blocks: by a hash of all of them, in whatever order they come;
-            ``"fixed"`` as version 0.1.0 did, for studies that were created by it.
-        """
-        if self._past is not None or self.batches or self._open is not None:
-            raise RunStateError("past measurements can be told once, before the first ask")
-        numbers, values = check_past(self.problem, arms, rewards, chosen_in_advance)
-        check_past_size(self.problem, numbers, values)
-        numbers, values = deal(self.problem, numbers, values, bool(chosen_in_advance), dealing)
-        split = self.state.split_past(numbers, values, chosen_in_advance)
-        if not self.state.needs_spread:
-            split = [told._replace(spreads=None) for told in split]
-        self.take_past(split, bool(chosen_in_advance), len(numbers))
-
-    def take_past(self, split: list[Told], evidence: bool, measurements: int) -> None:
-        """Past measurements as they were dealt into blocks; for :meth:`tell_past` and replays."""
-        batches = [logged(*told) for told in split]
-        self._past = {"evidence": evidence, "measurements": measurements, "batches": batches}
-        self.state.observe_past([standardised(self.problem, told) for told in split], evidence)
-
     def ask(self) -> Batch:
         """The batch to measure now; the same one again until it has been told."""
         if self._open is None:
@@ -173,6 +134,8 @@ class Run:
         Batches are told in the order in which they were asked for; :meth:`ask` gives the first. In
         replays ``put`` may put other pulls in the place of those that would be asked for.
         """
+        if self.waiting:  # what is open is finished before options come and go
+            return None
         told = self.batches - len(self.skipped)
         return self._ahead.ask(self.ask(), self.state, self._budget, told, put)
 
@@ -241,6 +204,7 @@ class Run:
         if own.spreads is not None:
             self.state.observe_spread(pulls, own.spreads)
         self.state.observe(pulls, own.sums)
+        self._turn()
 
     def take_strata(self, batch: Batch, strata: dict[str, Told]) -> None:
         """A batch told stratum by stratum; for :meth:`tell` and replays."""
@@ -251,6 +215,7 @@ class Run:
         self.batches += 1
         own = [standardised(self.problem, told) for told in strata.values()]
         self.state.observe_strata(batch.pulls, own)
+        self._turn()
 
     def _add(self, pulls: Pulls, totals: FloatArray) -> None:
         np.add.at(self.pulls, pulls.arms, pulls.counts)
@@ -276,7 +241,10 @@ class Run:
         whole = [] if self.state.needs_batches else in_total(self.pulls, self._sums)
         return answer_of(
             *(self.algorithm, self.problem, self.state),
-            Course(self.pulls, self.batches, self._log, whole, self._past, changes, self.ended),
+            Course(
+                *(self.pulls, self.batches, self._log, whole, self._past, changes, self.ended),
+                *(self.turns, self.retired),
+            ),
         )
 
     # -- save and load ---------------------------------------------------------------------
@@ -297,6 +265,8 @@ class Run:
                 "past": self._past,
                 "skipped": self.skipped,
                 "ended": self.ended,
+                "turns": self.turns,
+                "waiting": self.waiting,
                 "open": None if self._open is None else self._open.pulls.columns(),
             }
             | self._ahead.save(self._open)
@@ -325,8 +295,9 @@ class Run:
         run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
         run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
         run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
+        run.turns, run.waiting = list(saved.get("turns", ())), list(saved.get("waiting", ()))
         run.state.load(saved["state"])
-        if saved["open"] is not None:
+        if saved["open"] is not None or "ahead" in saved:
             run._open = run._ahead.load(saved, run.id, problem.n_arms, run.state)
         return run
 

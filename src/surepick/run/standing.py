@@ -118,6 +118,8 @@ def standing_of(
     }
     if not problem.transductive:
         columns["pulls"] = pulls.tolist()
+    for arm in np.flatnonzero(state.retired) if state.retired is not None else ():
+        columns["state"][arm] = "retired"
     nothing: list[Any] = [None] * n
     for name in _COLUMNS:
         found = None if estimates is None else estimates.get(name)

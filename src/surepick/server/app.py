@@ -19,6 +19,7 @@ from surepick.server.routes import (
     access,
     changes,
     operations,
+    options,
     results,
     stream,
     studies,
@@ -60,6 +61,7 @@ def make_app(settings: Settings) -> FastAPI:
         studies.routes,
         results.routes,
         changes.routes,
+        options.routes,
         stream.routes,
         tables.routes,
     ):

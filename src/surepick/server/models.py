@@ -292,7 +292,10 @@ class Status(Answered):
     noise: float | None
     noise_estimated: bool
     chain: dict[str, Any] | None = Field(description="Head of the chain of what happened.")
-    revision: int = Field(description="How often rewards were changed, or the study stopped.")
+    revision: int = Field(description="How often rewards or options were changed, or it stopped.")
+    retired: list[str] = Field(description="Options that were retired.")
+    coming: list[str] = Field(description="Options that come with the next batch.")
+    going: list[str] = Field(description="Options that are retired after this batch.")
     paused: bool
     checks: dict[str, Any]
     warnings: list[str]

@@ -16,7 +16,10 @@ from surepick.server.settings import Settings
 from surepick.storage import open_storage
 from surepick.study import Study, export, load_study
 from surepick.study.changes import Change
+from surepick.study.desk import turn
 from surepick.study.desk.rebuild import summary_of
+from surepick.study.newcomers import Newcomers
+from surepick.study.turns import OptionChange
 
 _KEPT = 16  # studies kept open: looking again at one is much cheaper
 
@@ -37,6 +40,7 @@ class Tasks:
             "history": lambda study: {"batches": study.history()},
             "rewards": _rewards,
             "corrections": lambda study: _changes(study.corrections()),
+            "option_changes": lambda study: _turns(study.option_changes()),
             "summary": lambda study: vars(summary_of(study.current_run)),
         }
 
@@ -89,6 +93,23 @@ class Tasks:
 
         yield _json(_changes(self._with(study, change)))
 
+    def _turn(
+        self,
+        study: str,
+        caller: str,
+        reason: str,
+        by: str | None,
+        options: dict[str, Any] | None = None,
+        label: str = "",
+    ) -> Iterator[bytes]:
+        def change(one: Study) -> OptionChange:
+            who, desk = turn.who_of(reason, by, caller, needed=options is None), one.desk
+            if options is None:
+                return turn.retire(desk.storage, desk.record, label, who)
+            return turn.add(desk.storage, desk.record, Newcomers.from_dict(options), who)
+
+        yield _json(_turns([self._with(study, change)]))
+
     def _steer(self, study: str, verb: str, reason: str, by: str | None) -> Iterator[bytes]:
         def steer(one: Study) -> bool:
             if verb == "stop":
@@ -131,6 +152,10 @@ def _verify(study: Study) -> dict[str, Any]:
 
 
 def _changes(made: list[Change]) -> dict[str, Any]:
+    return {"changes": [one.to_dict() for one in made]}
+
+
+def _turns(made: list[OptionChange]) -> dict[str, Any]:
     return {"changes": [one.to_dict() for one in made]}
 
 

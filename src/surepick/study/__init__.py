@@ -9,11 +9,13 @@ from surepick.study.sheet import Sheet
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
 from surepick.study.traffic.results import Recorded, Split
+from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
 
 __all__ = [
     "Change",
     "Measurement",
+    "OptionChange",
     "OptionTable",
     "Pull",
     "Recorded",

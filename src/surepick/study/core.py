@@ -17,6 +17,7 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.pulls import Pull, Told
 from surepick.study.traffic.results import Recorded, Split
+from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
 
 
@@ -132,6 +133,19 @@ class StudyCore(ABC):
     @abstractmethod
     def corrections(self) -> list[Change]:
         """All rewards that were corrected or withdrawn, in the order in which that was done."""
+
+    # -- add, retire -----------------------------------------------------------------------
+    @abstractmethod
+    def add(self, options: Any, *, reason: str = "", by: str | None = None) -> OptionChange:
+        """Add options; the answer is then the best of all that were not retired."""
+
+    @abstractmethod
+    def retire(self, label: str, *, reason: str, by: str | None = None) -> OptionChange:
+        """Retire an option: it is not measured any more, and cannot be the answer."""
+
+    @abstractmethod
+    def option_changes(self) -> list[OptionChange]:
+        """All options that were added or retired, in the order in which that was done."""
 
     # -- pause, resume, stop ---------------------------------------------------------------
     @abstractmethod

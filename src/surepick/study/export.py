@@ -17,9 +17,10 @@ from surepick.storage.records import Event
 from surepick.study.changes import Change
 from surepick.study.desk.desk import Desk
 from surepick.study.traffic.block import reported
+from surepick.study.turns import OptionChange
 
 FORMATS = ("csv", "json", "parquet")
-KINDS = ("measurements", "options", "events", "corrections")
+KINDS = ("measurements", "options", "events", "corrections", "option-changes")
 # Spreadsheets see formulas here, and where a semicolon parts columns also after one; some read
 # the signs of East Asian keyboards like the plain ones.
 _FORMULA = re.compile(r"(?:^|(?<=;))(?=[\s\"']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
@@ -36,6 +37,7 @@ class Exported(Protocol):
     def status(self) -> dict[str, Any]: ...
     def events(self, *kinds: str) -> list[Event]: ...
     def corrections(self) -> list[Change]: ...
+    def option_changes(self) -> list[OptionChange]: ...
 
 
 def rows(study: Exported, what: str = "measurements") -> list[dict[str, Any]]:
@@ -47,8 +49,9 @@ def rows(study: Exported, what: str = "measurements") -> list[dict[str, Any]]:
         What to export.
     what
         ``measurements`` (rewards that count; of traffic, reports by option), ``options`` (a summary
-        of each), ``events`` (all that did not count: failures, repeats, contradictions) or
-        ``corrections`` (what was told at first, and who changed it when and why).
+        of each), ``events`` (all that did not count: failures, repeats, contradictions),
+        ``corrections`` (what was told at first, and who changed it when and why) or
+        ``option-changes`` (which options were added and retired, by whom, when and why).
     """
     return list(_rows(study, what))
 
@@ -57,7 +60,8 @@ def _rows(study: Exported, what: str) -> Iterator[dict[str, Any]]:
     if what not in KINDS:
         raise UnknownNameError.among("export", what, KINDS)
     made = {"measurements": _measurements, "options": _options, "events": _events}
-    return (made | {"corrections": _corrections})[what](study)
+    made |= {"corrections": _corrections, "option-changes": _option_changes}
+    return made[what](study)
 
 
 def stream(study: Exported, what: str, form: str) -> Iterator[bytes]:
@@ -154,7 +158,7 @@ def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
 
 def _options(study: Exported) -> Iterator[dict[str, Any]]:
     status, problem = study.status(), study.problem
-    survivors = set(status["survivors"])
+    survivors, retired = set(status["survivors"]), set(status["retired"])
     for arm, label in enumerate(problem.labels):
         row = {
             "arm": arm,
@@ -166,7 +170,7 @@ def _options(study: Exported) -> Iterator[dict[str, Any]]:
         if not problem.transductive:
             estimates = status["estimates"]
             row["estimate"] = None if estimates is None else estimates[arm]
-            row["still_in"] = int(problem.same_as[arm]) in survivors
+            row["still_in"] = int(problem.same_as[arm]) in survivors and label not in retired
         yield _with_features(row, study.features_of(arm))
 
 
@@ -201,6 +205,20 @@ def _corrections(study: Exported) -> Iterator[dict[str, Any]]:
             "batch": change.batch,
             "counted": change.counted,
         }
+
+
+def _option_changes(study: Exported) -> Iterator[dict[str, Any]]:
+    for change in study.option_changes():
+        for label in change.labels:
+            yield {
+                "time": _iso(change.at),
+                "change": change.change,
+                "label": label,
+                "reason": change.reason,
+                "by": change.by,
+                "token": change.token,
+                "batch": change.asked,
+            }
 
 
 def _with_features(row: dict[str, Any], features: dict[str, Any]) -> dict[str, Any]:

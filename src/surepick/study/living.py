@@ -1,19 +1,24 @@
-"""The course of a study in a database here: corrections, pauses, its end, what lies ahead."""
+"""The course of a study here: corrections, other options, pauses, its end, what lies ahead."""
 
 from __future__ import annotations
 
 from functools import cached_property
+from typing import Any
 
 from surepick.arrays.validate import real
 from surepick.run import Answer
 from surepick.run.forecast import Ahead
+from surepick.storage.contract import Transaction
+from surepick.study import turns
 from surepick.study.changes import Change
 from surepick.study.core import StudyCore
-from surepick.study.desk import course
+from surepick.study.desk import course, turn
 from surepick.study.desk.desk import Desk
 from surepick.study.forecast import BY_PERIOD, Forecasts
+from surepick.study.newcomers import Newcomers
 from surepick.study.pulls import as_name, as_reason
 from surepick.study.traffic.rules import rules_of
+from surepick.study.turns import Act, OptionChange
 
 
 class LivingStudy(StudyCore):
@@ -68,6 +73,54 @@ class LivingStudy(StudyCore):
     def corrections(self) -> list[Change]:
         """All rewards that were corrected or withdrawn, in the order in which that was done."""
         return self.desk.changes()
+
+    # -- add, retire -----------------------------------------------------------------------
+    def add(self, options: Any, *, reason: str = "", by: str | None = None) -> OptionChange:
+        """Add options; the answer is then the best of all that were not retired.
+
+        They come with the next batch: what is open is finished first. A study that has ended goes
+        on. The guarantee stands, even if they are added because of what was seen so far.
+
+        Parameters
+        ----------
+        options
+            A table (a CSV or Parquet file, a DataFrame) with the columns of the study's own; a
+            category may have levels that no option had before. For a study that was made from a
+            problem: a :class:`surepick.Problem` with the same features (any behind those are new
+            ones), or labels, where options have no features.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who adds them.
+        """
+        who = turn.who_of(reason, by, None)
+        return turn.add(self.desk.storage, self.desk.record, Newcomers.of(options), who)
+
+    def retire(self, label: str, *, reason: str, by: str | None = None) -> OptionChange:
+        """Retire an option: it is not measured any more, and cannot be the answer.
+
+        The batch that is open is finished first. Unless the option had been ruled out, all that had
+        been are back in the race: they may be the best of those that are left. So a study that
+        has ended may go on.
+
+        Parameters
+        ----------
+        label
+            Which option.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who retires it.
+        """
+        who = turn.who_of(reason, by, None, needed=True)
+        return turn.retire(self.desk.storage, self.desk.record, label, who)
+
+    def option_changes(self) -> list[OptionChange]:
+        """All options that were added or retired, in the order in which that was done."""
+        return [act.change for act in self.desk.storage.read(self._acts)]
+
+    def _acts(self, tx: Transaction) -> list[Act]:
+        return turns.read(tx, self.desk.record.id)
 
     # -- pause, resume, stop ---------------------------------------------------------------
     def pause(self, reason: str = "", by: str | None = None) -> bool:

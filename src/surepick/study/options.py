@@ -59,15 +59,20 @@ class OptionTable:
     def cells(self, labels: Sequence[str]) -> dict[str, list[Any]]:
         """The table as it is, less the labels: whoever measures is given the cells of its row."""
         read = self.sheet.read().cells
-        columns = {name: [_cell(c) for c in column] for name, column in read.items()}
+        columns = {name: [plain_cell(c) for c in column] for name, column in read.items()}
         return {name: c for name, c in columns.items() if [str(cell) for cell in c] != list(labels)}
 
-    def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
+    @property
+    def how(self) -> dict[str, Any]:
+        """What describes the options in it, as far as it was said."""
         how = {key: getattr(self, key) for key in _FEATURE_SETTINGS if getattr(self, key)}
         if "features" in how and not isinstance(self.features, str):
             how["features"] = list(how["features"])
-        return self.sheet.to_dict() | how
+        return how
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        return self.sheet.to_dict() | self.how
 
     @classmethod
     def from_dict(cls, saved: Any) -> OptionTable:
@@ -79,7 +84,8 @@ class OptionTable:
         return cls(Sheet.from_dict(rest, "table"), **how)
 
 
-def _cell(cell: Any) -> Any:
+def plain_cell(cell: Any) -> Any:
+    """A cell as it is kept with a study."""
     if cell is None or isinstance(cell, str | bool | int):
         return cell
     return str(cell)  # numbers of a Parquet file keep all their digits this way

@@ -294,6 +294,7 @@ class StudySpec:
             "source": self.table.sheet.source,
             "notes": list(notes),
             "columns": self.table.cells(made.problem.labels),
+            "how": self.table.how,
             **self._notes_of(made.problem),
         }
         meta, sends = rules.noted(self.traffic, made.problem, meta), self.traffic is not None

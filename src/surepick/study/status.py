@@ -99,7 +99,12 @@ def _options_and_outlook(run: Run) -> dict[str, Any]:
         # None where it would say nothing new: candidates are the arms, or all options differ
         "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,
         "same_as": problem.same_as.tolist() if distinct < len(problem.same_as) else None,
-        "options": distinct,
+        "options": len(np.unique(np.delete(problem.same_as, run.retired)))
+        if run.retired
+        else distinct,
+        "retired": [problem.labels[arm] for arm in run.retired],
+        "coming": [label for one in run.waiting for label in one.get("labels", [])],
+        "going": [one["label"] for one in run.waiting if "label" in one],
         "leader": now.leader,
         "leader_index": now.leader_index,
         "estimates": None if now.leader is None else now["estimate"],

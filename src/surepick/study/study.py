@@ -40,6 +40,7 @@ from surepick.study.strata import check_stratum
 from surepick.study.traffic.look import Traffic
 from surepick.study.traffic.results import Recorded, Split
 from surepick.study.traffic.rules import rules_of
+from surepick.study.turns import grown_columns
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
@@ -73,8 +74,8 @@ class Study(LivingStudy):
     # -- what it was created with ----------------------------------------------------------
     @property
     def problem(self) -> Problem:
-        """The problem; do not change it."""
-        return self.desk.problem
+        """The problem, with all options that there are now; do not change it."""
+        return self.desk.current()
 
     @property
     def algorithm(self) -> Algorithm:
@@ -83,15 +84,17 @@ class Study(LivingStudy):
 
     @property
     def meta(self) -> dict[str, Any]:
-        """What ``create_study`` was given to keep."""
-        return self._algorithm_and_meta[1]
+        """What ``create_study`` was given to keep, with the cells of options that came since."""
+        meta = self._algorithm_and_meta[1]
+        acts = self.storage.read(self._acts) if meta.get("columns") else []
+        return meta | {"columns": grown_columns(meta["columns"], acts)} if acts else meta
 
     @cached_property
     def _algorithm_and_meta(self) -> tuple[Algorithm, dict[str, Any]]:
         return rebuild.algorithm_of(self._record), json.loads(self._record.meta)
 
     def definition(self) -> dict[str, Any]:
-        """What the study was created with, as JSON-ready values."""
+        """What the study was created with, and options that came since, as JSON-ready values."""
         record = self._record
         return {
             "name": record.name,
@@ -105,7 +108,7 @@ class Study(LivingStudy):
 
     @cached_property
     def _findings(self) -> Findings:
-        return Findings(self.storage, self._record.id, self.problem)
+        return Findings(self.storage, self._record.id)
 
     @cached_property
     def _sends_traffic(self) -> bool:
@@ -291,8 +294,11 @@ class Study(LivingStudy):
         """Whether what the study rests on holds: the model, the noise scale, rewards that stay."""
         if self._sends_traffic:
             return self.traffic.checks()
-        run, at = self.desk.load()
-        return self._findings.checks(run, at.revision)
+        found = None
+        while found is None:  # unless other options came between the two
+            run, at = self.desk.load()
+            found = self._findings.checks(run, at.revision)
+        return found
 
     @property
     def answer(self) -> Answer:

@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
+from surepick.verifier import exact
 from surepick.verifier.check import Check
 
 MOST_PARTS = 32
@@ -45,6 +46,30 @@ class Block(NamedTuple):
         """Rows of some arms only."""
         here = np.isin(self.arms, arms)
         return Block(*(column[here] for column in self))
+
+
+def blocks_of(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
+    """What is recorded of each block, and its batches: past ones and new ones."""
+    records = exact.mappings(check.evidence["blocks"], "blocks")
+    new, past = list(check.batches), list(check.past)
+    found = []
+    for number, record in enumerate(records):
+        pieces = (record["batches"], record.get("past", 0))
+        some, old = (exact.whole(count, "the batches of a block") for count in pieces)
+        check.demand(some >= 0 and old >= 0 and some + old >= 1, "a block without a batch")
+        check.demand(len(new) >= some and len(past) >= old, "blocks and batches do not correspond")
+        # Nothing is bet on the first block, so it may depend on anything.
+        check.demand(
+            not old or number == 0 or check.past_counts,
+            "past measurements that were chosen by results count as evidence",
+        )
+        found.append((record, past[:old] + new[:some]))
+        new, past = new[some:], past[old:]
+    check.demand(
+        not new or check.claim["guarantee"] in ("none", "claims"),
+        "blocks and batches do not correspond",
+    )
+    return found
 
 
 def read_block(check: Check, batches: list[dict[str, Any]]) -> Block:

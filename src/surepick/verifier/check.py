@@ -60,6 +60,7 @@ class Check(Tables):
                 past["chosen"] in ("in advance", "by results"),
                 "it does not say how past measurements were chosen",
             )
+        self.gone: frozenset[int] = frozenset()  # options that were retired
         self._rounding = 0.0
         self.rounding_per_noise = 0.0
         self.risk = 0.0
@@ -222,7 +223,7 @@ class Check(Tables):
     def check_conclusion(self, survivors: list[int]) -> None:
         """The claim must follow from who is left: ``survivors``, one of each kind."""
         chosen = self.claim["candidate"]
-        left = self.alike(survivors).tolist()
+        left = [i for i in self.alike(survivors).tolist() if i not in self.gone]
         self.demand(left == self.claim["survivors"], "the survivors are not those claimed")
         self.demand(chosen in left, "the answer is not among the survivors")
         self.demand(self.label(chosen) == self.claim["label"], "the label is another candidate's")

@@ -66,12 +66,19 @@ class Guide:
         uncertain = (found.common**2).sum(axis=1) + found.own
         return (found.means / self.units)[arms], (uncertain / self.units**2)[arms]
 
-    def without_level(self, past: Block, block: Block, outlook: Outlook) -> Block:
-        """A block, one row for each arm, less what all of it seems to lie above the past."""
+    def without_level(
+        self, past: Block, block: Block, outlook: Outlook, known: np.ndarray | None = None
+    ) -> Block:
+        """A block, one row for each arm, less what all of it seems to lie above the past.
+
+        Where the past knows of some rows only, it is what they lie above it.
+        """
+        if known is not None and not known.any():
+            return block
         means, uncertain = self.expect(past, outlook, block.arms)
         units = self.units[block.arms]
         doubt = (outlook.variances(block.arms) / block.counts + uncertain) * units**2
-        weights = 1.0 / doubt
+        weights = (1.0 if known is None else known) / doubt
         level = float((weights * units * (block.means - means)).sum() / weights.sum())
         surprise = level**2 * weights.sum()
         if surprise <= _NO_LEVEL:

@@ -38,6 +38,7 @@ _ITEMS = (
 _STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
 _OVERLAP = "provided that measurements do not depend on each other, as batches overlapped"
 _PAST = "provided that what was measured in the past did not depend on rewards"
+_TURNED = "among all options that were ever added and not retired"
 _CHANGED = (
     "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
     "neither on the rewards nor on whom one favours"
@@ -210,6 +211,8 @@ def _joined(check: Check, parts: list[str]) -> str:
         parts = [*parts, _OVERLAP]
     if check.body.get("corrections"):
         parts = [*parts, _CHANGED]
+    if check.body.get("options"):
+        parts = [*parts, _TURNED]
     return "; ".join(filter(None, parts))
 
 

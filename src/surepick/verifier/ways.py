@@ -10,6 +10,7 @@ import math
 import numpy as np
 
 from surepick.verifier.check import Check
+from surepick.verifier.options import at_first
 
 
 def ways_of(check: Check) -> list[str]:
@@ -31,7 +32,10 @@ def ways_of(check: Check) -> list[str]:
     elif check.misfit > 0:
         allowed = [["direct"]] if math.isinf(check.misfit) else [["direct", "allowed"]]
     else:
-        free = check.whiten.shape[1] == len(check.arms)
+        n, rank = at_first(check), check.whiten.shape[1]
+        if n < len(check.arms):  # what came later does not change how blocks are read
+            rank = np.linalg.matrix_rank(check.arms[np.arange(n)] @ check.whiten, tol=1e-9)
+        free = rank == n
         allowed = [["linear"], ["direct"]] if free else [["linear"]]
     check.demand(named in allowed, "blocks are not read as the problem demands")
     return named

@@ -19,6 +19,7 @@ from tests.server.page.layouts import CSV, EXAMPLES
 
 import surepick as sp
 from surepick.run.forecast import rough
+from surepick.study import Sheet
 
 SCRIPTS = sysconfig.get_path("scripts")
 
@@ -280,6 +281,34 @@ def test_an_admin_corrects_a_reward_even_of_a_finished_study(open_page, client):
     assert change.token is not None
     answer = page.get_by_role("region", name="The answer")
     expect(answer if study.finished else page.locator(".headline")).to_be_visible()
+
+
+def test_an_admin_adds_and_retires_options(open_page, client):
+    table = Sheet(csv="label,size\na,1\nb,2\nc,4\n")
+    study = client.create_study("turnover", table=table, noise=0.1)
+    page = open_page()
+    page.goto("/#/studies/turnover")
+    card = page.get_by_role("region", name="Options that come and go").first
+    card.get_by_text("Add options").click()
+    card.get_by_role("button", name="Add them").click()
+    expect(card).to_contain_text("Paste a table")
+    card.get_by_label("Table").fill("label,size\na,3\n")
+    card.get_by_role("button", name="Add them").click()
+    expect(card).to_contain_text("there is an option 'a' already")
+    card.get_by_label("Table").fill("label,size\nnew,9\n")
+    card.get_by_role("button", name="Add them").click()
+    expect(card).to_contain_text("new added")
+    while not study.finished:
+        study.tell_many([(p.id, 2.0 * p.arm + 0.01 * (p.id % 7)) for p in study.ask(20, "w")])
+    expect(page.get_by_role("region", name="The answer")).to_contain_text("new")
+    card = page.get_by_role("region", name="Options that come and go").first
+    card.get_by_text("Retire an option").click()
+    card.get_by_label("Option", exact=True).fill("new")
+    card.get_by_label("Reason").last.fill("sold out")
+    card.get_by_role("button", name="Retire it").click()
+    expect(card).to_contain_text("new retired: sold out")
+    assert [change.labels for change in study.option_changes()] == [("new",), ("new",)]
+    assert not study.finished
 
 
 def test_an_admin_pauses_resumes_and_ends_a_study(open_page, client):

@@ -61,6 +61,8 @@ class Closeness:
         """A leader that everyone still in is close to."""
         xp, found = self._b.xp, None
         for k, leader in enumerate(self.leaders):
+            if leader < 0:  # it led before somebody was retired: that counts no more
+                continue
             far = alive & ~self.close[k]
             far[leader] = False
             if bool(alive[leader]) and not bool(xp.any(far)):

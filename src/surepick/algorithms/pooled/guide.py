@@ -17,7 +17,7 @@ import numpy as np
 from surepick.algorithms.pooled.fit import Scales, least_squares
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.values import Values
-from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
 
 _UNNOTICED = 4.0  # squared standard errors of a level that is taken to be none
@@ -106,16 +106,22 @@ def means_of(totals: Totals, squared: FloatArray) -> tuple[FloatArray, FloatArra
     return counts, means
 
 
-def without_level(guide: Guide, rows: Rows, totals: Totals, scales: Scales) -> Rows:
+def without_level(
+    guide: Guide, rows: Rows, totals: Totals, scales: Scales, known: BoolArray | None = None
+) -> Rows:
     """A block, one row for each arm, less what all its rewards lie above earlier ones.
 
     A level that nobody would notice, of less than two standard errors, is none; what is clear is
-    taken nearly whole. Bets do not see it, as a block is compared within itself.
+    taken nearly whole. Bets do not see it, as a block is compared within itself. Where something is
+    known before of some rows only, the level is theirs.
     """
     arms = rows.arms
+    if known is not None and not known.any():
+        return rows
     units = np.sqrt(squared_units(guide.problem, arms))
     expected, variances = guide.arms(totals, scales, arms)
     weights = 1.0 / ((scales.of(arms) / rows.counts + variances) * units**2)
+    weights = weights if known is None else np.where(known, weights, 0.0)
     total = float(weights.sum())
     level = float(weights @ ((rows.sums / rows.counts - expected) * units)) / total
     level *= max(0.0, 1.0 - _UNNOTICED / max(level * level * total, 1e-300))

@@ -18,7 +18,7 @@ class Standing(NamedTuple):
     """Where the bets stand."""
 
     evidence: Any  #: log capital against each candidate
-    dropped_at: Any  #: pulls after which it was dropped; 0: still in
+    dropped_at: Any  #: pulls after which it was dropped; 0: still in; below 0: retired
     goal: float  #: log capital that drops a candidate
     pulls: int  #: so far
     epsilon: float  #: in the state's unit
@@ -58,6 +58,7 @@ def lacking(backend: Backend, market: Market, at: Standing) -> Lacking:
         easier = ~gone & (by_closeness < pulls)
         pulls, nats = xp.where(easier, by_closeness, pulls), xp.where(easier, spare, nats)
     pulls[leader] = 0.0
+    pulls = xp.where(at.dropped_at < 0, xp.zeros_like(pulls), pulls)  # retired
     return Lacking(pulls, nats)
 
 

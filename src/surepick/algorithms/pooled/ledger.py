@@ -84,6 +84,11 @@ class OpenBlock:
         self.pieces_of_past = 0  # blocks of past measurements in it
         self.strata: list[Told] = []  # instead of ``told``: what was told of each
 
+    @property
+    def empty(self) -> bool:
+        """Whether nothing was asked for or told."""
+        return not (self.left.total or self.pieces or self.pieces_of_past or self.strata)
+
     def save(self) -> dict[str, Any]:
         """Its memory."""
         return {

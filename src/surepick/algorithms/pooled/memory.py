@@ -10,8 +10,10 @@ from surepick.algorithms.pooled.ledger import Rows
 
 
 def upgraded(memory: dict[str, Any]) -> dict[str, Any]:
-    """The memory of a state as it is saved now, from one that 0.1.0 may have saved."""
-    memory = {"ways": ["linear"], "follows_levels": False, "seed": 0, "strata": 1} | memory
+    """The memory of a state as it is saved now, from one of an earlier release."""
+    none = np.zeros(len(memory["first"]), dtype=bool)
+    usual = {"ways": ["linear"], "follows_levels": False, "seed": 0, "strata": 1}
+    memory = usual | {"opening": False, "retired": none} | memory
     if "block" in memory:
         return memory
     left, rows = np.flatnonzero(memory["left"]), Rows.from_counts(memory["counts"], memory["sums"])

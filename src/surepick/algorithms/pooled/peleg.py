@@ -204,6 +204,22 @@ class PooledPeleg(Algorithm):
         number = self.threshold is not None  # which does not move with a level
         return self.items is None and not number and levels_cancel(problem, ways_of(problem))
 
+    def refuses_options(self, problem: Problem) -> str:
+        """Only where the best is asked for, among options that are measured themselves."""
+        if self.compares:
+            return "options are compared with a baseline here; ask which is best instead"
+        if self.items is not None:
+            return "options are measured on items here, the same for all; leave items out"
+        if self.top != 1:
+            return f"the {self.top} best are asked for here; ask for the best alone"
+        if problem.costs is not None:
+            return "options cost different amounts here; begin a new study with all of them"
+        if problem.transductive:
+            return "what is measured is not what can be chosen here; leave candidates out"
+        if problem.large or problem.by_reference:
+            return f"{problem.n_arms:,} options are too many for that; begin with fewer of them"
+        return ""
+
     def check_problem(self, problem: Problem) -> None:
         """Options on items are compared one by one, by what they show on the same ones."""
         super().check_problem(problem)

@@ -12,15 +12,17 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Claims, Known, Pulls, State, Told
+from surepick.algorithms.base import Claims, Known, Pulls, Told
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import without_level
 from surepick.algorithms.pooled.items import NO_PAST, items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
+from surepick.algorithms.pooled.known import known
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
 from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
+from surepick.algorithms.pooled.options import first_left
 from surepick.algorithms.pooled.parts import dealt, dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
@@ -42,6 +44,7 @@ from surepick.algorithms.pooled.tools import (
     make_reading,
     points_of,
 )
+from surepick.algorithms.pooled.turning import TurningState
 from surepick.algorithms.pooled.values import Values, with_zero
 from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
@@ -51,7 +54,7 @@ from surepick.problem import Problem
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
 
 
-class PooledState(State):
+class PooledState(TurningState):
     """Blocks, and the question that they answer.
 
     Candidates are numbered by their place in ``problem.distinct``, except in what leaves the state.
@@ -65,10 +68,14 @@ class PooledState(State):
         "follows_levels",
         "seed",
         "strata",
+        "retired",
+        "opening",
     )
 
     def __init__(self, config: BlockSettings, problem: Problem, seed: int = 0) -> None:
         self.config, self.problem, self.seed = config, problem, seed
+        self.retired = np.zeros(problem.n_arms, dtype=bool)
+        self.opening = False  # whether the next block has to make newcomers known, without bets
         self._read_in(ways_of(problem, config.items))
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.scale_estimated = problem.noise_kind.kind != "known"
@@ -77,7 +84,7 @@ class PooledState(State):
         self.follows_levels = config.threshold is None and (
             self.ways.ways != ("linear",) or problem.has_level
         )
-        self.first = np.zeros(K, dtype=np.int64)  # pulls of the first block
+        self.first = np.zeros(K, dtype=np.int64)  # pulls of blocks without bets
         self.totals = Totals(K, self.demands_spread or config.items is not None)  # all settled ones
         self.block = OpenBlock()
         self.weights = np.zeros(K)  # last design, and the shares of its directions
@@ -102,7 +109,9 @@ class PooledState(State):
         ground = Ground(self.config, problem, self._b, self.ways, self._points.shape[0])
         if number:  # candidates are compared with one more, which has no features
             self._points = with_zero(self._points)
-        self._planner: Planner = make_planner(problem, self._points, ways, self._reading.in_parts)
+        self._planner: Planner = make_planner(
+            problem, self._points, ways, self._reading.in_parts, self.retired
+        )
         self.question: Question = make_question(ground)
 
     def save(self) -> dict[str, Any]:
@@ -115,7 +124,8 @@ class PooledState(State):
 
     def load(self, memory: dict[str, Any]) -> None:
         memory = upgraded(memory)
-        if tuple(memory["ways"]) != self.ways.ways:
+        self.retired = memory["retired"]
+        if tuple(memory["ways"]) != self.ways.ways or self.retired.any():
             self._read_in(tuple(memory["ways"]))
         super().load(memory)
         self.held = [Told.from_columns(columns) for columns in memory["held"]]
@@ -133,14 +143,14 @@ class PooledState(State):
     def _open_market(self) -> Market:
         """Rivals and stakes for the block under way, from least squares on all earlier ones."""
         if self._market is None:
-            scales, about = self._now(), self.question.about
+            scales, whom = self._now(), (self.question.about, self.question.offered())
             past = self._reading.guide.estimate(self.totals, scales)
             if isinstance(past, Values):
-                self._market = make_direct_market(self.problem, self._points, past, scales, about)
+                self._market = make_direct_market(self.problem, self._points, past, scales, *whom)
             else:
                 first, pulls = self._first_block(scales), int(self.first.sum())
                 share = self.problem.rank / pulls
-                self._market = make_market(self.problem, self._points, past, first, share, about)
+                self._market = make_market(self.problem, self._points, past, first, share, *whom)
         return self._market
 
     def _first_block(self, scales: Scales) -> BlockFit:
@@ -174,7 +184,7 @@ class PooledState(State):
     def propose_ahead(self, budget: int, out: int) -> Pulls | None:
         first, least = self._planner.first(), FEWEST_PULLS * self.problem.rank * self.strata
         n, spent = int(self.totals.counts.sum()), self.problem.cost_of(self.totals.counts)
-        if n == 0:  # nothing is known, so this cannot be better than the first block
+        if n == 0 or self.opening:  # nothing is known: this cannot be better than the first block
             if out and too_far(0, out, 0.0, least):
                 return None
             size = min(whole_batches(self.config, least), budget)
@@ -221,7 +231,7 @@ class PooledState(State):
         """Every stratum is a block of its own, but for the first block, which has no bets."""
         block = self.block
         self.strata = len(block.strata)
-        if not self.blocks:
+        if not self.blocks or self.opening:
             rows = levelled(self.problem, block)
             self.block = OpenBlock.complete(rows, len(block.strata), block.pieces_of_past)
             self._settle()
@@ -260,18 +270,21 @@ class PooledState(State):
         record: dict[str, Any] = {"batches": block.pieces, "rivals": [], "dropped": []}
         if block.pieces_of_past:
             record["past"] = block.pieces_of_past
-        if self.blocks:  # the first block has no past to choose rivals and stakes by
+        opening = self.opening or not self.blocks  # no past to choose rivals and stakes by
+        if not opening:
             pulls = int(self.totals.counts.sum() + block.told.counts.sum())
             read = self.ways.read(block.told, self._now())
             record |= self.question.bet(self._open_market(), read, pulls)
         else:
-            self.first[told.arms] = told.counts
+            self.first[told.arms] += told.counts
         self.blocks.append(record)
         if len(self.blocks) > 1 and self.follows_levels:
-            told = without_level(self._reading.guide, told, self.totals, self._now())
+            known = self.totals.counts[told.arms] > 0 if opening else None
+            told = without_level(self._reading.guide, told, self.totals, self._now(), known)
         self.totals.add(told)
         self.block = OpenBlock()
-        self._market = self._scales = None
+        self._market = self._scales = self._first_fit = None
+        self.opening = self.opening and not self._covered()
         self.question.conclude(self._open_market)
         if self.held and not self.finished:
             self.block.take_past(self.held.pop(0))
@@ -293,9 +306,12 @@ class PooledState(State):
         return np.isin(np.arange(len(self.problem.distinct)), self.question.open())
 
     def leader(self) -> int:
-        return int(self.problem.distinct[self.question.best])
+        best = int(self.problem.distinct[self.question.best])
+        return first_left(self.problem, best, self.retired) if self.retired.any() else best
 
     def named(self) -> list[int]:
+        if self.retired.any():  # where options come and go, one is asked for
+            return [self.leader()]
         return self.problem.distinct[self.question.named()].tolist()
 
     def claims(self) -> Claims | None:
@@ -309,22 +325,8 @@ class PooledState(State):
         if len(self.block.told.arms):  # what was told of the block under way is looked at, too
             everything = self.totals.plus(self.block.told.by_arm())
             means = self._reading.guide.candidates(everything, self._points)
-        problem = self.problem
-        every = np.searchsorted(problem.distinct, problem.same_as)
-        values = self._b.host(means)[: len(problem.distinct)]
-        behind, errors = values[leader] - values, self._b.host(market.errors(leader))
-        leads = self.question.leads()
-        low, high = (np.full(len(values), end) for end in (-math.inf, math.inf))
-        if leads is not None:  # x leads by so much: the leader by its opposite
-            low, high = -leads.high, -leads.low
-        return Known(
-            values[every] * problem.unit,
-            behind[every] * problem.unit,
-            errors[every] * problem.unit,
-            low[every] * problem.unit,
-            high[every] * problem.unit,
-            self.question.p_values()[every],
-        )
+        values = self._b.host(means)[: len(self.problem.distinct)]
+        return known(self.problem, self.question, values, self._b.host(market.errors(leader)))
 
     def reward_scale(self) -> float | FloatArray | None:
         if self.scale_estimated and not self.totals.counts.any():

@@ -27,7 +27,7 @@ from surepick.algorithms.pooled.questions.best import Best
 from surepick.algorithms.pooled.values import Values, alone
 from surepick.arrays.backend import Backend
 from surepick.arrays.tables import mark_checked
-from surepick.arrays.types import FloatArray
+from surepick.arrays.types import BoolArray, FloatArray
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
 
@@ -75,9 +75,20 @@ def points_of(problem: Problem, backend: Backend) -> Any:
 
 
 def make_planner(
-    problem: Problem, points: Any, ways: tuple[str, ...] = ("linear",), in_parts: bool = False
+    problem: Problem,
+    points: Any,
+    ways: tuple[str, ...] = ("linear",),
+    in_parts: bool = False,
+    retired: BoolArray | None = None,
 ) -> Planner:
-    """A planner for these candidates."""
+    """A planner for these candidates, which does not measure those that were retired."""
+    if retired is not None and retired.any():
+        from surepick.algorithms.pooled.offered import OfferedPlanner
+
+        def make(some: Problem) -> Planner:
+            return make_planner(some, points_of(some, some.backend), ways, in_parts)
+
+        return OfferedPlanner(problem, retired, make)
     if ways == ("paired",):
         from surepick.algorithms.pooled.items import PairedPlanner
 
@@ -104,6 +115,7 @@ def make_market(
     first: BlockFit,
     scale: float,
     about: int | None = None,
+    offered: BoolArray | None = None,
 ) -> Market:
     """Rivals and stakes for these candidates, after the blocks that ``past`` is made of."""
     if problem.large:
@@ -112,11 +124,16 @@ def make_market(
         return LargeMarket(problem.backend, points, past, first, scale)
     from surepick.algorithms.pooled.compiled.market import CompiledMarket
 
-    return CompiledMarket.by_features(points, past, first, scale, about)
+    return CompiledMarket.by_features(points, past, first, scale, about, offered)
 
 
 def make_direct_market(
-    problem: Problem, points: FloatArray, past: Values, scales: Scales, about: int | None = None
+    problem: Problem,
+    points: FloatArray,
+    past: Values,
+    scales: Scales,
+    about: int | None = None,
+    offered: BoolArray | None = None,
 ) -> Market:
     """The same where options are compared directly: the unit is one pull of each."""
     from surepick.algorithms.pooled.compiled.market import CompiledMarket
@@ -125,4 +142,4 @@ def make_direct_market(
     unit = alone(np.zeros(problem.n_arms), variances)
     if len(points) > problem.n_arms:  # behind all options there is a number
         past, unit = past.with_number(), unit.with_number()
-    return CompiledMarket(points, past, unit, 1.0, about)
+    return CompiledMarket(points, past, unit, 1.0, about, offered)

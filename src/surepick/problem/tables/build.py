@@ -98,10 +98,10 @@ def from_table(
     if features is not None and formula is not None:
         raise InvalidInputError("give either features or a formula, not both")
     whole(max_levels, "max_levels", least=2)
-    wanted = _as_list(features)
+    wanted = as_list(features)
     table = read(source)
     notes = list(table.notes)
-    labels, label = _labels(table, label, wanted or [], notes)
+    labels, label = labels_of(table, label, wanted or [], notes)
     costs = None if cost is None else _costs(table, cost)
     if unstructured:
         if wanted is not None or formula is not None:
@@ -117,7 +117,7 @@ def from_table(
                 "of their own (intercept=False if they do not)."
             )
     else:
-        names = _feature_names(table, wanted, (label, cost), notes)
+        names = feature_names(table, wanted, (label, cost), notes)
         effects = main_effects(table, names, max_levels)
     columns, matrix = _independent(effects, len(table), intercept, notes)
     problem = Problem(matrix, noise=noise, labels=labels, misfit=misfit, costs=costs)
@@ -125,7 +125,8 @@ def from_table(
     return TableProblem(problem, tuple(notes), columns)
 
 
-def _as_list(features: Any) -> list[str] | None:
+def as_list(features: Any) -> list[str] | None:
+    """Names of columns, given as a list or as one text with commas."""
     if isinstance(features, str):
         return [name.strip() for name in features.split(",") if name.strip()]
     if features is None or isinstance(features, Sequence):
@@ -150,7 +151,7 @@ def _costs(table: Columns, column: str) -> FloatArray:
     return found
 
 
-def _feature_names(
+def feature_names(
     table: Columns,
     wanted: list[str] | None,
     taken: tuple[str | None, str | None],
@@ -179,7 +180,7 @@ def _feature_names(
     return names
 
 
-def _labels(
+def labels_of(
     table: Columns, label: str | None, taken: list[str], notes: list[str]
 ) -> tuple[list[str] | None, str | None]:
     """Labels of the rows, and the column they come from, if any."""

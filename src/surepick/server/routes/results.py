@@ -68,7 +68,9 @@ async def download(
     request: Request,
     name: str,
     form: Annotated[Literal["csv", "json", "parquet"], Query(alias="format")] = "csv",
-    what: Literal["measurements", "options", "events", "corrections"] = "measurements",
+    what: Literal[
+        "measurements", "options", "events", "corrections", "option-changes"
+    ] = "measurements",
 ) -> Response:
     """Download what was measured. In CSV, what a spreadsheet takes for a formula is quoted."""
     await service_of(request).studies.use(name, lambda opened: opened.position())  # is it there?

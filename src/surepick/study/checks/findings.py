@@ -6,7 +6,6 @@ import threading
 from typing import Any
 
 from surepick.algorithms.pooled.ledger import Rows
-from surepick.problem import Problem
 from surepick.run import Run
 from surepick.statistics.unequal import UnequalScales
 from surepick.storage.contract import Storage, Transaction
@@ -18,26 +17,31 @@ from surepick.study.checks.tally import Tally
 class Findings:
     """The checks of one study; safe to use from several threads."""
 
-    def __init__(self, storage: Storage, study: int, problem: Problem) -> None:
-        self._storage, self._study, self._problem = storage, study, problem
-        self._start(0)
+    def __init__(self, storage: Storage, study: int) -> None:
+        self._storage, self._study = storage, study
+        self._start(0, 0)
         self._lock = threading.Lock()
         self._known: tuple[Any, Checks] | None = None
 
-    def _start(self, revision: int) -> None:
-        """Nothing is known yet of the rewards as they are since the last correction."""
-        self._revision = revision
-        self.tally = Tally(self._problem.n_arms)
-        self._scales = UnequalScales(self._problem.n_arms)
+    def _start(self, revision: int, n_arms: int) -> None:
+        """Nothing is known yet of the rewards as they are since the last change."""
+        self._about = (revision, n_arms)
+        self.tally = Tally(n_arms)
+        self._scales = UnequalScales(n_arms)
         self._batches = 0  # that these scales are from
 
-    def checks(self, run: Run, revision: int = 0) -> Checks:
-        """What they say now, with the run as of the last complete batch and correction."""
+    def checks(self, run: Run, revision: int = 0) -> Checks | None:
+        """What they say now, with the run as of the last complete batch and correction.
+
+        None where other options came in the meantime: then the run has to be read again.
+        """
         with self._lock:
-            if revision != self._revision:
-                self._start(revision)
+            if self._about != (revision, run.problem.n_arms):
+                self._start(revision, run.problem.n_arms)
             while True:
-                at, all_read = self._storage.read(self._count)
+                at, all_read = self._storage.read(lambda tx: self._count(tx, run))
+                if all_read is None:
+                    return None
                 if all_read:
                     break
             state = (at.batch, at.told, revision, run.batches)
@@ -55,6 +59,8 @@ class Findings:
                 rows = Rows.of(told).by_arm()
                 self._scales.add(rows.arms, rows.counts - 1, rows.spreads)
 
-    def _count(self, tx: Transaction) -> tuple[StudyProgress, bool]:
+    def _count(self, tx: Transaction, run: Run) -> tuple[StudyProgress, bool | None]:
         at = tx.progress(self._study)
+        if run.waiting and at.batch != run.batches:
+            return at, None
         return at, self.tally.update(tx, self._study, at)

@@ -20,13 +20,13 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm
 from surepick.errors import InvalidInputError, RunStateError, SurepickError
-from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, Tell
 from surepick.study import changes
 from surepick.study.changes import Change
 from surepick.study.desk import correct, going_on, leases, rebuild
+from surepick.study.desk.known import KnownProblem
 from surepick.study.desk.look import Look
 from surepick.study.desk.opened import OpenBatches
 from surepick.study.overlap import OVERLAP
@@ -47,7 +47,7 @@ def _standing(at: StudyProgress) -> _Standing:
     return at.batch, at.revision, at.ahead
 
 
-class Desk:
+class Desk(KnownProblem):
     """Where the pulls of a study are handed out; safe to use from several threads.
 
     Parameters
@@ -57,6 +57,7 @@ class Desk:
     """
 
     def __init__(self, storage: Storage, record: StudyRecord) -> None:
+        super().__init__()
         self.storage, self.record = storage, record
         self._who = ANONYMOUS + uuid.uuid4().hex
         self._lock = threading.RLock()
@@ -65,11 +66,6 @@ class Desk:
         self._full: _Standing | None = None  # where no batch more is asked for ahead
         self.look = Look(self)
         self._place: tuple[int, int] | None = None  # batch, and how many pulls are out at least
-
-    @cached_property
-    def problem(self) -> Problem:
-        """The problem of the study."""
-        return rebuild.problem_of(self.record)
 
     @cached_property
     def strata(self) -> str | None:
@@ -154,6 +150,8 @@ class Desk:
     def pulls(self, given: Sequence[Lease]) -> list[Pull]:
         """Leased pulls as workers see them."""
         labels = self.problem.labels
+        if any(x.arm >= len(labels) for x in given):
+            labels = self.current().labels
         if self.on_items:
             pulls = [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in given]
             return [replace(pull, item=int(x.stratum or 0)) for pull, x in zip(pulls, given)]
@@ -275,6 +273,7 @@ class Desk:
                 if after is None:
                     return
                 self._run = (_standing(after), run)
+                self._problem = run.problem
 
     def plan_ahead(self) -> None:
         """Ask for a batch ahead of those that are open, unless somebody else has by now."""
@@ -309,6 +308,7 @@ class Desk:
             if self._run is None or self._run[0] != _standing(at):
                 run, at = rebuild.load_run(self.storage, self.record)
                 self._run = (_standing(at), run)
+                self._problem = run.problem
             return self._run[1], at
 
     @contextmanager

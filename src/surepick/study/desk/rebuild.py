@@ -17,11 +17,12 @@ from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
-from surepick.study import chain, changes
+from surepick.study import chain, changes, turns
 from surepick.study.changes import Change
 from surepick.study.past import tell_stored
 from surepick.study.traffic.block import tell_reports
 from surepick.study.traffic.rules import rules_of
+from surepick.study.turns import Act
 
 _log = logging.getLogger(__name__)
 
@@ -57,7 +58,8 @@ def summary_of(run: Run) -> Summary:
     """What lists show of a run."""
     problem = run.problem
     answer = problem.candidate_labels[int(run.state.leader())] if run.stopped else None
-    return Summary(run.batches, problem.n_arms, len(run.active), answer)
+    options = problem.n_arms - len(run.retired)
+    return Summary(run.batches, options, len(run.active), answer)
 
 
 def start(tx: Transaction, study: StudyRecord) -> Run:
@@ -72,8 +74,8 @@ def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, StudyProgress]:
     at, kept = storage.read(lambda tx: (tx.progress(study.id), tx.snapshot(study.id)))
     if kept is not None and kept[0] == at.batch:
         problem = problem_of(study)
-        try:
-            return Run.from_json(kept[1], problem), at
+        try:  # options may have come since it was created; very many are only referred to
+            return Run.from_json(kept[1], problem if problem.by_reference else None), at
         except Exception as error:  # whatever is wrong with it, the log has all that is needed
             _log.warning("study %r: its snapshot cannot be read (%r)", study.name, error)
     _log.warning("study %r is rebuilt from its log", study.name)
@@ -88,6 +90,7 @@ class Log(NamedTuple):
     complete: int  #: how many are
     rewards: Rewards  #: those that count, of complete batches
     changes: list[Change]
+    acts: list[Act]  #: options that came and went
     stopped: bool = False  #: by hand
 
     @classmethod
@@ -103,7 +106,8 @@ class Log(NamedTuple):
             left -= one.size
         rewards = tx.rewards(study.id, 0, at.first)
         made, stopped = changes.read(tx, study.id), bool(tx.links(study.id, [chain.STOPPED]))
-        return cls(tx.past(study.id), batches, at.batch, rewards, made, stopped)
+        acts = turns.read(tx, study.id)
+        return cls(tx.past(study.id), batches, at.batch, rewards, made, acts, stopped)
 
     @property
     def withdrawn(self) -> set[int]:
@@ -158,17 +162,35 @@ def follow(study: StudyRecord, log: Log) -> Followed:
         if stored.first != first:
             raise _differs(study, stored.number)
         first += stored.size
+        _turn(study, run, log, stored, plans)
         if not (run.stopped and log.changes):
             _take(study, run, log, stored, withdrawn, plans)
         survivors.append(len(run.active))
+    rest = log.batches[log.complete :]
+    if rest:
+        _turn(study, run, log, rest[0], plans)
+    else:  # it has ended all the same
+        for act in log.acts:
+            if act.asked == log.complete:
+                act.apply(run)
     if not run.stopped:
-        for stored in log.batches[log.complete : log.complete + 1]:
+        for stored in rest[:1]:
             _ask(study, run, log, stored)
             plans.ask(stored.number)
         run.ask()
     if log.stopped:
         run.end()
     return Followed(run, survivors)
+
+
+def _turn(study: StudyRecord, run: Run, log: Log, stored: BatchRecord, plans: Plans) -> None:
+    """Let options come and go as they did before this batch was asked for, or while it was open."""
+    for act in log.acts:
+        if act.asked == stored.number:
+            if act.waits and not run.stopped:
+                _ask(study, run, log, stored)
+                plans.ask(stored.number)
+            act.apply(run)
 
 
 def _take(
@@ -251,7 +273,7 @@ class Plans:
 
     def ask(self, number: int) -> None:
         """Ask for the batches that were asked for while this one was open."""
-        for stored in self._ahead.get(number, ()):
+        for stored in self._ahead.pop(number, ()):
             self._run.ask_ahead(partial(self._as_stored, stored))
 
     def _as_stored(self, stored: BatchRecord, asked: Pulls | None) -> Pulls:

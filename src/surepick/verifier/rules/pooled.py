@@ -8,10 +8,11 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier import exact, published
-from surepick.verifier.blocks import Block, check_parts, read_block
+from surepick.verifier.blocks import Block, blocks_of, check_parts, read_block
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.guide import Guide, Outlook
+from surepick.verifier.options import Offer
 from surepick.verifier.payoffs.base import News, Pairs, Payoff
 from surepick.verifier.payoffs.bounded import Bounded
 from surepick.verifier.payoffs.gaussian import Gaussian
@@ -75,39 +76,22 @@ def check_prior(check: Check) -> None:
 
 def settle_all(check: Check, book: Book) -> None:
     """Pay out one block after the other."""
-    blocks = _blocks(check)
+    blocks, offer, told = blocks_of(check), book.offer, 0
     check_strata(check, blocks, cancels_of(check))
     for number, (block, batches) in enumerate(blocks, start=1):
-        if number == 1:
-            book.begin(block, first_block(check, batches))
-        elif number == len(blocks) and not book.has_rivals(block):
-            check.demand(not block["dropped"], "the last block drops without a bet")
+        where = f"block {number}"
+        offer.take(told, book)
+        told += block["batches"]  # past ones were there before anybody came or went
+        if number == 1 or (book.past is not None and offer.opens(book.past.arms)):
+            book.begin(block, first_block(check, batches), where)
+        elif not book.has_rivals(block) and (number == len(blocks) or offer.due(told)):
+            check.demand(not block["dropped"], f"{where} drops without a bet")
+            ended = number == len(blocks) or book.epsilon > 0 or book.alive.sum() <= 1
+            check.demand(ended, f"{where} was not bet on, though nothing was decided")
         else:
-            book.settle(block, read_block(check, batches), f"block {number}")
-
-
-def _blocks(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]:
-    """What is recorded of each block, and its batches: past ones and new ones."""
-    records = exact.mappings(check.evidence["blocks"], "blocks")
-    new, past = list(check.batches), list(check.past)
-    found = []
-    for number, record in enumerate(records):
-        pieces = (record["batches"], record.get("past", 0))
-        some, old = (exact.whole(count, "the batches of a block") for count in pieces)
-        check.demand(some >= 0 and old >= 0 and some + old >= 1, "a block without a batch")
-        check.demand(len(new) >= some and len(past) >= old, "blocks and batches do not correspond")
-        # Nothing is bet on the first block, so it may depend on anything.
-        check.demand(
-            not old or number == 0 or check.past_counts,
-            "past measurements that were chosen by results count as evidence",
-        )
-        found.append((record, past[:old] + new[:some]))
-        new, past = new[some:], past[old:]
-    check.demand(
-        not new or check.claim["guarantee"] in ("none", "claims"),
-        "blocks and batches do not correspond",
-    )
-    return found
+            book.settle(block, read_block(check, batches), where)
+    offer.take(told, book)
+    offer.end()
 
 
 class Market:
@@ -158,7 +142,8 @@ class Book:
         paired = self.ways == ["paired"]
         guide = Guide(check, paired or "direct" in self.ways)
         self.payoff = (Paired if paired else _PAYOFFS[check.kind.kind])(guide, self.precisions)
-        self.alive = np.ones(len(candidates), dtype=bool)
+        self.offer = Offer(check, candidates)
+        self.alive = self.offer.there.copy()
         self.capital = np.tile(self.start, (len(candidates), 1))
         self.spare: dict[int, np.ndarray] = {}  # on closeness to each leader, in order
         self.close: dict[int, np.ndarray] = {}  # where that was shown
@@ -172,13 +157,26 @@ class Book:
         """Whether anything was bet on a block."""
         return bool(record["rivals"])
 
-    def begin(self, record: dict[str, Any], block: Block) -> None:
-        """The first block: what the next one is bet by."""
-        if self.payoff.in_parts and not with_strata(self.check):
-            check_parts(self.check, block, "block 1", self.ways != ["linear"])
-        self.check.demand(not record["dropped"], "block 1 has no past to bet by")
-        self._check_items(block, "block 1")
-        self.past = self.first = self.payoff.by_arm(block)
+    def begin(self, record: dict[str, Any], block: Block, where: str) -> None:
+        """A block without bets: what the next one is bet by."""
+        check, first = self.check, self.past is None
+        guided = first and check.past and not check.past_counts  # these were dealt into none
+        if self.payoff.in_parts and not with_strata(check) and not guided:
+            check_parts(check, block, where, self.ways != ["linear"])
+        self.check.demand(
+            not record["dropped"] and not record["rivals"], f"{where} has no past to bet by"
+        )
+        self._check_items(block, where)
+        told = self.payoff.by_arm(block)
+        if self.past is None or self.first is None:
+            self.past = self.first = told
+            return
+        self.first = self.first.plus(told)
+        if self.levels:
+            known = np.isin(told.arms, self.past.arms)
+            outlook = self.payoff.look(self.past)
+            told = self.payoff.guide.without_level(self.past, told, outlook, known)
+        self.past = self.past.plus(told)
 
     def _check_items(self, block: Block, where: str) -> None:
         if isinstance(self.payoff, Paired):
@@ -214,8 +212,9 @@ class Book:
         named = exact.whole_numbers(rivals, f"{where}: the rivals")
         places = self._places(named)
         self.check.demand(
-            len(np.unique(named)) == len(named) == min(RIVALS, len(self.candidates))
-            and (self.candidates[places] == named).all(),
+            len(np.unique(named)) == len(named) == min(RIVALS, int(self.offer.there.sum()))
+            and (self.candidates[places] == named).all()
+            and self.offer.there[places].all(),
             complaint,
         )
         assert self.past is not None
@@ -231,7 +230,7 @@ class Book:
             everyone = np.arange(len(guide.units))
             single = outlook.variances(everyone) * guide.units**2
             return ByArm(0.0 * single, np.zeros((len(single), 0)), single)
-        share = self.check.whiten.shape[1] / first.pulls
+        share = self.offer.rank / first.pulls
         counts, sums = first.counts * share, first.sums * share
         return ByFeatures(guide.fit(first._replace(counts=counts, sums=sums), outlook))
 
@@ -244,7 +243,7 @@ class Book:
         check = self.check
         trail = np.append(0.0, market.trail(market.field(market.rows[1:], market.rivals[1:])))
         shares = -self.doubt * trail
-        rest = np.ones(len(self.candidates), dtype=bool)
+        rest = self.offer.there.copy()
         rest[market.rivals] = False
         top = market.before.size(market.leader_row)
         ahead, size, others = -math.inf, top, math.inf
@@ -252,9 +251,10 @@ class Book:
             x = check.candidates[self.candidates[part]] - market.leader_row
             places = np.arange(part.start, part.stop)
             field = market.field(x, places)
-            leads = -market.before.leads(field.some(np.arange(len(x)), 1))
-            ahead = np.maximum(ahead, leads.max())
-            size = max(size, top + float(np.abs(leads).max()))
+            there = np.flatnonzero(self.offer.there[part])
+            leads = -market.before.leads(field.some(there, 1))
+            ahead = np.maximum(ahead, leads.max(initial=-math.inf))
+            size = max(size, top + float(np.abs(leads).max(initial=0.0)))
             beside = rest[part]
             trailing = market.trail(market.field(x[beside], places[beside]))
             others = np.minimum(others, trailing.min(initial=math.inf))

@@ -12,7 +12,7 @@ from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market, Pairs
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.algorithms.pooled.values import Values, allowances
 from surepick.arrays.tables import read_only
-from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.statistics.estimate import LeastSquares
 
 
@@ -31,6 +31,8 @@ class CompiledMarket(Market):
         Turns its information into the unit.
     about
         The candidate that leads are measured from; by default the one that looks best.
+    offered
+        Who can be a rival, where some cannot, as a mask.
     """
 
     def __init__(
@@ -40,15 +42,21 @@ class CompiledMarket(Market):
         first: Values,
         scale: float,
         about: int | None = None,
+        offered: BoolArray | None = None,
     ) -> None:
         self._points, self._past, self._first, self._scale = points, past, first, scale
         self.means = past.means
-        leader = int(np.argmax(self.means)) if about is None else about
+        open_to_bets = self.means if offered is None else np.where(offered, self.means, -np.inf)
+        leader = int(np.argmax(open_to_bets)) if about is None else about
         self.gaps: FloatArray = self.means[leader] - self.means
         self.variances: FloatArray = self._apart(leader)
         trailing = self.gaps**2 / np.where(self.variances > 0, self.variances, 1.0)
         trailing[leader] = -1.0
-        self.rivals: IntArray = np.argsort(trailing, kind="stable")[:RIVALS]
+        rivals = RIVALS
+        if offered is not None:
+            trailing[~offered] = np.inf
+            rivals = min(RIVALS, int(offered.sum()))
+        self.rivals: IntArray = np.argsort(trailing, kind="stable")[:rivals]
         self._doubt = DOUBT * np.maximum(trailing[self.rivals], 0.0)
 
     def _apart(self, leader: int) -> FloatArray:
@@ -69,10 +77,11 @@ class CompiledMarket(Market):
         first: BlockFit,
         scale: float,
         about: int | None = None,
+        offered: BoolArray | None = None,
     ) -> CompiledMarket:
         """After least squares on all earlier blocks."""
         values = Values(points @ past.theta, past.white(points), np.zeros(len(points)))
-        return cls(points, values, first.seen(points).values, scale, about)
+        return cls(points, values, first.seen(points).values, scale, about, offered)
 
     def _pay(
         self,

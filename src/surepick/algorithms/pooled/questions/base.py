@@ -16,7 +16,7 @@ from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.arrays.backend import Backend
-from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
 
 
@@ -69,6 +69,14 @@ class Question(ABC):
     @abstractmethod
     def progress(self) -> FloatArray:
         """How much of the evidence that decides each candidate is there (1: decided)."""
+
+    def offered(self) -> BoolArray | None:
+        """Who can be bet on, as a mask; None: everybody."""
+        return None
+
+    def reconsider(self, market: Any) -> None:
+        """Options came or went: see where that leaves the question (None: nothing is known)."""
+        raise NotImplementedError("options come and go only where the best is asked for")
 
     def named(self) -> list[int]:
         """The candidates that would be named now, best first."""

@@ -19,7 +19,7 @@ from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.ledger import losses
 from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.algorithms.pooled.questions.base import Ground, Question
-from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
 
 _MOVED = ("capital", "dropped_at")  # arrays that live where the features are
 
@@ -32,7 +32,9 @@ class Best(Question):
         self._b, M = ground.backend, ground.candidates
         self.finished = M == 1
         self.goal = -math.log(ground.config.delta)
-        self.dropped_at: Any = np.zeros(M, dtype=np.int64)  # after so many pulls; 0: still in
+        self.dropped_at: Any = np.zeros(
+            M, dtype=np.int64
+        )  # after so many pulls; 0: still in, below 0: retired
         self.capital: Any = np.tile(np.log(ground.ways.accounts), (M, 1))  # logs, (M, J)
         self.closeness = Closeness(self._b, M, ground.ways)  # with epsilon
         #: for intervals, where a table of all pairs with the leader is small
@@ -86,6 +88,21 @@ class Best(Question):
             self.best = int(alive[0]) if len(alive) else self.best
         elif not self.finished:
             self.look(market().means)
+
+    # -- options that come and go ----------------------------------------------------------
+    def offered(self) -> BoolArray | None:
+        gone = self._b.host(self.dropped_at) < 0
+        return ~gone if gone.any() else None
+
+    def reconsider(self, market: Any) -> None:
+        winner = self.closeness.winner(self.dropped_at == 0) if self.epsilon > 0 else None
+        self.finished = winner is not None
+        if winner is not None:
+            self.best = winner
+        elif market is not None or len(self._alive()) == 1:
+            self.conclude(market)
+        else:
+            self.best = int(self._alive()[0])
 
     # -- where it stands -------------------------------------------------------------------
     def lacking(self, market: Market, pulls: int) -> Lacking:

@@ -148,6 +148,9 @@ declare namespace Api {
     noise_estimated: boolean;
     chain: Record<string, any> | null;
     revision: number;
+    retired: string[];
+    coming: string[];
+    going: string[];
     paused: boolean;
     checks: Record<string, any>;
     warnings: string[];
@@ -402,6 +405,32 @@ declare namespace Api {
   interface Withdrawal {
     pull?: number | null;
     token?: string | null;
+    reason: string;
+    by?: string | null;
+  }
+  interface NewOptions {
+    table?: SheetBody | null;
+    labels?: string[] | null;
+    rows?: number[][] | null;
+    noise?: number[] | null;
+    reason?: string;
+    by?: string | null;
+  }
+  interface OptionChangeList {
+    changes: OptionChangeRow[];
+  }
+  interface OptionChangeRow {
+    change: "added" | "retired";
+    labels: string[];
+    asked: number;
+    waits: boolean;
+    at: number;
+    by: string | null;
+    reason: string;
+    token: string | null;
+  }
+  interface Retirement {
+    label: string;
     reason: string;
     by?: string | null;
   }

@@ -19,6 +19,7 @@ import { optionsCard } from "../study/options.js";
 import { rivalsCard } from "../study/rivals.js";
 import { shrinkCard } from "../study/shrink.js";
 import { steeringCard } from "../study/steering.js";
+import { turnoverCard } from "../study/turnover.js";
 
 const STATES = {
   connecting: ["badge", "Connecting"],
@@ -41,6 +42,7 @@ export const studyView = (name) => (scope) => {
     checks: checksCard(),
     events: eventsCard(name, scope),
     corrections: correctionsCard(name, scope, () => again()),
+    turnover: turnoverCard(name, scope, () => again()),
     steering: steeringCard(name, () => again()),
   };
   const shrink = shrinkCard();
@@ -184,6 +186,7 @@ export const studyView = (name) => (scope) => {
           { class: "column" },
           places.log,
           parts.corrections.element,
+          parts.turnover.element,
           exportCard(name),
           !waiting && workers,
           isAdmin() && parts.steering.element,

@@ -1,0 +1,85 @@
+"""A problem with more options than it had, or with some of them only."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.validate import as_numbers
+from surepick.errors import InvalidInputError
+from surepick.problem.noise import NoiseByArm
+from surepick.problem.problem import Problem
+
+
+def with_more(problem: Problem, rows: Any, labels: Any, scales: Any = None) -> Problem:
+    """The problem with these options behind its own.
+
+    Parameters
+    ----------
+    rows
+        Their features. What stands behind the features that the problem has are new ones, which
+        are 0 for all options so far.
+    labels
+        What they are called.
+    scales
+        Where every option has a noise scale of its own: theirs.
+
+    Examples
+    --------
+    >>> more = with_more(Problem([[1.0], [2.0]], labels=["a", "b"]), [[1.0, 1.0]], ["c"])
+    >>> more.arms.tolist(), more.labels
+    ([[1.0, 0.0], [2.0, 0.0], [1.0, 1.0]], ('a', 'b', 'c'))
+    """
+    new = np.atleast_2d(np.asarray(rows, dtype=np.float64))
+    width = new.shape[1]
+    old = np.zeros((problem.n_arms, max(width, problem.n_features)))
+    old[:, : problem.n_features] = problem.arms
+    if width < problem.n_features:
+        raise InvalidInputError(
+            f"options: {width} features were given, and the options so far have "
+            f"{problem.n_features}; give all of them, in the same order"
+        )
+    return Problem(
+        np.vstack([old, new]),
+        noise=_noise(problem, len(new), scales),
+        labels=[*problem.labels, *labels],
+        misfit=problem.misfit,
+    )
+
+
+def _noise(problem: Problem, count: int, scales: Any) -> Any:
+    kind = problem.noise_kind
+    if not isinstance(kind, NoiseByArm):
+        if scales is not None:
+            raise InvalidInputError("noise: it is known for the study already; leave it out here")
+        return kind.given
+    own = np.zeros(0) if scales is None else as_numbers(scales, "noise")
+    if len(own) != count:
+        raise InvalidInputError(
+            f"noise: every option of this study has a scale of its own; give one for each of the "
+            f"{count} new options"
+        )
+    return np.append(kind.scales, own)
+
+
+def some_of(problem: Problem, arms: IntArray) -> Problem:
+    """The problem with some of its options only."""
+    kind = problem.noise_kind
+    noise: FloatArray | Any = kind.scales[arms] if isinstance(kind, NoiseByArm) else kind.given
+    labels = [problem.labels[arm] for arm in arms]
+    return Problem(problem.arms[arms], noise=noise, labels=labels, misfit=problem.misfit)
+
+
+def first_of(problem: Problem, arms: int, features: int) -> Problem:
+    """The problem as it was with its first options and features only."""
+    found = some_of(problem, np.arange(arms))
+    if features == found.n_features:
+        return found
+    return Problem(
+        np.ascontiguousarray(found.arms[:, :features]),
+        noise=found.noise,
+        labels=found.labels,
+        misfit=found.misfit,
+    )

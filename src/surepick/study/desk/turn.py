@@ -1,0 +1,125 @@
+"""Options that come and go in a study: what was asked for is finished first.
+
+An act is written with the run as it then stands: it waits in the run, and takes effect when the
+block is complete. A study that has ended goes on at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from dataclasses import replace
+from typing import Any
+
+from surepick.errors import InvalidInputError
+from surepick.run import Run
+from surepick.run.turning import ADDED, RETIRED
+from surepick.storage.contract import Storage, Transaction
+from surepick.storage.records import StudyProgress, StudyRecord
+from surepick.study import chain, turns
+from surepick.study.desk import rebuild
+from surepick.study.desk.correct import Who
+from surepick.study.newcomers import Newcomers
+from surepick.study.pulls import as_name, as_reason
+from surepick.study.traffic.rules import rules_of
+from surepick.study.turns import Act, OptionChange
+
+
+def who_of(reason: str, by: str | None, token: str | None, needed: bool = False) -> Who:
+    """Who does it, and why, checked."""
+    why = as_reason(reason).strip()
+    if needed and not why:
+        raise InvalidInputError("reason: say why; it is kept, and part of the certificate")
+    return Who(why, None if by is None else as_name(by, "by"), token)
+
+
+def add(storage: Storage, study: StudyRecord, new: Newcomers, who: Who) -> OptionChange:
+    """Add options; the same act again (its answer was lost, perhaps) changes nothing."""
+    refuse(study)
+
+    def content(run: Run, acts: list[Act]) -> dict[str, Any] | Act:
+        for act in acts:  # once it has been done, the same table would be described otherwise
+            if act.kind == ADDED and act.content["given"] == given and _by(act, who):
+                return act
+        meta = json.loads(study.meta)
+        if meta.get("columns") is not None:
+            meta["columns"] = turns.grown_columns(meta["columns"], acts)
+        return new.described(run.problem_ahead, meta) | {"given": given}
+
+    given = hashlib.sha256(json.dumps(new.to_dict(), sort_keys=True).encode()).hexdigest()
+    return _do(storage, study, ADDED, content, who)
+
+
+def retire(storage: Storage, study: StudyRecord, label: str, who: Who) -> OptionChange:
+    """Retire an option; the same again changes nothing."""
+    refuse(study)
+
+    def content(run: Run, acts: list[Act]) -> dict[str, Any] | Act:
+        for act in acts:
+            if act.kind == RETIRED and act.content["labels"] == [label] and _by(act, who):
+                return act
+        return {"labels": [label]}
+
+    return _do(storage, study, RETIRED, content, who)
+
+
+def refuse(study: StudyRecord) -> None:
+    """Raise where options cannot come and go, whatever they are."""
+    if rules_of(study) is not None:
+        raise InvalidInputError(
+            "options cannot be added or retired here: the study sends visitors by shares, which "
+            "are reported for all options; begin a new study with these options"
+        )
+
+
+def _by(act: Act, who: Who) -> bool:
+    content = act.content
+    return (content["by"], content["reason"], content["token"]) == (who.by, who.reason, who.token)
+
+
+def _do(storage: Storage, study: StudyRecord, kind: str, content: Any, who: Who) -> OptionChange:
+    while True:
+        run, at = rebuild.load_run(storage, study)
+        acts = storage.read(lambda tx: turns.read(tx, study.id))
+        found = content(run, acts)
+        if isinstance(found, Act):
+            return found.change
+        waits = at.size > 0  # of a study that has ended, too: what was asked for ahead
+        said = {"by": who.by, "reason": who.reason, "token": who.token, "at": at.now}
+        act = Act(found | said | {"asked": at.batch, "waits": waits}, kind)
+        act.apply(run)
+        if not run.stopped:
+            run.ask()  # it may have ended, and goes on
+        if storage.write(_Write(study, at, act, run).write):
+            return act.change
+
+
+class _Write:
+    """What is written in one transaction, if the study still stands where it stood."""
+
+    def __init__(self, study: StudyRecord, at: StudyProgress, act: Act, run: Run) -> None:
+        self._study, self._at, self._act, self._run = study, at, act, run
+        self._text = run.to_json()
+
+    def write(self, tx: Transaction) -> bool:
+        """Whether it was written; False: something else happened first."""
+        number, run, text = self._study.id, self._run, self._text
+        now = tx.progress(number, lock=True)
+        if now.revision == self._at.revision + 1 and tx.snapshot(number) == (now.batch, text):
+            return True  # an earlier try was written, and only its confirmation was lost
+        here = self._at
+        if (now.batch, now.revision, now.finished) != (here.batch, here.revision, here.finished):
+            return False
+        finished = now.finished and run.stopped
+        content = self._act.content | chain.effect(text, finished)
+        chain.change(tx, self._study, self._act.kind, content, now.now)
+        if now.finished and not finished and not now.size:
+            proposed = rebuild.record_of(run.ask(), now.first)
+            tx.add_batch(number, proposed)
+            chain.propose(tx, number, proposed, text, now.now)
+            now = replace(now, size=proposed.size, asked=0, told=0)
+        tx.set_summary(number, replace(rebuild.summary_of(run), batch=now.batch))
+        tx.set_snapshot(number, now.batch, text)
+        # Another revision: processes that have the run in memory must read it anew.
+        tx.set_progress(number, replace(now, finished=finished, revision=now.revision + 1))
+        return True

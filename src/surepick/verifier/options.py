@@ -1,0 +1,208 @@
+"""Options that were added or retired while it was measured, as a certificate lists them.
+
+A change is made between two blocks. What it does to the capital is in :class:`Offer`: a newcomer
+begins with no more than the least against anyone who is left, and once somebody is retired nobody
+has more against it than the retired one had. Then the capital against whoever is the best at the
+time is a supermartingale, whatever the changes react to.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.verifier import exact
+from surepick.verifier.check import Check
+
+_FIELDS = {"change", "arms", "batch", "features", "reason", "by", "at"}
+
+
+class Turn(NamedTuple):
+    """One change."""
+
+    batch: int  #: batches before it
+    added: bool  #: or retired
+    arms: list[int]
+
+
+def check_options(check: Check) -> None:
+    """The list must make sense, and nothing may be measured that was not there."""
+    if "options" not in check.body:
+        return
+    problem = check.body["problem"]
+    check.demand(
+        check.rule == "pooled"
+        and check.items is None
+        and problem["candidates"] is None
+        and not isinstance(problem["arms"], dict)
+        and not {"question", "top"} & check.evidence.keys()
+        and "traffic" not in check.body,
+        "options cannot come and go here",
+    )
+    turns = turns_of(check)
+    check.demand(turns, "its list of options that came and went is empty")
+    there = np.zeros(len(check.arms), dtype=bool)
+    there[: _at_first(turns, len(check.arms))] = True
+    check.demand(there.any(), "it begins without an option")
+    width, last, came = _widths(check)[0][0], 0, int(there.sum())
+    for number, (turn, (before, after)) in enumerate(zip(turns, _widths(check), strict=True)):
+        where = f"change {number} of its options"
+        _check_said(check, number, where)
+        check.demand(last <= turn.batch <= len(check.batches), f"{where} is at no time of this run")
+        _check_there(check, check.batches[last : turn.batch], there)
+        last = turn.batch
+        if turn.added:
+            known = int(turn.arms[0])
+            check.demand(
+                known == came and turn.arms == list(range(known, known + len(turn.arms))),
+                f"{where} adds what is not next in line",
+            )
+            came += len(turn.arms)
+            check.demand(
+                before == width <= after
+                and not check.raw_arms[np.arange(known)][:, before:after].any(),
+                f"{where} changes the features of earlier options",
+            )
+            there[turn.arms], width = True, after
+            if check.misfit == 0:
+                fresh = np.isin(turn.arms, check.distinct()).all()
+                check.demand(fresh, f"{where} adds an option that nothing can tell from another")
+        else:
+            check.demand(
+                len(turn.arms) == 1 and there[turn.arms].all(), f"{where}: nobody to retire"
+            )
+            check.demand(before == after == width, f"{where} changes features")
+            there[turn.arms] = False
+            check.demand(there.any(), f"{where} leaves no option")
+    _check_there(check, check.batches[last:], there)
+    check.demand(came == len(there), "some of its options come from nowhere")
+    check.demand(width == check.raw_arms.shape[1], "some of its features come from nowhere")
+    check.gone = frozenset(arm for turn in turns if not turn.added for arm in turn.arms)
+
+
+def _check_there(check: Check, batches: list[dict[str, Any]], there: np.ndarray) -> None:
+    for batch in batches:
+        check.demand(there[batch["arms"]].all(), "an option is measured that is not there")
+
+
+def turns_of(check: Check) -> list[Turn]:
+    """All changes in order."""
+    found = []
+    for entry in exact.mappings(check.body.get("options", []), "its options"):
+        arms = exact.whole_numbers(entry["arms"], "the options of a change").tolist()
+        check.demand(
+            arms and all(0 <= arm < len(check.arms) for arm in arms), "a change of unknown options"
+        )
+        change = exact.text(entry["change"], "a change of options")
+        check.demand(change in ("added", "retired"), f"options cannot be {change!r:.80}")
+        batch = exact.whole(entry["batch"], "the time of a change")
+        found.append(Turn(batch, change == "added", arms))
+    return found
+
+
+def at_first(check: Check) -> int:
+    """How many options there were at the beginning."""
+    return _at_first(turns_of(check), len(check.arms))
+
+
+def _at_first(turns: list[Turn], everyone: int) -> int:
+    return next((turn.arms[0] for turn in turns if turn.added), everyone)
+
+
+def _widths(check: Check) -> list[tuple[int, int]]:
+    found = []
+    for entry in check.body["options"]:
+        pair = exact.whole_numbers(entry["features"], "the features of a change").tolist()
+        check.demand(len(pair) == 2 and pair[0] >= 1, "a change does not say how many features")
+        found.append((pair[0], pair[1]))
+    return found
+
+
+def _check_said(check: Check, number: int, where: str) -> None:
+    entry: dict[str, Any] = check.body["options"][number]
+    check.demand(entry.keys() == _FIELDS, f"{where} does not say what it has to")
+    exact.text(entry["reason"], f"{where}: its reason")
+    if entry["by"] is not None:
+        exact.text(entry["by"], f"{where}: who made it")
+    if entry["at"] is not None:
+        exact.number(entry["at"], f"{where}: its time")
+
+
+class Offer:
+    """Which candidates are there, block after block; places are those among the distinct ones."""
+
+    def __init__(self, check: Check, candidates: np.ndarray) -> None:
+        self._check, self._candidates = check, candidates
+        self._turns = turns_of(check)
+        self.changing = bool(self._turns)
+        self._n = at_first(check)
+        self._retired: set[int] = set()
+        self.there = candidates < self._n
+
+    @property
+    def rank(self) -> int:
+        """Dimensions that all options so far span."""
+        if not self.changing:
+            return self._check.whiten.shape[1]
+        return _rank(self._points(np.arange(self._n)))
+
+    def opens(self, measured: np.ndarray) -> bool:
+        """Whether some option cannot be told from what was measured: then nothing is bet."""
+        if not self.changing:
+            return False
+        offered = np.setdiff1d(np.arange(self._n), list(self._retired))
+        both = self._points(np.union1d(measured, offered))
+        return _rank(both) > _rank(self._points(measured))
+
+    def _points(self, arms: np.ndarray) -> np.ndarray:
+        check = self._check
+        return check.arms[arms] @ check.whiten
+
+    def due(self, told: int) -> bool:
+        """Whether a change comes after so many batches."""
+        return bool(self._turns) and self._turns[0].batch == told
+
+    def take(self, told: int, book: Any) -> None:
+        """Let options come and go that did so after so many batches."""
+        while self.due(told):
+            turn = self._turns.pop(0)
+            if turn.added:
+                self._n += len(turn.arms)
+                self._enter(np.flatnonzero(np.isin(self._candidates, turn.arms)), book)
+            else:
+                self._retired.add(turn.arms[0])
+                like = self._check.alike([self._check.first_like(turn.arms[0])])
+                if self._retired.issuperset(like[like < self._n].tolist()):
+                    first = self._check.first_like(turn.arms[0])
+                    self._leave(int(np.flatnonzero(self._candidates == first)[0]), book)
+        self._check.demand(
+            not self._turns or self._turns[0].batch > told, "options change within a block"
+        )
+
+    def _enter(self, places: np.ndarray, book: Any) -> None:
+        left = book.alive.copy()
+        for held in (book.capital, *book.spare.values()):
+            least = np.vstack([book.start, held[left]]).min(axis=0)
+            held[places] = least
+        book.alive[places] = self.there[places] = True
+
+    def _leave(self, place: int, book: Any) -> None:
+        self.there[place] = False
+        if not book.alive[place]:
+            return
+        book.capital = np.minimum(book.capital, book.capital[place])
+        book.alive = self.there.copy()
+        # Nobody is close to anybody any more; the numbers of leaders go on.
+        book.spare = {-1 - k: held for k, held in enumerate(book.spare.values())}
+        book.close = {}
+
+    def end(self) -> None:
+        """Nothing may be left over."""
+        self._check.demand(not self._turns, "options change after its end")
+
+
+def _rank(rows: np.ndarray) -> int:
+    return int(np.linalg.matrix_rank(rows, tol=1e-9)) if len(rows) else 0

@@ -1,0 +1,144 @@
+"""Studies whose options come and go: tables, corrections, snapshots, exports, what is refused."""
+
+import json
+
+import numpy as np
+import pandas as pd
+import pytest
+
+import surepick as sp
+from surepick.errors import InvalidInputError
+from surepick.study import OptionTable, StudySpec, load_study, store
+from surepick.study.chain import check_chain
+from surepick.study.desk import turn
+
+OPTIONS = pd.DataFrame(
+    {"label": [*"abcd"], "size": [1, 2, 3, 4], "colour": ["red", "blue", "red", "blue"]}
+)
+MORE = pd.DataFrame({"label": ["e", "f"], "size": [9, 2], "colour": ["azure", "red"]})
+TRUTH = {"a": 1.5, "b": 2.0, "c": 3.5, "d": 4.5, "e": 10.0, "f": 2.5}  # nearly linear
+
+
+def study_of(url, name="glue", table=OPTIONS, **settings):
+    how = {key: settings.pop(key) for key in ("features", "formula") if key in settings}
+    given = {"delta": 0.1, "max_samples": 3000} | settings
+    return store(StudySpec(name=name, table=OptionTable.of(table, **how), **given), url)
+
+
+def work(study, most=10**9):
+    while most > 0 and (pulls := study.ask(min(4, most), worker="ann")):
+        most -= len(pulls)
+        study.tell_many([(p.id, TRUTH[p.label] + 0.2 * ((7 * p.id) % 5)) for p in pulls])
+
+
+def check(study):
+    """The log alone leads to the run that is kept."""
+    again, kept = study.rebuild(), study.current_run
+    assert again.to_json().replace(again.id, "") == kept.to_json().replace(kept.id, "")
+    check_chain(study.storage, study.desk.record)
+
+
+@pytest.mark.parametrize("misfit", [0.0, None])
+def test_from_a_table_to_a_verified_answer(storage_url, misfit):
+    study = study_of(storage_url, misfit=misfit)
+    work(study, 3)
+    other = load_study("glue", study.storage)
+    change = study.add(MORE, reason="Wednesday", by="ann")
+    assert change.waits
+    assert other.problem.n_arms == 4, "until the batch is complete"
+    assert other.status()["coming"] == ["e", "f"]
+    check(study)
+    work(other)
+    assert (study.answer.label, study.features_of(4)["colour"]) == ("e", "azure")
+    check(study)
+    assert study.retire("e", reason="sold out").said == "Retired: e."
+    assert not study.finished
+    assert study.correct(0, 0.1, reason="read again").counted
+    check(study)
+    work(study)
+    assert study.answer.label == "d"
+    assert study.retire("a", reason="worst anyway")
+    assert study.finished, "it had been ruled out: nothing changes"
+    check(study)
+    certificate = json.loads(json.dumps(study.answer.certificate()))
+    assert sp.verify(certificate).replay.startswith("in part")
+    said = [
+        (one["change"], one["arms"], one["reason"], one["by"]) for one in certificate["options"]
+    ]
+    assert said == [
+        ("added", [4, 5], "Wednesday", "ann"),
+        ("retired", [4], "sold out", None),
+        ("retired", [0], "worst anyway", None),
+    ]
+    assert list(study.standing()["state"]) == ["retired", "out", "out", "leads", "retired", "out"]
+
+
+@pytest.mark.parametrize(
+    "how",
+    [{"features": ["size"]}, {"features": "C(size),colour"}, {"formula": "size + C(colour)*size"}],
+)
+def test_new_rows_are_described_as_the_first_were(how):
+    study = study_of("memory://", f"how {how}", misfit=0.0, **how)
+    work(study, 2)
+    if how == {"features": ["size"]}:
+        with pytest.raises(InvalidInputError, match="'f' has the features of 'b'"):
+            study.add(MORE)
+        study.add(MORE.assign(size=[9, 7]))
+    else:
+        study.add(MORE)
+    work(study)
+    assert study.answer.label == "e"
+
+
+def test_the_model_is_that_of_all_options_coded_together():
+    study = study_of("memory://", "coded", misfit=0.0)
+    study.add(MORE)
+    work(study)
+    together = sp.problem.tables.from_table(pd.concat([OPTIONS, MORE], ignore_index=True)).problem
+    grown = study.problem
+    assert grown.rank == together.rank == 4
+    both = np.hstack([grown.arms, together.arms])
+    assert np.linalg.matrix_rank(both, tol=1e-9) == 4, "each can be had from the other"
+
+
+def test_what_is_refused(tmp_path):
+    study = study_of("memory://", "refused")
+    for table, message in (
+        (MORE.drop(columns="size"), "no column 'size'"),
+        (MORE.assign(price=1), "no column 'price'; leave it out"),
+        (MORE.assign(label=["a", "f"]), "there is an option 'a' already"),
+        (MORE.assign(size=["x", "y"]), "not a number"),
+    ):
+        with pytest.raises(InvalidInputError, match=message):
+            study.add(table)
+    with pytest.raises(InvalidInputError, match="a table with the columns size, colour"):
+        study.add(["e"])
+    with pytest.raises(InvalidInputError, match="say why"):
+        study.retire("a", reason=" ")
+    plain = sp.create_study("plain", sp.Problem([[1.0], [2.0]]), storage="memory://")
+    with pytest.raises(InvalidInputError, match="not made from a table"):
+        plain.add(MORE)
+    with pytest.raises(InvalidInputError, match="have 1 features; give those"):
+        plain.add(["e"])
+    traffic = study_of("memory://", "traffic", noise="yes-no", traffic=True)
+    with pytest.raises(InvalidInputError, match="sends visitors by shares"):
+        traffic.retire("a", reason="sold out")
+    study.export(tmp_path / "changes.csv", what="option-changes")
+    assert not (tmp_path / "changes.csv").read_text()
+
+
+def test_an_act_is_written_once_whatever_comes_between(monkeypatch):
+    study = study_of("memory://", "twice")
+    calls, load = [], turn.rebuild.load_run
+
+    def and_somebody_is_quicker(*given):
+        found = load(*given)
+        if not calls:
+            calls.append(1)
+            load_study("twice", study.storage).retire("b", reason="sold out")
+        return found
+
+    monkeypatch.setattr(turn.rebuild, "load_run", and_somebody_is_quicker)
+    study.add(MORE, reason="new")
+    assert [one.labels for one in study.option_changes()] == [("b",), ("e", "f")]
+    check(study)
