@@ -20,7 +20,7 @@ VERSIONS = (
     "0006",
     "0007",
     "0008",
-    "0010",
+    "0009",
 )  # oldest first; each has its file in migrations/versions
 
 _log = logging.getLogger(__name__)
