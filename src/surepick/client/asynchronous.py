@@ -31,7 +31,7 @@ from surepick.client.replies import (
 )
 from surepick.client.study import LONGEST_WAIT, MOST_LETTERS
 from surepick.client.transport import told_all
-from surepick.client.turning import AwaitedOptions
+from surepick.client.turning import AwaitedOptions, said
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.forecast import Ahead
@@ -147,18 +147,18 @@ class AsyncStudy(AwaitedOptions):
     ) -> Change:
         """See :meth:`surepick.Study.correct`."""
         body = {"pull": as_pull(pull_id), "reward": real(reward, "reward")}
-        return changes_of(await self._post("/correct", body | _said(reason, by)))[0]
+        return changes_of(await self._post("/correct", body | said(reason, by)))[0]
 
     async def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
         """See :meth:`surepick.Study.withdraw`."""
         body: dict[str, Any] = {"pull": as_pull(pull_id)}
-        return changes_of(await self._post("/withdraw", body | _said(reason, by)))[0]
+        return changes_of(await self._post("/withdraw", body | said(reason, by)))[0]
 
     async def withdraw_token(
         self, token: str, *, reason: str, by: str | None = None
     ) -> list[Change]:
         """See :meth:`surepick.Study.withdraw_token`."""
-        return changes_of(await self._post("/withdraw", {"token": token} | _said(reason, by)))
+        return changes_of(await self._post("/withdraw", {"token": token} | said(reason, by)))
 
     async def corrections(self) -> list[Change]:
         """See :meth:`surepick.Study.corrections`."""
@@ -166,15 +166,15 @@ class AsyncStudy(AwaitedOptions):
 
     async def pause(self, reason: str = "", by: str | None = None) -> bool:
         """See :meth:`surepick.Study.pause`."""
-        return (await self._post("/pause", _said(reason, by)))["changed"]
+        return (await self._post("/pause", said(reason, by)))["changed"]
 
     async def resume(self, reason: str = "", by: str | None = None) -> bool:
         """See :meth:`surepick.Study.resume`."""
-        return (await self._post("/resume", _said(reason, by)))["changed"]
+        return (await self._post("/resume", said(reason, by)))["changed"]
 
     async def stop(self, reason: str = "", by: str | None = None) -> Answer:
         """See :meth:`surepick.Study.stop`."""
-        await self._post("/stop", _said(reason, by))
+        await self._post("/stop", said(reason, by))
         return await self.answer
 
     # -- traffic ---------------------------------------------------------------------------
@@ -241,10 +241,6 @@ class AsyncStudy(AwaitedOptions):
 
     def __repr__(self) -> str:
         return f"AsyncStudy({self.name!r}, {self._transport.url!r})"
-
-
-def _said(reason: str, by: str | None) -> dict[str, Any]:
-    return {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
 
 
 class AsyncClient:

@@ -11,12 +11,12 @@ from surepick.study.turns import OptionChange
 
 def add_body(options: Any, reason: str, by: str | None) -> dict[str, Any]:
     """What is sent to add options."""
-    return Newcomers.of(options).to_dict() | _said(reason, by)
+    return Newcomers.of(options).to_dict() | said(reason, by)
 
 
 def retire_body(label: str, reason: str, by: str | None) -> dict[str, Any]:
     """What is sent to retire one."""
-    return {"label": str(label)} | _said(reason, by)
+    return {"label": str(label)} | said(reason, by)
 
 
 def option_changes_of(found: dict[str, Any]) -> list[OptionChange]:
@@ -28,7 +28,8 @@ def option_changes_of(found: dict[str, Any]) -> list[OptionChange]:
     ]
 
 
-def _said(reason: str, by: str | None) -> dict[str, Any]:
+def said(reason: str, by: str | None) -> dict[str, Any]:
+    """Why, and who."""
     return {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
 
 
