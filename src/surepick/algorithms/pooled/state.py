@@ -283,7 +283,8 @@ class PooledState(TurningState):
             told = without_level(self._reading.guide, told, self.totals, self._now(), known)
         self.totals.add(told)
         self.block = OpenBlock()
-        self._market = self._scales = self._first_fit = None
+        self._market = self._scales = None
+        self._first_fit = None if opening else self._first_fit
         self.opening = self.opening and not self._covered()
         self.question.conclude(self._open_market)
         if self.held and not self.finished:
