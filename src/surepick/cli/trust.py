@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.errors import InvalidInputError
 from surepick.run.forecast import rough
 
 if TYPE_CHECKING:
@@ -64,7 +65,7 @@ def trust(problem: Problem, delta: float, costs: dict[str, Any] | None, most: in
 def costs(problem: Problem, delta: float) -> dict[str, Any] | None:
     """What studies take that trust features not at all, nearly, and wholly: simulated.
 
-    None where that makes no difference, or takes too long.
+    None where that makes no difference, takes too long, or where no such lead fits the bounds.
     """
     from surepick.bench.forecast import TrustCosts
 
@@ -74,7 +75,10 @@ def costs(problem: Problem, delta: float) -> dict[str, Any] | None:
     found = TrustCosts(problem, delta, 10.0 * given if given else 1.0)
     if not found.possible:
         return None
-    nearly = given or found.lead / 10
+    try:
+        nearly = given or found.lead / 10
+    except InvalidInputError:
+        return None
     choices = {"any": math.inf, f"{given:g}" if given else _TENTH: nearly, "0": 0.0}
     measurements = {name: found.of(misfit) for name, misfit in choices.items()}
     known = {name: mean for name, mean in measurements.items() if mean is not None}

@@ -8,7 +8,7 @@ from typing import Any
 
 from surepick.errors import InvalidTypeError
 from surepick.problem.tables import from_table
-from surepick.problem.tables.build import TableProblem
+from surepick.problem.tables.build import TableProblem, as_list
 from surepick.study.sheet import Sheet
 
 _FEATURE_SETTINGS = ("features", "formula", "label", "unstructured", "cost")
@@ -66,8 +66,8 @@ class OptionTable:
     def how(self) -> dict[str, Any]:
         """What describes the options in it, as far as it was said."""
         how = {key: getattr(self, key) for key in _FEATURE_SETTINGS if getattr(self, key)}
-        if "features" in how and not isinstance(self.features, str):
-            how["features"] = list(how["features"])
+        if "features" in how:
+            how["features"] = as_list(how["features"])
         return how
 
     def to_dict(self) -> dict[str, Any]:
