@@ -362,6 +362,8 @@ class Machine(RuleBasedStateMachine):
         if self.model.stopped or len(left) < 3 or self.model.withdrawn or self.model.changes:
             return
         there = [label for label in left if label in self.objects[i].problem.labels]
+        if not there:  # all that are left wait for the next batch
+            return
         label = data.draw(st.sampled_from(there))
         self.objects[i].retire(label, reason="sold out")
         self.turned("retired", label)
