@@ -13,8 +13,10 @@ def made_here() -> dict[str, str]:
     import numpy as np
     import threadpoolctl
 
-    libraries = threadpoolctl.threadpool_info()
-    kernels = {str(library["architecture"]) for library in libraries if "architecture" in library}
+    libraries = [one for one in threadpoolctl.threadpool_info() if "architecture" in one]
+    # Others that happen to be loaded, such as PyTorch's, have no part in the designs of a run.
+    own = [one for one in libraries if "numpy" in one["filepath"] or "scipy" in one["filepath"]]
+    kernels = {str(library["architecture"]) for library in own or libraries}
     package = sys.modules[__name__.partition(".")[0]]  # which imports this, not the other way
     return {
         "surepick": str(package.__version__),

@@ -22,7 +22,7 @@ def test_the_two_best_are_the_answer_and_what_was_spent_is_said(open_page, clien
     expect(card).to_contain_text("The best 2 options")
     expect(card).to_contain_text("short")
     expect(card).to_contain_text("polite")
-    expect(card).to_contain_text("these are the 2 best options")
+    expect(card).to_contain_text("The chance that these are not the 2 best is at most 5 %.")
     expect(page.locator(".headline")).to_contain_text("spent")
     card.get_by_role("button", name="Verify").click()
     expect(card).to_contain_text("The certificate holds.")
