@@ -43,7 +43,7 @@ def test_from_a_table_to_a_verified_answer(open_page, client, tmp_path):
     page.get_by_role("button", name="Make a worker token").click()
     line = page.get_by_role("group", name="New worker token").locator("pre").first.inner_text()
     measure = f"{sys.executable} {EXAMPLES / 'measure_layout.py'} {{label}}"
-    line = line.replace("command {label}", measure) + " --workers 2"
+    line = line.replace("command {label}", measure)  # one worker: nothing is begun in vain
     line = line.replace("surepick run", shlex.quote(f"{SCRIPTS}/surepick") + " run")
     said = tmp_path / "worker.log"
     with said.open("w") as log:
@@ -295,6 +295,7 @@ def test_an_admin_adds_and_retires_options(open_page, client):
     card.get_by_label("Table").fill("label,size\na,3\n")
     card.get_by_role("button", name="Add them").click()
     expect(card).to_contain_text("there is an option 'a' already")
+    page.complaints.forgive("422")
     card.get_by_label("Table").fill("label,size\nnew,9\n")
     card.get_by_role("button", name="Add them").click()
     expect(card).to_contain_text("new added")
