@@ -368,7 +368,8 @@ def test_what_fails_now_and_then_is_tried_again(surepick, study, folder):
     assert content["failed"] > 0
     _, answer = run_json(surepick, "answer", study)
     assert answer["label"] == "d"
-    assert answer["samples"] == content["told"]
+    # What came after the end, of the next batch already, was told but not needed.
+    assert answer["samples"] <= content["told"]
 
 
 EVIL = [

@@ -11,8 +11,8 @@ def test_no_change_leads_to_a_crash_or_to_another_answer(rule):
     counts, wrong = fuzz(rule, cases, seed=7)
     assert wrong == []
     assert not any(counts[what] for what in BAD)
-    assert counts["refused"] > 0.6 * cases
-    assert sum(counts.values()) > counts["refused"]  # changes that do not matter are let pass
+    assert sum(counts.values()) == cases
+    assert counts["refused"] > 0.4 * cases  # the others do not matter: a reason, a reward, …
 
 
 def test_changes_are_changes():

@@ -140,7 +140,8 @@ class Offer:
         self.changing = bool(self._turns)
         self._n = at_first(check)
         self._retired: set[int] = set()
-        self.there = candidates < self._n
+        # Without changes candidates may be others than the arms: all are there.
+        self.there = candidates < self._n if self.changing else candidates >= 0
 
     @property
     def rank(self) -> int:

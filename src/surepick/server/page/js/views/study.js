@@ -32,7 +32,8 @@ const STATES = {
 
 /** @type {(name: string) => View} */
 export const studyView = (name) => (scope) => {
-  const page = h("div", {}, head(name), bones("", "tall", "tall"));
+  const offline = h("div", { class: "offline", hidden: true });
+  const page = h("div", {}, head(name), offline, bones("", "tall", "tall"));
   const parts = {
     headline: headline(),
     warnings: warningList(),
@@ -47,7 +48,6 @@ export const studyView = (name) => (scope) => {
   };
   const shrink = shrinkCard();
   const badge = h("span", {});
-  const offline = h("div", { class: "offline", hidden: true });
   const settings = h("p", { class: "number" });
   const answer = h("div", { hidden: true });
   const places = {
