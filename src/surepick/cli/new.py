@@ -95,6 +95,11 @@ class _Noise(click.ParamType):
     default=None,
     help="Column with what a measurement of each option costs: as little as possible is spent.",
 )
+@click.option(
+    "--guess",
+    is_flag=True,
+    help="Make the best of --max-samples or --budget: all of it is measured, for the best guess.",
+)
 @click.option("--top", default=1, show_default=True, help="How many of the best to find.")
 @click.option(
     "--baseline",
