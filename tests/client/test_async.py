@@ -71,6 +71,20 @@ def test_coroutines_measure_a_study_to_its_end(service):
     assert answer.pulls.tolist() == answer_here.pulls.tolist()
 
 
+def test_several_of_one_option_from_a_service(service):
+    async def main():
+        async with sp.AsyncClient(service.url, service.token) as client:
+            study = await client.create_study("same", PROBLEM)
+            return await study.ask(2, "ann", same=True)
+
+    mine = in_a_thread(main())
+    with sp.Client(service.url, service.token) as client:
+        yours = client.load_study("same").ask(2, "bob", same=True)
+    assert [len({pull.arm for pull in pulls}) for pulls in (mine, yours)] == [1, 1]
+    assert len(mine) == len(yours) == 2
+    assert {pull.arm for pull in mine}.isdisjoint({pull.arm for pull in yours})
+
+
 def test_errors_are_those_of_the_client(service):
     async def main():
         async with sp.AsyncClient(service.url, service.token) as client:

@@ -14,9 +14,9 @@ from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import positive, real, whole
 from surepick.client.replies import (
-    MOST,
     ahead_of,
     answer_of,
+    ask_body,
     by_holder,
     changes_of,
     events_of,
@@ -103,6 +103,7 @@ class RemoteStudy(StudyCore):
         *,
         wait: float = 0.0,
         stratum: str | int | None = None,
+        same: bool = False,
     ) -> list[Pull]:
         """See :meth:`surepick.Study.ask`; the service waits, not this end."""
         belongs = check_stratum(self.strata, stratum)
@@ -112,12 +113,10 @@ class RemoteStudy(StudyCore):
             as_name(worker, "worker")
         # Even an ask without a name needs one, to get the same pulls when its answer is lost.
         holder = f"once-{uuid.uuid4().hex}" if worker is None else worker
+        body = ask_body(n, holder, lease, belongs, same)
         while True:
             now = min(max(left, 0.0), LONGEST_WAIT)
-            body = {"n": min(n, MOST), "worker": holder, "lease": lease, "wait": now}
-            if belongs is not None:
-                body["stratum"] = belongs
-            found = self._transport.post(f"{self._path}/ask", body, wait=now)
+            found = self._transport.post(f"{self._path}/ask", body | {"wait": now}, wait=now)
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:
                 break

@@ -76,6 +76,7 @@ class StudyCore(ABC):
         *,
         wait: float = 0.0,
         stratum: str | int | None = None,
+        same: bool = False,
     ) -> list[Pull]:
         """Up to ``n`` pulls to measure, leased for ``lease`` seconds."""
 

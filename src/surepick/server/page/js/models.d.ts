@@ -257,6 +257,7 @@ declare namespace Api {
     lease?: number;
     wait?: number;
     stratum?: string | null;
+    same?: boolean;
   }
   interface AskReply {
     pulls: PullOut[];
