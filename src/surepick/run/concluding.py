@@ -26,6 +26,7 @@ class Course(NamedTuple):
     ended: bool  #: by hand
     turns: list[dict[str, Any]]  #: options that came and went
     retired: tuple[int, ...]
+    hedged: int = 0  #: pulls that were handed out twice
 
 
 def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Course) -> Answer:
@@ -43,6 +44,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             *(algorithm, problem, state, before + course.log),
             *(bool(past and past["evidence"]), bool(course.changes), course.ended),
             turned=bool(course.turns),
+            hedged=bool(course.hedged),
         ),
         survivors=tuple(int(i) for i in np.flatnonzero(left)),
         equivalent=tuple(
@@ -64,5 +66,6 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "changes": list(course.changes),
             "by_hand": course.ended,
             "options": list(course.turns),
+            "hedged": course.hedged,
         },
     )

@@ -32,6 +32,12 @@ CHANGED = (
     "neither on the rewards nor on whom one favours"
 )
 
+#: the condition of a guarantee where the first of two rewards of a pull counts
+HEDGE_PROVIDED = (
+    "provided that how long a measurement takes does not depend on its reward, as some pulls were "
+    "handed out twice"
+)
+
 #: what an answer is about where options came and went
 TURNED = "among all options that were ever added and not retired"
 
@@ -49,6 +55,7 @@ def guarantee_of(
     changed: bool = False,
     by_hand: bool = False,
     turned: bool = False,
+    hedged: bool = False,
 ) -> Guarantee:
     """The promise of a stopped run.
 
@@ -64,6 +71,8 @@ def guarantee_of(
         Whether somebody stopped it.
     turned
         Whether options were added or retired.
+    hedged
+        Whether pulls were handed out twice.
     """
     left, kind = len(state.active), problem.noise_kind
     why = _why(algorithm, by_hand)
@@ -109,6 +118,8 @@ def guarantee_of(
         parts.append(STRATA_PROVIDED)
     if any("after" in batch for batch in batches):
         parts.append(OVERLAP_PROVIDED)
+    if hedged:
+        parts.append(HEDGE_PROVIDED)
     if changed:
         parts.append(CHANGED)
     if turned:

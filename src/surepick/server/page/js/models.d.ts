@@ -56,6 +56,7 @@ declare namespace Api {
     strata?: string | null;
     items?: number | null;
     overlap?: boolean | null;
+    hedge?: boolean;
     past?: SheetBody | null;
     past_chosen?: string | null;
     past_columns?: Record<string, any> | null;
