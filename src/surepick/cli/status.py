@@ -8,7 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.cli.studies import bar, open_study, shown, spent, study_options
+from surepick.cli.studies import (
+    bar,
+    open_study,
+    said_of_uncounted,
+    shown,
+    spent,
+    study_options,
+)
 from surepick.run.words import chance
 
 if TYPE_CHECKING:
@@ -104,6 +111,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         ),
     ]
     if content["finished"]:
+        lines += [(text, "dim") for text in said_of_uncounted(content["uncounted"])]
         lines.append((f"Finished: surepick answer {study.name}", "bold green"))
         return lines
     if content["paused"]:

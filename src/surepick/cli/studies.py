@@ -114,3 +114,10 @@ def bar(still_in: bool, share: float | None) -> str:
 def spent(cost: float | None) -> str:
     """What measurements cost, in brackets; nothing where all cost the same."""
     return "" if cost is None else f" (cost {cost:,.6g})"
+
+
+def said_of_uncounted(count: int) -> list[str]:
+    """What is said of measurements that came for batches that were not complete at the end."""
+    belong, they, are = ("belongs", "it", "is") if count == 1 else ("belong", "they", "are")
+    text = f"{count:,} more {belong} to a batch that was not complete at the end; {they} {are} kept"
+    return [f"{text}, and not counted."] if count else []

@@ -271,6 +271,7 @@ class Status(Answered):
     epsilon: float
     finished: bool
     samples: int
+    uncounted: int = Field(0, description="Once finished: told for a batch that was not complete.")
     cost: float | None = Field(None, description="Of these, where options have costs.")
     survivors: list[int]
     survivor_labels: list[str]

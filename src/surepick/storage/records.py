@@ -63,6 +63,16 @@ class StudyProgress:
         """Rewards told so far, also of batches that are not complete."""
         return self.first + self.told + self.early
 
+    @property
+    def uncounted(self) -> int:
+        """Of these, once finished: told for batches that were not complete by then."""
+        return self.told + self.early if self.finished else 0
+
+    @property
+    def samples(self) -> int:
+        """Rewards told so far that count, or will."""
+        return self.measured - self.uncounted
+
     def after(self, size: int, finished: bool, told: int = 0) -> StudyProgress:
         """Where the study stands once it has gone on to a batch of ``size`` pulls.
 

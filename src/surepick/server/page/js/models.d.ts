@@ -130,6 +130,7 @@ declare namespace Api {
     epsilon: number;
     finished: boolean;
     samples: number;
+    uncounted: number;
     cost: number | null;
     survivors: number[];
     survivor_labels: string[];
