@@ -34,6 +34,12 @@ export const createView = (scope) => {
     h("option", { value: "" }, "Begin the next batch"),
     h("option", { value: "no" }, "Wait until it is complete"),
   );
+  const hedge = h(
+    "select",
+    { class: "input" },
+    h("option", { value: "" }, "To nobody else"),
+    h("option", { value: "yes" }, "Also to a worker who would wait"),
+  );
   const delta = input({
     type: "text",
     inputmode: "decimal",
@@ -107,6 +113,7 @@ export const createView = (scope) => {
         misfit: trust.misfit(),
         strata: strata.value.trim() || null,
         overlap: overlap.value === "no" ? false : undefined,
+        hedge: hedge.value === "yes" ? true : undefined,
         delta: number(delta),
         algorithm: algorithm.value,
         epsilon: number(epsilon) ?? 0,
@@ -201,6 +208,11 @@ export const createView = (scope) => {
                 "While others finish a batch, workers",
                 overlap,
                 "Beginning the next one takes less time and more measurements. It rests on measurements that do not depend on each other.",
+              ),
+              field(
+                "A measurement that takes long is given",
+                hedge,
+                "The first reward then counts. Only where how long a measurement takes has nothing to do with what it shows.",
               ),
               field(
                 "Algorithm",
