@@ -22,15 +22,19 @@ from surepick.client.replies import (
     events_of,
     progress_of,
     pulls_of,
-    record_body,
-    recorded_of,
     rewards_of,
-    split_body,
-    split_of,
     told_of,
 )
 from surepick.client.transport import Transport
 from surepick.client.turning import add_body, option_changes_of, retire_body
+from surepick.client.visitors import (
+    correction_body,
+    record_body,
+    recorded_of,
+    report_changes_of,
+    split_body,
+    split_of,
+)
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
@@ -42,6 +46,7 @@ from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import check_stratum
+from surepick.study.traffic.changes import ReportChange
 from surepick.study.traffic.results import Recorded, Split
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
@@ -250,11 +255,21 @@ class RemoteStudy(StudyCore):
         """See :meth:`StudyCore.split`."""
         return split_of(self._transport.post(f"{self._path}/split", split_body(visits, period)))
 
-    def record(self, report: Any, period: str) -> Recorded:
+    def record(self, report: Any, period: str, *, check: bool = False) -> Recorded:
         """See :meth:`StudyCore.record`."""
-        return recorded_of(
-            self._transport.post(f"{self._path}/record", record_body(report, period))
-        )
+        body = record_body(report, period, check)
+        return recorded_of(self._transport.post(f"{self._path}/record", body))
+
+    def correct_report(
+        self, period: str, report: Any, *, reason: str, by: str | None = None
+    ) -> ReportChange:
+        """See :meth:`StudyCore.correct_report`."""
+        body = correction_body(report, period, reason, by)
+        return report_changes_of(self._transport.post(f"{self._path}/report-changes", body))[0]
+
+    def report_changes(self) -> list[ReportChange]:
+        """See :meth:`StudyCore.report_changes`."""
+        return report_changes_of(self._transport.get(f"{self._path}/report-changes"))
 
     # -- where it stands -------------------------------------------------------------------
     @property

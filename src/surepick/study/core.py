@@ -16,6 +16,7 @@ from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.pulls import Pull, Told
+from surepick.study.traffic.changes import ReportChange
 from surepick.study.traffic.results import Recorded, Split
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
@@ -179,7 +180,7 @@ class StudyCore(ABC):
         """
 
     @abstractmethod
-    def record(self, report: Any, period: str) -> Recorded:
+    def record(self, report: Any, period: str, *, check: bool = False) -> Recorded:
         """Take in what came of a period; once this returns, it is kept, and counts once.
 
         Every visitor belongs to the period in which the option was assigned, whenever the
@@ -193,7 +194,35 @@ class StudyCore(ABC):
             Parquet file, a DataFrame) with such columns.
         period
             Its name.
+        check
+            Only look whether it could be recorded; what is wrong is said as otherwise.
         """
+
+    @abstractmethod
+    def correct_report(
+        self, period: str, report: Any, *, reason: str, by: str | None = None
+    ) -> ReportChange:
+        """Let another report count for a period that was recorded, as the first one was wrong.
+
+        Everything is worked out again: a study that had ended may go on, and one that goes on may
+        end. Old and new numbers, who, when and why are kept, exported and part of the certificate.
+
+        The guarantee stands if which reports, and which of their numbers, are looked at again
+        depends neither on the numbers nor on whom somebody favours.
+
+        Parameters
+        ----------
+        period, report
+            The name of the period, and what really came of it; see :meth:`record`.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who corrects it.
+        """
+
+    @abstractmethod
+    def report_changes(self) -> list[ReportChange]:
+        """All corrections of reports, in the order in which they were made."""
 
     # -- measuring with a function ---------------------------------------------------------
     @abstractmethod

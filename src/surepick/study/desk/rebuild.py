@@ -21,6 +21,7 @@ from surepick.study import chain, changes, turns
 from surepick.study.changes import Change
 from surepick.study.past import tell_stored
 from surepick.study.traffic.block import tell_reports
+from surepick.study.traffic.changes import CORRECTED
 from surepick.study.traffic.rules import rules_of
 from surepick.study.turns import Act
 
@@ -105,7 +106,7 @@ class Log(NamedTuple):
             batches.append(one)
             left -= one.size
         rewards = tx.rewards(study.id, 0, at.first)
-        made, stopped = changes.read(tx, study.id), bool(tx.links(study.id, [chain.STOPPED]))
+        made, stopped = changes.read(tx, study.id), was_stopped(tx, study)
         acts = turns.read(tx, study.id)
         return cls(tx.past(study.id), batches, at.batch, rewards, made, acts, stopped)
 
@@ -132,12 +133,24 @@ class Followed(NamedTuple):
     survivors: list[int]  #: candidates that are still in after each complete batch
 
 
+def was_stopped(tx: Transaction, study: StudyRecord) -> bool:
+    """Whether somebody ended the study by hand."""
+    return bool(tx.links(study.id, [chain.STOPPED]))
+
+
 def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
     """The run worked out again from the log of tells alone, without any snapshot."""
     at = tx.progress(study.id)
     if rules_of(study) is not None:
         run = start(tx, study)
-        tell_reports(tx, study.id, run, at.batch)
+        corrected = bool(tx.links(study.id, [CORRECTED]))
+        tell_reports(run, tx.reports(study.id, 0, at.batch), corrected)
+        if was_stopped(tx, study):
+            run.end()
+        if run.stopped != at.finished:
+            raise StudyDamagedError(
+                f"study {study.name!r}: its reports do not lead to where it stands"
+            )
         return run, at
     log = Log.read(tx, study, at)
     run = follow(study, log).run
