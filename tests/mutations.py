@@ -565,10 +565,17 @@ MUTATIONS = (
     ),
     Mutation(
         "attempts-not-counted",
-        "study/desk/leases.py",
-        "x.attempts + 1, token, at.now,",
-        "1, token, at.now,",
+        "study/desk/asking.py",
+        "x.attempts + 1, token, at.now)",
+        "1, token, at.now)",
         "study/test_study.py",
+    ),
+    Mutation(
+        "passed-over-counts-as-handed-out",
+        "study/desk/leases.py",
+        "tx.leases(study, pulls).items() if one.attempts}",
+        "tx.leases(study, pulls).items()}",
+        "study/desk/test_same.py -k memory",
     ),
     Mutation(
         "ahead-counts-for-the-open-batch",

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.cli.studies import bar, open_study, shown, spent, study_options
+from surepick.cli.studies import bar, open_study, shown, spent, spent_of, study_options
 from surepick.run.words import chance
 
 if TYPE_CHECKING:
@@ -103,6 +103,8 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
             "",
         ),
     ]
+    if spent_of(content["limits"]):
+        lines.append((spent_of(content["limits"]), ""))
     if content["finished"]:
         lines.append((f"Finished: surepick answer {study.name}", "bold green"))
         return lines

@@ -114,3 +114,13 @@ def bar(still_in: bool, share: float | None) -> str:
 def spent(cost: float | None) -> str:
     """What measurements cost, in brackets; nothing where all cost the same."""
     return "" if cost is None else f" (cost {cost:,.6g})"
+
+
+def spent_of(limits: dict[str, Any]) -> str:
+    """What is spent of a budget and what is left; nothing where there is none."""
+    if limits["budget"] is None:
+        return ""
+    of = "" if limits["in_money"] else " measurements"
+    return (
+        f"Spent {limits['spent']:,.6g} of {limits['budget']:,.6g}{of}, {limits['left']:,.6g} left"
+    )

@@ -13,10 +13,11 @@ from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT
 from surepick.arrays.validate import positive, real, whole
 from surepick.client.awaited import AsyncTransport
+from surepick.client.limiting import AwaitedLimits
 from surepick.client.replies import (
-    MOST,
     ahead_of,
     answer_of,
+    ask_body,
     by_holder,
     changes_of,
     events_of,
@@ -40,7 +41,7 @@ from surepick.study.checks.checks import Checks
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
 
 
-class AsyncStudy(AwaitedOptions, AwaitedTraffic):
+class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
     """A study of a service, for coroutines; :meth:`surepick.AsyncClient.load_study` opens it.
 
     It has the methods of :class:`surepick.client.RemoteStudy`, to be awaited: also ``await
@@ -72,6 +73,7 @@ class AsyncStudy(AwaitedOptions, AwaitedTraffic):
         *,
         wait: float = 0.0,
         stratum: str | int | None = None,
+        same: bool = False,
     ) -> list[Pull]:
         """See :meth:`surepick.Study.ask`; the service waits, not this end."""
         n, lease, left = whole(n, "n", least=1), positive(lease, "lease"), real(wait, "wait")
@@ -79,17 +81,10 @@ class AsyncStudy(AwaitedOptions, AwaitedTraffic):
             as_name(worker, "worker")
         # Even an ask without a name needs one, to get the same pulls when its answer is lost.
         holder = f"once-{uuid.uuid4().hex}" if worker is None else worker
+        body = ask_body(n, holder, lease, None if stratum is None else str(stratum), same)
         while True:
             now = min(max(left, 0.0), LONGEST_WAIT)
-            body: dict[str, Any] = {
-                "n": min(n, MOST),
-                "worker": holder,
-                "lease": lease,
-                "wait": now,
-            }
-            if stratum is not None:
-                body["stratum"] = str(stratum)
-            found = await self._post("/ask", body, wait=now)
+            found = await self._post("/ask", body | {"wait": now}, wait=now)
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:
                 break

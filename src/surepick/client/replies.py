@@ -77,6 +77,13 @@ def ahead_of(found: dict[str, Any]) -> Ahead:
     return Ahead(**{key: found[key] for key in Ahead.__dataclass_fields__})
 
 
+def ask_body(n: int, holder: str, lease: float, stratum: str | None, same: bool) -> dict[str, Any]:
+    """What is sent to get pulls."""
+    body: dict[str, Any] = {"n": min(n, MOST), "worker": holder, "lease": lease}
+    more = {"stratum": stratum} if stratum is not None else {}
+    return body | more | ({"same": True} if same else {})
+
+
 def pulls_of(found: dict[str, Any]) -> list[Pull]:
     """Pulls that were handed out."""
     keys = Pull.__dataclass_fields__

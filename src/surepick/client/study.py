@@ -13,10 +13,11 @@ from urllib.parse import quote
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import positive, real, whole
+from surepick.client.limiting import limit_body, limit_changes_of
 from surepick.client.replies import (
-    MOST,
     ahead_of,
     answer_of,
+    ask_body,
     by_holder,
     changes_of,
     events_of,
@@ -27,14 +28,7 @@ from surepick.client.replies import (
 )
 from surepick.client.transport import Transport
 from surepick.client.turning import add_body, option_changes_of, retire_body
-from surepick.client.visitors import (
-    correction_body,
-    record_body,
-    recorded_of,
-    report_changes_of,
-    split_body,
-    split_of,
-)
+from surepick.client.visitors import RemoteTraffic
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
@@ -44,10 +38,9 @@ from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
+from surepick.study.limits import LimitChange
 from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import check_stratum
-from surepick.study.traffic.changes import ReportChange
-from surepick.study.traffic.results import Recorded, Split
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
@@ -56,7 +49,7 @@ LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
 MOST_LETTERS = 2_000  # of a reason
 
 
-class RemoteStudy(StudyCore):
+class RemoteStudy(RemoteTraffic, StudyCore):
     """A study of a service; :meth:`surepick.Client.load_study` opens it.
 
     It has the public core of :class:`surepick.Study`. Lost connections and a service that restarts
@@ -108,6 +101,7 @@ class RemoteStudy(StudyCore):
         *,
         wait: float = 0.0,
         stratum: str | int | None = None,
+        same: bool = False,
     ) -> list[Pull]:
         """See :meth:`surepick.Study.ask`; the service waits, not this end."""
         belongs = check_stratum(self.strata, stratum)
@@ -117,12 +111,10 @@ class RemoteStudy(StudyCore):
             as_name(worker, "worker")
         # Even an ask without a name needs one, to get the same pulls when its answer is lost.
         holder = f"once-{uuid.uuid4().hex}" if worker is None else worker
+        body = ask_body(n, holder, lease, belongs, same)
         while True:
             now = min(max(left, 0.0), LONGEST_WAIT)
-            body = {"n": min(n, MOST), "worker": holder, "lease": lease, "wait": now}
-            if belongs is not None:
-                body["stratum"] = belongs
-            found = self._transport.post(f"{self._path}/ask", body, wait=now)
+            found = self._transport.post(f"{self._path}/ask", body | {"wait": now}, wait=now)
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:
                 break
@@ -232,6 +224,23 @@ class RemoteStudy(StudyCore):
         for name in ("_definition", "_problem_and_algorithm"):
             vars(self).pop(name, None)
 
+    # -- limits ----------------------------------------------------------------------------
+    def limit(
+        self,
+        *,
+        max_samples: int | float | str | None = None,
+        budget: float | str | None = None,
+        reason: str = "",
+        by: str | None = None,
+    ) -> LimitChange:
+        """See :meth:`surepick.Study.limit`."""
+        body = limit_body(max_samples, budget, reason, by)
+        return limit_changes_of(self._transport.post(f"{self._path}/limits", body))[0]
+
+    def limit_changes(self) -> list[LimitChange]:
+        """See :meth:`surepick.Study.limit_changes`."""
+        return limit_changes_of(self._transport.get(f"{self._path}/limits"))
+
     # -- pause, resume, stop ---------------------------------------------------------------
     def pause(self, reason: str = "", by: str | None = None) -> bool:
         """See :meth:`surepick.Study.pause`."""
@@ -249,27 +258,6 @@ class RemoteStudy(StudyCore):
     def _steer(self, verb: str, reason: str, by: str | None) -> bool:
         body = {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
         return self._transport.post(f"{self._path}/{verb}", body)["changed"]
-
-    # -- traffic ---------------------------------------------------------------------------
-    def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """See :meth:`StudyCore.split`."""
-        return split_of(self._transport.post(f"{self._path}/split", split_body(visits, period)))
-
-    def record(self, report: Any, period: str, *, check: bool = False) -> Recorded:
-        """See :meth:`StudyCore.record`."""
-        body = record_body(report, period, check)
-        return recorded_of(self._transport.post(f"{self._path}/record", body))
-
-    def correct_report(
-        self, period: str, report: Any, *, reason: str, by: str | None = None
-    ) -> ReportChange:
-        """See :meth:`StudyCore.correct_report`."""
-        body = correction_body(report, period, reason, by)
-        return report_changes_of(self._transport.post(f"{self._path}/report-changes", body))[0]
-
-    def report_changes(self) -> list[ReportChange]:
-        """See :meth:`StudyCore.report_changes`."""
-        return report_changes_of(self._transport.get(f"{self._path}/report-changes"))
 
     # -- where it stands -------------------------------------------------------------------
     @property

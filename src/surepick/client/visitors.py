@@ -6,10 +6,12 @@ from collections.abc import Mapping
 from typing import Any
 
 from surepick.arrays.validate import whole
+from surepick.client.transport import Transport
 from surepick.client.turning import said
 from surepick.study.pulls import as_name
 from surepick.study.sheet import Sheet
 from surepick.study.traffic.changes import ReportChange, RowChange
+from surepick.study.traffic.core import TrafficCore
 from surepick.study.traffic.results import Recorded, Split, plain
 
 
@@ -60,6 +62,33 @@ def report_changes_of(found: dict[str, Any]) -> list[ReportChange]:
 def _row(row: dict[str, Any]) -> RowChange:
     numbers = (tuple(row["old"]), tuple(row["new"]))
     return RowChange(row["arm"], row["label"], row["bucket"], *numbers)
+
+
+class RemoteTraffic(TrafficCore):
+    """The part of :class:`surepick.client.RemoteStudy` that is about it."""
+
+    _transport: Transport
+    _path: str
+
+    def split(self, visits: int | None = None, period: str | None = None) -> Split:
+        """See :meth:`StudyCore.split`."""
+        return split_of(self._transport.post(f"{self._path}/split", split_body(visits, period)))
+
+    def record(self, report: Any, period: str, *, check: bool = False) -> Recorded:
+        """See :meth:`StudyCore.record`."""
+        body = record_body(report, period, check)
+        return recorded_of(self._transport.post(f"{self._path}/record", body))
+
+    def correct_report(
+        self, period: str, report: Any, *, reason: str, by: str | None = None
+    ) -> ReportChange:
+        """See :meth:`StudyCore.correct_report`."""
+        body = correction_body(report, period, reason, by)
+        return report_changes_of(self._transport.post(f"{self._path}/report-changes", body))[0]
+
+    def report_changes(self) -> list[ReportChange]:
+        """See :meth:`StudyCore.report_changes`."""
+        return report_changes_of(self._transport.get(f"{self._path}/report-changes"))
 
 
 class AwaitedTraffic:

@@ -12,6 +12,7 @@ from surepick.arrays.types import IntArray
 from surepick.problem import Problem
 from surepick.run.answer import Answer, compared, several
 from surepick.run.guarantee import guarantee_of
+from surepick.run.limits import why_stopped
 
 
 class Course(NamedTuple):
@@ -26,6 +27,7 @@ class Course(NamedTuple):
     ended: bool  #: by hand
     turns: list[dict[str, Any]]  #: options that came and went
     retired: tuple[int, ...]
+    limits: list[dict[str, Any]]  #: changes of what may be measured
 
 
 def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Course) -> Answer:
@@ -43,6 +45,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             *(algorithm, problem, state, before + course.log),
             *(bool(past and past["evidence"]), bool(course.changes), course.ended),
             turned=bool(course.turns),
+            limit=why_stopped(problem, course.pulls, algorithm, course.limits),
         ),
         survivors=tuple(int(i) for i in np.flatnonzero(left)),
         equivalent=tuple(
@@ -64,5 +67,6 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "changes": list(course.changes),
             "by_hand": course.ended,
             "options": list(course.turns),
+            "limits": course.limits,
         },
     )

@@ -49,6 +49,7 @@ def guarantee_of(
     changed: bool = False,
     by_hand: bool = False,
     turned: bool = False,
+    limit: str = "",
 ) -> Guarantee:
     """The promise of a stopped run.
 
@@ -64,9 +65,11 @@ def guarantee_of(
         Whether somebody stopped it.
     turned
         Whether options were added or retired.
+    limit
+        What stopped it, if neither the question was answered nor somebody did.
     """
     left, kind = len(state.active), problem.noise_kind
-    why = _why(algorithm, by_hand)
+    why = "by hand" if by_hand else limit
     claims = state.claims()
     comparing = claims is not None and len(problem.distinct) > 1
     if claims is not None and comparing:
@@ -122,14 +125,6 @@ def guarantee_of(
         text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"
         return Guarantee("heuristic", text)
     return Guarantee(promised.kind, text)
-
-
-def _why(algorithm: Algorithm, by_hand: bool) -> str:
-    """Why a run that has not finished was stopped."""
-    if by_hand:
-        return "by hand"
-    limit = algorithm.max_samples
-    return "as they look tied" if limit is None else f"by max_samples={limit}"
 
 
 def stands_on(problem: Problem) -> str:

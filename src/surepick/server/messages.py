@@ -31,6 +31,9 @@ class AskBody(BaseModel):
     stratum: Name | None = Field(
         None, description="In a study with strata: the plate, operator, … the pulls are for."
     )
+    same: bool = Field(
+        False, description="Pulls of one option only, as many as the open batches have of it."
+    )
 
 
 class PullOut(Answered):

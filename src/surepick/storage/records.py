@@ -131,13 +131,13 @@ CLOCK_SLACK = 5.0  #: seconds by which a clock may be set back without anybody m
 
 @dataclass(frozen=True)
 class Lease:
-    """A pull that has been handed out and not been told."""
+    """A pull that has been handed out and not been told, or passed over when others were."""
 
     pull: int
     arm: int
-    worker: str | None  #: None: back in line after a failure
+    worker: str | None  #: None: back in line after a failure, or passed over
     until: float  #: from then on anyone may have it
-    attempts: int = 1
+    attempts: int = 1  #: how often it was handed out; 0: it was passed over so far
     token: str | None = None  #: id of the token it was handed to; None: to somebody on this machine
     since: float = 0.0  #: when this worker got it first
     last: str | None = None  #: while nobody has it: who had it last

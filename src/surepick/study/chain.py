@@ -26,7 +26,7 @@ from surepick.run import Answer
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Link, StudyRecord, Tell
 from surepick.storage.traffic import Period, Report
-from surepick.study import changes, turns
+from surepick.study import changes, limits, turns
 from surepick.study.digests import digest_of, sha
 from surepick.study.traffic import changes as report_changes
 from surepick.study.traffic.rules import rules_of
@@ -36,6 +36,7 @@ _CREATED, _TAKEN_OVER = "created", "taken over"
 _PROPOSED, _TOLD, _ANSWERED = "proposed", "told", "answered"
 STOPPED, PAUSED, RESUMED = "stopped", "paused", "resumed"
 _SPLIT, _REPORTED = "split", "reported"  # of traffic: shares were stored, a period was reported
+_ACTS = (*changes.KINDS, *turns.KINDS, report_changes.CORRECTED, limits.LIMITED, STOPPED)
 
 
 # -- adding links --------------------------------------------------------------------------
@@ -211,7 +212,7 @@ class _Walk:
         if kind == _ANSWERED:
             self.ended, self.cut = True, self.told < self.proposed
             return ""
-        if kind in (*changes.KINDS, *turns.KINDS, report_changes.CORRECTED, STOPPED):
+        if kind in _ACTS:
             self.cut = content["finished"] and self.told < self.proposed
             self.ended = content["finished"]
         return ""  # also of a later version: its digest was looked at
@@ -230,8 +231,7 @@ class _Walk:
 
     def _period_fine(self, link: Link, content: dict[str, Any]) -> bool:
         """Whether the shares, or the report, of the next period are what a link says."""
-        number = content["period"]
-        here = (self._study.id, number, number + 1)
+        here = (self._study.id, number := content["period"], number + 1)
         period = next(iter(self._tx.periods(*here)), None)
         if link.kind == _SPLIT:
             self.split += 1

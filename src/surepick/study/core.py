@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -15,14 +15,14 @@ from surepick.run.forecast import Ahead
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
+from surepick.study.limits import LimitChange
 from surepick.study.pulls import Pull, Told
-from surepick.study.traffic.changes import ReportChange
-from surepick.study.traffic.results import Recorded, Split
+from surepick.study.traffic.core import TrafficCore
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
 
 
-class StudyCore(ABC):
+class StudyCore(TrafficCore):
     """The public core of :class:`surepick.Study` and :class:`surepick.client.RemoteStudy`.
 
     Examples
@@ -77,6 +77,7 @@ class StudyCore(ABC):
         *,
         wait: float = 0.0,
         stratum: str | int | None = None,
+        same: bool = False,
     ) -> list[Pull]:
         """Up to ``n`` pulls to measure, leased for ``lease`` seconds."""
 
@@ -148,6 +149,36 @@ class StudyCore(ABC):
     def option_changes(self) -> list[OptionChange]:
         """All options that were added or retired, in the order in which that was done."""
 
+    # -- limits ----------------------------------------------------------------------------
+    @abstractmethod
+    def limit(
+        self,
+        *,
+        max_samples: int | float | str | None = None,
+        budget: float | str | None = None,
+        reason: str = "",
+        by: str | None = None,
+    ) -> LimitChange:
+        """Change how much may be measured in all, and what it may cost.
+
+        What was asked for is measured in any case. A study that has ended because a limit was
+        reached goes on, if the new one is higher. The guarantee does not depend on limits.
+
+        Parameters
+        ----------
+        max_samples, budget
+            The most measurements, and the most that they may cost (where options have no costs,
+            each costs 1). None leaves a limit as it is, ``"none"`` takes it away.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who changes it.
+        """
+
+    @abstractmethod
+    def limit_changes(self) -> list[LimitChange]:
+        """All changes of the limits, in the order in which they were made."""
+
     # -- pause, resume, stop ---------------------------------------------------------------
     @abstractmethod
     def pause(self, reason: str = "", by: str | None = None) -> bool:
@@ -160,69 +191,6 @@ class StudyCore(ABC):
     @abstractmethod
     def stop(self, reason: str = "", by: str | None = None) -> Answer:
         """End the study now, for good, and say what is known."""
-
-    # -- traffic ---------------------------------------------------------------------------
-    @abstractmethod
-    def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """By which shares to send visitors: those of the period under way, or of the next one.
-
-        They are stored before they are shown, stay the same while the period lasts, and follow
-        from earlier reports alone. A period ends by the clock or by a number of visitors, never by
-        how they respond.
-
-        Parameters
-        ----------
-        visits
-            Also show the shares as whole numbers of so many visits.
-        period
-            The period's name. A new one begins a new period, although earlier ones are not
-            recorded yet; without a name the newest of those that are not is meant.
-        """
-
-    @abstractmethod
-    def record(self, report: Any, period: str, *, check: bool = False) -> Recorded:
-        """Take in what came of a period; once this returns, it is kept, and counts once.
-
-        Every visitor belongs to the period in which the option was assigned, whenever the
-        response came. Periods are recorded in their order; the same report again changes nothing.
-
-        Parameters
-        ----------
-        report
-            ``{label: (visits, successes)}``, with bounded rewards ``(visits, sum, squares)``, with
-            numbers of unknown scale ``{label: {bucket: (visits, sum)}}``; or a table (a CSV or
-            Parquet file, a DataFrame) with such columns.
-        period
-            Its name.
-        check
-            Only look whether it could be recorded; what is wrong is said as otherwise.
-        """
-
-    @abstractmethod
-    def correct_report(
-        self, period: str, report: Any, *, reason: str, by: str | None = None
-    ) -> ReportChange:
-        """Let another report count for a period that was recorded, as the first one was wrong.
-
-        Everything is worked out again: a study that had ended may go on, and one that goes on may
-        end. Old and new numbers, who, when and why are kept, exported and part of the certificate.
-
-        The guarantee stands if which reports, and which of their numbers, are looked at again
-        depends neither on the numbers nor on whom somebody favours.
-
-        Parameters
-        ----------
-        period, report
-            The name of the period, and what really came of it; see :meth:`record`.
-        reason
-            Why; anybody who sees the certificate can read it.
-        by
-            Who corrects it.
-        """
-
-    @abstractmethod
-    def report_changes(self) -> list[ReportChange]:
-        """All corrections of reports, in the order in which they were made."""
 
     # -- measuring with a function ---------------------------------------------------------
     @abstractmethod

@@ -30,7 +30,8 @@ from surepick.storage.records import Event, Holder, Rewards, StudyProgress, Stud
 from surepick.study import chain, export
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
-from surepick.study.desk import leases, rebuild
+from surepick.study.desk import rebuild
+from surepick.study.desk.asking import Asked, Wanted
 from surepick.study.desk.desk import Desk
 from surepick.study.history import History
 from surepick.study.living import LivingStudy
@@ -126,6 +127,7 @@ class Study(LivingStudy, TrafficStudy):
         *,
         wait: float = 0.0,
         stratum: str | int | None = None,
+        same: bool = False,
     ) -> list[Pull]:
         """Up to ``n`` pulls to measure, leased for ``lease`` seconds.
 
@@ -146,6 +148,9 @@ class Study(LivingStudy, TrafficStudy):
         stratum
             In a study with strata: the plate, operator, … that the pulls are for. It must not be
             chosen by rewards. Days need not be named.
+        same
+            Pulls of one option only, to be measured together: as many as the open batches have
+            of it, so perhaps fewer than ``n``. Others are handed out later.
         """
         belongs = check_stratum(self.desk.strata, stratum)
         n = whole(n, "n", least=1)
@@ -160,10 +165,12 @@ class Study(LivingStudy, TrafficStudy):
             self._held[quick.pull] = holder.worker
             return desk.pulls([quick])
 
-        def ask(tx: Transaction) -> leases.Asked:
+        wanted = Wanted(n, holder, lease, stratum=belongs, same=bool(same))
+
+        def ask(tx: Transaction) -> Asked:
             nonlocal tries
             tries += 1
-            return desk.lease(tx, n, holder, lease, again=tries > 1, stratum=belongs)
+            return desk.lease(tx, wanted, again=tries > 1)
 
         end = time.monotonic() + wait
         while True:

@@ -68,7 +68,7 @@ WITH open AS MATERIALIZED (
     WHERE study = %(study)s AND (told + 1 < size OR %(pull)s >= first + size) FOR UPDATE
 ), gone AS (
     DELETE FROM surepick_leases USING open
-    WHERE surepick_leases.study = open.study AND pull = %(pull)s
+    WHERE surepick_leases.study = open.study AND pull = %(pull)s AND attempts > 0
       AND (%(token)s::text IS NULL OR token = %(token)s)
       AND (%(worker)s::text IS NULL OR coalesce(worker, last) IS NULL
            OR coalesce(worker, last) = %(worker)s

@@ -25,7 +25,7 @@ from surepick.storage import Storage, Transaction
 from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, Tell
 from surepick.study import changes
 from surepick.study.changes import Change
-from surepick.study.desk import correct, going_on, leases, rebuild
+from surepick.study.desk import asking, correct, going_on, leases, rebuild
 from surepick.study.desk.known import KnownProblem
 from surepick.study.desk.look import Look
 from surepick.study.desk.opened import OpenBatches
@@ -119,30 +119,19 @@ class Desk(KnownProblem):
             )
 
     # -- handing out -----------------------------------------------------------------------
-    def lease(
-        self,
-        tx: Transaction,
-        n: int,
-        holder: Holder,
-        lease: float,
-        again: bool,
-        longest: float | None = None,
-        stratum: str | None = None,
-    ) -> leases.Asked:
+    def lease(self, tx: Transaction, wanted: asking.Wanted, again: bool) -> asking.Asked:
         """Lease pulls to a holder; ``again`` after an attempt whose end is not known."""
         self._refuse_traffic()
-        named = not holder.worker.startswith(ANONYMOUS)
-        return leases.ask(
+        worker = wanted.holder.worker
+        named = not worker.startswith(ANONYMOUS)
+        return asking.ask(
             tx,
             self.record.id,
-            n,
-            holder=holder,
-            who=holder.worker if named else self._who,
-            lease=lease,
-            longest=longest,
+            wanted,
+            who=worker if named else self._who,
             back=named or again,
             opened=self._open_batches,
-            stamp=lambda now: stamp(self.strata, stratum, now),
+            stamp=lambda now: stamp(self.strata, wanted.stratum, now),
             on_items=self.on_items,
             may_plan=lambda at: self._may_plan(at, named),
         )
@@ -198,7 +187,7 @@ class Desk(KnownProblem):
         self._place = (place[0], given[0] + 1)
         return given[1]
 
-    def note_place(self, asked: leases.Asked) -> None:
+    def note_place(self, asked: asking.Asked) -> None:
         """Remember how far the batch has been handed out."""
         known = self._opened.number == asked.batch
         self._place = (asked.batch, asked.place) if known else None

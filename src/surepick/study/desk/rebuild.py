@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -17,8 +18,10 @@ from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
-from surepick.study import chain, changes, turns
+from surepick.storage.traffic import Report
+from surepick.study import chain, changes, limits, turns
 from surepick.study.changes import Change
+from surepick.study.limits import LimitChange
 from surepick.study.past import tell_stored
 from surepick.study.traffic.block import tell_reports
 from surepick.study.traffic.changes import CORRECTED
@@ -92,6 +95,7 @@ class Log(NamedTuple):
     rewards: Rewards  #: those that count, of complete batches
     changes: list[Change]
     acts: list[Act]  #: options that came and went
+    limits: list[LimitChange]  #: changes of what may be measured
     stopped: bool = False  #: by hand
 
     @classmethod
@@ -107,8 +111,8 @@ class Log(NamedTuple):
             left -= one.size
         rewards = tx.rewards(study.id, 0, at.first)
         made, stopped = changes.read(tx, study.id), was_stopped(tx, study)
-        acts = turns.read(tx, study.id)
-        return cls(tx.past(study.id), batches, at.batch, rewards, made, acts, stopped)
+        acts, other = turns.read(tx, study.id), limits.read(tx, study.id)
+        return cls(tx.past(study.id), batches, at.batch, rewards, made, acts, other, stopped)
 
     @property
     def withdrawn(self) -> set[int]:
@@ -138,15 +142,24 @@ def was_stopped(tx: Transaction, study: StudyRecord) -> bool:
     return bool(tx.links(study.id, [chain.STOPPED]))
 
 
+def follow_reports(
+    tx: Transaction, study: StudyRecord, reports: Sequence[Report], corrected: bool
+) -> tuple[Run, list[int]]:
+    """What reports of traffic lead to: the run, and how many options are in after each."""
+    run = start(tx, study)
+    run.limit_changes = [one.change for one in limits.read(tx, study.id)]
+    left = tell_reports(run, reports, corrected)
+    if was_stopped(tx, study):
+        run.end()
+    return run, left
+
+
 def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
     """The run worked out again from the log of tells alone, without any snapshot."""
     at = tx.progress(study.id)
     if rules_of(study) is not None:
-        run = start(tx, study)
         corrected = bool(tx.links(study.id, [CORRECTED]))
-        tell_reports(run, tx.reports(study.id, 0, at.batch), corrected)
-        if was_stopped(tx, study):
-            run.end()
+        run, _ = follow_reports(tx, study, tx.reports(study.id, 0, at.batch), corrected)
         if run.stopped != at.finished:
             raise StudyDamagedError(
                 f"study {study.name!r}: its reports do not lead to where it stands"
@@ -168,6 +181,7 @@ def follow(study: StudyRecord, log: Log) -> Followed:
     them, which are then not needed.
     """
     run = algorithm_of(study).start(problem_of(study), study.seed)
+    run.limit_changes = [one.change for one in log.limits]
     tell_stored(run, log.past)
     first, survivors, withdrawn = 0, [], log.withdrawn
     plans = Plans(study, run, log)

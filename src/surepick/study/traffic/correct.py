@@ -15,7 +15,6 @@ from typing import Any
 import numpy as np
 
 from surepick.errors import InvalidInputError, RunStateError
-from surepick.run import Run
 from surepick.run.codec import dumps
 from surepick.storage.contract import Transaction
 from surepick.storage.records import StudyProgress
@@ -24,7 +23,7 @@ from surepick.study import chain
 from surepick.study.desk import rebuild
 from surepick.study.desk.correct import Who
 from surepick.study.pulls import as_name
-from surepick.study.traffic.block import tell_reports, told_of
+from surepick.study.traffic.block import told_of
 from surepick.study.traffic.changes import CORRECTED, ReportChange, changed_rows, read
 from surepick.study.traffic.desk import TrafficDesk
 from surepick.study.traffic.report import Counts, read_report
@@ -84,10 +83,9 @@ class _Act:
         self._study, self._labels = desk.desk.record, desk.desk.problem.labels
         self._at, self._made, self._old, self._reports = at, made, old, reports
         storage = desk.desk.storage
-        self._run: Run = storage.read(lambda tx: rebuild.start(tx, self._study))
-        self._left = tell_reports(self._run, reports, corrected=True)
-        if storage.read(lambda tx: rebuild.was_stopped(tx, self._study)):
-            self._run.end()
+        self._run, self._left = storage.read(
+            lambda tx: rebuild.follow_reports(tx, self._study, reports, corrected=True)
+        )
         self._text = self._run.to_json()
         self.now = 0.0
 

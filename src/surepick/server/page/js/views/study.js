@@ -14,6 +14,7 @@ import { correctionsCard } from "../study/corrections.js";
 import { eventsCard } from "../study/events.js";
 import { exportCard, workersCard } from "../study/exports.js";
 import { headline, pieces } from "../study/headline.js";
+import { limitsCard } from "../study/limits.js";
 import { Model } from "../study/model.js";
 import { optionsCard } from "../study/options.js";
 import { rivalsCard } from "../study/rivals.js";
@@ -182,6 +183,7 @@ export const studyView = (name) => (scope) => {
       events: eventsCard(name, scope),
       corrections: correctionsCard(name, scope, () => again()),
       turnover: turnoverCard(name, scope, () => again()),
+      limits: limitsCard(name, scope, () => again()),
     };
     own = { ...first, ...log };
     const workers = isAdmin() && workersCard(name);
@@ -205,6 +207,7 @@ export const studyView = (name) => (scope) => {
           log.turnover.element,
           parts.exports.element,
           !waiting && workers,
+          log.limits.element,
           isAdmin() && parts.steering.element,
         ),
       ),
