@@ -23,16 +23,13 @@ from surepick.client.replies import (
     events_of,
     progress_of,
     pulls_of,
-    record_body,
-    recorded_of,
     rewards_of,
-    split_body,
-    split_of,
     told_of,
 )
 from surepick.client.study import LONGEST_WAIT, MOST_LETTERS
 from surepick.client.transport import told_all
 from surepick.client.turning import AwaitedOptions, said
+from surepick.client.visitors import AwaitedTraffic
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.forecast import Ahead
@@ -43,10 +40,9 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.described import described
 from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
-from surepick.study.traffic.results import Recorded, Split
 
 
-class AsyncStudy(AwaitedOptions, AwaitedLimits):
+class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
     """A study of a service, for coroutines; :meth:`surepick.AsyncClient.load_study` opens it.
 
     It has the methods of :class:`surepick.client.RemoteStudy`, to be awaited: also ``await
@@ -172,15 +168,6 @@ class AsyncStudy(AwaitedOptions, AwaitedLimits):
         """See :meth:`surepick.Study.stop`."""
         await self._post("/stop", said(reason, by))
         return await self.answer
-
-    # -- traffic ---------------------------------------------------------------------------
-    async def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """See :meth:`surepick.Study.split`."""
-        return split_of(await self._post("/split", split_body(visits, period)))
-
-    async def record(self, report: Any, period: str) -> Recorded:
-        """See :meth:`surepick.Study.record`."""
-        return recorded_of(await self._post("/record", record_body(report, period)))
 
     # -- where it stands -------------------------------------------------------------------
     @property
