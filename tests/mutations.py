@@ -565,10 +565,17 @@ MUTATIONS = (
     ),
     Mutation(
         "attempts-not-counted",
-        "study/desk/leases.py",
-        "x.attempts + 1, token, at.now,",
-        "1, token, at.now,",
+        "study/desk/asking.py",
+        "x.attempts + 1, token, at.now)",
+        "1, token, at.now)",
         "study/test_study.py",
+    ),
+    Mutation(
+        "passed-over-counts-as-handed-out",
+        "study/desk/leases.py",
+        "tx.leases(study, pulls).items() if one.attempts}",
+        "tx.leases(study, pulls).items()}",
+        "study/desk/test_same.py -k memory",
     ),
     Mutation(
         "ahead-counts-for-the-open-batch",
@@ -583,6 +590,27 @@ MUTATIONS = (
         "(self.overlap is None and named)",
         "self.overlap is None",
         "study/test_overlap.py -k name",
+    ),
+    Mutation(
+        "copies-for-the-nameless",
+        "study/desk/asking.py",
+        "elif waits and hedge and has_a_name(wanted.holder.worker):",
+        "elif waits and hedge:",
+        "study/test_hedge.py -k own_pull",
+    ),
+    Mutation(
+        "who-fails-takes-the-other-ones-pull",
+        "study/desk/leases.py",
+        "[back if lease.second is None else lease.given_up_by_first()]",
+        "[back]",
+        "study/test_hedge.py -k gives_it_back",
+    ),
+    Mutation(
+        "certificates-hide-copies",
+        "verifier/hedged.py",
+        "check.demand(count > 0,",
+        "check.demand(count > -9,",
+        "study/test_hedge.py -k rests_on",
     ),
     Mutation(
         "certificates-hide-overlap",

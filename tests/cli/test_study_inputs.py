@@ -124,3 +124,34 @@ def test_extra_pulls_for_the_check_of_the_model(surepick, folder):
     code, _, err = surepick("new", "t", "options.csv", "--unstructured", "--check-fit", "1")
     assert code == 2
     assert "nothing to check" in err
+
+
+# -- replicates ------------------------------------------------------------------------------
+def test_several_of_one_option(surepick, study):
+    code, out, _ = surepick("ask", "s", "-n", 2, "--same", "--worker", "ann")
+    assert code == 0
+    head, *rows = [line.split("\t") for line in out.splitlines()]
+    assert head[:2] == ["pull", "option"]
+    assert len({label for _, label, *_ in rows}) == 1
+
+
+def test_what_to_do_with_a_measurement_that_was_not_asked_for(surepick, study, folder):
+    (folder / "mine.csv").write_text("label,reward\na,4.2\n")
+    for words in (("a", 4.2), ("--file", "mine.csv")):
+        code, _, err = surepick("tell", "s", *words)
+        assert code == 2
+        assert "keep it until the study asks for that option" in err
+
+
+# -- what came after the end -----------------------------------------------------------------
+def test_status_and_answer_count_the_same(surepick, study):
+    surepick("ask", "s", "-n", 3, "--worker", "ann")
+    surepick("tell", "s", 0, 1.5)
+    surepick("tell", "s", 1, 2.5)
+    assert surepick("stop", "s")[0] == 0
+    for verb, counted in (("status", "0 measurements"), ("answer", "after 0 measurements")):
+        code, out, _ = surepick(verb, "s")
+        said = " ".join(out.split())
+        assert code == 0
+        assert counted in said
+        assert "2 more belong to a batch that was not complete at the end; they are kept" in said

@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import json
 import shutil
 import sys
-import threading
 
 import numpy as np
 import pytest
+from tests.coroutines import completed
 from tests.postgres import fast_folder
 from tests.server.served import Served
 
 import surepick as sp
 from surepick.cli import main
-from surepick.study import OptionTable
 
 ROWS = [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5)]
 MEANS = {"a": 0.1, "b": 0.22, "c": 0.3, "d": 0.42, "e": 0.8}  # nearly linear in the price
@@ -108,7 +106,7 @@ def essence(certificate):
 
 def test_library_service_client_and_command_line_agree(table, tmp_path, monkeypatch, capsys):
     storage = f"sqlite:///{tmp_path}/own.db"
-    own = sp.create_study("own", None, storage=storage, table=OptionTable.of(table), **SETTINGS)
+    own = sp.create_study("own", storage=storage, table=table, **SETTINGS)
     answer = worked_off(own)
     assert answer.label == "e"
     assert answer.guarantee.kind == "pac"
@@ -124,10 +122,7 @@ def test_library_service_client_and_command_line_agree(table, tmp_path, monkeypa
         remote = client.create_study("remote", table=table, **SETTINGS)
         found.append(worked_off(remote))
         doing = worked_off_by_coroutines(served.url, served.token, "coroutines", table)
-        # Browsers of other tests leave a running loop behind in this thread.
-        thread = threading.Thread(target=lambda: found.append(asyncio.run(doing)))
-        thread.start()
-        thread.join()
+        found.append(completed(doing))
     shutil.rmtree(folder)
     for other in found:
         assert str(other.guarantee) == str(answer.guarantee)

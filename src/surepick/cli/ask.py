@@ -34,6 +34,11 @@ if TYPE_CHECKING:
     help="Seconds until the pulls may be given to others.",
 )
 @click.option("--stratum", default=None, help=STRATUM_HELP)
+@click.option(
+    "--same",
+    is_flag=True,
+    help="Pulls of one option only, to measure together: as many of -n as the open batches have.",
+)
 def command(
     name: str,
     storage: str,
@@ -42,6 +47,7 @@ def command(
     worker: str | None,
     lease: float,
     stratum: str | None,
+    same: bool,
 ) -> None:
     """Get pulls to measure: a line each, with the number to tell the reward for and the option.
 
@@ -52,7 +58,7 @@ def command(
     and 6 when the study is finished.
     """
     study = open_study(name, storage)
-    pulls = study.ask(count, worker, lease, stratum=stratum)
+    pulls = study.ask(count, worker, lease, stratum=stratum, same=same)
     finished = not pulls and study.finished
     content = {
         "finished": finished,

@@ -30,7 +30,7 @@ _CONFIRMATIONS = {
     context_settings={"ignore_unknown_options": True},
 )
 @study_options
-@click.argument("pull", type=int, required=False)
+@click.argument("pull", required=False)
 @click.argument("reward", type=float, required=False)
 @click.option("--worker", default=None, help="Who measured it.")
 @click.option(
@@ -47,7 +47,7 @@ def command(
     name: str,
     storage: str,
     as_json: bool,
-    pull: int | None,
+    pull: str | None,
     reward: float | None,
     worker: str | None,
     source: Path | None,
@@ -67,7 +67,7 @@ def command(
     study = open_study(name, storage)
     assert pull is not None
     assert reward is not None
-    told = study.tell(pull, reward, worker, strict=strict)
+    told = study.tell(_number(pull), reward, worker, strict=strict)
     finished = study.finished
     text = (
         f"Pull {told.pull} is with another worker by now, whose reward will count; yours is kept, "
@@ -79,6 +79,16 @@ def command(
         text += f"\nThe study is finished: surepick answer {name}"
     _point_out([told], name)
     say(as_json, dataclasses.asdict(told) | {"used": told.used, "finished": finished}, text)
+
+
+def _number(pull: str) -> int:
+    """The number of a pull; a label is none."""
+    from surepick.study.pulls import as_pull
+
+    try:
+        return int(pull)
+    except ValueError:
+        return as_pull(pull)
 
 
 def _point_out(told: list[Told], name: str) -> None:
@@ -94,8 +104,11 @@ def _point_out(told: list[Told], name: str) -> None:
 def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, strict: bool) -> None:
     from surepick.problem.tables.cells import as_floats, is_numeric
     from surepick.problem.tables.read import read
+    from surepick.study.pulls import UNASKED
 
     table = read(source)
+    if "pull" not in table.cells and table.cells.keys() & {"label", "option", "arm"}:
+        raise InvalidInputError(f"{source.name}: there is no column 'pull'; {UNASKED}")
     for column in ("pull", "reward"):
         if not is_numeric(table, column):
             raise InvalidInputError(

@@ -15,37 +15,34 @@ from surepick.arrays.validate import positive, real, whole
 from surepick.client.awaited import AsyncTransport
 from surepick.client.limiting import AwaitedLimits
 from surepick.client.replies import (
-    MOST,
     ahead_of,
     answer_of,
+    ask_body,
     by_holder,
     changes_of,
     events_of,
     progress_of,
     pulls_of,
-    record_body,
-    recorded_of,
     rewards_of,
-    split_body,
-    split_of,
     told_of,
 )
 from surepick.client.study import LONGEST_WAIT, MOST_LETTERS
 from surepick.client.transport import told_all
 from surepick.client.turning import AwaitedOptions, said
+from surepick.client.visitors import AwaitedTraffic
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.forecast import Ahead
 from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
-from surepick.study import OptionTable, StudySpec
+from surepick.study import StudySpec
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
-from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
-from surepick.study.traffic.results import Recorded, Split
+from surepick.study.described import described
+from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
 
 
-class AsyncStudy(AwaitedOptions, AwaitedLimits):
+class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
     """A study of a service, for coroutines; :meth:`surepick.AsyncClient.load_study` opens it.
 
     It has the methods of :class:`surepick.client.RemoteStudy`, to be awaited: also ``await
@@ -77,24 +74,18 @@ class AsyncStudy(AwaitedOptions, AwaitedLimits):
         *,
         wait: float = 0.0,
         stratum: str | int | None = None,
+        same: bool = False,
     ) -> list[Pull]:
         """See :meth:`surepick.Study.ask`; the service waits, not this end."""
         n, lease, left = whole(n, "n", least=1), positive(lease, "lease"), real(wait, "wait")
         if worker is not None:
             as_name(worker, "worker")
         # Even an ask without a name needs one, to get the same pulls when its answer is lost.
-        holder = f"once-{uuid.uuid4().hex}" if worker is None else worker
+        holder = f"{ONCE}{uuid.uuid4().hex}" if worker is None else worker
+        body = ask_body(n, holder, lease, None if stratum is None else str(stratum), same)
         while True:
             now = min(max(left, 0.0), LONGEST_WAIT)
-            body: dict[str, Any] = {
-                "n": min(n, MOST),
-                "worker": holder,
-                "lease": lease,
-                "wait": now,
-            }
-            if stratum is not None:
-                body["stratum"] = str(stratum)
-            found = await self._post("/ask", body, wait=now)
+            found = await self._post("/ask", body | {"wait": now}, wait=now)
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:
                 break
@@ -177,15 +168,6 @@ class AsyncStudy(AwaitedOptions, AwaitedLimits):
         """See :meth:`surepick.Study.stop`."""
         await self._post("/stop", said(reason, by))
         return await self.answer
-
-    # -- traffic ---------------------------------------------------------------------------
-    async def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """See :meth:`surepick.Study.split`."""
-        return split_of(await self._post("/split", split_body(visits, period)))
-
-    async def record(self, report: Any, period: str) -> Recorded:
-        """See :meth:`surepick.Study.record`."""
-        return recorded_of(await self._post("/record", record_body(report, period)))
 
     # -- where it stands -------------------------------------------------------------------
     @property
@@ -285,19 +267,10 @@ class AsyncClient:
         algorithm: Algorithm | str = DEFAULT,
         *,
         table: Any = None,
-        features: Sequence[str] | str | None = None,
-        formula: str | None = None,
-        label: str | None = None,
-        unstructured: bool = False,
-        cost: str | None = None,
         **fields: Any,
     ) -> AsyncStudy:
         """See :meth:`surepick.Client.create_study`."""
-        if table is not None:
-            how = {"features": features, "formula": formula, "label": label, "cost": cost}
-            fields["table"] = OptionTable.of(table, unstructured=unstructured, **how)
-        spec = StudySpec(name=name, problem=problem, algorithm=algorithm, **fields)
-        return await self.store(spec)
+        return await self.store(described(name, problem, algorithm, table, fields))
 
     async def store(self, spec: StudySpec) -> AsyncStudy:
         """See :meth:`surepick.Client.store`."""

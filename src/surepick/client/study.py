@@ -15,23 +15,20 @@ from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import positive, real, whole
 from surepick.client.limiting import limit_body, limit_changes_of
 from surepick.client.replies import (
-    MOST,
     ahead_of,
     answer_of,
+    ask_body,
     by_holder,
     changes_of,
     events_of,
     progress_of,
     pulls_of,
-    record_body,
-    recorded_of,
     rewards_of,
-    split_body,
-    split_of,
     told_of,
 )
 from surepick.client.transport import Transport
 from surepick.client.turning import add_body, option_changes_of, retire_body
+from surepick.client.visitors import RemoteTraffic
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
@@ -42,9 +39,8 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.limits import LimitChange
-from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import check_stratum
-from surepick.study.traffic.results import Recorded, Split
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
@@ -53,7 +49,7 @@ LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
 MOST_LETTERS = 2_000  # of a reason
 
 
-class RemoteStudy(StudyCore):
+class RemoteStudy(RemoteTraffic, StudyCore):
     """A study of a service; :meth:`surepick.Client.load_study` opens it.
 
     It has the public core of :class:`surepick.Study`. Lost connections and a service that restarts
@@ -105,6 +101,7 @@ class RemoteStudy(StudyCore):
         *,
         wait: float = 0.0,
         stratum: str | int | None = None,
+        same: bool = False,
     ) -> list[Pull]:
         """See :meth:`surepick.Study.ask`; the service waits, not this end."""
         belongs = check_stratum(self.strata, stratum)
@@ -113,13 +110,11 @@ class RemoteStudy(StudyCore):
         if worker is not None:
             as_name(worker, "worker")
         # Even an ask without a name needs one, to get the same pulls when its answer is lost.
-        holder = f"once-{uuid.uuid4().hex}" if worker is None else worker
+        holder = f"{ONCE}{uuid.uuid4().hex}" if worker is None else worker
+        body = ask_body(n, holder, lease, belongs, same)
         while True:
             now = min(max(left, 0.0), LONGEST_WAIT)
-            body = {"n": min(n, MOST), "worker": holder, "lease": lease, "wait": now}
-            if belongs is not None:
-                body["stratum"] = belongs
-            found = self._transport.post(f"{self._path}/ask", body, wait=now)
+            found = self._transport.post(f"{self._path}/ask", body | {"wait": now}, wait=now)
             left -= now
             if found["pulls"] or found["finished"] or left <= 0:
                 break
@@ -263,17 +258,6 @@ class RemoteStudy(StudyCore):
     def _steer(self, verb: str, reason: str, by: str | None) -> bool:
         body = {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
         return self._transport.post(f"{self._path}/{verb}", body)["changed"]
-
-    # -- traffic ---------------------------------------------------------------------------
-    def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """See :meth:`StudyCore.split`."""
-        return split_of(self._transport.post(f"{self._path}/split", split_body(visits, period)))
-
-    def record(self, report: Any, period: str) -> Recorded:
-        """See :meth:`StudyCore.record`."""
-        return recorded_of(
-            self._transport.post(f"{self._path}/record", record_body(report, period))
-        )
 
     # -- where it stands -------------------------------------------------------------------
     @property

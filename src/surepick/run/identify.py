@@ -132,11 +132,12 @@ def _doubts(run: Run) -> str:
     if isinstance(scale, float):  # where each arm has its own, no single number will do
         noise = None if scale == 1.0 else scale * run.problem.unit
         found = lack_of_fit(run.problem, counts, sums, level=1e-3, noise=noise)
+    wider = "a larger epsilon" if run.algorithm.epsilon > 0 else "epsilon"
     why = (
         found.message
         if found
-        else "The best ones may be tied, or nearly so; then it takes epsilon (accept any candidate "
-        "this close to the best) or max_samples to come to an end."
+        else f"The best ones may be tied, or nearly so; then it takes {wider} (accept any "
+        f"candidate this close to the best) or max_samples to come to an end."
     )
     return (
         f"not decided after {run.samples:,} pulls: {len(run.active):,} candidates are still in. "

@@ -87,6 +87,10 @@ class Transaction(TrafficRows):
         """Write how many candidates are still in after this batch."""
 
     @abstractmethod
+    def change_batch(self, study: int, batch: BatchRecord) -> None:
+        """Write a batch anew that is there already, as a report of traffic was corrected."""
+
+    @abstractmethod
     def closed_batches(self, study: int, last: int) -> list[Closed]:
         """The batches before ``last``, in order."""
 
@@ -146,7 +150,11 @@ class Transaction(TrafficRows):
 
     @abstractmethod
     def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
-        """The first ``n`` pulls handed to this worker of this token."""
+        """The first ``n`` pulls handed to this worker of this token, as the first or the second."""
+
+    @abstractmethod
+    def longest_out(self, study: int, now: float, last: int, n: int) -> list[Lease]:
+        """The ``n`` pulls before ``last`` that one worker alone has had for longest."""
 
     @abstractmethod
     def waiting(self, study: int, now: float, n: int) -> list[Lease]:

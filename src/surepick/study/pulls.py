@@ -115,8 +115,28 @@ class Told:
         return self
 
 
+#: begins the names that clients make up for an ask without one
+ONCE = "once-"
+
+
+def has_a_name(worker: str) -> bool:
+    """Whether somebody gave this name: others may be one and the same."""
+    return not worker.startswith((ANONYMOUS, ONCE))
+
+
+#: what to do with a measurement of an option that was not asked for
+UNASKED = (
+    "rewards are told for the pulls that ask hands out, by their number. A measurement that was "
+    "not asked for: keep it until the study asks for that option, and hand it in then instead of "
+    "measuring again (all that you have, the oldest first, whatever they show); or begin a new "
+    "study with it (--past, past=…)"
+)
+
+
 def as_pull(number: Any) -> int:
     """The number of a pull that may exist, or an error."""
+    if isinstance(number, str):
+        raise InvalidTypeError(f"pull_id: {number!r:.80} is no number of a pull; {UNASKED}")
     pull = whole(number, "pull_id")
     if pull >= 2**62:
         raise UnknownPullError(f"this study has handed out no pull {pull}")

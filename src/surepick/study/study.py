@@ -30,22 +30,23 @@ from surepick.storage.records import Event, Holder, Rewards, StudyProgress, Stud
 from surepick.study import chain, export
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
-from surepick.study.desk import leases, rebuild
+from surepick.study.desk import rebuild
+from surepick.study.desk.asking import Asked, Wanted
 from surepick.study.desk.desk import Desk
+from surepick.study.hedge import HEDGED
 from surepick.study.history import History
 from surepick.study.living import LivingStudy
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
 from surepick.study.status import failure_warnings, status_of
 from surepick.study.strata import check_stratum
-from surepick.study.traffic.look import Traffic
-from surepick.study.traffic.results import Recorded, Split
 from surepick.study.traffic.rules import rules_of
+from surepick.study.traffic.study import TrafficStudy
 from surepick.study.turns import grown_columns
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
 
-class Study(LivingStudy):
+class Study(LivingStudy, TrafficStudy):
     """An identification that lives in a database; open it with ``load_study`` anywhere.
 
     What was told is kept before a call returns. A study object may be used from several
@@ -127,6 +128,7 @@ class Study(LivingStudy):
         *,
         wait: float = 0.0,
         stratum: str | int | None = None,
+        same: bool = False,
     ) -> list[Pull]:
         """Up to ``n`` pulls to measure, leased for ``lease`` seconds.
 
@@ -147,6 +149,9 @@ class Study(LivingStudy):
         stratum
             In a study with strata: the plate, operator, … that the pulls are for. It must not be
             chosen by rewards. Days need not be named.
+        same
+            Pulls of one option only, to be measured together: as many as the open batches have
+            of it, so perhaps fewer than ``n``. Others are handed out later.
         """
         belongs = check_stratum(self.desk.strata, stratum)
         n = whole(n, "n", least=1)
@@ -161,10 +166,12 @@ class Study(LivingStudy):
             self._held[quick.pull] = holder.worker
             return desk.pulls([quick])
 
-        def ask(tx: Transaction) -> leases.Asked:
+        wanted = Wanted(n, holder, lease, stratum=belongs, same=bool(same))
+
+        def ask(tx: Transaction) -> Asked:
             nonlocal tries
             tries += 1
-            return desk.lease(tx, n, holder, lease, again=tries > 1, stratum=belongs)
+            return desk.lease(tx, wanted, again=tries > 1)
 
         end = time.monotonic() + wait
         while True:
@@ -257,24 +264,6 @@ class Study(LivingStudy):
         """
         return run_study(self, measure, workers, progress, timeout, retries, name, stratum)
 
-    # -- traffic ---------------------------------------------------------------------------
-    @property
-    def traffic(self) -> Traffic:
-        """Shares and reports, where the study is one of traffic."""
-        return self._traffic
-
-    @cached_property
-    def _traffic(self) -> Traffic:
-        return Traffic(self.desk)
-
-    def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """See :meth:`StudyCore.split`."""
-        return self.traffic.desk.split(visits, period)
-
-    def record(self, report: Any, period: str) -> Recorded:
-        """See :meth:`StudyCore.record`."""
-        return self.traffic.desk.record(report, period)
-
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
@@ -315,7 +304,10 @@ class Study(LivingStudy):
             )
         checks = self.checks()
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
-        found = run.conclude([one.certified(run.skipped) for one in self.corrections()])
+        changes = [one.certified(run.skipped) for one in self.corrections()]
+        changes += [one.certified() for one in self.report_changes()]
+        twice = self.storage.read(lambda tx: tx.count_events(self._record.id, (HEDGED,)))
+        found = run.conclude(changes, sum(twice.values()))
         found = found.linked(chain.head_of(self.storage, self._record))
         if self._sends_traffic:
             found = found.reported(self.traffic.record_of_shares())

@@ -67,7 +67,7 @@ def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
     lease = min(body.lease, longest)
     if token.expires is not None:
         lease = min(lease, max(token.expires - time.time(), 1e-3))
-    return Ask(body.n, body.worker, lease, token.owner, longest, body.stratum)
+    return Ask(body.n, body.worker, lease, token.owner, longest, body.stratum, body.same)
 
 
 @routes.post("/studies/{name}/tell", **spec(WORKERS, messages.ToldAll))

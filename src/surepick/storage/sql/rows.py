@@ -138,6 +138,11 @@ class SqlTransaction(SqlTraffic, Transaction):
         closed = update(batches).where(batches.c.study == _s, batches.c.number == _n)
         self._write(closed, {"_s": study, "_n": number, "survivors": survivors})
 
+    def change_batch(self, study: int, batch: BatchRecord) -> None:
+        changed = update(batches).where(batches.c.study == _s, batches.c.number == _n)
+        values = {name: value for name, value in asdict(batch).items() if name != "number"}
+        self._write(changed, {"_s": study, "_n": batch.number, **values})
+
     def closed_batches(self, study: int, last: int) -> list[Closed]:
         query = (
             select(batches.c.number, batches.c.first + batches.c.size, batches.c.survivors)
@@ -204,6 +209,10 @@ class SqlTransaction(SqlTraffic, Transaction):
     def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
         values = {"_s": study, "_worker": worker, "_token": token, "_n": n}
         return [Lease(*row) for row in self._run(sql.LEASES_OF, values)]
+
+    def longest_out(self, study: int, now: float, last: int, n: int) -> list[Lease]:
+        values = {"_s": study, "_now": now, "_last": last, "_n": n}
+        return [Lease(*row) for row in self._run(sql.LONGEST_OUT, values)]
 
     def waiting(self, study: int, now: float, n: int) -> list[Lease]:
         values = {"_s": study, "_now": now}

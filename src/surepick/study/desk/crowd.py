@@ -15,6 +15,7 @@ from surepick.errors import SurepickError, UnknownPullError
 from surepick.storage import Transaction
 from surepick.storage.records import Holder
 from surepick.study.desk import leases
+from surepick.study.desk.asking import Asked, Wanted
 from surepick.study.desk.desk import Desk
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name
 from surepick.study.strata import check_stratum
@@ -30,6 +31,7 @@ class Ask:
     token: str | None = None  #: id of the token with which it came
     longest: float | None = None  #: seconds for which a pull may be kept by asking again
     stratum: str | None = None  #: the day, plate, … that the pulls are for
+    same: bool = False  #: pulls of one option only
 
 
 @dataclass(frozen=True)
@@ -38,9 +40,6 @@ class Handed:
 
     pulls: list[Pull]
     finished: bool
-
-
-_Wanted = tuple[int, Holder, float, float | None, str | None]
 
 
 class Crowd:
@@ -70,7 +69,7 @@ class Crowd:
             return self.tell(tells), self.ask(asks)
         desk, tries = self._desk, 0
 
-        def work(tx: Transaction) -> tuple[list[Told], dict[int, leases.Asked] | None]:
+        def work(tx: Transaction) -> tuple[list[Told], dict[int, Asked] | None]:
             nonlocal tries
             tries += 1
             told, complete = leases.tell(tx, desk.record.id, together, desk.who(together[0]))
@@ -142,9 +141,9 @@ class Crowd:
 
     def _checked_asks(
         self, asks: Sequence[Ask], found: list[Handed | SurepickError | None]
-    ) -> dict[int, _Wanted]:
+    ) -> dict[int, Wanted]:
         """What is asked for; the errors of those who ask for what cannot be go to ``found``."""
-        checked: dict[int, _Wanted] = {}
+        checked: dict[int, Wanted] = {}
         for i, one in enumerate(asks):
             found.append(None)
             try:
@@ -153,15 +152,16 @@ class Crowd:
                     holder = as_name(one.worker, "worker")
                 n, lease = whole(one.n, "n", least=1), positive(one.lease, "lease")
                 stratum = check_stratum(self._desk.strata, one.stratum)
-                checked[i] = n, Holder(holder, one.token), lease, one.longest, stratum
+                who = Holder(holder, one.token)
+                checked[i] = Wanted(n, who, lease, one.longest, stratum, one.same)
             except SurepickError as error:
                 found[i] = error
         return checked
 
-    def _ask_together(self, asks: dict[int, _Wanted]) -> dict[int, Handed]:
+    def _ask_together(self, asks: dict[int, Wanted]) -> dict[int, Handed]:
         desk, tries = self._desk, 0
 
-        def work(tx: Transaction) -> dict[int, leases.Asked]:
+        def work(tx: Transaction) -> dict[int, Asked]:
             nonlocal tries
             tries += 1
             return self._lease_all(tx, asks, tries > 1)
@@ -176,13 +176,8 @@ class Crowd:
                 break
         return self._handed(asked)
 
-    def _lease_all(
-        self, tx: Transaction, asks: dict[int, _Wanted], again: bool
-    ) -> dict[int, leases.Asked]:
-        return {
-            i: self._desk.lease(tx, n, holder, lease, again, longest, stratum)
-            for i, (n, holder, lease, longest, stratum) in asks.items()
-        }
+    def _lease_all(self, tx: Transaction, asks: dict[int, Wanted], again: bool) -> dict[int, Asked]:
+        return {i: self._desk.lease(tx, wanted, again) for i, wanted in asks.items()}
 
-    def _handed(self, asked: dict[int, leases.Asked]) -> dict[int, Handed]:
+    def _handed(self, asked: dict[int, Asked]) -> dict[int, Handed]:
         return {i: Handed(self._desk.pulls(one.leases), one.finished) for i, one in asked.items()}

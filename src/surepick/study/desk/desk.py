@@ -25,10 +25,11 @@ from surepick.storage import Storage, Transaction
 from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, Tell
 from surepick.study import changes
 from surepick.study.changes import Change
-from surepick.study.desk import correct, going_on, leases, rebuild
+from surepick.study.desk import asking, correct, going_on, leases, rebuild
 from surepick.study.desk.known import KnownProblem
 from surepick.study.desk.look import Look
 from surepick.study.desk.opened import OpenBatches
+from surepick.study.hedge import HEDGE
 from surepick.study.overlap import OVERLAP
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import stamp
@@ -70,7 +71,11 @@ class Desk(KnownProblem):
     @cached_property
     def strata(self) -> str | None:
         """What strata are called; None where the study has none."""
-        return json.loads(self.record.meta).get("strata")
+        return self._meta.get("strata")
+
+    @cached_property
+    def _meta(self) -> dict[str, Any]:
+        return json.loads(self.record.meta)
 
     @cached_property
     def _algorithm(self) -> Algorithm:
@@ -84,7 +89,7 @@ class Desk(KnownProblem):
     @cached_property
     def overlap(self) -> bool | None:
         """Whether batches overlap; None: where a worker of some name would wait."""
-        said = json.loads(self.record.meta).get(OVERLAP)
+        said = self._meta.get(OVERLAP)
         possible = self._algorithm.overlaps and not self._takes_reports
         return (said if isinstance(said, bool) else None) if possible else False
 
@@ -119,32 +124,22 @@ class Desk(KnownProblem):
             )
 
     # -- handing out -----------------------------------------------------------------------
-    def lease(
-        self,
-        tx: Transaction,
-        n: int,
-        holder: Holder,
-        lease: float,
-        again: bool,
-        longest: float | None = None,
-        stratum: str | None = None,
-    ) -> leases.Asked:
+    def lease(self, tx: Transaction, wanted: asking.Wanted, again: bool) -> asking.Asked:
         """Lease pulls to a holder; ``again`` after an attempt whose end is not known."""
         self._refuse_traffic()
-        named = not holder.worker.startswith(ANONYMOUS)
-        return leases.ask(
+        worker = wanted.holder.worker
+        named = not worker.startswith(ANONYMOUS)
+        return asking.ask(
             tx,
             self.record.id,
-            n,
-            holder=holder,
-            who=holder.worker if named else self._who,
-            lease=lease,
-            longest=longest,
+            wanted,
+            who=worker if named else self._who,
             back=named or again,
             opened=self._open_batches,
-            stamp=lambda now: stamp(self.strata, stratum, now),
+            stamp=lambda now: stamp(self.strata, wanted.stratum, now),
             on_items=self.on_items,
             may_plan=lambda at: self._may_plan(at, named),
+            hedge=bool(self._meta.get(HEDGE)),
         )
 
     def pulls(self, given: Sequence[Lease]) -> list[Pull]:
@@ -198,7 +193,7 @@ class Desk(KnownProblem):
         self._place = (place[0], given[0] + 1)
         return given[1]
 
-    def note_place(self, asked: leases.Asked) -> None:
+    def note_place(self, asked: asking.Asked) -> None:
         """Remember how far the batch has been handed out."""
         known = self._opened.number == asked.batch
         self._place = (asked.batch, asked.place) if known else None

@@ -1,4 +1,4 @@
-"""Who gets which pull, and which tell counts: the rules, on top of any storage.
+"""Which tell counts, and whose pull it is: the rules, on top of any storage.
 
 Each function runs inside one transaction that has locked the study, so it sees and leaves the
 study whole. Times are the database's.
@@ -6,14 +6,13 @@ study whole. Times are the database's.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Sequence
+from dataclasses import replace
 from typing import Literal
 
 from surepick.errors import UnknownPullError
 from surepick.storage.contract import Transaction
-from surepick.storage.records import Event, Holder, Lease, StudyProgress, Tell
-from surepick.study.desk.opened import OpenBatches
+from surepick.storage.records import Event, StudyProgress, Tell
 from surepick.study.pulls import Reward, Told
 
 #: seconds for which nobody else starts to work out the next batch
@@ -21,100 +20,6 @@ CLAIM = 30.0
 #: said again and again, these are counted and not kept: nobody can fill the database with them
 REPEATED = ("duplicate", "conflict", "late")
 FAILURES = ("failed", "expired")
-
-
-@dataclass(frozen=True)
-class Asked:
-    """What an ask came to."""
-
-    leases: list[Lease]
-    finished: bool
-    advance: bool  #: the batch is complete, and it falls to the asker to go on to the next
-    batch: int = -1  #: number of the open batch
-    place: int = 0  #: how many of its pulls, and of those ahead of it, have been handed out
-    plan: bool = False  #: nothing is left, and it falls to the asker to ask for a batch ahead
-
-
-def ask(
-    tx: Transaction,
-    study: int,
-    n: int,
-    *,
-    holder: Holder,
-    who: str,
-    lease: float,
-    longest: float | None,
-    back: bool,
-    opened: Callable[[Transaction, StudyProgress], OpenBatches],
-    stamp: Callable[[float], str | None] = lambda now: None,
-    on_items: bool = False,
-    may_plan: Callable[[StudyProgress], bool] = lambda at: False,
-) -> Asked:
-    """Hand out up to ``n`` pulls to ``holder``, who may have come ``back``.
-
-    First the pulls that this worker holds already, then those never handed out, then those
-    whose time ran out or that failed, longest first: an arm that cannot be measured holds up
-    nothing else. Coming back, a worker may keep a pull for ``longest`` seconds in all. What is
-    handed out belongs to the stratum that ``stamp`` says; or, for good, to its item. Who would get
-    nothing plans a batch ahead, where that ``may`` be.
-    """
-    worker, token = holder
-    at = tx.progress(study, lock=True)
-    if at.finished:
-        return Asked([], True, False)
-    if at.complete:
-        mine = claim(tx, study, at, who)
-        if mine or not at.ahead:
-            return Asked([], False, mine)
-    if at.paused:
-        return Asked([], False, False)
-    until, stratum = at.now + lease, stamp(at.now)
-
-    def belongs(one: Lease) -> str | None:
-        return one.stratum if on_items else stratum
-
-    held = tx.leases_of(study, worker, token, n) if back else []
-    given = [
-        replace(one, until=_renewed(one, until, longest), stratum=belongs(one)) for one in held
-    ]
-    tx.change_leases(study, given)
-    fresh = min(n - len(given), at.size + at.ahead - at.asked)
-    if fresh:
-        line, start, places = opened(tx, at), at.first + at.asked, (at.asked, at.asked + fresh)
-        arms = line.arms(*places)
-        named = line.items(*places) if on_items else [stratum] * fresh
-        new = [
-            Lease(start + i, arm, worker, until, token=token, since=at.now, stratum=name)
-            for i, (arm, name) in enumerate(zip(arms, named))
-        ]
-        tx.add_leases(study, new)
-        at = replace(at, asked=at.asked + fresh)
-        tx.set_progress(study, at)
-        given += new
-    if len(given) < n:
-        mine = {one.pull for one in given}
-        free = [x for x in tx.waiting(study, at.now, n) if x.pull not in mine][: n - len(given)]
-        again = [
-            Lease(x.pull, x.arm, worker, until, x.attempts + 1, token, at.now, stratum=belongs(x))
-            for x in free
-        ]
-        tx.change_leases(study, again)
-        tx.add_events(
-            study,
-            [
-                Event(x.pull, x.arm, "expired", x.worker, None, "not told in time", at.now, x.token)
-                for x in free
-                if x.worker is not None
-            ],
-        )
-        given += again
-    plan = not given and not at.complete and may_plan(at) and claim(tx, study, at, who)
-    return Asked(given, False, False, at.batch, at.asked, plan)
-
-
-def _renewed(lease: Lease, until: float, longest: float | None) -> float:
-    """Until when a worker that has come back may keep a pull."""
-    return until if longest is None else min(until, lease.since + longest)
 
 
 def tell(
@@ -127,7 +32,7 @@ def tell(
     """
     at = tx.progress(study, lock=True)
     pulls = list(dict.fromkeys(reward.pull for reward in rewards))
-    out = tx.leases(study, pulls)
+    out = {pull: one for pull, one in tx.leases(study, pulls).items() if one.attempts}
     known = tx.tells(study, [pull for pull in pulls if pull not in out])
     missing = next((pull for pull in pulls if pull not in out and pull not in known), None)
     if missing is not None:
@@ -190,9 +95,15 @@ def fail(
     """Put a pull back in line; False when it is no longer this worker's to give back."""
     at = tx.progress(study, lock=True)
     lease = tx.leases(study, [pull]).get(pull)
+    lease = None if lease is None or not lease.attempts else lease
     about = lease or tx.tells(study, [pull]).get(pull)
     if about is None:
         raise UnknownPullError(f"this study has handed out no pull {pull}")
+    if lease is not None and lease.is_of_second(worker, token):
+        event = Event(pull, lease.arm, "failed", worker, None, reason, at.now, token)
+        tx.add_events(study, [event])
+        tx.change_leases(study, [replace(lease, second=None, second_token=None)])
+        return True
     theirs = lease is not None and lease.is_of(None, token) and worker in (None, lease.worker)
     if lease is None or lease.worker is None or not theirs:
         late = Event(pull, about.arm, "late", worker, None, reason, at.now, token)
@@ -200,7 +111,8 @@ def fail(
         return False
     failed = Event(pull, lease.arm, "failed", lease.worker, None, reason, at.now, token)
     tx.add_events(study, [failed])
-    tx.change_leases(study, [replace(lease, worker=None, last=lease.worker, until=at.now)])
+    back = replace(lease, worker=None, last=lease.worker, until=at.now)
+    tx.change_leases(study, [back if lease.second is None else lease.given_up_by_first()])
     return True
 
 

@@ -66,6 +66,7 @@ declare namespace Api {
     strata?: string | null;
     items?: number | null;
     overlap?: boolean | null;
+    hedge?: boolean;
     past?: SheetBody | null;
     past_chosen?: string | null;
     past_columns?: Record<string, any> | null;
@@ -139,6 +140,7 @@ declare namespace Api {
     epsilon: number;
     finished: boolean;
     samples: number;
+    uncounted: number;
     cost: number | null;
     limits: Limits;
     survivors: number[];
@@ -269,6 +271,7 @@ declare namespace Api {
     lease?: number;
     wait?: number;
     stratum?: string | null;
+    same?: boolean;
   }
   interface AskReply {
     pulls: PullOut[];
@@ -347,13 +350,41 @@ declare namespace Api {
     period: string;
     report?: Record<string, any> | null;
     table?: SheetBody | null;
+    check?: boolean;
   }
   interface RecordedOf {
     period: string;
-    status: "accepted" | "duplicate";
+    status: "accepted" | "duplicate" | "checked";
     visits: number;
     left: number;
     finished: boolean;
+  }
+  interface ReportChangeList {
+    changes: ReportChangeRow[];
+  }
+  interface ReportChangeRow {
+    period: string;
+    number: number;
+    asked: number;
+    rows: ReportRow[];
+    at: number;
+    by: string | null;
+    reason: string;
+    token: string | null;
+  }
+  interface ReportCorrection {
+    period: string;
+    report?: Record<string, any> | null;
+    table?: SheetBody | null;
+    reason: string;
+    by?: string | null;
+  }
+  interface ReportRow {
+    arm: number;
+    label: string;
+    bucket: number | null;
+    old: number[];
+    new: number[];
   }
   interface RewardBody {
     pull: number;
@@ -385,6 +416,7 @@ declare namespace Api {
     shares: Record<string, any>;
     visits: Record<string, any> | null;
     since: number;
+    csv: string;
   }
   interface TellBody {
     rewards: RewardBody[];
