@@ -69,7 +69,7 @@ export function answerCard(name, answer, model) {
           labels.map((label) => h("p", { class: "name" }, label)),
         ],
     h("p", { class: "promise" }, answer.guarantee.plain),
-    !sure && answer.p_value !== null && h("p", {}, sureness(answer.p_value)),
+    !sure && typeof answer.p_value === "number" && h("p", {}, sureness(answer.p_value)),
     !compared &&
       same.length > 0 &&
       h("p", {}, `Just as good, as they have the same features: ${same.join(", ")}.`),
