@@ -2,15 +2,14 @@
 
 from __future__ import annotations
 
-import asyncio
 import csv
 import json
 import shutil
 import sys
-import threading
 
 import numpy as np
 import pytest
+from tests.coroutines import completed
 from tests.postgres import fast_folder
 from tests.server.served import Served
 
@@ -124,10 +123,7 @@ def test_library_service_client_and_command_line_agree(table, tmp_path, monkeypa
         remote = client.create_study("remote", table=table, **SETTINGS)
         found.append(worked_off(remote))
         doing = worked_off_by_coroutines(served.url, served.token, "coroutines", table)
-        # Browsers of other tests leave a running loop behind in this thread.
-        thread = threading.Thread(target=lambda: found.append(asyncio.run(doing)))
-        thread.start()
-        thread.join()
+        found.append(completed(doing))
     shutil.rmtree(folder)
     for other in found:
         assert str(other.guarantee) == str(answer.guarantee)

@@ -3,9 +3,9 @@
 import asyncio
 import inspect
 import shutil
-from concurrent.futures import ThreadPoolExecutor
 
 import pytest
+from tests.coroutines import completed
 from tests.postgres import fast_folder
 from tests.server.served import Served
 
@@ -22,12 +22,6 @@ def service():
     with Served(f"sqlite:///{folder}/studies.db", folder) as served:
         yield served
     shutil.rmtree(folder)
-
-
-def in_a_thread(scene):
-    """Browsers of other tests leave an event loop running in this one."""
-    with ThreadPoolExecutor(1) as thread:
-        return thread.submit(asyncio.run, scene).result()
 
 
 def test_it_has_the_methods_of_the_client():
@@ -71,7 +65,7 @@ def test_coroutines_measure_a_study_to_its_end(service):
                 await client.load_study("async")
             return answer
 
-    answer = in_a_thread(main())
+    answer = completed(main())
     here = sp.create_study("here", PROBLEM, storage="memory://async", delta=0.1)
     answer_here = here.run(lambda task: task.arm + 0.1 * (task.pull % 5))
     assert answer.pulls.tolist() == answer_here.pulls.tolist()
@@ -83,7 +77,7 @@ def test_several_of_one_option_from_a_service(service):
             study = await client.create_study("same", PROBLEM)
             return await study.ask(2, "ann", same=True)
 
-    mine = in_a_thread(main())
+    mine = completed(main())
     with sp.Client(service.url, service.token) as client:
         yours = client.load_study("same").ask(2, "bob", same=True)
     assert [len({pull.arm for pull in pulls}) for pulls in (mine, yours)] == [1, 1]
@@ -111,4 +105,4 @@ def test_errors_are_those_of_the_client(service):
             with pytest.raises(AccessError):
                 await stranger.list_studies()
 
-    in_a_thread(main())
+    completed(main())

@@ -1,9 +1,9 @@
 """Options that come and go through the service and both clients: what the library does."""
 
-import asyncio
 import shutil
 
 import pytest
+from tests.coroutines import completed
 from tests.postgres import fast_folder
 from tests.server.served import Served
 
@@ -74,4 +74,4 @@ def test_coroutines_add_and_retire(service):
             assert await study.option_changes() == [added, gone]
             return (await study.answer).label
 
-    assert asyncio.run(work()) == "e"
+    assert completed(work()) == "e"

@@ -17,6 +17,7 @@ BODIES = {
     "/api/v1/studies/{name}/correct": {"pull": 0, "reward": 1, "reason": "typo"},
     "/api/v1/studies/{name}/options": {"labels": ["new"]},
     "/api/v1/studies/{name}/retire": {"label": "a", "reason": "sold out"},
+    "/api/v1/studies/{name}/limits": {"budget": 500},
     "/api/v1/studies/{name}/withdraw": {"pull": 0, "reason": "dust"},
     "/api/v1/tables": {"csv": OPTIONS},
     "/api/v1/plan": {"csv": OPTIONS, "features": ["price"], "gap": 1, "trials": 2},

@@ -1,13 +1,15 @@
 """What measurements cost, over HTTP and by the command: the same as in the library."""
 
+import asyncio
 import json
+import math
 
 import numpy as np
 import pytest
 from tests.cli.conftest import folder, surepick  # noqa: F401
 
 import surepick as sp
-from surepick.errors import InvalidInputError
+from surepick.errors import AccessError, InvalidInputError
 
 TABLE = "label,size,price\na,1,2\nb,2,50\nc,3,1\nd,4,1\n"
 
@@ -34,6 +36,39 @@ def test_a_service_spends_the_same(service, tmp_path):
         bad.write_text(TABLE.replace("b,2,50", "b,2,-3"))
         with pytest.raises(InvalidInputError, match="'-3' is no cost; costs are numbers above 0"):
             client.create_study("bad", table=bad, cost="price", **how)
+
+
+def test_a_budget_is_changed_through_both_clients(service):
+    problem = sp.Problem(np.eye(3), noise=1.0, costs=[1.0, 2.0, 5.0])
+    with service.client(patience=20) as client:
+        study = client.create_study("spending", problem, budget=100, delta=1e-9)
+        assert study.status()["limits"]["budget"] == 100.0
+        rng = np.random.default_rng(1)
+        while not study.finished:
+            study.tell_many({p.id: rng.normal() for p in study.ask(100)})
+        assert 95.0 < study.answer.cost <= 100.0
+        made = study.limit(budget=200, reason="more money", by="ann")
+        assert made.token is not None
+        assert not study.finished
+        worker = sp.Client(service.url, client.make_token("worker", ["spending"]))
+        with worker, pytest.raises(AccessError, match="admin"):
+            worker.load_study("spending").limit(budget=300)
+
+        async def awaited():
+            async with sp.AsyncClient(service.url, service.token) as other:
+                there = await other.load_study("spending")
+                await there.limit(budget=math.inf, max_samples=150)
+                return await there.limit_changes()
+
+        changes = asyncio.run(awaited())
+        assert changes[0] == made
+        assert (changes[1].budget, changes[1].max_samples) == (None, 150)
+        with pytest.raises(InvalidInputError, match="these are the limits already"):
+            study.limit(max_samples=150, reason="as before")
+        while not study.finished:
+            study.tell_many({p.id: rng.normal() for p in study.ask(100)})
+        assert study.answer.samples == 150
+        assert sp.verify(study.answer.certificate(), replay=True).replayed
 
 
 def test_the_command_knows_costs(surepick, folder):  # noqa: F811

@@ -30,6 +30,8 @@ ROLES = {
     ("get", "/api/v1/studies/{name}/options"): READERS,
     ("post", "/api/v1/studies/{name}/options"): ADMINS,
     ("post", "/api/v1/studies/{name}/retire"): ADMINS,
+    ("get", "/api/v1/studies/{name}/limits"): READERS,
+    ("post", "/api/v1/studies/{name}/limits"): ADMINS,
     ("post", "/api/v1/studies/{name}/withdraw"): ADMINS,
     ("post", "/api/v1/studies/{name}/pause"): ADMINS,
     ("post", "/api/v1/studies/{name}/resume"): ADMINS,

@@ -4,10 +4,10 @@ import asyncio
 import subprocess
 import sys
 import time
-from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 
 import pytest
+from tests.coroutines import completed
 from tests.study import toy
 
 import surepick as sp
@@ -33,12 +33,6 @@ def study(url, monkeypatch):
     monkeypatch.setattr(registry, "_REGISTERED", dict(registry._REGISTERED))
     toy.register()
     return sp.create_study("s", toy.problem(3), toy.Toy(0.1, each=2), url)
-
-
-def in_a_loop_of_its_own(scene):
-    """Run a coroutine in a thread: a browser of other tests may keep a loop going in this one."""
-    with ThreadPoolExecutor(1) as thread:
-        thread.submit(asyncio.run, scene).result()
 
 
 class Reader:
@@ -86,7 +80,7 @@ def run(url, scene):
             await watch.close()
             reader.storage.close()
 
-    in_a_loop_of_its_own(play())
+    completed(play())
 
 
 def start(waits):
@@ -213,7 +207,7 @@ def test_as_many_workers_are_woken_as_there_is_work_for(at, free, woken):
         await watch.close()
         await asyncio.gather(*waiting)
 
-    in_a_loop_of_its_own(scene())
+    completed(scene())
 
 
 def test_a_worker_that_waits_for_nothing_leaves_in_time(study, url):
@@ -260,7 +254,7 @@ def test_those_who_left_take_nobodys_place():
             await asyncio.gather(first, last)
         await watch.close()
 
-    in_a_loop_of_its_own(scene())
+    completed(scene())
 
 
 def test_a_change_by_another_connection_wakes(study, url):

@@ -137,6 +137,7 @@ def check_whole(study):
     assert replayed.sums.tolist() == run.sums.tolist()
     assert (replayed.batches, replayed.active) == (run.batches, run.active)
     assert (replayed.turns, replayed.waiting) == (run.turns, run.waiting)
+    assert replayed.limit_changes == run.limit_changes
     assert replayed.problem == run.problem
     at = study.storage.read(lambda tx: tx.progress(study.desk.record.id))
     log = study.storage.read(lambda tx: rebuild.Log.read(tx, study.desk.record, at))

@@ -7,6 +7,7 @@ noise scale (where one is known, rewards arrive divided by it) or the run around
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
@@ -17,7 +18,7 @@ import numpy as np
 from surepick.algorithms.findings import Claims, Guarantee, Known
 from surepick.algorithms.pulls import Pulls, Told
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
-from surepick.arrays.validate import probability, real, whole
+from surepick.arrays.validate import positive, probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 
@@ -56,6 +57,11 @@ class State(ABC):
     noise_factor: float | None = 1.0
     #: whether that is an estimate, on which the guarantee may or may not rest
     scale_estimated: bool = False
+
+    #: what the pulls of the next batch may cost, set before it is asked for them
+    funds: float = math.inf
+    #: whether it keeps to that by itself; otherwise it is asked for so few pulls that it does
+    minds_costs: bool = False
 
     #: arms that are not there any more, as a mask; None: no algorithm that lets options go
     retired: Any = None
@@ -189,6 +195,9 @@ class Algorithm(ABC):
         Accept any candidate within this much of the best (in units of the reward).
     max_samples
         Stop after this many pulls at the latest, without a guarantee.
+    budget
+        The same with what pulls cost, where the problem has costs (else they cost 1 each): stop
+        when what is left does not pay for one more pull of the dearest arm.
 
     Examples
     --------
@@ -201,6 +210,7 @@ class Algorithm(ABC):
     delta: float
     epsilon: float = field(default=0.0, kw_only=True)
     max_samples: int | None = field(default=None, kw_only=True)
+    budget: float | None = field(default=None, kw_only=True)
 
     #: registry name of the class's default form
     name: ClassVar[str]
@@ -233,14 +243,20 @@ class Algorithm(ABC):
             raise InvalidInputError(f"epsilon must be at least 0; got {self.epsilon!r}")
         if self.max_samples is not None:
             object.__setattr__(self, "max_samples", whole(self.max_samples, "max_samples", least=1))
+        if self.budget is not None:
+            object.__setattr__(self, "budget", positive(self.budget, "budget"))
 
     def sample_limit(self) -> int:
-        """Pulls after which a run stops in any case.
+        """Pulls after which a run stops in any case."""
+        return self.max_samples or self.tied_after()
+
+    def tied_after(self) -> int:
+        """Pulls after which a run stops that has no limit.
 
         Candidates that are exactly tied can never be told apart (tied losers too, once the
         best was lost): without epsilon or max_samples such a run would go on for ever.
         """
-        return self.max_samples or TIED
+        return TIED
 
     def check_problem(self, problem: Problem) -> None:
         """Refuse a problem that this algorithm cannot work on, before anything is computed."""

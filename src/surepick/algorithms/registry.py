@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import importlib
 from collections.abc import Callable
+from dataclasses import replace
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
@@ -104,9 +105,10 @@ def get(name: str, **settings: Any) -> Algorithm:
     >>> get("peleg", delta=0.1).delta
     0.1
     """
-    make = maker(name)
+    make, budget = maker(name), settings.pop("budget", None)
     try:
-        return make(**settings)
+        made = make(**settings)
+        return made if budget is None else replace(made, budget=budget)
     except TypeError as error:
         if "argument" not in str(error):
             raise

@@ -27,6 +27,7 @@ _VERBS = (
     "withdraw",
     "add",
     "retire",
+    "limit",
     "split",
     "record",
     "run",

@@ -9,6 +9,7 @@ import click
 from surepick.cli.studies import open_study, say, study_options
 from surepick.errors import InvalidInputError
 
+_KINDS = ("measurements", "options", "events", "corrections", "option-changes", "limits")
 _FORMATS = ("csv", "json", "parquet")
 
 
@@ -16,11 +17,12 @@ _FORMATS = ("csv", "json", "parquet")
 @study_options
 @click.option(
     "--what",
-    type=click.Choice(["measurements", "options", "events", "corrections", "option-changes"]),
+    type=click.Choice(_KINDS),
     default="measurements",
     show_default=True,
     help="Rewards that count; a summary per option; all that did not count (failures, repeats, "
-    "contradictions); what was corrected and withdrawn; or options added and retired.",
+    "contradictions); what was corrected and withdrawn; options added and retired; or limits that "
+    "were changed.",
 )
 @click.option("--format", "form", type=click.Choice(_FORMATS), help="By default the file's ending.")
 @click.option(

@@ -13,6 +13,7 @@ from surepick.cli.trust import MISFIT_HELP, Misfit, costs, trust
 from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from surepick.algorithms.base import Algorithm
     from surepick.problem import Problem
     from surepick.problem.noise import NoiseKind
     from surepick.study import Study, StudySpec
@@ -73,7 +74,13 @@ class _Noise(click.ParamType):
     "--epsilon", default=0.0, show_default=True, help="Any option this close to the best will do."
 )
 @click.option(
-    "--max-samples", default=1_000_000, show_default=True, help="Stop after so many pulls."
+    "--max-samples", default=1_000_000, show_default=True, help="Stop after so many measurements."
+)
+@click.option(
+    "--budget",
+    default=None,
+    type=float,
+    help="Stop when measurements have cost so much (--cost; otherwise each costs 1).",
 )
 @click.option("--rewards", type=_Rewards(), default="number", show_default=True, help=REWARDS_HELP)
 @click.option("--noise", type=_Noise(), default=None, help=NOISE_HELP)
@@ -269,6 +276,7 @@ def command(
         "first_batch": batch,
         "trust_costs": taken,
         "max_samples": study.algorithm.max_samples,
+        "budget": study.algorithm.budget,
         "traffic": study.meta.get("traffic") if traffic else None,
         "notes": list(made.notes),
     }
@@ -283,8 +291,7 @@ def command(
         f"A measurement gives {_measurement(problem.noise_kind)}.",
         *trust(problem, study.algorithm.delta, taken, study.algorithm.sample_limit()),
         *([f"Options are compared within each {shown(study.strata)}."] if study.strata else []),
-        f"It ends after {study.algorithm.max_samples:,} measurements at the latest "
-        f"(--max-samples).",
+        _limits(study.algorithm),
         *(f"Note: {shown(note)}" for note in made.notes),
         *_asked(spec),
         f"The past measurements are enough. Next: surepick answer {name}"
@@ -293,6 +300,17 @@ def command(
         f"'command {{label}}', or surepick ask {name}",
     ]
     say(as_json, content, "\n".join(lines))
+
+
+def _limits(algorithm: Algorithm) -> str:
+    """When it ends at the latest."""
+    said = []
+    if algorithm.budget is not None:
+        said.append(f"when {algorithm.budget:,.12g} is spent (--budget)")
+    if algorithm.max_samples is not None:
+        most = f"after {algorithm.max_samples:,} measurements at the latest (--max-samples)"
+        said.append(most)
+    return f"It ends {', and '.join(said)}."
 
 
 def _asked(spec: StudySpec) -> list[str]:

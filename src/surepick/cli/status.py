@@ -14,6 +14,7 @@ from surepick.cli.studies import (
     said_of_uncounted,
     shown,
     spent,
+    spent_of,
     study_options,
 )
 from surepick.run.words import chance
@@ -110,6 +111,8 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
             "",
         ),
     ]
+    if spent_of(content["limits"]):
+        lines.append((spent_of(content["limits"]), ""))
     if content["finished"]:
         lines += [(text, "dim") for text in said_of_uncounted(content["uncounted"])]
         lines.append((f"Finished: surepick answer {study.name}", "bold green"))

@@ -121,3 +121,13 @@ def said_of_uncounted(count: int) -> list[str]:
     belong, they, are = ("belongs", "it", "is") if count == 1 else ("belong", "they", "are")
     text = f"{count:,} more {belong} to a batch that was not complete at the end; {they} {are} kept"
     return [f"{text}, and not counted."] if count else []
+
+
+def spent_of(limits: dict[str, Any]) -> str:
+    """What is spent of a budget and what is left; nothing where there is none."""
+    if limits["budget"] is None:
+        return ""
+    of = "" if limits["in_money"] else " measurements"
+    return (
+        f"Spent {limits['spent']:,.6g} of {limits['budget']:,.6g}{of}, {limits['left']:,.6g} left"
+    )

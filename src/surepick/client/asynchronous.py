@@ -13,6 +13,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT
 from surepick.arrays.validate import positive, real, whole
 from surepick.client.awaited import AsyncTransport
+from surepick.client.limiting import AwaitedLimits
 from surepick.client.replies import (
     ahead_of,
     answer_of,
@@ -44,7 +45,7 @@ from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_
 from surepick.study.traffic.results import Recorded, Split
 
 
-class AsyncStudy(AwaitedOptions):
+class AsyncStudy(AwaitedOptions, AwaitedLimits):
     """A study of a service, for coroutines; :meth:`surepick.AsyncClient.load_study` opens it.
 
     It has the methods of :class:`surepick.client.RemoteStudy`, to be awaited: also ``await

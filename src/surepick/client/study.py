@@ -13,6 +13,7 @@ from urllib.parse import quote
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import positive, real, whole
+from surepick.client.limiting import limit_body, limit_changes_of
 from surepick.client.replies import (
     ahead_of,
     answer_of,
@@ -40,6 +41,7 @@ from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
+from surepick.study.limits import LimitChange
 from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import check_stratum
 from surepick.study.traffic.results import Recorded, Split
@@ -225,6 +227,23 @@ class RemoteStudy(StudyCore):
         """Options have come: what is known of the study is asked for again."""
         for name in ("_definition", "_problem_and_algorithm"):
             vars(self).pop(name, None)
+
+    # -- limits ----------------------------------------------------------------------------
+    def limit(
+        self,
+        *,
+        max_samples: int | float | str | None = None,
+        budget: float | str | None = None,
+        reason: str = "",
+        by: str | None = None,
+    ) -> LimitChange:
+        """See :meth:`surepick.Study.limit`."""
+        body = limit_body(max_samples, budget, reason, by)
+        return limit_changes_of(self._transport.post(f"{self._path}/limits", body))[0]
+
+    def limit_changes(self) -> list[LimitChange]:
+        """See :meth:`surepick.Study.limit_changes`."""
+        return limit_changes_of(self._transport.get(f"{self._path}/limits"))
 
     # -- pause, resume, stop ---------------------------------------------------------------
     def pause(self, reason: str = "", by: str | None = None) -> bool:

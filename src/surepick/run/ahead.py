@@ -37,9 +37,12 @@ class Ahead:
         told: int,
         put: Callable[[Pulls | None], Pulls | None] | None = None,
     ) -> Batch | None:
-        """One batch more, if it is not too far ahead of the open one, after so many were told."""
+        """One batch more, if it is not too far ahead of the open one, after so many were told.
+
+        ``budget`` is how many pulls there may be beside those that are out.
+        """
         out = now.size + sum(batch.size for batch in self._batches)
-        pulls = state.propose_ahead(budget - out, out) if budget > out else None
+        pulls = state.propose_ahead(budget, out) if budget else None
         if put is not None:
             pulls = put(pulls)
         if pulls is None:
@@ -49,6 +52,10 @@ class Ahead:
         batch = Batch(now.run, now.number + later, pulls, now.n_arms, items, told)
         self._batches.append(batch)
         return batch
+
+    def with_open(self, now: Batch | None) -> list[Batch]:
+        """All batches that are out, the open one first."""
+        return ([] if now is None else [now]) + self._batches
 
     def next(self, number: int, state: State) -> Batch | None:
         """The first of them, if any, which is open from now on, under this number."""

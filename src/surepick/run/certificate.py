@@ -71,6 +71,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
         body["hedged"] = record["hedged"]
     if record.get("options"):  # were added or retired
         body["options"] = record["options"]
+    if record.get("limits"):  # of what may be measured were changed
+        body["limits"] = record["limits"]
     if record.get("traffic") is not None:  # visitors were sent by shares, and reported
         body["traffic"] = record["traffic"]
     if record.get("chain") is not None:  # of the study that it is from

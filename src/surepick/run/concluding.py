@@ -12,6 +12,7 @@ from surepick.arrays.types import IntArray
 from surepick.problem import Problem
 from surepick.run.answer import Answer, compared, several
 from surepick.run.guarantee import guarantee_of
+from surepick.run.limits import why_stopped
 
 
 class Course(NamedTuple):
@@ -26,6 +27,7 @@ class Course(NamedTuple):
     ended: bool  #: by hand
     turns: list[dict[str, Any]]  #: options that came and went
     retired: tuple[int, ...]
+    limits: list[dict[str, Any]]  #: changes of what may be measured
     hedged: int = 0  #: pulls that were handed out twice
 
 
@@ -44,6 +46,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             *(algorithm, problem, state, before + course.log),
             *(bool(past and past["evidence"]), bool(course.changes), course.ended),
             turned=bool(course.turns),
+            limit=why_stopped(problem, course.pulls, algorithm, course.limits),
             hedged=bool(course.hedged),
         ),
         survivors=tuple(int(i) for i in np.flatnonzero(left)),
@@ -66,6 +69,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "changes": list(course.changes),
             "by_hand": course.ended,
             "options": list(course.turns),
+            "limits": course.limits,
             "hedged": course.hedged,
         },
     )

@@ -55,6 +55,7 @@ def guarantee_of(
     changed: bool = False,
     by_hand: bool = False,
     turned: bool = False,
+    limit: str = "",
     hedged: bool = False,
 ) -> Guarantee:
     """The promise of a stopped run.
@@ -71,11 +72,13 @@ def guarantee_of(
         Whether somebody stopped it.
     turned
         Whether options were added or retired.
+    limit
+        What stopped it, if neither the question was answered nor somebody did.
     hedged
         Whether pulls were handed out twice.
     """
     left, kind = len(state.active), problem.noise_kind
-    why = _why(algorithm, by_hand)
+    why = "by hand" if by_hand else limit
     claims = state.claims()
     comparing = claims is not None and len(problem.distinct) > 1
     if claims is not None and comparing:
@@ -133,14 +136,6 @@ def guarantee_of(
         text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"
         return Guarantee("heuristic", text)
     return Guarantee(promised.kind, text)
-
-
-def _why(algorithm: Algorithm, by_hand: bool) -> str:
-    """Why a run that has not finished was stopped."""
-    if by_hand:
-        return "by hand"
-    limit = algorithm.max_samples
-    return "as they look tied" if limit is None else f"by max_samples={limit}"
 
 
 def stands_on(problem: Problem) -> str:

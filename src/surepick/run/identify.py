@@ -26,6 +26,7 @@ def identify(
     algorithm: Algorithm | str = DEFAULT,
     epsilon: float = 0.0,
     max_samples: int | None = None,
+    budget: float | None = None,
     baseline: str | int | None = None,
     threshold: float | None = None,
     control: str = "all",
@@ -46,13 +47,16 @@ def identify(
         ``measure(arm) -> reward`` for one pull; ``measure(arm, item)`` where the algorithm measures
         options on items.
     delta, epsilon, max_samples
-        Error probability, acceptable distance to the best, and budget.
+        Error probability, acceptable distance to the best, and the most measurements.
+    budget
+        The most that all measurements may cost, where the problem has costs; else the same as
+        ``max_samples``.
     measure_batch
         Instead of ``measure``: takes the array of arms of a batch (one entry per pull), and that of
         items where there are any, and returns one reward each.
     algorithm
         A registry name, or a configured algorithm (which then brings its own delta,
-        epsilon and max_samples, and its own question).
+        epsilon, max_samples and budget, and its own question).
     baseline
         The option (label or number) that the others are compared with; then ``answer.better``,
         ``answer.worse`` and ``answer.undecided`` list labels, and ``answer.lifts`` has how far
@@ -94,8 +98,8 @@ def identify(
         if given is not None and not callable(given):
             raise InvalidTypeError(f"{name} must be a function; got {given!r:.80}")
     question = {"baseline": baseline, "threshold": threshold, "control": control, "top": top}
-    run = configure(algorithm, delta, epsilon, max_samples, question).start(problem, rng)
-    warned = run.algorithm.max_samples is not None
+    run = configure(algorithm, delta, epsilon, max_samples, question, budget).start(problem, rng)
+    warned = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
     while not run.stopped:
         if not warned and run.samples >= limits.LONG_RUN * problem.rank:
             warned = True
@@ -123,11 +127,12 @@ def _doubts(run: Run) -> str:
     if isinstance(scale, float):  # where each arm has its own, no single number will do
         noise = None if scale == 1.0 else scale * run.problem.unit
         found = lack_of_fit(run.problem, counts, sums, level=1e-3, noise=noise)
+    wider = "a larger epsilon" if run.algorithm.epsilon > 0 else "epsilon"
     why = (
         found.message
         if found
-        else "The best ones may be tied, or nearly so; then it takes epsilon (accept any candidate "
-        "this close to the best) or max_samples to come to an end."
+        else f"The best ones may be tied, or nearly so; then it takes {wider} (accept any "
+        f"candidate this close to the best) or max_samples to come to an end."
     )
     return (
         f"not decided after {run.samples:,} pulls: {len(run.active):,} candidates are still in. "
@@ -145,12 +150,13 @@ def configure(
     epsilon: float,
     max_samples: int | None,
     question: dict[str, Any] | None = None,
+    budget: float | None = None,
 ) -> Algorithm:
     """The algorithm of this name with these settings, or a configured one that has no others.
 
     ``question`` has settings that say what is asked.
     """
-    settings = {"delta": delta, "epsilon": epsilon, "max_samples": max_samples}
+    settings = {"delta": delta, "epsilon": epsilon, "max_samples": max_samples, "budget": budget}
     asked = unusual(question or {})
     if isinstance(algorithm, str):
         if asked and not compares(algorithm):
@@ -184,7 +190,8 @@ def unusual(question: dict[str, Any]) -> dict[str, Any]:
 
 def _check_overrides(algorithm: Algorithm, settings: dict[str, Any]) -> None:
     """Refuse settings that differ from those which a configured algorithm brings."""
-    for name, default in (("delta", 0.05), ("epsilon", 0.0), ("max_samples", None)):
+    usual = {"delta": 0.05, "epsilon": 0.0, "max_samples": None, "budget": None}
+    for name, default in usual.items():
         given, brought = settings[name], getattr(algorithm, name)
         if given not in (default, brought):
             raise InvalidInputError(

@@ -90,11 +90,11 @@ def _replayed(
     ):
         raise NotPossible(_LONG)
     run = algorithm.start(before_turns(problem, turns := list(body.get("options", []))))
+    run.limit_changes = list(body.get("limits", []))
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):
         raise NotPossible("it was made by an earlier release, which asked otherwise")
-    if body.get("past") is not None:
-        past = body["past"]
+    if (past := body.get("past")) is not None:
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
     exact, known, number, changes = True, 0, 0, body.get("corrections", [])

@@ -18,6 +18,7 @@ from surepick.run.answer import Answer
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
+from surepick.run.limits import LimitedRun, check_budget
 from surepick.run.rewards import (
     check_one_of,
     check_size,
@@ -36,7 +37,7 @@ from surepick.run.told_past import PastRun
 from surepick.run.turning import TurningRun
 
 
-class Run(TurningRun, PastRun):
+class Run(TurningRun, PastRun, LimitedRun):
     """One identification in progress; made by ``algorithm.start(problem)``.
 
     Examples
@@ -51,10 +52,12 @@ class Run(TurningRun, PastRun):
     """
 
     def __init__(self, algorithm: Algorithm, problem: Problem, rng: Any = 0) -> None:
-        super().__init__()
+        TurningRun.__init__(self)
+        LimitedRun.__init__(self)
         self.algorithm, self.problem = algorithm, problem
         self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
         algorithm.check_problem(problem)
+        check_budget(problem, algorithm.budget)
         self.state = algorithm.begin(problem, np.random.default_rng(rng))
         self.pulls: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
         self.batches, self.skipped, self.ended = 0, list[int](), False  # ended: by hand
@@ -100,7 +103,7 @@ class Run(TurningRun, PastRun):
     def stopped(self) -> bool:
         """Whether there is an answer."""
         decided = self.state.finished and not self.waiting and not self.goes_on
-        return decided or self.ended or self._budget == 0
+        return decided or self.ended or self._spent_out
 
     def end(self) -> None:
         """Stop now, because somebody says so; what was not told yet is not counted."""
@@ -112,8 +115,8 @@ class Run(TurningRun, PastRun):
         return len(self._ahead)
 
     @property
-    def _budget(self) -> int:
-        return max(0, self.algorithm.sample_limit() - self.samples)
+    def _spent_out(self) -> bool:
+        return self._pulls_left(self.limits) == 0
 
     # -- ask and tell ----------------------------------------------------------------------
     def ask(self) -> Batch:
@@ -123,7 +126,9 @@ class Run(TurningRun, PastRun):
                 raise RunStateError("the run has stopped; its answer is in run.answer")
             self._open = self._ahead.next(self.batches, self.state)
             if self._open is None:
-                pulls = self.state.propose(self._budget)
+                limits = self.limits
+                self.state.funds = self._funds(limits)
+                pulls = self.state.propose(self._pulls_left(limits))
                 items = self.state.items_of(pulls)
                 self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, items)
         return self._open
@@ -137,7 +142,9 @@ class Run(TurningRun, PastRun):
         if self.waiting:  # what is open is finished before options come and go
             return None
         told = self.batches - len(self.skipped)
-        return self._ahead.ask(self.ask(), self.state, self._budget, told, put)
+        now, limits, out = self.ask(), self.limits, self._out()
+        self.state.funds = self._funds(limits, out)
+        return self._ahead.ask(now, self.state, self._pulls_left(limits, out), told, put)
 
     def put(self, pulls: Pulls) -> Batch:
         """Put other pulls in the place of those that are open; for replays."""
@@ -246,7 +253,7 @@ class Run(TurningRun, PastRun):
             *(self.algorithm, self.problem, self.state),
             Course(
                 *(self.pulls, self.batches, self._log, whole, self._past, changes, self.ended),
-                *(self.turns, self.retired, hedged),
+                *(self.turns, self.retired, self.limits_certified(), hedged),
             ),
         )
 
@@ -269,6 +276,7 @@ class Run(TurningRun, PastRun):
                 "skipped": self.skipped,
                 "ended": self.ended,
                 "turns": self.turns,
+                "limits": self.limit_changes,
                 "waiting": self.waiting,
                 "open": None if self._open is None else self._open.pulls.columns(),
             }
@@ -299,6 +307,7 @@ class Run(TurningRun, PastRun):
         run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
         run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
         run.turns, run.waiting = list(saved.get("turns", ())), list(saved.get("waiting", ()))
+        run.limit_changes = list(saved.get("limits", ()))
         run.state.load(saved["state"])
         if saved["open"] is not None or "ahead" in saved:
             run._open = run._ahead.load(saved, run.id, problem.n_arms, run.state)

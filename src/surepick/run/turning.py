@@ -35,7 +35,7 @@ class TurningRun:
     _ahead: Ahead
 
     @property
-    def _budget(self) -> int:
+    def _spent_out(self) -> bool:
         raise NotImplementedError
 
     def __init__(self) -> None:
@@ -144,8 +144,10 @@ class TurningRun:
         why = self.algorithm.refuses_options(problem)
         if why:
             raise InvalidInputError(f"options cannot be added or retired here: {why}")
-        if self.ended or not self._budget:
+        if self.ended:
             raise RunStateError("it was stopped for good: begin a new study with these options")
+        if self._spent_out:
+            raise RunStateError("all that may be measured was measured: allow more first (limit)")
 
     def _check_added(self, before: Problem, after: Problem) -> None:
         self._check_open(after)

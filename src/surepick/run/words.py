@@ -22,7 +22,7 @@ _BASELINE = re.compile(r"claims against .*(?= are right with probability|, a sha
 _BEST = re.compile(r"(?:within (\S+) of )?the (?:(\d+) )?best with probability at least")
 _STOPPED = re.compile(r"stopped (.+) with (\d+) (?:candidate|option)s? (left|undecided)")
 _AMONG = re.compile(r", and (the (?:\d+ )?best (?:is|are) among those \d+) with probability.*")
-_MOST = re.compile(r"by max_samples=(\d+)")
+_MOST = re.compile(r"by (max_samples|budget)=(\S+)")
 
 #: what a promise rests on, as certificates say it, and as people do
 _CONDITIONS = {
@@ -146,7 +146,11 @@ def _how(stopped: str) -> str:
     how, count = found[1], int(found[2])
     most = _MOST.fullmatch(how)
     if most:
-        how = f"after {int(most[1]):,} measurements, the most it was allowed,"
+        how = (
+            f"after {int(most[2]):,} measurements, the most it was allowed,"
+            if most[1] == "max_samples"
+            else f"as its budget of {float(most[2]):,.12g} was spent,"
+        )
     return f"was stopped {how} with {count:,} option{'' if count == 1 else 's'} {found[3]}"
 
 

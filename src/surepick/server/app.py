@@ -18,6 +18,7 @@ from surepick.server.gate import Gate
 from surepick.server.routes import (
     access,
     changes,
+    limits,
     operations,
     options,
     results,
@@ -62,6 +63,7 @@ def make_app(settings: Settings) -> FastAPI:
         results.routes,
         changes.routes,
         options.routes,
+        limits.routes,
         stream.routes,
         tables.routes,
     ):

@@ -209,6 +209,9 @@ class NewStudy(BaseModel):
     max_samples: int | None = Field(
         None, description="Stop after so many pulls; where nothing is said, after a million."
     )
+    budget: Annotated[Finite, checked(exclusiveMinimum=0)] | None = Field(
+        None, description="The most that measurements may cost; 1 each where there are no costs."
+    )
     baseline: str | None = Field(
         None, description="Which options are better, and which are worse, than this one?"
     )
@@ -262,6 +265,17 @@ class BatchOf(Answered):
     ahead: int = Field(0, description="Of these, in batches after it.")
 
 
+class Limits(Answered):
+    """How much may be measured, and what is left of it; None: no limit."""
+
+    max_samples: int | None
+    samples_left: int | None
+    budget: float | None
+    spent: float = Field(description="What the measurements cost; 1 each without costs.")
+    left: float | None
+    in_money: bool = Field(description="Whether options have costs.")
+
+
 class Status(Answered):
     """A study at a glance."""
 
@@ -273,6 +287,7 @@ class Status(Answered):
     samples: int
     uncounted: int = Field(0, description="Once finished: told for a batch that was not complete.")
     cost: float | None = Field(None, description="Of these, where options have costs.")
+    limits: Limits
     survivors: list[int]
     survivor_labels: list[str]
     leader: str | None

@@ -16,8 +16,9 @@ from surepick.server.settings import Settings
 from surepick.storage import open_storage
 from surepick.study import Study, export, load_study
 from surepick.study.changes import Change
-from surepick.study.desk import turn
+from surepick.study.desk import limit, turn
 from surepick.study.desk.rebuild import summary_of
+from surepick.study.limits import LimitChange
 from surepick.study.newcomers import Newcomers
 from surepick.study.turns import OptionChange
 
@@ -41,6 +42,7 @@ class Tasks:
             "rewards": _rewards,
             "corrections": lambda study: _changes(study.corrections()),
             "option_changes": lambda study: _turns(study.option_changes()),
+            "limit_changes": lambda study: _limits(study.limit_changes()),
             "summary": lambda study: vars(summary_of(study.current_run)),
         }
 
@@ -110,6 +112,21 @@ class Tasks:
 
         yield _json(_turns([self._with(study, change)]))
 
+    def _limit(
+        self,
+        study: str,
+        caller: str,
+        max_samples: int | str | None,
+        budget: float | str | None,
+        reason: str,
+        by: str | None,
+    ) -> Iterator[bytes]:
+        def change(one: Study) -> LimitChange:
+            who, desk = turn.who_of(reason, by, caller), one.desk
+            return limit.limit(desk.storage, desk.record, max_samples, budget, who)
+
+        yield _json(_limits([self._with(study, change)]))
+
     def _steer(self, study: str, verb: str, reason: str, by: str | None) -> Iterator[bytes]:
         def steer(one: Study) -> bool:
             if verb == "stop":
@@ -156,6 +173,10 @@ def _changes(made: list[Change]) -> dict[str, Any]:
 
 
 def _turns(made: list[OptionChange]) -> dict[str, Any]:
+    return {"changes": [one.to_dict() for one in made]}
+
+
+def _limits(made: list[LimitChange]) -> dict[str, Any]:
     return {"changes": [one.to_dict() for one in made]}
 
 

@@ -74,7 +74,8 @@ def drive(
     noise = noise_family(noise, problem.noise_kind)
     check_rewards(noise, problem, instance.means)
     scales = noise.scales(problem)
-    if noise == Gaussian() and isinstance(run.state, SequentialState):
+    plain = run.algorithm.budget is None  # the loop counts pulls, and no money
+    if plain and noise == Gaussian() and isinstance(run.state, SequentialState):
         from surepick.simulate.fast import drive_sequential
 
         pulls, sums = drive_sequential(

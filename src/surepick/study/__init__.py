@@ -2,6 +2,7 @@
 
 from surepick.study.changes import Change
 from surepick.study.core import StudyCore, check_study
+from surepick.study.limits import LimitChange
 from surepick.study.manage import create_study, delete_study, list_studies, load_study, store
 from surepick.study.options import OptionTable
 from surepick.study.pulls import Pull, Told
@@ -14,6 +15,7 @@ from surepick.study.workers.measure import Measurement
 
 __all__ = [
     "Change",
+    "LimitChange",
     "Measurement",
     "OptionChange",
     "OptionTable",

@@ -26,7 +26,7 @@ from surepick.run import Answer
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Link, StudyRecord, Tell
 from surepick.storage.traffic import Period, Report
-from surepick.study import changes, turns
+from surepick.study import changes, limits, turns
 from surepick.study.traffic.rules import rules_of
 
 _FIRST = "0" * 64  # stands for the digest before the first link
@@ -209,7 +209,7 @@ class _Walk:
         if kind == _ANSWERED:
             self.ended, self.cut = True, self.told < self.proposed
             return ""
-        if kind in (*changes.KINDS, *turns.KINDS, STOPPED):
+        if kind in (*changes.KINDS, *turns.KINDS, limits.LIMITED, STOPPED):
             self.cut = content["finished"] and self.told < self.proposed
             self.ended = content["finished"]
         return ""  # also of a later version: its digest was looked at

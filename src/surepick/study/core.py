@@ -15,6 +15,7 @@ from surepick.run.forecast import Ahead
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
+from surepick.study.limits import LimitChange
 from surepick.study.pulls import Pull, Told
 from surepick.study.traffic.results import Recorded, Split
 from surepick.study.turns import OptionChange
@@ -147,6 +148,36 @@ class StudyCore(ABC):
     @abstractmethod
     def option_changes(self) -> list[OptionChange]:
         """All options that were added or retired, in the order in which that was done."""
+
+    # -- limits ----------------------------------------------------------------------------
+    @abstractmethod
+    def limit(
+        self,
+        *,
+        max_samples: int | float | str | None = None,
+        budget: float | str | None = None,
+        reason: str = "",
+        by: str | None = None,
+    ) -> LimitChange:
+        """Change how much may be measured in all, and what it may cost.
+
+        What was asked for is measured in any case. A study that has ended because a limit was
+        reached goes on, if the new one is higher. The guarantee does not depend on limits.
+
+        Parameters
+        ----------
+        max_samples, budget
+            The most measurements, and the most that they may cost (where options have no costs,
+            each costs 1). None leaves a limit as it is, ``"none"`` takes it away.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who changes it.
+        """
+
+    @abstractmethod
+    def limit_changes(self) -> list[LimitChange]:
+        """All changes of the limits, in the order in which they were made."""
 
     # -- pause, resume, stop ---------------------------------------------------------------
     @abstractmethod

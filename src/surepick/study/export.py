@@ -16,11 +16,12 @@ from surepick.problem import Problem
 from surepick.storage.records import Event
 from surepick.study.changes import Change
 from surepick.study.desk.desk import Desk
+from surepick.study.limits import LimitChange
 from surepick.study.traffic.block import reported
 from surepick.study.turns import OptionChange
 
 FORMATS = ("csv", "json", "parquet")
-KINDS = ("measurements", "options", "events", "corrections", "option-changes")
+KINDS = ("measurements", "options", "events", "corrections", "option-changes", "limits")
 # Spreadsheets see formulas here, and where a semicolon parts columns also after one; some read
 # the signs of East Asian keyboards like the plain ones.
 _FORMULA = re.compile(r"(?:^|(?<=;))(?=[\s\"']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
@@ -38,6 +39,7 @@ class Exported(Protocol):
     def events(self, *kinds: str) -> list[Event]: ...
     def corrections(self) -> list[Change]: ...
     def option_changes(self) -> list[OptionChange]: ...
+    def limit_changes(self) -> list[LimitChange]: ...
 
 
 def rows(study: Exported, what: str = "measurements") -> list[dict[str, Any]]:
@@ -50,8 +52,9 @@ def rows(study: Exported, what: str = "measurements") -> list[dict[str, Any]]:
     what
         ``measurements`` (rewards that count; of traffic, reports by option), ``options`` (a summary
         of each), ``events`` (all that did not count: failures, repeats, contradictions),
-        ``corrections`` (what was told at first, and who changed it when and why) or
-        ``option-changes`` (which options were added and retired, by whom, when and why).
+        ``corrections`` (what was told at first, and who changed it when and why),
+        ``option-changes`` (which options were added and retired, by whom, when and why) or
+        ``limits`` (how what may be measured was changed, by whom, when and why).
     """
     return list(_rows(study, what))
 
@@ -60,7 +63,7 @@ def _rows(study: Exported, what: str) -> Iterator[dict[str, Any]]:
     if what not in KINDS:
         raise UnknownNameError.among("export", what, KINDS)
     made = {"measurements": _measurements, "options": _options, "events": _events}
-    made |= {"corrections": _corrections, "option-changes": _option_changes}
+    made |= {"corrections": _corrections, "option-changes": _option_changes, "limits": _limits}
     return made[what](study)
 
 
@@ -219,6 +222,19 @@ def _option_changes(study: Exported) -> Iterator[dict[str, Any]]:
                 "token": change.token,
                 "batch": change.asked,
             }
+
+
+def _limits(study: Exported) -> Iterator[dict[str, Any]]:
+    for change in study.limit_changes():
+        yield {
+            "time": _iso(change.at),
+            "max_samples": change.max_samples,
+            "budget": change.budget,
+            "reason": change.reason,
+            "by": change.by,
+            "token": change.token,
+            "asked": change.asked,
+        }
 
 
 def _with_features(row: dict[str, Any], features: dict[str, Any]) -> dict[str, Any]:

@@ -9,12 +9,13 @@ from surepick.arrays.validate import real
 from surepick.run import Answer
 from surepick.run.forecast import Ahead
 from surepick.storage.contract import Transaction
-from surepick.study import turns
+from surepick.study import limits, turns
 from surepick.study.changes import Change
 from surepick.study.core import StudyCore
-from surepick.study.desk import course, turn
+from surepick.study.desk import course, limit, turn
 from surepick.study.desk.desk import Desk
 from surepick.study.forecast import BY_PERIOD, Forecasts
+from surepick.study.limits import LimitChange
 from surepick.study.newcomers import Newcomers
 from surepick.study.pulls import as_name, as_reason
 from surepick.study.traffic.rules import rules_of
@@ -121,6 +122,23 @@ class LivingStudy(StudyCore):
 
     def _acts(self, tx: Transaction) -> list[Act]:
         return turns.read(tx, self.desk.record.id)
+
+    # -- limits ----------------------------------------------------------------------------
+    def limit(
+        self,
+        *,
+        max_samples: int | float | str | None = None,
+        budget: float | str | None = None,
+        reason: str = "",
+        by: str | None = None,
+    ) -> LimitChange:
+        """Change how much may be measured in all; see :meth:`StudyCore.limit`."""
+        who = turn.who_of(reason, by, None)
+        return limit.limit(self.desk.storage, self.desk.record, max_samples, budget, who)
+
+    def limit_changes(self) -> list[LimitChange]:
+        """All changes of the limits, in the order in which they were made."""
+        return self.desk.storage.read(lambda tx: limits.read(tx, self.desk.record.id))
 
     # -- pause, resume, stop ---------------------------------------------------------------
     def pause(self, reason: str = "", by: str | None = None) -> bool:

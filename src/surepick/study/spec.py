@@ -37,7 +37,7 @@ from surepick.study.sheet import Sheet
 from surepick.study.traffic import rules
 from surepick.study.written import as_meta, kind_of, problem_body, problem_of
 
-_COMMON = ("delta", "epsilon", "max_samples")  # settings that all algorithms have
+_COMMON = ("delta", "epsilon", "max_samples", "budget")  # settings that all algorithms have
 #: after so many pulls a study ends, unless it is told when: tied options would go on for ever
 MOST_SAMPLES = 1_000_000
 _RESERVED = (".", "..")  # addresses that browsers and proxies rewrite
@@ -73,7 +73,10 @@ class StudySpec:
     settings
         Further settings of an algorithm that is given by name.
     delta, epsilon, max_samples
-        Error probability, acceptable distance to the best, and budget (None: as long as it takes).
+        Error probability, acceptable distance to the best, and the most measurements (None: as many
+        as it takes).
+    budget
+        The most that measurements may cost, where options have costs; else they cost 1 each.
     noise
         With a table: what is known about the noise of a measurement, as for
         :class:`surepick.Problem`; nothing, by default. As JSON, a pair of bounds is
@@ -136,6 +139,7 @@ class StudySpec:
     delta: float = 0.05
     epsilon: float = 0.0
     max_samples: int | None = MOST_SAMPLES
+    budget: float | None = None
     noise: Any = None
     misfit: Any = None
     baseline: str | int | None = None

@@ -10,7 +10,7 @@ from numpy.typing import NDArray
 from surepick.run import Run
 from surepick.storage.contract import Storage
 from surepick.storage.records import StudyProgress, StudyRecord
-from surepick.study import chain
+from surepick.study import chain, limits
 from surepick.study.checks.checks import Checks
 from surepick.study.checks.failures import warnings
 from surepick.study.desk.leases import FAILURES
@@ -62,6 +62,7 @@ def status_of(
         "samples": int(told.sum()),
         "uncounted": at.uncounted,
         "cost": None if problem.costs is None else problem.cost_of(told),
+        "limits": limits.status_of(run, int(told.sum()), problem.cost_of(told)),
         "survivors": list(run.active),
         "survivor_labels": [problem.candidate_labels[i] for i in run.active],
         "rewards": problem.noise_kind.words,

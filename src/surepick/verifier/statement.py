@@ -15,6 +15,7 @@ from typing import Any, NamedTuple
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.comparison import Comparison
+from surepick.verifier.limits import limit_reached
 from surepick.verifier.noise import PROVIDED, yes_and_no
 
 #: rules and thresholds -> the theorem behind them
@@ -265,10 +266,7 @@ def _conditions(evidence: dict[str, Any]) -> str:
 
 def _why(check: Check) -> str:
     """Why a run that has not finished was stopped."""
-    most = check.settings.get("max_samples")
-    if check.body.get("stopped") == "by hand":
-        return "by hand"
-    return "as they look tied" if most is None else f"by max_samples={exact.whole(most, 'most')}"
+    return "by hand" if check.body.get("stopped") == "by hand" else limit_reached(check)
 
 
 def _stopped_early(check: Check, left: int) -> list[str]:

@@ -26,6 +26,7 @@ from surepick.verifier.chosen import Chosen, check_chosen
 from surepick.verifier.comparison import Comparison, check_comparison
 from surepick.verifier.corrections import check_corrections
 from surepick.verifier.hedged import check_hedged
+from surepick.verifier.limits import check_limits
 from surepick.verifier.options import check_options
 from surepick.verifier.overlap import check_overlap
 from surepick.verifier.statement import check_claims_statement, check_statement
@@ -216,6 +217,7 @@ def _run(check: Check) -> Verification:
     check_hedged(check)
     check_options(check)
     check_overlap(check)
+    check_limits(check)
     check.demand(body.get("stopped", "by hand") == "by hand", "it says that it stopped otherwise")
     rule = check.rule
     check.demand(rule in RULES, f"it uses an unknown rule {rule!r}")

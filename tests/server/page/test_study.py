@@ -336,3 +336,24 @@ def test_an_admin_pauses_resumes_and_ends_a_study(open_page, client):
     expect(page.get_by_role("region", name="The answer")).to_contain_text("by hand")
     assert study.finished
     assert study.stop().guarantee.kind == "none"
+
+
+def test_what_is_spent_is_shown_and_limits_are_changed(open_page, client):
+    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0, costs=[1.0, 4.0])
+    study = client.create_study("spending", problem, budget=40)
+    study.tell_many([(pull.id, 0.5) for pull in study.ask(2)])
+    spent = study.status()["limits"]["spent"]
+    page = open_page()
+    page.goto("#/studies/spending")
+    card = page.get_by_role("region", name="Limits", exact=True)
+    expect(card).to_contain_text(f"{spent:g} of 40 spent, {40 - spent:g} left.")
+    card.get_by_text("Change limits").click()
+    card.get_by_role("button", name="Change them").click()
+    expect(card.get_by_role("alert")).to_contain_text("Give a number")
+    card.get_by_label("Budget").fill("75")
+    card.get_by_label("Reason").fill("more money")
+    card.get_by_role("button", name="Change them").click()
+    expect(card).to_contain_text(f"{spent:g} of 75 spent")
+    log = card.get_by_role("region", name="Changed limits")
+    expect(log).to_contain_text("budget 75: more money")
+    assert [(one.budget, one.reason) for one in study.limit_changes()] == [(75.0, "more money")]

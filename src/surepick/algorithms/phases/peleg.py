@@ -122,10 +122,10 @@ class Peleg(Algorithm):
                 given.pop(said, None)
         return given
 
-    def sample_limit(self) -> int:
+    def tied_after(self) -> int:
         # The exact forms play one round of a game for every pull: a few hours at most.
         exact = self.ball or self.constants == "paper"
-        return self.max_samples or (10**10 if exact else TIED)
+        return 10**10 if exact else TIED
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PhasedState:
         """A fresh state; nothing is drawn at random."""

@@ -6,10 +6,12 @@ arms divided by √c; their weights are shares of money, and their values are su
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.pulls import Pulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -41,3 +43,18 @@ def spanning_arms(problem: Problem) -> IntArray:
 
     found: Any = qr(per_money(problem, problem.features).T, mode="economic", pivoting=True)
     return np.sort(np.asarray(found[2][: problem.rank], dtype=np.int64))
+
+
+def within(problem: Problem, money: float, size: int, make: Callable[[int], Pulls]) -> Pulls:
+    """As many pulls as ``make`` is asked for, or as many below that as this money pays for.
+
+    One pull it must pay for, of whichever arm.
+    """
+    pulls = make(size)
+    while problem.costs is not None and size > 1:
+        cost = float(pulls.counts @ problem.costs[pulls.arms])
+        if cost <= money:
+            break
+        size = max(1, min(size - 1, int(size * (money / cost))))
+        pulls = make(size)
+    return pulls

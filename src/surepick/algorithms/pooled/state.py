@@ -13,6 +13,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms.base import Claims, Known, Pulls, Told
+from surepick.algorithms.pooled.asking import AskingState
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import without_level
@@ -23,18 +24,10 @@ from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
 from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.options import first_left
-from surepick.algorithms.pooled.parts import dealt, dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
-from surepick.algorithms.pooled.prices import in_pulls
 from surepick.algorithms.pooled.questions.base import Ground, Question
-from surepick.algorithms.pooled.settings import (
-    FEWEST_PULLS,
-    BlockSettings,
-    block_size,
-    too_far,
-    whole_batches,
-)
+from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.algorithms.pooled.strata import demand_strata, levelled
 from surepick.algorithms.pooled.tools import (
     make_direct_market,
@@ -44,17 +37,14 @@ from surepick.algorithms.pooled.tools import (
     make_reading,
     points_of,
 )
-from surepick.algorithms.pooled.turning import TurningState
 from surepick.algorithms.pooled.values import Values, with_zero
 from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
-_EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
 
-
-class PooledState(TurningState):
+class PooledState(AskingState):
     """Blocks, and the question that they answer.
 
     Candidates are numbered by their place in ``problem.distinct``, except in what leaves the state.
@@ -166,44 +156,6 @@ class PooledState(TurningState):
     def design_gaps(self) -> list[float]:
         """Certified gaps of the designs so far, where they have one; not saved."""
         return getattr(self._planner, "gaps", [])
-
-    # -- asking ----------------------------------------------------------------------------
-    def propose(self, budget: int) -> Pulls:
-        if not self.block.left.total:
-            planned = self.propose_ahead(budget, out=0)
-            assert planned is not None  # in turn it never is too early
-            self.block.left = planned
-        return self.block.left.capped(min(budget, self.config.max_batch or budget))
-
-    def replace(self, pulls: Pulls) -> None:
-        self.block.left = pulls
-
-    def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
-        return dealt_again(self.problem, pulls, counts, self.ways.parts)
-
-    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
-        first, least = self._planner.first(), FEWEST_PULLS * self.problem.rank * self.strata
-        n, spent = int(self.totals.counts.sum()), self.problem.cost_of(self.totals.counts)
-        if n == 0 or self.opening:  # nothing is known: this cannot be better than the first block
-            if out and too_far(0, out, 0.0, least):
-                return None
-            size = min(whole_batches(self.config, least), budget)
-            weights, _ = in_pulls(self.problem, first.weights, 1.0)
-            counts = self._planner.whole_pulls(weights, size, first, must_span=True)
-            return dealt(counts, self.ways.parts)
-        scales, market = self._now(), self._open_market()
-        missing, leader = self.question.lacking(market, n + out), int(market.rivals[0])
-        self._planner.weigh(scales)
-        shares = self.shares.copy() if out else self.shares
-        design = self._planner.next(leader, missing, self.weights, shares)
-        if out and too_far(n, out, in_pulls(self.problem, design.weights, design.value)[1], least):
-            return None  # and nothing has changed
-        self.weights, self.shares = design.weights, shares
-        explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / (n + out)))
-        weights = (1 - explore) * design.weights + explore * first.weights
-        weights, rate = in_pulls(self.problem, weights, 1.0)  # pulls for a unit of money
-        size = min(block_size(self.config, spent * rate, out, design.value * rate, least), budget)
-        return self._planner.pulls(weights, size, design, self.ways.parts)
 
     # -- telling ---------------------------------------------------------------------------
     def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:

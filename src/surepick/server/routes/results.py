@@ -69,7 +69,7 @@ async def download(
     name: str,
     form: Annotated[Literal["csv", "json", "parquet"], Query(alias="format")] = "csv",
     what: Literal[
-        "measurements", "options", "events", "corrections", "option-changes"
+        "measurements", "options", "events", "corrections", "option-changes", "limits"
     ] = "measurements",
 ) -> Response:
     """Download what was measured. In CSV, what a spreadsheet takes for a formula is quoted."""

@@ -17,8 +17,9 @@ from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
-from surepick.study import chain, changes, turns
+from surepick.study import chain, changes, limits, turns
 from surepick.study.changes import Change
+from surepick.study.limits import LimitChange
 from surepick.study.past import tell_stored
 from surepick.study.traffic.block import tell_reports
 from surepick.study.traffic.rules import rules_of
@@ -91,6 +92,7 @@ class Log(NamedTuple):
     rewards: Rewards  #: those that count, of complete batches
     changes: list[Change]
     acts: list[Act]  #: options that came and went
+    limits: list[LimitChange]  #: changes of what may be measured
     stopped: bool = False  #: by hand
 
     @classmethod
@@ -106,8 +108,8 @@ class Log(NamedTuple):
             left -= one.size
         rewards = tx.rewards(study.id, 0, at.first)
         made, stopped = changes.read(tx, study.id), bool(tx.links(study.id, [chain.STOPPED]))
-        acts = turns.read(tx, study.id)
-        return cls(tx.past(study.id), batches, at.batch, rewards, made, acts, stopped)
+        acts, other = turns.read(tx, study.id), limits.read(tx, study.id)
+        return cls(tx.past(study.id), batches, at.batch, rewards, made, acts, other, stopped)
 
     @property
     def withdrawn(self) -> set[int]:
@@ -137,6 +139,7 @@ def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
     at = tx.progress(study.id)
     if rules_of(study) is not None:
         run = start(tx, study)
+        run.limit_changes = [one.change for one in limits.read(tx, study.id)]
         tell_reports(tx, study.id, run, at.batch)
         return run, at
     log = Log.read(tx, study, at)
@@ -155,6 +158,7 @@ def follow(study: StudyRecord, log: Log) -> Followed:
     them, which are then not needed.
     """
     run = algorithm_of(study).start(problem_of(study), study.seed)
+    run.limit_changes = [one.change for one in log.limits]
     tell_stored(run, log.past)
     first, survivors, withdrawn = 0, [], log.withdrawn
     plans = Plans(study, run, log)

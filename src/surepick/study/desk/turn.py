@@ -8,16 +8,16 @@ from __future__ import annotations
 
 import hashlib
 import json
-from dataclasses import replace
 from typing import Any
 
 from surepick.errors import InvalidInputError
 from surepick.run import Run
 from surepick.run.turning import ADDED, RETIRED
-from surepick.storage.contract import Storage, Transaction
-from surepick.storage.records import StudyProgress, StudyRecord
-from surepick.study import chain, turns
+from surepick.storage.contract import Storage
+from surepick.storage.records import StudyRecord
+from surepick.study import turns
 from surepick.study.desk import rebuild
+from surepick.study.desk.acting import WriteAct
 from surepick.study.desk.correct import Who
 from surepick.study.newcomers import Newcomers
 from surepick.study.pulls import as_name, as_reason
@@ -90,36 +90,5 @@ def _do(storage: Storage, study: StudyRecord, kind: str, content: Any, who: Who)
         act.apply(run)
         if not run.stopped:
             run.ask()  # it may have ended, and goes on
-        if storage.write(_Write(study, at, act, run).write):
+        if storage.write(WriteAct(study, at, kind, act.content, run).write):
             return act.change
-
-
-class _Write:
-    """What is written in one transaction, if the study still stands where it stood."""
-
-    def __init__(self, study: StudyRecord, at: StudyProgress, act: Act, run: Run) -> None:
-        self._study, self._at, self._act, self._run = study, at, act, run
-        self._text = run.to_json()
-
-    def write(self, tx: Transaction) -> bool:
-        """Whether it was written; False: something else happened first."""
-        number, run, text = self._study.id, self._run, self._text
-        now = tx.progress(number, lock=True)
-        if now.revision == self._at.revision + 1 and tx.snapshot(number) == (now.batch, text):
-            return True  # an earlier try was written, and only its confirmation was lost
-        here = self._at
-        if (now.batch, now.revision, now.finished) != (here.batch, here.revision, here.finished):
-            return False
-        finished = now.finished and run.stopped
-        content = self._act.content | chain.effect(text, finished)
-        chain.change(tx, self._study, self._act.kind, content, now.now)
-        if now.finished and not finished and not now.size:
-            proposed = rebuild.record_of(run.ask(), now.first)
-            tx.add_batch(number, proposed)
-            chain.propose(tx, number, proposed, text, now.now)
-            now = replace(now, size=proposed.size, asked=0, told=0)
-        tx.set_summary(number, replace(rebuild.summary_of(run), batch=now.batch))
-        tx.set_snapshot(number, now.batch, text)
-        # Another revision: processes that have the run in memory must read it anew.
-        tx.set_progress(number, replace(now, finished=finished, revision=now.revision + 1))
-        return True

@@ -39,6 +39,14 @@ declare namespace Api {
     samples: number;
     survivors: number;
   }
+  interface Limits {
+    max_samples: number | null;
+    samples_left: number | null;
+    budget: number | null;
+    spent: number;
+    left: number | null;
+    in_money: boolean;
+  }
   interface NewStudy {
     name: string;
     table?: TableBody | null;
@@ -48,6 +56,7 @@ declare namespace Api {
     delta?: number;
     epsilon?: number;
     max_samples?: number | null;
+    budget?: number | null;
     baseline?: string | null;
     threshold?: number | null;
     control?: string;
@@ -132,6 +141,7 @@ declare namespace Api {
     samples: number;
     uncounted: number;
     cost: number | null;
+    limits: Limits;
     survivors: number[];
     survivor_labels: string[];
     leader: string | null;
@@ -435,6 +445,24 @@ declare namespace Api {
   interface Retirement {
     label: string;
     reason: string;
+    by?: string | null;
+  }
+  interface LimitChangeList {
+    changes: LimitChangeRow[];
+  }
+  interface LimitChangeRow {
+    max_samples: number | null;
+    budget: number | null;
+    asked: number;
+    at: number;
+    by: string | null;
+    reason: string;
+    token: string | null;
+  }
+  interface NewLimits {
+    max_samples?: number | "none" | null;
+    budget?: number | "none" | null;
+    reason?: string;
     by?: string | null;
   }
   interface Told {

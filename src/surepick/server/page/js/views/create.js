@@ -57,6 +57,7 @@ export const createView = (scope) => {
   const cost = input({ type: "text", placeholder: "none" });
   const top = input({ type: "text", inputmode: "numeric", value: "1" });
   const most = input({ type: "text", inputmode: "numeric", placeholder: "no limit" });
+  const budget = input({ type: "text", inputmode: "decimal", placeholder: "no limit" });
   const error = errorLine();
   const button = h(
     "button",
@@ -119,6 +120,7 @@ export const createView = (scope) => {
         top: number(top) ?? 1,
         baseline: baseline.value.trim() || undefined,
         max_samples: number(most),
+        budget: number(budget),
       });
       go(`/studies/${encodeURIComponent(made.name)}`);
     });
@@ -189,6 +191,11 @@ export const createView = (scope) => {
                 "Column with costs",
                 cost,
                 "What one measurement of an option costs: the study then spends as little as possible. Empty: all cost the same.",
+              ),
+              field(
+                "Budget",
+                budget,
+                "What all measurements may cost: stop there, without a guarantee. Without a column of costs each costs 1.",
               ),
               rewards.advanced,
               trust.question,

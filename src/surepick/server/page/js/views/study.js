@@ -14,6 +14,7 @@ import { correctionsCard } from "../study/corrections.js";
 import { eventsCard } from "../study/events.js";
 import { exportCard, workersCard } from "../study/exports.js";
 import { headline, pieces } from "../study/headline.js";
+import { limitsCard } from "../study/limits.js";
 import { Model } from "../study/model.js";
 import { optionsCard } from "../study/options.js";
 import { rivalsCard } from "../study/rivals.js";
@@ -44,6 +45,7 @@ export const studyView = (name) => (scope) => {
     events: eventsCard(name, scope),
     corrections: correctionsCard(name, scope, () => again()),
     turnover: turnoverCard(name, scope, () => again()),
+    limits: limitsCard(name, scope, () => again()),
     steering: steeringCard(name, () => again()),
   };
   const shrink = shrinkCard();
@@ -189,6 +191,7 @@ export const studyView = (name) => (scope) => {
           parts.turnover.element,
           exportCard(name),
           !waiting && workers,
+          parts.limits.element,
           isAdmin() && parts.steering.element,
         ),
       ),

@@ -1,0 +1,83 @@
+"""The part of a PooledPeleg state that asks: which pulls make up the next block."""
+
+from __future__ import annotations
+
+import math
+
+from surepick.algorithms.base import Pulls
+from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.market import Market
+from surepick.algorithms.pooled.parts import dealt, dealt_again
+from surepick.algorithms.pooled.prices import in_pulls, within
+from surepick.algorithms.pooled.settings import (
+    FEWEST_PULLS,
+    BlockSettings,
+    block_size,
+    too_far,
+    whole_batches,
+)
+from surepick.algorithms.pooled.turning import TurningState
+from surepick.arrays.types import IntArray
+
+_EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
+
+
+class AskingState(TurningState):
+    """What it needs of the state beside the blocks, and what it asks for."""
+
+    config: BlockSettings
+    strata: int  #: of the last block: how many the next one will have to be enough for
+    minds_costs = True
+
+    def _now(self) -> Scales:
+        raise NotImplementedError
+
+    def _open_market(self) -> Market:
+        raise NotImplementedError
+
+    def propose(self, budget: int) -> Pulls:
+        if not self.block.left.total:
+            planned = self.propose_ahead(budget, out=0)
+            assert planned is not None  # in turn it never is too early
+            self.block.left = planned
+        left = self.block.left
+        most = min(budget, self.config.max_batch or budget, left.total)
+        return within(self.problem, self.funds, most, left.capped)
+
+    def replace(self, pulls: Pulls) -> None:
+        self.block.left = pulls
+
+    def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
+        return dealt_again(self.problem, pulls, counts, self.ways.parts)
+
+    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
+        first, least = self._planner.first(), FEWEST_PULLS * self.problem.rank * self.strata
+        n, spent = int(self.totals.counts.sum()), self.problem.cost_of(self.totals.counts)
+        if n == 0 or self.opening:  # nothing is known: this cannot be better than the first block
+            if out and too_far(0, out, 0.0, least):
+                return None
+            size = min(whole_batches(self.config, least), budget)
+            weights, _ = in_pulls(self.problem, first.weights, 1.0)
+
+            def opening(pulls: int) -> Pulls:
+                counts = self._planner.whole_pulls(weights, pulls, first, must_span=True)
+                return dealt(counts, self.ways.parts)
+
+            return within(self.problem, self.funds, size, opening)
+        scales, market = self._now(), self._open_market()
+        missing, leader = self.question.lacking(market, n + out), int(market.rivals[0])
+        self._planner.weigh(scales)
+        shares = self.shares.copy() if out else self.shares
+        design = self._planner.next(leader, missing, self.weights, shares)
+        if out and too_far(n, out, in_pulls(self.problem, design.weights, design.value)[1], least):
+            return None  # and nothing has changed
+        self.weights, self.shares = design.weights, shares
+        explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / (n + out)))
+        weights = (1 - explore) * design.weights + explore * first.weights
+        weights, rate = in_pulls(self.problem, weights, 1.0)  # pulls for a unit of money
+        size = min(block_size(self.config, spent * rate, out, design.value * rate, least), budget)
+
+        def block(pulls: int) -> Pulls:
+            return self._planner.pulls(weights, pulls, design, self.ways.parts)
+
+        return within(self.problem, self.funds, size, block)
