@@ -69,6 +69,34 @@ def test_shares_as_a_table_and_mistakes_with_exit_codes(surepick, folder):
     assert "is one of traffic" in err
 
 
+def test_a_report_is_looked_at_recorded_and_corrected(surepick, folder):
+    surepick("new", "shop", "options.csv", "--unstructured", "--rewards", "yes-no", "--traffic")
+    surepick("split", "shop")
+    text = "label,visits,successes\na,100,4\nb,101,5\nc,102,6\nd,103,7\n"
+    (folder / "monday.csv").write_text(text)
+    monday = ("record", "shop", "monday.csv", "--period", "monday")
+    code, out, _ = surepick(*monday, "--check")
+    assert (code, out) == (0, "406 visits, and no mistake is seen. Nothing was recorded.\n")
+    assert surepick(*monday)[0] == 0
+    (folder / "monday.csv").write_text(text.replace("d,103,7", "d,100,4"))
+    code, _, err = surepick(*monday)
+    assert code != 0
+    assert "correct the report" in err
+    code, _, err = surepick(*monday, "--correct")
+    assert code == 2
+    assert "say why" in err
+    code, out, _ = surepick(*monday, "--correct", "--reason", "bots", "--by", "ann")
+    assert code == 0
+    assert out.startswith("Period 'monday': 1 row of its report corrected (-3 visits).\n")
+    assert "by a rule for all options" in out
+    surepick("export", "shop", "--what", "corrections", "--out", "changes.csv")
+    (row,) = csv.DictReader((folder / "changes.csv").read_text().splitlines())
+    assert [row[key] for key in ("period", "label", "old_visits", "new_visits", "by")] == [
+        *("monday", "d", "103", "100", "ann")
+    ]
+    assert surepick("verify", "shop")[0] in (0, 4)
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -100,6 +100,8 @@ def test_what_raises_writes_nothing(storage, study):
         tx.add_period(study, Period(0, None, "[1.0]", 0, 5.0))
         tx.name_period(study, 0, "monday")
         tx.add_report(study, Report(0, "{}", 6.0))
+        tx.change_report(study, Report(0, "[]", 6.0))
+        tx.change_batch(study, BatchRecord(0, 0, 11, "[1]", 2))
         tx.add_study(record("b"), START)
         tx.remove_study(study)
         stop(tx)
@@ -160,6 +162,8 @@ def test_periods_and_reports_come_back(storage, study):
     assert storage.read(lambda tx: tx.period_named(study, "friday")) is None
     assert storage.read(lambda tx: tx.reports(study)) == [report]
     assert storage.read(lambda tx: tx.reports(study, 1)) == []
+    storage.write(lambda tx: tx.change_report(study, replace(report, content="{}")))
+    assert storage.read(lambda tx: tx.reports(study)) == [replace(report, content="{}")]
 
 
 def test_progress_comes_back(storage, study):
@@ -172,6 +176,9 @@ def test_batches_and_snapshots_come_back(storage, study):
     batch = BatchRecord(0, 0, 2**40, "[" + "1," * 100_000 + "1]")
     storage.write(lambda tx: tx.add_batch(study, batch))
     assert storage.read(lambda tx: tx.batch(study, 0)) == batch
+    changed = BatchRecord(0, 3, 7, "[2]", 4)
+    storage.write(lambda tx: tx.change_batch(study, changed))
+    assert storage.read(lambda tx: tx.batch(study, 0)) == changed
     for number, text in ((0, "first"), (1, "x" * 2_000_000)):
         storage.write(lambda tx, n=number, t=text: tx.set_snapshot(study, n, t))
         assert storage.read(lambda tx: tx.snapshot(study)) == (number, text)

@@ -72,3 +72,24 @@ def test_what_a_service_refuses_has_the_same_sentence(service):
             refused(RunStateError, lambda study=study: study.ask())
             said.append(sentences)
         assert said[0] == said[1]
+
+
+def test_reports_are_looked_at_and_corrected_over_http(service):
+    with service.client(patience=20) as client:
+        study = client.create_study("corrected", PROBLEM, traffic=RULES)
+        study.split()
+        good = dict.fromkeys(site.LABELS, (1000, 40))
+        assert study.record(good, "monday", check=True).status == "checked"
+        assert study.status()["traffic"]["settled"] == 0
+        study.record(good, "monday")
+        right = good | {"bold": (990, 31)}
+        made = study.correct_report("monday", right, reason="bots", by="ann")
+        assert study.correct_report("monday", right, reason="bots", by="ann") == made
+        assert study.report_changes() == [made]
+        assert [(row.label, row.old, row.new) for row in made.rows] == [
+            ("bold", (1000, 40.0), (990, 31.0))
+        ]
+        assert made.token is not None
+        assert study.status()["pulls"][1] == 990
+        with pytest.raises(RunStateError, match="was not recorded"):
+            study.correct_report("tuesday", good, reason="x")

@@ -63,7 +63,7 @@ RULES = {
     ],
     "top": [lambda: as_json(several(0.0)), lambda: as_json(several(0.3))],
     "corrected": [lambda: of_study(corrected())],
-    "traffic": [lambda: of_study(visited())],
+    "traffic": [lambda: of_study(visited()), lambda: of_study(visited(wrong=True))],
 }
 #: of the rule "pooled", with more in the certificate
 VARIANTS = ("misfit", "strata", "items", "top", "corrected", "traffic")

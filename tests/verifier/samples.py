@@ -92,10 +92,14 @@ def corrected():
     return study
 
 
-def visited():
-    """A site's study of traffic."""
+def visited(wrong=False):
+    """A site's study of traffic, perhaps with a report that was corrected."""
     study = site.create(delta=0.2)
-    site.decide(study, n=400)
+    site.day(study, 0, n=400)
+    if wrong:
+        right = dict.fromkeys(site.LABELS, (100, 5))
+        study.correct_report("day 0", right, reason="of another test")
+    site.decide(study, first=1, n=400)
     return study
 
 

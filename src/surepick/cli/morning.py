@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from surepick.cli.studies import bar, shown
+from surepick.study.traffic.words import step
 
 if TYPE_CHECKING:
     from surepick.study import Study
@@ -24,13 +25,9 @@ def screen(study: Study, content: dict[str, Any], top: int) -> Any:
             f"{'' if at['settled'] == 1 else 's'}; {left} of {total} options still in"
         ),
     ]
-    if at["periods_left"] is not None and not content["finished"]:
-        n = at["periods_left"]
-        lines.append(
-            Text(f"About {n:,} more period{'' if n == 1 else 's'} like the last ones, or so")
-        )
+    lines += [Text(shown(text)) for text in (at["worth"], at["ahead"]) if text]
     feet = [Text(f"Warning: {shown(text)}", "bold red") for text in content["warnings"]]
-    feet.append(Text(f"Next: {shown(at['next'])}", "bold"))
+    feet.append(Text(shown(step(at)), "bold"))
     return Group(*lines, _table(study, content, top), *feet)
 
 

@@ -7,13 +7,28 @@ from pathlib import Path
 import click
 
 from surepick.cli.studies import open_study, say, shown, study_options
+from surepick.errors import InvalidInputError
 
 
 @click.command("record", short_help="Of traffic: record what came of a period.")
 @study_options
 @click.argument("report", type=click.Path(path_type=Path))
 @click.option("--period", required=True, help="The name of the period, such as monday.")
-def command(name: str, storage: str, as_json: bool, report: Path, period: str) -> None:
+@click.option("--check", is_flag=True, help="Only look whether it could be recorded.")
+@click.option("--correct", is_flag=True, help="It was recorded wrongly: these numbers count.")
+@click.option("--reason", default="", help="Why it is corrected; part of the certificate.")
+@click.option("--by", default=None, help="Who corrects it.")
+def command(
+    name: str,
+    storage: str,
+    as_json: bool,
+    report: Path,
+    period: str,
+    check: bool,
+    correct: bool,
+    reason: str,
+    by: str | None,
+) -> None:
     """Record the REPORT of a period: a table (CSV or Parquet) with a row for each option.
 
     Its columns are label, visits and successes; with rewards between bounds label, visits, sum
@@ -23,9 +38,29 @@ def command(name: str, storage: str, as_json: bool, report: Path, period: str) -
     Everybody belongs to the period in which the option was assigned, whenever the response
     came. Periods are recorded in their order. The same report again changes nothing; other
     numbers for the same period are refused, with exit code 2, like a report with a mistake in it.
+
+    If what was recorded turns out to be wrong, --correct with a --reason lets these numbers count
+    instead. Everything is worked out again; old and new numbers, who, when and why are kept.
     """
+    from surepick.study.traffic.changes import CAUTION
+    from surepick.study.traffic.words import step
+
     study = open_study(name, storage)
-    done = study.record(report, period)
+    if correct:
+        if check:
+            raise InvalidInputError("check: what was recorded is checked when it is corrected")
+        made = study.correct_report(period, report, reason=reason, by=by)
+        at = study.status()["traffic"]
+        lines = [shown(made.said), CAUTION, shown(at["headline"]), shown(step(at))]
+        say(as_json, made.to_dict() | {"headline": at["headline"]}, "\n".join(lines))
+        return
+    if reason or by:
+        raise InvalidInputError("reason: only a correction needs one; did you mean --correct?")
+    done = study.record(report, period, check=check)
+    if done.status == "checked":
+        text = f"{done.visits:,} visits, and no mistake is seen. Nothing was recorded."
+        say(as_json, done.to_dict(), text)
+        return
     at = study.status()["traffic"]
     lines = [
         f"Period {shown(done.period)}: {done.visits:,} visits are recorded."
@@ -35,6 +70,7 @@ def command(name: str, storage: str, as_json: bool, report: Path, period: str) -
     ]
     if at["ratio"]["alarm"]:
         lines.append(f"Warning: {shown(at['ratio']['message'])}")
-    lines.append(f"Next: {shown(at['next'])}")
-    content = done.to_dict() | {key: at[key] for key in ("headline", "next", "risk", "ratio")}
+    lines.append(shown(step(at)))
+    keys = ("headline", "next", "command", "risk", "ratio")
+    content = done.to_dict() | {key: at[key] for key in keys}
     say(as_json, content, "\n".join(lines))

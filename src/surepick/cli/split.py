@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import csv
-import io
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -42,7 +40,7 @@ def command(
     study = open_study(name, storage)
     split = study.split(visits, period)
     if target is not None:
-        text = _table(split)
+        text = split.to_csv()
         if str(target) == "-":
             click.echo(text, nl=False)
             return
@@ -72,15 +70,3 @@ def _lines(name: str, split: Split) -> list[str]:
     period = "NAME" if split.period is None else shown(split.period)
     lines.append(f"When it is over: surepick record {name} REPORT.csv --period {period}")
     return lines
-
-
-def _table(split: Split) -> str:
-    from surepick.study.export import safe
-
-    out = io.StringIO()
-    rows = csv.writer(out, lineterminator="\n")
-    rows.writerow(["label", "share", *([] if split.visits is None else ["visits"])])
-    for label, share in split.shares.items():
-        counts = [] if split.visits is None else [split.visits[label]]
-        rows.writerow([safe(label), f"{share:.6f}", *counts])
-    return out.getvalue()

@@ -23,29 +23,26 @@ from surepick.client.replies import (
     events_of,
     progress_of,
     pulls_of,
-    record_body,
-    recorded_of,
     rewards_of,
-    split_body,
-    split_of,
     told_of,
 )
 from surepick.client.study import LONGEST_WAIT, MOST_LETTERS
 from surepick.client.transport import told_all
 from surepick.client.turning import AwaitedOptions, said
+from surepick.client.visitors import AwaitedTraffic
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.forecast import Ahead
 from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
-from surepick.study import OptionTable, StudySpec
+from surepick.study import StudySpec
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
+from surepick.study.described import described
 from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
-from surepick.study.traffic.results import Recorded, Split
 
 
-class AsyncStudy(AwaitedOptions, AwaitedLimits):
+class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
     """A study of a service, for coroutines; :meth:`surepick.AsyncClient.load_study` opens it.
 
     It has the methods of :class:`surepick.client.RemoteStudy`, to be awaited: also ``await
@@ -172,15 +169,6 @@ class AsyncStudy(AwaitedOptions, AwaitedLimits):
         await self._post("/stop", said(reason, by))
         return await self.answer
 
-    # -- traffic ---------------------------------------------------------------------------
-    async def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """See :meth:`surepick.Study.split`."""
-        return split_of(await self._post("/split", split_body(visits, period)))
-
-    async def record(self, report: Any, period: str) -> Recorded:
-        """See :meth:`surepick.Study.record`."""
-        return recorded_of(await self._post("/record", record_body(report, period)))
-
     # -- where it stands -------------------------------------------------------------------
     @property
     async def finished(self) -> bool:
@@ -279,19 +267,10 @@ class AsyncClient:
         algorithm: Algorithm | str = DEFAULT,
         *,
         table: Any = None,
-        features: Sequence[str] | str | None = None,
-        formula: str | None = None,
-        label: str | None = None,
-        unstructured: bool = False,
-        cost: str | None = None,
         **fields: Any,
     ) -> AsyncStudy:
         """See :meth:`surepick.Client.create_study`."""
-        if table is not None:
-            how = {"features": features, "formula": formula, "label": label, "cost": cost}
-            fields["table"] = OptionTable.of(table, unstructured=unstructured, **how)
-        spec = StudySpec(name=name, problem=problem, algorithm=algorithm, **fields)
-        return await self.store(spec)
+        return await self.store(described(name, problem, algorithm, table, fields))
 
     async def store(self, spec: StudySpec) -> AsyncStudy:
         """See :meth:`surepick.Client.store`."""

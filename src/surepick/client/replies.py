@@ -10,15 +10,12 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.base import Guarantee
-from surepick.arrays.validate import whole
 from surepick.run import Answer
 from surepick.run.answer import COMPARED, Lift
 from surepick.run.forecast import Ahead
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
-from surepick.study.pulls import Pull, Reward, Told, as_name
-from surepick.study.sheet import Sheet
-from surepick.study.traffic.results import Recorded, Split, plain
+from surepick.study.pulls import Pull, Reward, Told
 
 MOST = 10_000  # pulls or rewards in one request that the service takes
 
@@ -133,32 +130,3 @@ def by_holder(
             parts.append((holder, []))
         parts[-1][1].append(reward)
     return parts
-
-
-# -- traffic -------------------------------------------------------------------------------
-def split_body(visits: int | None, period: str | None) -> dict[str, Any]:
-    """What asks for the shares of a period."""
-    body: dict[str, Any] = {}
-    if visits is not None:
-        body["visits"] = whole(visits, "visits", least=1)
-    if period is not None:
-        body["period"] = as_name(period, "period")
-    return body
-
-
-def split_of(found: dict[str, Any]) -> Split:
-    """The shares of a period."""
-    return Split(*(found[key] for key in Split.__dataclass_fields__))
-
-
-def record_body(report: Any, period: str) -> dict[str, Any]:
-    """What reports a period."""
-    body: dict[str, Any] = {"period": as_name(period, "period")}
-    if isinstance(report, Mapping):
-        return body | {"report": plain(report)}
-    return body | {"table": Sheet.of(report).to_dict()}
-
-
-def recorded_of(found: dict[str, Any]) -> Recorded:
-    """What became of a report."""
-    return Recorded(*(found[key] for key in Recorded.__dataclass_fields__))

@@ -23,15 +23,12 @@ from surepick.client.replies import (
     events_of,
     progress_of,
     pulls_of,
-    record_body,
-    recorded_of,
     rewards_of,
-    split_body,
-    split_of,
     told_of,
 )
 from surepick.client.transport import Transport
 from surepick.client.turning import add_body, option_changes_of, retire_body
+from surepick.client.visitors import RemoteTraffic
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
@@ -44,7 +41,6 @@ from surepick.study.core import StudyCore
 from surepick.study.limits import LimitChange
 from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import check_stratum
-from surepick.study.traffic.results import Recorded, Split
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
@@ -53,7 +49,7 @@ LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
 MOST_LETTERS = 2_000  # of a reason
 
 
-class RemoteStudy(StudyCore):
+class RemoteStudy(RemoteTraffic, StudyCore):
     """A study of a service; :meth:`surepick.Client.load_study` opens it.
 
     It has the public core of :class:`surepick.Study`. Lost connections and a service that restarts
@@ -262,17 +258,6 @@ class RemoteStudy(StudyCore):
     def _steer(self, verb: str, reason: str, by: str | None) -> bool:
         body = {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
         return self._transport.post(f"{self._path}/{verb}", body)["changed"]
-
-    # -- traffic ---------------------------------------------------------------------------
-    def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """See :meth:`StudyCore.split`."""
-        return split_of(self._transport.post(f"{self._path}/split", split_body(visits, period)))
-
-    def record(self, report: Any, period: str) -> Recorded:
-        """See :meth:`StudyCore.record`."""
-        return recorded_of(
-            self._transport.post(f"{self._path}/record", record_body(report, period))
-        )
 
     # -- where it stands -------------------------------------------------------------------
     @property

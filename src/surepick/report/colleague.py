@@ -109,7 +109,7 @@ def _reliance(page: Page, study: Study, status: dict[str, Any]) -> None:
         page.text(fit["message"])
     for text in status["checks"]["remarks"]:
         page.text(text)
-    changes = study.corrections()
+    changes = [*study.corrections(), *study.report_changes()]
     for change in changes:
         page.text(f"{change.said} The reason given: {change.reason}.")
     if not status["warnings"] and not changes:

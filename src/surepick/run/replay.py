@@ -97,8 +97,9 @@ def _replayed(
     if (past := body.get("past")) is not None:
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
-    exact, known, number, changes = True, 0, 0, body.get("corrections", [])
-    reports = ReportsAgain(body["traffic"]) if "traffic" in body else None
+    exact, known, number = True, 0, 0
+    reports = ReportsAgain(body) if "traffic" in body else None
+    changes = [] if reports else body.get("corrections", [])
     left, ahead = list(body["batches"]), 0  # the first so many have been asked for ahead
     overlap = any("after" in batch for batch in left)
     while left:
@@ -111,7 +112,7 @@ def _replayed(
         if overlap and any(batch.get("after") == number for batch in left[ahead:]):
             ahead = _ask_ahead(run, left, max(ahead, 1), number, changes)
         if reports is not None:
-            exact = reports.take(run, _told(left.pop(0)))
+            exact, fixed = reports.take(run, _told(left.pop(0)))
         elif "stratum" in left[0]:
             if fixed or withdrawn.any():
                 raise NotPossible(_CHANGED)
@@ -121,8 +122,7 @@ def _replayed(
             _tell(run, _told(left.pop(0)))
         else:
             exact &= _take(run, _told(left.pop(0)), number, withdrawn)
-        known += not fixed
-        number += 1
+        known, number = known + (not fixed), number + 1
         ahead = max(0, ahead - (before - len(left)))
     run.take_due(turns, len(body["batches"]), problem)
     _compare_end(run, body, exact)

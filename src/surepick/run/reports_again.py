@@ -21,22 +21,32 @@ _MOVED = 5e-4  # by which rounding on another kind of processor may change a sha
 class ReportsAgain:
     """Follows the periods of a certificate."""
 
-    def __init__(self, traffic: dict[str, Any]) -> None:
+    def __init__(self, body: dict[str, Any]) -> None:
+        traffic = body["traffic"]
         self._sharing = Sharing(traffic["at_least"], traffic["control"], traffic["control_share"])
-        self._left = list(traffic["periods"])
+        self._left = list(enumerate(traffic["periods"]))
+        self._corrections = body.get("corrections", [])
+        self._fixed: set[int] = set()  # periods that got their shares before a correction
         self._last: tuple[int, Any] | None = None  # reports so far, and shares, of a period
         self._exact = True
 
-    def take(self, run: Run, told: Told) -> bool:
-        """Tell the next report; whether all shares so far were exactly those that follow."""
-        while self._left and self._left[0]["settled"] == run.batches:
-            period = self._left.pop(0)
+    def take(self, run: Run, told: Told) -> tuple[bool, bool]:
+        """Tell the next report.
+
+        Returns whether all shares so far were exactly those that follow, and whether those of this
+        period may rest on a report as it was before it was corrected: then nothing follows.
+        """
+        here = run.batches
+        while self._left and self._left[0][1]["settled"] == run.batches:
+            number, period = self._left.pop(0)
             shares = np.array(period["shares"])
             if self._last is not None and self._last[0] == run.batches:
                 due = self._last[1]
             else:
                 due = self._sharing.shares(run, None if self._last is None else self._last[1])
-            if not np.array_equal(shares, due):
+            if self._before_correction(number, period["settled"]):
+                self._fixed.add(number)
+            elif not np.array_equal(shares, due):
                 self._exact = False
                 if np.abs(shares - due).max() > _MOVED:
                     raise InvalidInputError(
@@ -45,4 +55,8 @@ class ReportsAgain:
                     )
             self._last = (run.batches, shares)
         tell_report(run, told)
-        return self._exact
+        return self._exact, here in self._fixed
+
+    def _before_correction(self, number: int, settled: int) -> bool:
+        """Whether shares may rest on a report as it was before it was corrected."""
+        return any(one["period"] < settled and number < one["asked"] for one in self._corrections)

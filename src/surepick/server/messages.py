@@ -181,6 +181,7 @@ class SplitOf(Answered):
     shares: dict[str, float] = Field(description="By label; they sum to 1.")
     visits: dict[str, int] | None
     since: float
+    csv: str = Field(description="The same as a table: label, share, and visits if asked for.")
 
 
 class RecordBody(BaseModel):
@@ -195,16 +196,60 @@ class RecordBody(BaseModel):
         "numbers of unknown scale an object of [visits, sum] by bucket.",
     )
     table: SheetBody | None = Field(None, description="Instead: a table with these columns.")
+    check: bool = Field(False, description="Only look whether it could be recorded.")
 
 
 class RecordedOf(Answered):
     """What became of a report."""
 
     period: str
-    status: Literal["accepted", "duplicate"]
+    status: Literal["accepted", "duplicate", "checked"]
     visits: int
     left: int = Field(description="Options that are still in.")
     finished: bool
+
+
+class ReportCorrection(BaseModel):
+    """A report that was wrong: what really came of the period."""
+
+    model_config = example(
+        period="monday", report={"a": [990, 12], "b": [980, 17]}, reason="bots", by="ann"
+    )
+
+    period: Name
+    report: dict[str, Any] | None = Field(None, description="As when a period is recorded.")
+    table: SheetBody | None = Field(None, description="Instead: a table.")
+    reason: Reason = Field(description="Why; part of the certificate.")
+    by: Name | None = None
+
+
+class ReportRow(Answered):
+    """What became of one row of a report."""
+
+    arm: int
+    label: str
+    bucket: int | None
+    old: list[float] = Field(description="Visits, sum, and perhaps the sum of squares.")
+    new: list[float]
+
+
+class ReportChangeRow(Answered):
+    """What became of a report after it was recorded."""
+
+    period: str
+    number: int
+    asked: int = Field(description="Periods that had their shares at the time.")
+    rows: list[ReportRow]
+    at: float
+    by: str | None
+    reason: str
+    token: str | None = Field(description="Id of the token it was changed with.")
+
+
+class ReportChangeList(Answered):
+    """Reports that were corrected."""
+
+    changes: list[ReportChangeRow]
 
 
 # -- access ---------------------------------------------------------------------------------

@@ -12,6 +12,7 @@ from surepick.errors import CertificateError, FormatError, UnknownStudyError
 from surepick.run import verify
 from surepick.run.words import in_plain_words, verdict
 from surepick.server import creation, models
+from surepick.server.reports import given_report
 from surepick.server.settings import Settings
 from surepick.storage import open_storage
 from surepick.study import Study, export, load_study
@@ -20,6 +21,8 @@ from surepick.study.desk import limit, turn
 from surepick.study.desk.rebuild import summary_of
 from surepick.study.limits import LimitChange
 from surepick.study.newcomers import Newcomers
+from surepick.study.traffic.changes import ReportChange
+from surepick.study.traffic.correct import correct_report
 from surepick.study.turns import OptionChange
 
 _KEPT = 16  # studies kept open: looking again at one is much cheaper
@@ -41,6 +44,7 @@ class Tasks:
             "history": lambda study: {"batches": study.history()},
             "rewards": _rewards,
             "corrections": lambda study: _changes(study.corrections()),
+            "report_changes": lambda study: _changed_reports(study.report_changes()),
             "option_changes": lambda study: _turns(study.option_changes()),
             "limit_changes": lambda study: _limits(study.limit_changes()),
             "summary": lambda study: vars(summary_of(study.current_run)),
@@ -73,6 +77,11 @@ class Tasks:
         # The first part is there before anything is sent: what is refused is refused properly.
         return self._with(study, lambda one: export.stream(one, what, form))
 
+    def _picture(self, study: str, form: str) -> Iterator[bytes]:
+        from surepick.report.picture import draw, view
+
+        yield self._with(study, lambda one: draw(view(one), [form])[form])
+
     def _events(self, study: str, after: int, kinds: list[str]) -> Iterator[bytes]:
         found = self._with(study, lambda one: one.events(*kinds))
         rows = [vars(event) for event in found[after:]]
@@ -94,6 +103,15 @@ class Tasks:
             return one.desk.change(values, reason, by, caller)
 
         yield _json(_changes(self._with(study, change)))
+
+    def _correct_report(
+        self, study: str, period: str, reason: str, by: str | None, caller: str, **given: Any
+    ) -> Iterator[bytes]:
+        def change(one: Study) -> ReportChange:
+            who = turn.who_of(reason, by, caller, needed=True)
+            return correct_report(one.traffic.desk, given_report(given), period, who)
+
+        yield _json(_changed_reports([self._with(study, change)]))
 
     def _turn(
         self,
@@ -169,6 +187,10 @@ def _verify(study: Study) -> dict[str, Any]:
 
 
 def _changes(made: list[Change]) -> dict[str, Any]:
+    return {"changes": [one.to_dict() for one in made]}
+
+
+def _changed_reports(made: list[ReportChange]) -> dict[str, Any]:
     return {"changes": [one.to_dict() for one in made]}
 
 

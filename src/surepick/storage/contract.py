@@ -87,6 +87,10 @@ class Transaction(TrafficRows):
         """Write how many candidates are still in after this batch."""
 
     @abstractmethod
+    def change_batch(self, study: int, batch: BatchRecord) -> None:
+        """Write a batch anew that is there already, as a report of traffic was corrected."""
+
+    @abstractmethod
     def closed_batches(self, study: int, last: int) -> list[Closed]:
         """The batches before ``last``, in order."""
 

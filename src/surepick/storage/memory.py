@@ -126,6 +126,12 @@ class _MemoryTransaction(TrafficInMemory, Transaction):
         kept[number] = replace(old, survivors=survivors)
         self.undo.append(lambda: kept.update({number: old}))
 
+    def change_batch(self, study: int, batch: BatchRecord) -> None:
+        kept = self._studies[study].batches
+        old = kept[batch.number]
+        kept[batch.number] = batch
+        self.undo.append(lambda: kept.update({old.number: old}))
+
     def closed_batches(self, study: int, last: int) -> list[Closed]:
         kept = self._studies[study].batches
         return [Closed(n, b.first + b.size, b.survivors) for n, b in kept.items() if n < last]

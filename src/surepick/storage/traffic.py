@@ -54,6 +54,10 @@ class TrafficRows(ABC):
         """Add the report of a period, which has none."""
 
     @abstractmethod
+    def change_report(self, study: int, report: Report) -> None:
+        """Write the corrected content of a report that is there already."""
+
+    @abstractmethod
     def reports(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Report]:
         """The reports of these periods, in order."""
 
@@ -96,6 +100,12 @@ class TrafficInMemory(TrafficRows):
 
     def add_report(self, study: int, report: Report) -> None:
         self._add(self._traffic(study).reports, {report.period: report})
+
+    def change_report(self, study: int, report: Report) -> None:
+        kept = self._traffic(study).reports
+        old = kept[report.period]
+        kept[report.period] = replace(old, content=report.content)
+        self.undo.append(lambda: kept.update({old.period: old}))
 
     def reports(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Report]:
         kept = sorted(self._traffic(study).reports.items())

@@ -9,6 +9,7 @@ from surepick.study.pulls import Pull, Told
 from surepick.study.sheet import Sheet
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
+from surepick.study.traffic.changes import ReportChange
 from surepick.study.traffic.results import Recorded, Split
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
@@ -21,6 +22,7 @@ __all__ = [
     "OptionTable",
     "Pull",
     "Recorded",
+    "ReportChange",
     "Sheet",
     "Split",
     "Study",

@@ -27,6 +27,8 @@ from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Link, StudyRecord, Tell
 from surepick.storage.traffic import Period, Report
 from surepick.study import changes, limits, turns
+from surepick.study.digests import digest_of, sha
+from surepick.study.traffic import changes as report_changes
 from surepick.study.traffic.rules import rules_of
 
 _FIRST = "0" * 64  # stands for the digest before the first link
@@ -34,6 +36,7 @@ _CREATED, _TAKEN_OVER = "created", "taken over"
 _PROPOSED, _TOLD, _ANSWERED = "proposed", "told", "answered"
 STOPPED, PAUSED, RESUMED = "stopped", "paused", "resumed"
 _SPLIT, _REPORTED = "split", "reported"  # of traffic: shares were stored, a period was reported
+_ACTS = (*changes.KINDS, *turns.KINDS, report_changes.CORRECTED, limits.LIMITED, STOPPED)
 
 
 # -- adding links --------------------------------------------------------------------------
@@ -61,7 +64,7 @@ def take_over(tx: Transaction, study: StudyRecord, now: float) -> None:
 
 def propose(tx: Transaction, study: int, batch: BatchRecord, run: str, now: float) -> None:
     """A batch was proposed, and the run kept as it then stood."""
-    content = {"batch": batch.number, "pulls": _of(_asked(batch)), "run": _sha(run)}
+    content = {"batch": batch.number, "pulls": digest_of(_asked(batch)), "run": sha(run)}
     append(tx, study, _PROPOSED, content, now)
 
 
@@ -71,7 +74,7 @@ def tell(
     """All of a batch was told; ``run`` is kept, where the next batch had been proposed before."""
     take_over(tx, study, now)
     content = {"batch": batch.number, "rewards": _rewards(tx, study.id, batch)}
-    append(tx, study.id, _TOLD, content | ({} if run is None else {"run": _sha(run)}), now)
+    append(tx, study.id, _TOLD, content | ({} if run is None else {"run": sha(run)}), now)
 
 
 def change(
@@ -84,7 +87,7 @@ def change(
 
 def effect(run: str | None, finished: bool) -> dict[str, Any]:
     """What an act leads to: the run as it then stands, if it is another one, and the end."""
-    return {"finished": finished} | ({} if run is None else {"run": _sha(run)})
+    return {"finished": finished} | ({} if run is None else {"run": sha(run)})
 
 
 def split(tx: Transaction, study: int, period: Period, now: float) -> None:
@@ -94,13 +97,13 @@ def split(tx: Transaction, study: int, period: Period, now: float) -> None:
 
 def report(tx: Transaction, study: int, name: str, told: Report, run: str, now: float) -> None:
     """A period was reported, and the run kept as it then stood."""
-    content = {"period": told.period, "name": name, "report": _of(asdict(told)), "run": _sha(run)}
-    append(tx, study, _REPORTED, content, now)
+    content = {"period": told.period, "name": name, "report": digest_of(asdict(told))}
+    append(tx, study, _REPORTED, content | {"run": sha(run)}, now)
 
 
 def answer(tx: Transaction, study: int, found: Answer, run: str, now: float) -> None:
     """The study came to its end."""
-    append(tx, study, _ANSWERED, {"answer": _of(found.to_dict()), "run": _sha(run)}, now)
+    append(tx, study, _ANSWERED, {"answer": digest_of(found.to_dict()), "run": sha(run)}, now)
 
 
 # -- looking -------------------------------------------------------------------------------
@@ -178,8 +181,8 @@ class _Walk:
         self.proposed = self.told = self.split = 0  # batches so far, and shares of periods
         self.run: str | None = None  # digest of the run that was kept last
         self.ended = self.cut = False  # cut: it ended while a batch was open
-        acts = [link for link in links if link.kind in changes.KINDS]
-        self._acts = [(link.number, json.loads(link.content)) for link in reversed(acts)]
+        self._acts = _newest_first(links, changes.KINDS)
+        self._reports = _newest_first(links, [report_changes.CORRECTED])
 
     def wrong(self, link: Link) -> str:
         """What the database has that is not as a link says; empty: nothing."""
@@ -197,7 +200,7 @@ class _Walk:
             return "" if content == there else "what was there at first"
         if kind == _PROPOSED:
             batch, self.proposed = self._batch(content, self.proposed), self.proposed + 1
-            fine = batch is not None and content["pulls"] == _of(_asked(batch))
+            fine = batch is not None and content["pulls"] == digest_of(_asked(batch))
             after = batch and (batch.number if batch.after is None else batch.after)
             return "" if fine and after == self.told else f"batch {self.proposed - 1}"
         if kind == _TOLD:
@@ -205,11 +208,11 @@ class _Walk:
             fine = batch is not None and content["rewards"] == rewards(batch)
             return "" if fine and self.told <= self.proposed else f"batch {self.told - 1}, as told,"
         if kind in (_SPLIT, _REPORTED):
-            return "" if self._period_fine(kind, content) else f"period {content['period']}"
+            return "" if self._period_fine(link, content) else f"period {content['period']}"
         if kind == _ANSWERED:
             self.ended, self.cut = True, self.told < self.proposed
             return ""
-        if kind in (*changes.KINDS, *turns.KINDS, limits.LIMITED, STOPPED):
+        if kind in _ACTS:
             self.cut = content["finished"] and self.told < self.proposed
             self.ended = content["finished"]
         return ""  # also of a later version: its digest was looked at
@@ -226,24 +229,29 @@ class _Walk:
 
         return digest
 
-    def _period_fine(self, kind: str, content: dict[str, Any]) -> bool:
+    def _period_fine(self, link: Link, content: dict[str, Any]) -> bool:
         """Whether the shares, or the report, of the next period are what a link says."""
-        number = content["period"]
-        here = (self._study.id, number, number + 1)
+        here = (self._study.id, number := content["period"], number + 1)
         period = next(iter(self._tx.periods(*here)), None)
-        if kind == _SPLIT:
+        if link.kind == _SPLIT:
             self.split += 1
             return period is not None and content["shares"] == _shares(period)
         self.told = self.proposed = self.told + 1
         told = next(iter(self._tx.reports(*here)), None)
+        later = [content for place, content in self._reports if place > link.number]
+        told = told and report_changes.undone(told, later)  # as it was before it was corrected
         return (
             (period is not None and told is not None)
             and (number, content["name"]) == (self.told - 1, period.name)
-            and content["report"] == _of(asdict(told))
+            and content["report"] == digest_of(asdict(told))
         )
 
     def _batch(self, content: dict[str, Any], number: int) -> BatchRecord | None:
         return self._tx.batch(self._study.id, number) if content["batch"] == number else None
+
+
+def _newest_first(links: list[Link], kinds: Iterable[str]) -> list[tuple[int, dict[str, Any]]]:
+    return [(one.number, json.loads(one.content)) for one in reversed(links) if one.kind in kinds]
 
 
 def _about(content: dict[str, Any], pulls: range) -> dict[str, Any]:
@@ -253,7 +261,7 @@ def _about(content: dict[str, Any], pulls: range) -> dict[str, Any]:
 
 def _check_run(tx: Transaction, study: StudyRecord, run: str | None) -> None:
     at, kept = tx.progress(study.id), tx.snapshot(study.id)
-    if run is not None and kept is not None and (kept[0] != at.batch or _sha(kept[1]) != run):
+    if run is not None and kept is not None and (kept[0] != at.batch or sha(kept[1]) != run):
         _damaged(study, "the run that it keeps is not the one that its chain ends with")
 
 
@@ -281,12 +289,12 @@ def _damaged(study: StudyRecord, what: str) -> NoReturn:
 
 # -- digests -------------------------------------------------------------------------------
 def _digest(before: str, number: int, kind: str, content: str, at: float) -> str:
-    return _sha(json.dumps([before, number, kind, content, at], separators=(",", ":")))
+    return sha(json.dumps([before, number, kind, content, at], separators=(",", ":")))
 
 
 def _creation(study: StudyRecord, past: str | None) -> dict[str, Any]:
     kept = {name: value for name, value in asdict(study).items() if name != "id"}
-    return {"study": _of(kept), "past": None if past is None else _sha(past)}
+    return {"study": digest_of(kept), "past": None if past is None else sha(past)}
 
 
 def _taken_over(
@@ -304,14 +312,14 @@ def _taken_over(
         "batch": batch,
         **({"finished": True} if finished else {}),
         **_creation(study, tx.past(study.id)),
-        "batches": _of([_asked(one) for one in known]),
+        "batches": digest_of([_asked(one) for one in known]),
         "rewards": [rewards(one) for one in known[:batch]],
     }
 
 
 def _shares(period: Period) -> str:
     """Of a period when its shares were stored; it may get its name later."""
-    return _of({name: value for name, value in asdict(period).items() if name != "name"})
+    return digest_of({name: value for name, value in asdict(period).items() if name != "name"})
 
 
 def _asked(batch: BatchRecord) -> dict[str, Any]:
@@ -340,11 +348,3 @@ def _of_rows(rows: Iterable[str]) -> str:
     for row in rows:
         found.update(row.encode() + b"\n")
     return found.hexdigest()
-
-
-def _of(content: Any) -> str:
-    return _sha(json.dumps(content, sort_keys=True, separators=(",", ":")))
-
-
-def _sha(text: str) -> str:
-    return hashlib.sha256(text.encode()).hexdigest()

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from abc import ABC, abstractmethod
+from abc import abstractmethod
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
 from typing import Any, Self
@@ -17,12 +17,12 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.limits import LimitChange
 from surepick.study.pulls import Pull, Told
-from surepick.study.traffic.results import Recorded, Split
+from surepick.study.traffic.core import TrafficCore
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
 
 
-class StudyCore(ABC):
+class StudyCore(TrafficCore):
     """The public core of :class:`surepick.Study` and :class:`surepick.client.RemoteStudy`.
 
     Examples
@@ -191,41 +191,6 @@ class StudyCore(ABC):
     @abstractmethod
     def stop(self, reason: str = "", by: str | None = None) -> Answer:
         """End the study now, for good, and say what is known."""
-
-    # -- traffic ---------------------------------------------------------------------------
-    @abstractmethod
-    def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """By which shares to send visitors: those of the period under way, or of the next one.
-
-        They are stored before they are shown, stay the same while the period lasts, and follow
-        from earlier reports alone. A period ends by the clock or by a number of visitors, never by
-        how they respond.
-
-        Parameters
-        ----------
-        visits
-            Also show the shares as whole numbers of so many visits.
-        period
-            The period's name. A new one begins a new period, although earlier ones are not
-            recorded yet; without a name the newest of those that are not is meant.
-        """
-
-    @abstractmethod
-    def record(self, report: Any, period: str) -> Recorded:
-        """Take in what came of a period; once this returns, it is kept, and counts once.
-
-        Every visitor belongs to the period in which the option was assigned, whenever the
-        response came. Periods are recorded in their order; the same report again changes nothing.
-
-        Parameters
-        ----------
-        report
-            ``{label: (visits, successes)}``, with bounded rewards ``(visits, sum, squares)``, with
-            numbers of unknown scale ``{label: {bucket: (visits, sum)}}``; or a table (a CSV or
-            Parquet file, a DataFrame) with such columns.
-        period
-            Its name.
-        """
 
     # -- measuring with a function ---------------------------------------------------------
     @abstractmethod

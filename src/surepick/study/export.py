@@ -5,8 +5,7 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
 from functools import cache
 from typing import Any, Protocol
@@ -16,15 +15,14 @@ from surepick.problem import Problem
 from surepick.storage.records import Event
 from surepick.study.changes import Change
 from surepick.study.desk.desk import Desk
+from surepick.study.formulas import safe
 from surepick.study.limits import LimitChange
 from surepick.study.traffic.block import reported
+from surepick.study.traffic.changes import ReportChange
 from surepick.study.turns import OptionChange
 
 FORMATS = ("csv", "json", "parquet")
 KINDS = ("measurements", "options", "events", "corrections", "option-changes", "limits")
-# Spreadsheets see formulas here, and where a semicolon parts columns also after one; some read
-# the signs of East Asian keyboards like the plain ones.
-_FORMULA = re.compile(r"(?:^|(?<=;))(?=[\s\"']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
 
 
 class Exported(Protocol):
@@ -38,6 +36,7 @@ class Exported(Protocol):
     def status(self) -> dict[str, Any]: ...
     def events(self, *kinds: str) -> list[Event]: ...
     def corrections(self) -> list[Change]: ...
+    def report_changes(self) -> list[ReportChange]: ...
     def option_changes(self) -> list[OptionChange]: ...
     def limit_changes(self) -> list[LimitChange]: ...
 
@@ -133,17 +132,6 @@ class _Lines:
         return text
 
 
-def safe(cell: Any) -> Any:
-    """A cell that no spreadsheet takes for a formula; numbers stay numbers."""
-    if not isinstance(cell, str) or not _FORMULA.search(cell):
-        return "" if cell is None else cell
-    try:
-        float(cell)
-    except ValueError:
-        return _FORMULA.sub("'", cell)
-    return cell if cell.isascii() else f"'{cell}"
-
-
 def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
     labels, features = study.problem.labels, cache(study.features_of)
     for period, arm, row in reported(study.desk.storage, study.desk.record):
@@ -208,6 +196,19 @@ def _corrections(study: Exported) -> Iterator[dict[str, Any]]:
             "batch": change.batch,
             "counted": change.counted,
         }
+    for change in study.report_changes():
+        for row in change.rows:
+            yield {"time": _iso(change.at), "period": change.period, "label": row.label} | {
+                **({} if row.bucket is None else {"bucket": row.bucket}),
+                **_numbers("old", row.old),
+                **_numbers("new", row.new),
+                **{"reason": change.reason, "by": change.by, "token": change.token},
+            }
+
+
+def _numbers(when: str, numbers: Sequence[float]) -> dict[str, float]:
+    names = ("visits", "sum", "squares")
+    return {f"{when}_{name}": number for name, number in zip(names, numbers)}
 
 
 def _option_changes(study: Exported) -> Iterator[dict[str, Any]]:

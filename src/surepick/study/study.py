@@ -39,15 +39,14 @@ from surepick.study.living import LivingStudy
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
 from surepick.study.status import failure_warnings, status_of
 from surepick.study.strata import check_stratum
-from surepick.study.traffic.look import Traffic
-from surepick.study.traffic.results import Recorded, Split
 from surepick.study.traffic.rules import rules_of
+from surepick.study.traffic.study import TrafficStudy
 from surepick.study.turns import grown_columns
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
 
-class Study(LivingStudy):
+class Study(LivingStudy, TrafficStudy):
     """An identification that lives in a database; open it with ``load_study`` anywhere.
 
     What was told is kept before a call returns. A study object may be used from several
@@ -265,24 +264,6 @@ class Study(LivingStudy):
         """
         return run_study(self, measure, workers, progress, timeout, retries, name, stratum)
 
-    # -- traffic ---------------------------------------------------------------------------
-    @property
-    def traffic(self) -> Traffic:
-        """Shares and reports, where the study is one of traffic."""
-        return self._traffic
-
-    @cached_property
-    def _traffic(self) -> Traffic:
-        return Traffic(self.desk)
-
-    def split(self, visits: int | None = None, period: str | None = None) -> Split:
-        """See :meth:`StudyCore.split`."""
-        return self.traffic.desk.split(visits, period)
-
-    def record(self, report: Any, period: str) -> Recorded:
-        """See :meth:`StudyCore.record`."""
-        return self.traffic.desk.record(report, period)
-
     # -- where it stands -------------------------------------------------------------------
     @property
     def finished(self) -> bool:
@@ -324,6 +305,7 @@ class Study(LivingStudy):
         checks = self.checks()
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         changes = [one.certified(run.skipped) for one in self.corrections()]
+        changes += [one.certified() for one in self.report_changes()]
         twice = self.storage.read(lambda tx: tx.count_events(self._record.id, (HEDGED,)))
         found = run.conclude(changes, sum(twice.values()))
         found = found.linked(chain.head_of(self.storage, self._record))

@@ -14,6 +14,7 @@ from typing import Any
 from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.overlap import overlapping
+from surepick.verifier.report_corrections import check_report_corrections
 
 _FIELDS = {"pull", "arm", "batch", "asked", "old", "new", "at", "by", "reason"}
 
@@ -24,6 +25,9 @@ def check_corrections(check: Check) -> None:
         return
     entries = exact.mappings(check.body["corrections"], "its corrections")
     check.demand(entries, "its list of corrections is empty")
+    if "traffic" in check.body:
+        check_report_corrections(check, entries)
+        return
     known: dict[int, Any] = {}  # pull -> what it was last changed to
     for number, entry in enumerate(entries):
         where = f"correction {number}"

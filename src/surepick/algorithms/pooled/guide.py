@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -149,9 +149,29 @@ def features_and_deviations(
     known[pulled] = spread / (spread + noise)
     own = np.full(len(points), spread)
     own[pulled] *= noise / (spread + noise)
-    theta, root = weighted_fit(x, means[pulled], 1.0 / (spread + noise))
-    values = (1.0 - known) * (points @ theta) + known * means
-    return Values(values, (1.0 - known)[:, None] * (points @ root), own)
+    fit = _fit(x, means[pulled], 1.0 / (spread + noise))
+    values = (1.0 - known) * fit.values(points) + known * means
+    return Values(values, (1.0 - known)[:, None] * fit.white(points), own)
+
+
+class _Fit(NamedTuple):
+    """Least squares: estimate θ̂, and R with V⁺ = R Rᵀ."""
+
+    theta: FloatArray
+    root: FloatArray  #: R, (d, rank); where it is diagonal, (rank,)
+    columns: IntArray | None = None  #: of features that R is about, where it is diagonal
+
+    def values(self, points: FloatArray) -> FloatArray:
+        """Estimates at points."""
+        if self.columns is None:
+            return points @ self.theta
+        return points[:, self.columns] @ self.theta[self.columns]
+
+    def white(self, points: FloatArray) -> FloatArray:
+        """Points times R."""
+        if self.columns is None:
+            return points @ self.root
+        return np.ascontiguousarray(points[:, self.columns] * self.root)
 
 
 def weighted_fit(
@@ -164,18 +184,40 @@ def weighted_fit(
     return root @ (root.T @ (x.T @ (weights * y))), root
 
 
+def _fit(x: FloatArray, y: FloatArray, weights: FloatArray) -> _Fit:
+    """The same; without any matrix where every arm has a feature of its own."""
+    own = _own_features(x)
+    if own is None:
+        return _Fit(*weighted_fit(x, y, weights))
+    size = x[np.arange(len(x)), own]
+    values = size * weights * size
+    keep = values > values.max() * 1e-13 * x.shape[1]
+    root = 1.0 / np.sqrt(values[keep])
+    theta = np.zeros(x.shape[1])
+    theta[own[keep]] = root * (root * (size * (weights * y))[keep])
+    return _Fit(theta, root, own[keep])
+
+
+def _own_features(x: FloatArray) -> IntArray | None:
+    """The column of each row, where no row and no column has two entries that are not 0."""
+    found = x != 0.0
+    if not len(x) or (found.sum(axis=1) != 1).any() or (found.sum(axis=0) > 1).any():
+        return None
+    return found.argmax(axis=1)
+
+
 def _deviation_variance(x: FloatArray, means: FloatArray, noise: FloatArray) -> float:
     """Variance of deviations, by the moments of residuals (R. DerSimonian, N. Laird, 1986).
 
     A first guess, that features explain nothing, counts for two arms.
     """
     weights = 1.0 / noise
-    theta, root = weighted_fit(x, means, weights)
-    freedom = len(means) - root.shape[1]
+    fit = _fit(x, means, weights)
+    freedom = len(means) - fit.root.shape[-1]
     guess = float(np.var(means)) + 1e-12 * float(noise.min())
     if freedom <= 0:
         return guess
-    excess = float(weights @ (means - x @ theta) ** 2) - freedom
-    share = float(weights.sum() - weights**2 @ ((x @ root) ** 2).sum(axis=1))
+    excess = float(weights @ (means - fit.values(x)) ** 2) - freedom
+    share = float(weights.sum() - weights**2 @ (fit.white(x) ** 2).sum(axis=1))
     found = max(excess, 0.0) / share
     return (freedom * found + _AS_MANY * guess) / (freedom + _AS_MANY)

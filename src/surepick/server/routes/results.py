@@ -22,6 +22,7 @@ _TYPES = {
     "json": "application/json",
     "parquet": "application/vnd.apache.parquet",
 }
+_PICTURES = {"png": "image/png", "svg": "image/svg+xml", "pdf": "application/pdf"}
 
 
 @routes.get("/studies/{name}/answer", **spec(READERS, outcomes.AnswerOf))
@@ -78,6 +79,21 @@ async def download(
     return await streamed(
         request, "export", _TYPES[form], headers, study=name, what=what, form=form
     )
+
+
+@routes.get(
+    "/studies/{name}/picture",
+    **spec(READERS, media=tuple(_PICTURES.values()), description="A picture in this format."),
+)
+async def picture(
+    request: Request,
+    name: str,
+    form: Annotated[Literal["png", "svg", "pdf"], Query(alias="format")] = "png",
+) -> Response:
+    """Download a picture of where the options stand, for a slide."""
+    await service_of(request).studies.use(name, lambda opened: opened.position())  # is it there?
+    content = await work(request, "picture", study=name, form=form)
+    return Response(content, headers=_download(name, form), media_type=_PICTURES[form])
 
 
 def _download(name: str, what: str) -> dict[str, str]:

@@ -2,17 +2,15 @@
 
 from __future__ import annotations
 
-from typing import Any
+from fastapi import Request, Response
 
-from fastapi import Request
-
-from surepick.errors import InvalidInputError
 from surepick.server import messages
+from surepick.server.by_helper import json_of, look, work
 from surepick.server.replies import Json
-from surepick.server.routing import WORKERS, caller_of, router, spec
+from surepick.server.reports import given_report
+from surepick.server.routing import ADMINS, READERS, WORKERS, caller_of, router, spec
 from surepick.server.service import service_of
 from surepick.server.studies import Opened
-from surepick.study.sheet import Sheet
 
 routes = router("traffic")
 
@@ -25,11 +23,11 @@ async def split(request: Request, name: str, body: messages.SplitBody) -> Json:
     repeated.
     """
 
-    async def work(opened: Opened) -> Json:
+    async def do(opened: Opened) -> Json:
         found = await opened.of_traffic(lambda desk: desk.split(body.visits, body.period))
-        return Json(found.to_dict())
+        return Json(found.to_dict() | {"csv": found.to_csv()})
 
-    return await service_of(request).studies.use(name, work)
+    return await service_of(request).studies.use(name, do)
 
 
 @routes.post("/studies/{name}/record", **spec(WORKERS, messages.RecordedOf))
@@ -39,25 +37,35 @@ async def record(request: Request, name: str, body: messages.RecordBody) -> Json
     The same report again changes nothing, so a request may be repeated when its answer was lost;
     other numbers for the same period are refused (409).
     """
-    report, token = _report(body), caller_of(request).token.owner
+    report, token = given_report(body.model_dump()), caller_of(request).token.owner
 
-    async def work(opened: Opened) -> Json:
-        done = await opened.of_traffic(lambda desk: desk.record(report, body.period, token))
+    async def do(opened: Opened) -> Json:
+        done = await opened.of_traffic(
+            lambda desk: desk.record(report, body.period, token, body.check)
+        )
         return Json(done.to_dict())
 
-    return await service_of(request).studies.use(name, work)
+    return await service_of(request).studies.use(name, do)
 
 
-def _report(body: messages.RecordBody) -> Any:
-    if (body.report is None) == (body.table is None):
-        raise InvalidInputError("give either a report (by label) or a table")
-    if body.table is not None:
-        return Sheet.from_dict(body.table.model_dump(), "table")
-    return {label: _cells(cells) for label, cells in (body.report or {}).items()}
+@routes.get("/studies/{name}/report-changes", **spec(READERS, messages.ReportChangeList))
+async def changes(request: Request, name: str) -> Response:
+    """Get all reports that were corrected, with who, when and why."""
+    return json_of(await look(request, name, "report_changes"))
 
 
-def _cells(cells: Any) -> Any:
-    """Keys of JSON are texts; buckets are numbers."""
-    if not isinstance(cells, dict):
-        return cells
-    return {int(key) if key.isascii() and key.isdigit() else key: v for key, v in cells.items()}
+@routes.post("/studies/{name}/report-changes", **spec(ADMINS, messages.ReportChangeList))
+async def correct(request: Request, name: str, body: messages.ReportCorrection) -> Response:
+    """Let another report count for a period; everything is worked out again.
+
+    The same correction again changes nothing, so a request may be repeated when its answer was
+    lost.
+    """
+    given = body.model_dump() | {"caller": caller_of(request).token.owner}
+    done = await work(request, "correct_report", study=name, **given)
+    await service_of(request).studies.use(name, _hint)
+    return json_of(done)
+
+
+async def _hint(opened: Opened) -> None:
+    opened.watch.hint()

@@ -138,6 +138,11 @@ class SqlTransaction(SqlTraffic, Transaction):
         closed = update(batches).where(batches.c.study == _s, batches.c.number == _n)
         self._write(closed, {"_s": study, "_n": number, "survivors": survivors})
 
+    def change_batch(self, study: int, batch: BatchRecord) -> None:
+        changed = update(batches).where(batches.c.study == _s, batches.c.number == _n)
+        values = {name: value for name, value in asdict(batch).items() if name != "number"}
+        self._write(changed, {"_s": study, "_n": batch.number, **values})
+
     def closed_batches(self, study: int, last: int) -> list[Closed]:
         query = (
             select(batches.c.number, batches.c.first + batches.c.size, batches.c.survivors)

@@ -24,6 +24,7 @@ _REPORTS = (
     .where(reports.c.study == _s, reports.c.period >= _n, reports.c.period < _last)
     .order_by(reports.c.period)
 )
+_CHANGE = update(reports).where(reports.c.study == _s, reports.c.period == _n)
 _NAME = update(periods).where(periods.c.study == _s, periods.c.number == _n)
 
 
@@ -52,6 +53,9 @@ class SqlTraffic(TrafficRows):
 
     def add_report(self, study: int, report: Report) -> None:
         self._write(insert(reports), {"study": study, **asdict(report)})
+
+    def change_report(self, study: int, report: Report) -> None:
+        self._write(_CHANGE, {"_s": study, "_n": report.period, "content": report.content})
 
     def reports(self, study: int, first: int = 0, last: int = ENDLESS) -> list[Report]:
         values = {"_s": study, "_n": first, "_last": last}

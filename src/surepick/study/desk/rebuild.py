@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+from collections.abc import Sequence
 from functools import partial
 from typing import NamedTuple
 
@@ -17,11 +18,13 @@ from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
+from surepick.storage.traffic import Report
 from surepick.study import chain, changes, limits, turns
 from surepick.study.changes import Change
 from surepick.study.limits import LimitChange
 from surepick.study.past import tell_stored
 from surepick.study.traffic.block import tell_reports
+from surepick.study.traffic.changes import CORRECTED
 from surepick.study.traffic.rules import rules_of
 from surepick.study.turns import Act
 
@@ -107,7 +110,7 @@ class Log(NamedTuple):
             batches.append(one)
             left -= one.size
         rewards = tx.rewards(study.id, 0, at.first)
-        made, stopped = changes.read(tx, study.id), bool(tx.links(study.id, [chain.STOPPED]))
+        made, stopped = changes.read(tx, study.id), was_stopped(tx, study)
         acts, other = turns.read(tx, study.id), limits.read(tx, study.id)
         return cls(tx.past(study.id), batches, at.batch, rewards, made, acts, other, stopped)
 
@@ -134,13 +137,33 @@ class Followed(NamedTuple):
     survivors: list[int]  #: candidates that are still in after each complete batch
 
 
+def was_stopped(tx: Transaction, study: StudyRecord) -> bool:
+    """Whether somebody ended the study by hand."""
+    return bool(tx.links(study.id, [chain.STOPPED]))
+
+
+def follow_reports(
+    tx: Transaction, study: StudyRecord, reports: Sequence[Report], corrected: bool
+) -> tuple[Run, list[int]]:
+    """What reports of traffic lead to: the run, and how many options are in after each."""
+    run = start(tx, study)
+    run.limit_changes = [one.change for one in limits.read(tx, study.id)]
+    left = tell_reports(run, reports, corrected)
+    if was_stopped(tx, study):
+        run.end()
+    return run, left
+
+
 def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
     """The run worked out again from the log of tells alone, without any snapshot."""
     at = tx.progress(study.id)
     if rules_of(study) is not None:
-        run = start(tx, study)
-        run.limit_changes = [one.change for one in limits.read(tx, study.id)]
-        tell_reports(tx, study.id, run, at.batch)
+        corrected = bool(tx.links(study.id, [CORRECTED]))
+        run, _ = follow_reports(tx, study, tx.reports(study.id, 0, at.batch), corrected)
+        if run.stopped != at.finished:
+            raise StudyDamagedError(
+                f"study {study.name!r}: its reports do not lead to where it stands"
+            )
         return run, at
     log = Log.read(tx, study, at)
     run = follow(study, log).run

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from typing import Any
 
 import numpy as np
@@ -12,8 +12,9 @@ from surepick.algorithms.pulls import Pulls, Told
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.run.report import tell_report
 from surepick.run.run import Run
-from surepick.storage.contract import Storage, Transaction
+from surepick.storage.contract import Storage
 from surepick.storage.records import StudyRecord
+from surepick.storage.traffic import Report
 from surepick.study.traffic.report import Counts
 from surepick.study.traffic.rules import BUCKETS, rules_of
 
@@ -83,7 +84,14 @@ def reported(storage: Storage, study: StudyRecord) -> Iterator[tuple[str, int, d
             yield str(period.name), arm, row | {"time": report.at, "token": report.token}
 
 
-def tell_reports(tx: Transaction, study: int, run: Run, count: int) -> None:
-    """Tell a run the first reports of its study."""
-    for report in tx.reports(study)[:count]:
-        tell_report(run, told_of(Counts.from_json(report.content), run.problem.n_arms))
+def tell_reports(run: Run, reports: Sequence[Report], corrected: bool = False) -> list[int]:
+    """Tell a run reports in their order; returns how many options are in after each.
+
+    Where one of them was corrected it may stop before the last, which are then not needed.
+    """
+    left = []
+    for report in reports:
+        if not (corrected and run.stopped):
+            tell_report(run, told_of(Counts.from_json(report.content), run.problem.n_arms))
+        left.append(len(run.active))
+    return left

@@ -100,15 +100,17 @@ class TrafficDesk:
         )
 
     # -- reports ---------------------------------------------------------------------------
-    def record(self, report: Any, period: str, token: str | None = None) -> Recorded:
+    def record(
+        self, report: Any, period: str, token: str | None = None, check: bool = False
+    ) -> Recorded:
         """Take in what came of a period; see :meth:`Study.record`."""
         name = as_name(period, "period")
         while True:
-            done = self._record(report, name, token)
+            done = self._record(report, name, token, check)
             if done is not None:
                 return done
 
-    def _record(self, report: Any, name: str, token: str | None) -> Recorded | None:
+    def _record(self, report: Any, name: str, token: str | None, check: bool) -> Recorded | None:
         storage = self.desk.storage
         at, due, known = storage.read(lambda tx: self._due(tx, name))
         problem = self.desk.problem
@@ -117,9 +119,11 @@ class TrafficDesk:
             if known.content != counts.to_json():
                 raise TellConflictError(
                     f"period {name!r} was recorded before, with other numbers; those count, and "
-                    f"nothing was changed"
+                    f"nothing was changed. If they were wrong, correct the report"
                 )
             return self._recorded(name, "duplicate", counts)
+        if check:
+            return self._recorded(name, "checked", counts)
         try:
             with self.desk.changing() as (run, stands):
                 if stands.batch != at.batch:

@@ -17,12 +17,16 @@ from surepick.run import Run
 from surepick.run.diagnostics import Finding
 from surepick.statistics.lift import Lifts, Sums
 from surepick.statistics.ratio import LEVEL, RatioTest
+from surepick.storage.records import StudyProgress
+from surepick.storage.traffic import Period
 from surepick.study.checks.checks import Checks
 from surepick.study.desk.desk import Desk
 from surepick.study.traffic.desk import TrafficDesk
-from surepick.study.traffic.words import headline, next_step, ratio_message
+from surepick.study.traffic.report import columns_of
+from surepick.study.traffic.words import ahead, headline, next_step, ratio_message, worth
 
 _RECENT = 7  # periods that say how many visitors come
+_HOUR = 3600.0  # shorter periods are trials, and say nothing about how long others will take
 _LEVELS_CANCEL = Finding(
     False, 0.0, 0.05, "Options are compared within each period: a level that all share cancels."
 )
@@ -33,7 +37,13 @@ class Traffic:
 
     def __init__(self, desk: Desk) -> None:
         self.desk = TrafficDesk(desk)
-        problem = desk.problem
+        self._lock = threading.Lock()
+        self._forget(0)
+
+    def _forget(self, revision: int) -> None:
+        """Look at everything anew: a report was corrected."""
+        problem = self.desk.desk.problem
+        self._revision = revision
         self._ratio = RatioTest(problem.n_arms)
         kind, control = problem.noise_kind, self.desk.sharing.control
         self._lifts: Lifts | None = None
@@ -41,10 +51,11 @@ class Traffic:
             rule = (kind.low, kind.high, kind.kind == "yes-no")
             self._lifts = Lifts(problem.n_arms, control, *rule)
         self._visits: list[int] = []  # of each period that was looked at
-        self._lock = threading.Lock()
 
-    def _follow(self, run: Run) -> None:
+    def _follow(self, run: Run, at: StudyProgress) -> None:
         """Look at the periods that are new."""
+        if at.revision != self._revision:
+            self._forget(at.revision)
         seen, n = len(self._visits), run.problem.n_arms
         if seen >= run.batches:
             return
@@ -61,9 +72,9 @@ class Traffic:
 
     def checks(self) -> Checks:
         """Whether visitors came in the shares that they were sent by."""
-        run, _ = self.desk.desk.load()
+        run, at = self.desk.desk.load()
         with self._lock:
-            self._follow(run)
+            self._follow(run, at)
             return Checks(None, _LEVELS_CANCEL, None, "", (), None, self._finding(run))
 
     def _finding(self, run: Run) -> Finding:
@@ -93,10 +104,12 @@ class Traffic:
         desk, storage = self.desk.desk, self.desk.desk.storage
         run, at = desk.load()
         with self._lock:
-            self._follow(run)
+            self._follow(run, at)
             finding, visits = self._finding(run), list(self._visits)
             lifts = self._intervals(run)
-        running = storage.read(lambda tx: tx.periods(desk.record.id, run.batches))
+        recent = max(at.batch - _RECENT, 0)
+        periods = storage.read(lambda tx: tx.periods(desk.record.id, recent))
+        running = [period for period in periods if period.number >= at.batch]
         labels, (counts, sums) = run.problem.labels, run.totals()
         means = [s / n if n else None for s, n in zip(sums.tolist(), counts.tolist())]
         missing = visits_missing(_state(run))
@@ -107,7 +120,7 @@ class Traffic:
         leader = run.state.leader() if run.batches or run.past else None
         found: dict[str, Any] = {
             "settled": run.batches,
-            "open": [{"number": p.number, "period": p.name, "since": p.at} for p in running],
+            "open": [_open(period) for period in running],
             "shares": json.loads(running[-1].shares) if running else None,
             "visits": visits,
             "leader": None if leader is None else labels[leader],
@@ -121,6 +134,8 @@ class Traffic:
             "window": self.desk.rules.window,
             "visits_left": None if missing is None else math.ceil(missing),
             "periods_left": left,
+            "days_left": None if left is None else _days(periods, left),
+            "columns": list(columns_of(run.problem)),
             "ratio": {
                 "alarm": finding.alarm,
                 "message": finding.message,
@@ -130,8 +145,11 @@ class Traffic:
         ended = at.finished
         said = {"name": desk.record.name, "left": len(run.active), "finished": ended, **found}
         said |= {"promised": ended and bool(run.answer.guarantee), "labels": len(labels)}
-        said["yes_no"] = run.problem.noise_kind.kind == "yes-no"
-        return found | {"headline": headline(said), "next": next_step(said)}
+        said |= {"yes_no": run.problem.noise_kind.kind == "yes-no", "leader_index": leader}
+        said["delta"] = run.algorithm.delta
+        step, command = next_step(said)
+        words = {"headline": headline(said), "worth": worth(said), "ahead": ahead(said)}
+        return found | words | {"next": step, "command": command}
 
     def _intervals(self, run: Run) -> list[list[float] | None] | None:
         """The lead of each option over the control, and the ends of its interval.
@@ -155,6 +173,19 @@ def _risk(run: Run, evidence: FloatArray, leader: int | None) -> float:
     if leader is None or not others.any():
         return 1.0 if leader is None else 0.0
     return float(run.algorithm.delta ** evidence[others].min())
+
+
+def _open(period: Period) -> dict[str, Any]:
+    shares = json.loads(period.shares)
+    return {"number": period.number, "period": period.name, "since": period.at, "shares": shares}
+
+
+def _days(periods: list[Period], n: int) -> float | None:
+    """How long so many periods take if they are as long as the last ones were."""
+    if len(periods) < 2:
+        return None
+    usual = (periods[-1].at - periods[0].at) / (len(periods) - 1)
+    return n * usual / (24 * _HOUR) if usual >= _HOUR else None
 
 
 def _by_option(arms: IntArray, rows: Any, n: int) -> FloatArray:

@@ -2,9 +2,13 @@
 
 from __future__ import annotations
 
+import csv
+import io
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
+
+from surepick.study.formulas import safe
 
 
 @dataclass(frozen=True)
@@ -27,6 +31,16 @@ class Split:
         """As JSON-ready values."""
         return dict(vars(self))
 
+    def to_csv(self) -> str:
+        """As a table with the columns label and share, and visits if they were asked for."""
+        out = io.StringIO()
+        rows = csv.writer(out, lineterminator="\n")
+        rows.writerow(["label", "share", *([] if self.visits is None else ["visits"])])
+        for label, share in self.shares.items():
+            counts = [] if self.visits is None else [self.visits[label]]
+            rows.writerow([safe(label), f"{share:.6f}", *counts])
+        return out.getvalue()
+
 
 @dataclass(frozen=True)
 class Recorded:
@@ -39,7 +53,7 @@ class Recorded:
     """
 
     period: str
-    status: str  #: "accepted", or "duplicate": the same was recorded before, and counts once
+    status: str  #: "accepted"; "duplicate": it was there before; "checked": it could be recorded
     visits: int  #: in this report
     left: int  #: options that are still in
     finished: bool

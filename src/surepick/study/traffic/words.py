@@ -28,24 +28,59 @@ def headline(at: dict[str, Any]) -> str:
     )
 
 
-def next_step(at: dict[str, Any]) -> str:
-    """What to do."""
+def worth(at: dict[str, Any]) -> str | None:
+    """How far the leader is ahead of the control; None where there is nothing to compare."""
+    leader, control = at["leader"], at["control"]
+    if at["lift"] is None or leader is None:
+        return None
+    if leader == control:
+        return f"{control} is the control: nothing is ahead of it."
+    found = at["lift"][at["leader_index"]]
+    if found is None:
+        return None
+    lead, low, high = (_points(x, at["yes_no"]) for x in found)
+    word = "ahead of" if found[0] >= 0 else "from"
+    unit, sure = " points" if at["yes_no"] else "", f"{100 * (1 - at['delta']):.4g} %"
+    return (
+        f"{leader} is {lead}{unit} {word} {control} (the control); {sure} sure: between {low} and "
+        f"{high}, however often you look."
+    )
+
+
+def ahead(at: dict[str, Any]) -> str | None:
+    """How long it will take; None where that cannot be said, or it is over."""
+    n = at["periods_left"]
+    if n is None or at["finished"]:
+        return None
+    times = f"About {n:,} more period{'' if n == 1 else 's'} like the last ones"
+    days = at["days_left"]
+    return f"{times}, or so." if days is None else f"{times}: {_long(days)}, or so."
+
+
+def next_step(at: dict[str, Any]) -> tuple[str, str | None]:
+    """What to do, and the command that does it."""
     name = at["name"]
     if at["ratio"]["alarm"]:
         return (
             "Stop, and repair how visitors are assigned; what was reported so far proves nothing. "
-            "Then start again."
+            "Then start again.",
+            None,
         )
     if at["finished"]:
-        return f"Send everybody to {at['leader']}. For the proof: surepick answer {name}"
+        return f"Send everybody to {at['leader']}.", f"surepick answer {name}"
     if not at["open"]:
-        return f"Begin the next period with new shares: surepick split {name}"
+        return "Begin the next period with new shares.", f"surepick split {name}"
     first = at["open"][0]["period"]
     when = "when its window has closed" if at["window"] else "when it is over"
-    which = "The period that runs" if first is None else f"Period {first!r}"
-    return f"{which} is to be recorded {when}: surepick record {name} REPORT --period " + (
-        "NAME" if first is None else first
-    )
+    which = "the period that runs" if first is None else f"period {first!r}"
+    called = "NAME" if first is None else first
+    return f"Record {which} {when}.", f"surepick record {name} REPORT --period {called}"
+
+
+def step(at: dict[str, Any]) -> str:
+    """What to do next, for those at a terminal."""
+    command = f" ({at['command']})" if at["command"] else ""
+    return f"Next: {at['next']}{command}"
 
 
 def ratio_message(
@@ -81,3 +116,13 @@ def mean_text(mean: float | None, yes_no: bool) -> str:
     if mean is None:
         return "nobody yet"
     return f"{100 * mean:.3g} %" if yes_no else f"{mean:.4g}"
+
+
+def _points(x: float, yes_no: bool) -> str:
+    return f"{100 * x:+.2f}" if yes_no else f"{x:+.4g}"
+
+
+def _long(days: float) -> str:
+    hours = 24.0 * days
+    n, unit = (round(hours), "hour") if hours < 47.5 else (round(days), "day")
+    return f"{max(n, 1):,} {unit}{'' if max(n, 1) == 1 else 's'}"

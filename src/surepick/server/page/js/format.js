@@ -70,6 +70,16 @@ export const percent = (share) => `${Math.min(99, Math.floor(100 * share))} %`;
 export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one : many}`;
 
 /**
+ * What a study counts, and what it goes on by.
+ *
+ * @type {(status: {traffic?: unknown}) => {unit: string, step: string, steps: string}}
+ */
+export const countedBy = ({ traffic }) =>
+  traffic
+    ? { unit: "visit", step: "period", steps: "periods" }
+    : { unit: "measurement", step: "batch", steps: "batches" };
+
+/**
  * 0.05 → 95 %, 0.001 → 99.9 %
  *
  * @type {(delta: number) => string}

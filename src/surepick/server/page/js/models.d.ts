@@ -348,13 +348,41 @@ declare namespace Api {
     period: string;
     report?: Record<string, any> | null;
     table?: SheetBody | null;
+    check?: boolean;
   }
   interface RecordedOf {
     period: string;
-    status: "accepted" | "duplicate";
+    status: "accepted" | "duplicate" | "checked";
     visits: number;
     left: number;
     finished: boolean;
+  }
+  interface ReportChangeList {
+    changes: ReportChangeRow[];
+  }
+  interface ReportChangeRow {
+    period: string;
+    number: number;
+    asked: number;
+    rows: ReportRow[];
+    at: number;
+    by: string | null;
+    reason: string;
+    token: string | null;
+  }
+  interface ReportCorrection {
+    period: string;
+    report?: Record<string, any> | null;
+    table?: SheetBody | null;
+    reason: string;
+    by?: string | null;
+  }
+  interface ReportRow {
+    arm: number;
+    label: string;
+    bucket: number | null;
+    old: number[];
+    new: number[];
   }
   interface RewardBody {
     pull: number;
@@ -386,6 +414,7 @@ declare namespace Api {
     shares: Record<string, any>;
     visits: Record<string, any> | null;
     since: number;
+    csv: string;
   }
   interface TellBody {
     rewards: RewardBody[];

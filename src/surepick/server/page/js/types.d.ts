@@ -29,6 +29,7 @@ declare namespace Api {
     drift: Check;
     noise: { estimate: number; low: number; high: number } | null;
     scales: Check | null;
+    ratio?: Check | null;
     warnings: string[];
     remarks: string[];
   }
@@ -37,6 +38,28 @@ declare namespace Api {
     blind: boolean;
     unclear: boolean;
     message: string;
+  }
+  /** A period that is not recorded yet. */
+  interface OpenPeriod {
+    number: number;
+    period: string | null;
+    since: number;
+    shares: number[];
+  }
+  /** The morning look at a study of traffic. */
+  interface Traffic {
+    headline: string;
+    worth: string | null;
+    ahead: string | null;
+    next: string;
+    settled: number;
+    open: OpenPeriod[];
+    shares: number[] | null;
+    columns: string[];
+    control: string | null;
+    lift: (number[] | null)[] | null;
+    window: number;
+    ratio: { alarm: boolean; message: string };
   }
   interface Forecast {
     method: string;

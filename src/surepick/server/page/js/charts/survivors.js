@@ -1,7 +1,7 @@
 // Options still in against measurements: a step for every batch.
 
 import { h, put, s } from "../dom.js";
-import { count, plural } from "../format.js";
+import { count, countedBy, plural } from "../format.js";
 import { chartFrame } from "./frame.js";
 import { linear, ticks } from "./scale.js";
 
@@ -10,7 +10,8 @@ const EDGE = { left: 44, right: 12, top: 12, bottom: 42 };
 const MOST_POINTS = 600; // more batches than that are thinned out: a pixel shows one anyway
 
 /** @typedef {Pick<Api.HistoryRow, "samples" | "survivors">} Point */
-/** @typedef {{history: Point[], options: number, samples: number}} State */
+/** @typedef {{options: number, samples: number, traffic?: unknown}} Status */
+/** @typedef {Status & {history: Point[]}} State */
 
 /** The chart; update it with the history and the present status. */
 export function survivorsChart() {
@@ -39,12 +40,13 @@ export function survivorsChart() {
     const now = Math.max(samples, last(points).samples, 1);
     x = linear(0, now, EDGE.left, width - EDGE.right);
     const y = linear(0, options, HEIGHT - EDGE.bottom, EDGE.top);
-    put(svg, axes(x, y, now, options, width), shape(points, x, y, now), cursor);
+    const title = `${countedBy(state).unit}s`;
+    put(svg, axes(x, y, now, options, width, title), shape(points, x, y, now), cursor);
   }
 
   /** @param {PointerEvent} event */
   function point(event) {
-    if (!points.length) return;
+    if (!points.length || !state) return;
     const box = frame.svg.getBoundingClientRect();
     const at = event.clientX - box.left;
     const near = points.reduce((a, b) =>
@@ -54,7 +56,7 @@ export function survivorsChart() {
     for (const end of ["x1", "x2"]) cursor.setAttribute(end, String(place));
     cursor.setAttribute("y1", String(EDGE.top));
     cursor.setAttribute("y2", String(HEIGHT - EDGE.bottom));
-    tip.textContent = `${plural(near.samples, "measurement")}: ${count(near.survivors)} in`;
+    tip.textContent = `${plural(near.samples, countedBy(state).unit)}: ${count(near.survivors)} in`;
     frame.element.classList.add("hover");
     const half = tip.offsetWidth / 2;
     tip.style.left = `${Math.min(box.width - half, Math.max(half, place))}px`;
@@ -64,10 +66,10 @@ export function survivorsChart() {
     element: frame.element,
     /**
      * @param {Point[]} history
-     * @param {{options: number, samples: number}} status
+     * @param {Status} status
      */
-    update(history, { options, samples }) {
-      state = { history, options, samples };
+    update(history, { options, samples, traffic }) {
+      state = { history, options, samples, traffic };
       frame.svg.setAttribute("aria-label", describe(state));
       frame.redraw();
     },
@@ -75,11 +77,13 @@ export function survivorsChart() {
 }
 
 /** @param {State} state */
-function describe({ history, options, samples }) {
+function describe(state) {
+  const { history, options, samples } = state;
+  const { unit, step, steps } = countedBy(state);
   const left = history.at(-1)?.survivors ?? options;
   return (
-    `Options still in over the measurements: from ${count(options)} at the start to ${count(left)} ` +
-    `after ${plural(history.length, "batch", "batches")} and ${plural(samples, "measurement")}.`
+    `Options still in over the ${unit}s: from ${count(options)} at the start to ${count(left)} ` +
+    `after ${plural(history.length, step, steps)} and ${plural(samples, unit)}.`
   );
 }
 
@@ -118,8 +122,9 @@ function shape(points, x, y, now) {
  * @param {number} now
  * @param {number} options
  * @param {number} width
+ * @param {string} title
  */
-function axes(x, y, now, options, width) {
+function axes(x, y, now, options, width, title) {
   const parts = [];
   for (const tick of ticks(options)) {
     parts.push(
@@ -139,6 +144,6 @@ function axes(x, y, now, options, width) {
     );
   }
   const middle = (EDGE.left + width - EDGE.right) / 2;
-  parts.push(s("text", { x: middle, y: HEIGHT - 4, "text-anchor": "middle" }, "measurements"));
+  parts.push(s("text", { x: middle, y: HEIGHT - 4, "text-anchor": "middle" }, title));
   return parts;
 }

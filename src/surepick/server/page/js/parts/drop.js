@@ -3,13 +3,19 @@
 import { fresh, h, icon, put } from "../dom.js";
 import { plural } from "../format.js";
 
+const OF_OPTIONS = {
+  about: "A row for each option; columns that describe it.",
+  example: "label,price,colour\na,1,red\nb,2,blue",
+};
+
 /**
  * onText(csv, file name) is called with each table; show(rows) makes the zone small.
  *
  * @param {(csv: string, fileName: string) => void} onText
  * @param {(text: string) => void} onError
+ * @param {{about: string, example: string}} [words] what a table has, and one of them
  */
-export function dropZone(onText, onError) {
+export function dropZone(onText, onError, words = OF_OPTIONS) {
   const id = fresh("file");
   const file = h("input", {
     type: "file",
@@ -21,7 +27,7 @@ export function dropZone(onText, onError) {
   const paste = h("textarea", {
     class: "input",
     "aria-label": "Table as CSV text",
-    placeholder: "label,price,colour\na,1,red\nb,2,blue",
+    placeholder: words.example,
     spellcheck: "false",
   });
   const usePaste = h(
@@ -46,7 +52,7 @@ export function dropZone(onText, onError) {
       zone,
       icon("file"),
       h("p", {}, h("strong", {}, "Drop a CSV file here")),
-      h("p", { class: "muted" }, "A row for each option; columns that describe it."),
+      h("p", { class: "muted" }, words.about),
       chooser("Choose a file", "primary"),
     );
   }
@@ -85,6 +91,10 @@ export function dropZone(onText, onError) {
       zone,
       fold,
     ),
+    clear() {
+      paste.value = "";
+      fold.open = false;
+    },
     /**
      * @param {string} name
      * @param {number} rows

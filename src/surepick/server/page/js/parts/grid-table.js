@@ -71,6 +71,15 @@ export class GridTable {
     return h("div", { role: "columnheader", class: `${side}`, "data-key": column.key }, button);
   }
 
+  /**
+   * @param {string} key of a column
+   * @param {string} title
+   */
+  rename(key, title) {
+    const text = this.heads.find((head) => head.dataset.key === key)?.querySelector("button")?.firstChild;
+    if (text && text.textContent !== title) text.textContent = title;
+  }
+
   /** @param {GridColumn} column */
   #clicked(column) {
     const same = this.sort.key === column.key;

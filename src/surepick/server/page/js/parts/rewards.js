@@ -1,7 +1,9 @@
 // What a measurement gives: the question that every new study is asked, and what experts may add.
 
-import { fresh, h } from "../dom.js";
+import { fresh, h, write } from "../dom.js";
 import { input, number } from "./field.js";
+
+const MEASUREMENT = "What does a measurement give?";
 
 /**
  * The controls, and what they say about the noise in the words of the service (null: nothing
@@ -21,6 +23,8 @@ export function rewardsChoice(changed) {
   const equal = radio(about);
   const known = radio(about);
   const scale = bound("How much measurements vary", "", known);
+  const legend = h("legend", {}, MEASUREMENT);
+  const anyNumber = h("span", {}, "A number");
   const advanced = h(
     "fieldset",
     { class: "field" },
@@ -65,13 +69,24 @@ export function rewardsChoice(changed) {
 
   return {
     noise,
+    /** Yes or no, unless somebody has said something else by now. */
+    preferYesNo: () => {
+      if (any.checked && nothing.checked) yesNo.checked = true;
+      told();
+    },
+    /** @param {boolean} visits Whether it is visitors who respond, not a measurement. */
+    countVisits: (visits) => {
+      write(legend, visits ? "What does a visit give?" : MEASUREMENT);
+      write(anyNumber, visits ? "A number (visitors are reported in 16 groups)" : "A number");
+      equal.disabled = visits;
+    },
     /** Whether algorithms that need a scale can do with what was said. */
     scaleKnown: () => !any.checked || known.checked,
     question: h(
       "fieldset",
       { class: "field wide" },
-      h("legend", {}, "What does a measurement give?"),
-      h("label", { class: "choice" }, any, "A number"),
+      legend,
+      h("label", { class: "choice" }, any, anyNumber),
       h("label", { class: "choice" }, yesNo, "Yes or no (1 or 0)"),
       h("label", { class: "choice" }, between, "A number between", low, "and", high),
       hint("Nothing else needs to be known. Bounds, where there are any, save measurements."),

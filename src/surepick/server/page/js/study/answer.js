@@ -3,7 +3,7 @@
 import { announce } from "../announce.js";
 import { download, post, studyPath } from "../api.js";
 import { h, icon, put } from "../dom.js";
-import { count, plural, short } from "../format.js";
+import { count, countedBy, plural, short } from "../format.js";
 import { errorLine, submit } from "../parts/field.js";
 import { notice } from "../parts/states.js";
 
@@ -65,7 +65,7 @@ export function answerCard(name, answer, model) {
     h(
       "p",
       { class: "exact" },
-      `It took ${plural(answer.samples, "measurement")} of ${plural(answer.pulls.filter((n) => n > 0).length, "option")}.`,
+      `It took ${plural(answer.samples, countedBy(model.status).unit)} of ${plural(answer.pulls.filter((n) => n > 0).length, "option")}.`,
     ),
     exactly(answer.guarantee.text),
     h(

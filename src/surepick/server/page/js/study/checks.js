@@ -77,6 +77,8 @@ function findings({ status, anyFailures }) {
   /** @type {Finding[]} */
   const found = [];
   if (checks.fit) found.push(finding("Linear model", checks.fit));
+  if (status.traffic && checks.ratio)
+    return [finding("Visitors in their shares", checks.ratio), finding("Days that differ", checks.drift)];
   found.push(finding("Rewards that stay the same", checks.drift));
   // Where no noise scale was given there is nothing that could be wrong about it.
   if (!status.noise_estimated || status.algorithm === "estimated-noise") found.push(noise(status));

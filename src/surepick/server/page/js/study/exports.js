@@ -1,7 +1,7 @@
 // Downloads, and (for admins) a token for a worker.
 
 import { download, post } from "../api.js";
-import { h, icon, put } from "../dom.js";
+import { h, icon, put, write } from "../dom.js";
 import { errorLine, submit } from "../parts/field.js";
 import { workerInvitation } from "../parts/invitation.js";
 
@@ -10,27 +10,50 @@ const FORMATS = [
   ["json", "JSON"],
   ["parquet", "Parquet"],
 ];
+const PICTURES = [
+  ["png", "PNG"],
+  ["svg", "SVG"],
+  ["pdf", "PDF"],
+];
 
-/** @type {(name: string) => HTMLElement} */
-export const exportCard = (name) =>
-  h(
-    "section",
-    { class: "card", "aria-label": "Export" },
-    h("h2", {}, "Export"),
-    h("p", { class: "explain" }, "Every measurement, with the features of its option."),
-    h(
-      "div",
-      { class: "actions" },
-      FORMATS.map(([format, title]) =>
-        h(
-          "a",
-          { class: "button small", href: download(name, `/export?format=${format}`), download: "" },
-          icon("down"),
-          title,
-        ),
+/**
+ * @param {string} name
+ * @returns {Card}
+ */
+export function exportCard(name) {
+  const about = h("p", { class: "explain" });
+  const pictures = h("div", { class: "actions" }, links("/picture", PICTURES));
+  const drawn = h("p", { class: "explain" }, "A picture for a slide: where the options stand.");
+
+  /** @type {(rest: string, formats: string[][]) => HTMLElement[]} */
+  function links(rest, formats) {
+    return formats.map(([format, title]) =>
+      h(
+        "a",
+        { class: "button small", href: download(name, `${rest}?format=${format}`), download: "" },
+        icon("down"),
+        title,
       ),
+    );
+  }
+
+  return {
+    element: h(
+      "section",
+      { class: "card", "aria-label": "Export" },
+      h("h2", {}, "Export"),
+      about,
+      h("div", { class: "actions" }, links("/export", FORMATS)),
+      drawn,
+      pictures,
     ),
-  );
+    update({ status }) {
+      const what = status.traffic ? "Every report, by option" : "Every measurement";
+      write(about, `${what}, with the features of its option.`);
+      pictures.hidden = drawn.hidden = status.leader === null;
+    },
+  };
+}
 
 /** @param {string} name */
 export function workersCard(name) {

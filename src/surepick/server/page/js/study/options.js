@@ -279,6 +279,7 @@ export function optionsCard() {
       formatBehind = aligned(model.span);
       table.table.classList.toggle("with-failures", model.anyFailures);
       table.table.classList.toggle("no-failures", !model.anyFailures);
+      table.rename("pulls", model.status.traffic ? "Visits" : "Pulls");
       apply();
     },
   };

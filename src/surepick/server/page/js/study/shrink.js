@@ -1,27 +1,26 @@
 // How the options still in have shrunk, batch by batch.
 
 import { survivorsChart } from "../charts/survivors.js";
-import { h, put } from "../dom.js";
-import { count } from "../format.js";
+import { h, put, write } from "../dom.js";
+import { count, countedBy } from "../format.js";
 
 const ROWS = 200; // of the table behind the chart
 
 export function shrinkCard() {
   const chart = survivorsChart();
   const body = h("tbody");
+  const heads = [0, 1, 2].map(() => h("th", { scope: "col", class: "number" }));
   const table = h(
     "table",
     { class: "plain-table tight" },
-    h("caption", { class: "unseen" }, "Options still in after each batch"),
+    h("caption", { class: "unseen" }, "Options still in over time"),
     h(
       "thead",
       {},
       h(
         "tr",
         {},
-        ["Batch", "Measurements", "Still in"].map((head) =>
-          h("th", { scope: "col", class: "number" }, head),
-        ),
+        heads,
       ),
     ),
     body,
@@ -38,7 +37,7 @@ export function shrinkCard() {
         class: "log",
         tabindex: "0",
         role: "region",
-        "aria-label": "Options still in after each batch",
+        "aria-label": "Options still in, as a table",
       },
       table,
     ),
@@ -79,6 +78,10 @@ export function shrinkCard() {
       history = batches;
       element.hidden = status.samples === 0;
       chart.update(batches, status);
+      const { unit, step } = countedBy(status);
+      [step, `${unit}s`, "still in"].forEach((word, i) =>
+        write(heads[i], `${word[0].toUpperCase()}${word.slice(1)}`),
+      );
       if (fold.open) fillTable();
     },
   };

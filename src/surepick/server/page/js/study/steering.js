@@ -63,7 +63,8 @@ export function steeringCard(name, onChange) {
     update({ status }) {
       paused = status.paused;
       write(pause, paused ? "Resume" : "Pause");
-      pause.hidden = stop.hidden = status.finished;
+      stop.hidden = status.finished;
+      pause.hidden = status.finished || status.traffic !== null; // nobody asks for pulls there
     },
   };
 }

@@ -6,6 +6,7 @@ import { oneIn, sureness } from "../format.js";
 import { errorLine, field, input, number, submit } from "../parts/field.js";
 import { rewardsChoice } from "../parts/rewards.js";
 import { tableSource } from "../parts/table-source.js";
+import { trafficChoice } from "../parts/traffic.js";
 import { trustChoice } from "../parts/trust.js";
 import { go } from "../router.js";
 
@@ -27,6 +28,7 @@ export const createView = (scope) => {
   const name = input({ type: "text", required: true, maxlength: 200, oninput: check });
   const rewards = rewardsChoice(rewardsChanged);
   const trust = trustChoice(check);
+  const traffic = trafficChoice(trafficChanged);
   const strata = input({ type: "text", placeholder: "day", value: "" });
   const overlap = h(
     "select",
@@ -70,6 +72,15 @@ export const createView = (scope) => {
     check();
   });
 
+  /** A site has no workers: what is asked about them does not matter there. */
+  function trafficChanged() {
+    const site = traffic.chosen();
+    if (site) rewards.preferYesNo();
+    rewards.countVisits(site);
+    forWorkers.forEach((one) => (one.hidden = site));
+    rewardsChanged();
+  }
+
   function rewardsChanged() {
     ALGORITHMS.forEach((one, i) => {
       algorithm.options[i].disabled = one.needsScale && !rewards.scaleKnown();
@@ -94,7 +105,7 @@ export const createView = (scope) => {
     const risk = number(delta) ?? 0;
     const sure = risk > 0 && risk < 1;
     const featureless = table.ready && table.spec.unstructured;
-    trust.allow(algorithm.value === ALGORITHMS[0].name && !featureless);
+    trust.allow(algorithm.value === ALGORITHMS[0].name && !featureless && !traffic.chosen());
     const trusted = trust.misfit() !== undefined;
     button.disabled = !(table.ready && name.value.trim() && noisy && trusted && sure);
   }
@@ -107,25 +118,76 @@ export const createView = (scope) => {
       /** @type {Api.Created} */
       const made = await post("/studies", {
         name: name.value.trim(),
-        table: { ...table.spec, cost: cost.value.trim() || undefined },
+        table: { ...table.spec, cost: (!traffic.chosen() && cost.value.trim()) || undefined },
         source: table.fileName,
         noise: rewards.noise(),
-        misfit: trust.misfit(),
-        strata: strata.value.trim() || null,
-        overlap: overlap.value === "no" ? false : undefined,
-        hedge: hedge.value === "yes" ? true : undefined,
         delta: number(delta),
-        algorithm: algorithm.value,
         epsilon: number(epsilon) ?? 0,
-        top: number(top) ?? 1,
-        baseline: baseline.value.trim() || undefined,
-        max_samples: number(most),
-        budget: number(budget),
+        ...(traffic.chosen() ? { traffic: traffic.value() } : ofWorkers()),
       });
       go(`/studies/${encodeURIComponent(made.name)}`);
     });
   }
 
+  /** What only a study with workers is told. */
+  function ofWorkers() {
+    return {
+      misfit: trust.misfit(),
+      strata: strata.value.trim() || null,
+      overlap: overlap.value === "no" ? false : undefined,
+      hedge: hedge.value === "yes" ? true : undefined,
+      algorithm: algorithm.value,
+      top: number(top) ?? 1,
+      baseline: baseline.value.trim() || undefined,
+      max_samples: number(most),
+      budget: number(budget),
+    };
+  }
+
+  const forWorkers = [
+    field(
+      "How many of the best",
+      top,
+      "More than 1: the study ends when it knows which so many are the best, in any order.",
+    ),
+    field(
+      "Compare with",
+      baseline,
+      "The name of an option, such as what you use today: the study then says which others are better and which are worse. Empty: it looks for the best.",
+    ),
+    field("Most measurements", most, "Stop there, without a guarantee."),
+    field(
+      "Column with costs",
+      cost,
+      "What one measurement of an option costs: the study then spends as little as possible. Empty: all cost the same.",
+    ),
+    field(
+      "Budget",
+      budget,
+      "What all measurements may cost: stop there, without a guarantee. Without a column of costs each costs 1.",
+    ),
+    trust.question,
+    field(
+      "Compare within each",
+      strata,
+      "A day, plate or operator whose level is common to what is measured in it: what they differ by cancels. Empty: there is none.",
+    ),
+    field(
+      "While others finish a batch, workers",
+      overlap,
+      "Beginning the next one takes less time and more measurements. It rests on measurements that do not depend on each other.",
+    ),
+    field(
+      "A measurement that takes long is given",
+      hedge,
+      "The first reward then counts. Only where how long a measurement takes has nothing to do with what it shows.",
+    ),
+    field(
+      "Algorithm",
+      algorithm,
+      "The recommended one needs the fewest measurements. The others have to know how much measurements vary.",
+    ),
+  ];
   deltaSaid();
   rewardsChanged();
   return h(
@@ -162,6 +224,8 @@ export const createView = (scope) => {
             { class: "fields" },
             field("Name of the study", name),
             field("Error probability δ", delta, deltaHint),
+            traffic.question,
+            traffic.rules,
             rewards.question,
           ),
           h(
@@ -176,49 +240,8 @@ export const createView = (scope) => {
                 epsilon,
                 "Any option this close to the best will do. Options with equal means cannot be told apart otherwise.",
               ),
-              field(
-                "How many of the best",
-                top,
-                "More than 1: the study ends when it knows which so many are the best, in any order.",
-              ),
-              field(
-                "Compare with",
-                baseline,
-                "The name of an option, such as what you use today: the study then says which others are better and which are worse. Empty: it looks for the best.",
-              ),
-              field("Most measurements", most, "Stop there, without a guarantee."),
-              field(
-                "Column with costs",
-                cost,
-                "What one measurement of an option costs: the study then spends as little as possible. Empty: all cost the same.",
-              ),
-              field(
-                "Budget",
-                budget,
-                "What all measurements may cost: stop there, without a guarantee. Without a column of costs each costs 1.",
-              ),
               rewards.advanced,
-              trust.question,
-              field(
-                "Compare within each",
-                strata,
-                "A day, plate or operator whose level is common to what is measured in it: what they differ by cancels. Empty: there is none.",
-              ),
-              field(
-                "While others finish a batch, workers",
-                overlap,
-                "Beginning the next one takes less time and more measurements. It rests on measurements that do not depend on each other.",
-              ),
-              field(
-                "A measurement that takes long is given",
-                hedge,
-                "The first reward then counts. Only where how long a measurement takes has nothing to do with what it shows.",
-              ),
-              field(
-                "Algorithm",
-                algorithm,
-                "The recommended one needs the fewest measurements. The others have to know how much measurements vary.",
-              ),
+              forWorkers,
             ),
           ),
         ),

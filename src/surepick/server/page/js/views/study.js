@@ -20,12 +20,18 @@ import { optionsCard } from "../study/options.js";
 import { rivalsCard } from "../study/rivals.js";
 import { shrinkCard } from "../study/shrink.js";
 import { steeringCard } from "../study/steering.js";
+import { reportCorrectionsCard } from "../study/traffic/corrections.js";
+import { morningCard } from "../study/traffic/morning.js";
+import { reportCard } from "../study/traffic/report.js";
+import { splitCard } from "../study/traffic/split.js";
 import { turnoverCard } from "../study/turnover.js";
 
 const STATES = {
   connecting: ["badge", "Connecting"],
   live: ["badge live pulse", "Live"],
   waiting: ["badge", "Waiting for workers"],
+  period: ["badge live", "Period under way"],
+  between: ["badge", "Between periods"],
   paused: ["badge caution", "Paused"],
   retrying: ["badge caution", "Disconnected"],
   finished: ["badge good", "Finished"],
@@ -36,18 +42,15 @@ export const studyView = (name) => (scope) => {
   const offline = h("div", { class: "offline", hidden: true });
   const page = h("div", {}, head(name), offline, bones("", "tall", "tall"));
   const parts = {
-    headline: headline(),
     warnings: warningList(),
-    batch: batchCard(),
     rivals: rivalsCard(),
     options: optionsCard(),
     checks: checksCard(),
-    events: eventsCard(name, scope),
-    corrections: correctionsCard(name, scope, () => again()),
-    turnover: turnoverCard(name, scope, () => again()),
-    limits: limitsCard(name, scope, () => again()),
+    exports: exportCard(name),
     steering: steeringCard(name, () => again()),
   };
+  /** @type {Record<string, Card>} made when it is known what kind of study this is */
+  let own = {};
   const shrink = shrinkCard();
   const badge = h("span", {});
   const settings = h("p", { class: "number" });
@@ -66,7 +69,7 @@ export const studyView = (name) => (scope) => {
   let wanted = false;
   let asking = false;
   let seen = "";
-  /** @type {"live" | "waiting" | "paused"} what the study is doing while it is not finished */
+  /** @type {keyof typeof STATES} what the study is doing while it is not finished */
   let doing = "waiting";
   let connected = false;
 
@@ -75,18 +78,18 @@ export const studyView = (name) => (scope) => {
     if (scope.left) return;
     if (!model) put(page, built(status));
     model = new Model(status, forecast);
-    doing = status.paused ? "paused" : status.batch.leased ? "live" : "waiting";
+    doing = doingNow(status);
     if (connected && !status.finished) state("live");
     write(settings, describe(status));
     arrange(status);
-    for (const part of Object.values(parts)) part.update(model);
+    for (const part of Object.values({ ...parts, ...own })) part.update(model);
     // A correction may change the past, and even take back the end.
     const now = `${status.batch.number} ${status.revision} ${status.finished}`;
     if (now !== seen) {
       seen = now;
-      announce(pieces(status, forecast).join(", "));
+      announce(status.traffic?.headline ?? pieces(status, forecast).join(", "));
       history(status);
-      if (!status.finished) lookAhead();
+      if (!status.finished && !status.traffic) lookAhead();
       answer.hidden = !status.finished;
       if (status.finished) conclude();
     }
@@ -164,22 +167,35 @@ export const studyView = (name) => (scope) => {
     if (arranged === finished) return;
     arranged = finished;
     put(places.right, parts.rivals.element, finished && parts.checks.element);
-    put(places.lower, finished ? parts.events.element : parts.checks.element);
-    put(places.log, !finished && parts.events.element);
+    put(places.lower, finished ? own.events?.element : parts.checks.element);
+    put(places.log, !finished && own.events?.element);
   }
 
   /** @param {Api.Status} status */
-  function built({ samples }) {
+  function built(status) {
+    return status.traffic ? builtForTraffic() : builtForWorkers(status);
+  }
+
+  /** @param {Api.Status} status */
+  function builtForWorkers({ samples }) {
+    const first = { headline: headline(), batch: batchCard() };
+    const log = {
+      events: eventsCard(name, scope),
+      corrections: correctionsCard(name, scope, () => again()),
+      turnover: turnoverCard(name, scope, () => again()),
+      limits: limitsCard(name, scope, () => again()),
+    };
+    own = { ...first, ...log };
     const workers = isAdmin() && workersCard(name);
     const waiting = samples === 0; // then a worker is what is needed most
     return [
       head(name, settings, badge),
       offline,
-      h("div", { class: "study-top" }, parts.headline.element, parts.warnings.element, answer),
+      h("div", { class: "study-top" }, first.headline.element, parts.warnings.element, answer),
       h(
         "div",
         { class: "study-grid" },
-        h("div", { class: "column" }, waiting && workers, parts.batch.element, shrink.element),
+        h("div", { class: "column" }, waiting && workers, first.batch.element, shrink.element),
         places.right,
         parts.options.element,
         places.lower,
@@ -187,11 +203,40 @@ export const studyView = (name) => (scope) => {
           "div",
           { class: "column" },
           places.log,
-          parts.corrections.element,
-          parts.turnover.element,
-          exportCard(name),
+          log.corrections.element,
+          log.turnover.element,
+          parts.exports.element,
           !waiting && workers,
-          parts.limits.element,
+          log.limits.element,
+          isAdmin() && parts.steering.element,
+        ),
+      ),
+    ];
+  }
+
+  function builtForTraffic() {
+    const split = splitCard(name, () => again());
+    const report = reportCard(name, () => again());
+    const morning = morningCard();
+    const corrections = reportCorrectionsCard(name, scope, () => again());
+    own = { morning, split, report, corrections };
+    return [
+      head(name, settings, badge),
+      offline,
+      h("div", { class: "study-top" }, answer, parts.warnings.element, morning.element),
+      h(
+        "div",
+        { class: "study-grid" },
+        h("div", { class: "column" }, split.element),
+        h("div", { class: "column" }, report.element),
+        parts.options.element,
+        h("div", { class: "column" }, shrink.element, places.lower),
+        h(
+          "div",
+          { class: "column" },
+          places.right,
+          corrections.element,
+          parts.exports.element,
           isAdmin() && parts.steering.element,
         ),
       ),
@@ -225,6 +270,15 @@ const head = (name, settings, badge) =>
     ),
     badge,
   );
+
+/**
+ * @param {Api.Status} status
+ * @returns {keyof typeof STATES}
+ */
+function doingNow({ traffic, paused, batch }) {
+  if (traffic) return traffic.open.length ? "period" : "between";
+  return paused ? "paused" : batch.leased ? "live" : "waiting";
+}
 
 /** @param {Api.Status} status */
 function describe(status) {

@@ -1,0 +1,141 @@
+// Reports that were corrected, with who, when and why; and for admins, the way to do it.
+
+import { get, post, studyPath } from "../../api.js";
+import { h, put, write } from "../../dom.js";
+import { count, date, moment, plural, short } from "../../format.js";
+import { dropZone } from "../../parts/drop.js";
+import { errorLine, field, input, submit } from "../../parts/field.js";
+import { isAdmin } from "../../session.js";
+
+const CAUTION =
+  "The guarantee stands if which reports, and which of their numbers, are looked at again depends " +
+  "neither on the numbers nor on whom you favour: bots that are left out by a rule for all options, " +
+  "a day that was exported twice. If you look again only because an option seems too good or too " +
+  "bad, it does not.";
+const MOST = 3; // rows of a report that are listed
+
+/**
+ * @param {string} name
+ * @param {import("../../router.js").Scope} scope
+ * @param {() => void} onChange
+ * @returns {Card}
+ */
+export function reportCorrectionsCard(name, scope, onChange) {
+  let known = -1;
+  const said = h("p", { class: "explain" });
+  const list = h("ul", {});
+  const box = h(
+    "div",
+    { class: "log", tabindex: "0", role: "region", "aria-label": "Corrections", hidden: true },
+    list,
+  );
+  const element = h(
+    "section",
+    { class: "card", "aria-label": "Corrected reports" },
+    h("h2", {}, "Corrected reports"),
+    said,
+    box,
+    isAdmin() && form(),
+  );
+
+  async function load() {
+    try {
+      /** @type {Api.ReportChangeList} */
+      const found = await get(studyPath(name, "/report-changes"), { signal: scope.signal });
+      const { changes } = found;
+      box.hidden = !changes.length;
+      write(
+        said,
+        changes.length
+          ? `${plural(changes.length, "report")} corrected after being recorded.`
+          : "A report that turns out to be wrong can be corrected.",
+      );
+      put(list, changes.slice().reverse().map(line));
+    } catch (problem) {
+      if (problem.name === "AbortError") return;
+      if (problem.status === undefined) throw problem;
+      known = -1; // the page says elsewhere that the service is gone; the next status asks again
+    }
+  }
+
+  function form() {
+    const period = input({ type: "text", maxlength: 200 });
+    const reason = input({ type: "text", maxlength: 2000 });
+    const error = errorLine();
+    const button = h("button", { class: "button small", type: "submit" }, "Correct the report");
+    /** @type {{csv: string, source: string} | null} */
+    let table = null;
+    const chosen = h("p", { class: "explain" });
+    const drop = dropZone(
+      (csv, source) => {
+        table = { csv, source };
+        write(chosen, `${source} counts instead of what was recorded.`);
+      },
+      (text) => error.say(text),
+      { about: "The whole report of the period.", example: "label,visits,successes\na,990,12" },
+    );
+
+    /** @param {SubmitEvent} event */
+    function send(event) {
+      event.preventDefault();
+      if (!period.value.trim()) return error.say("Which period? Its name.");
+      if (!reason.value.trim()) return error.say("Say why: it is kept, and part of the certificate.");
+      if (!table) return error.say("Drop the report as it should have been.");
+      return submit(button, error, async () => {
+        const about = { period: period.value.trim(), reason: reason.value.trim() };
+        await post(studyPath(name, "/report-changes"), { ...about, table });
+        for (const one of [period, reason]) one.value = "";
+        table = null;
+        write(chosen, "");
+        drop.clear();
+        onChange();
+      });
+    }
+    return h(
+      "details",
+      { class: "fold" },
+      h("summary", {}, "Correct a report"),
+      h(
+        "form",
+        { class: "fields", onsubmit: send },
+        field("Period", period, "The name that it was recorded under."),
+        field("Reason", reason, "Everybody who sees the certificate can read it."),
+        h("div", { class: "wide" }, drop.element, chosen),
+        h("p", { class: "explain wide" }, CAUTION),
+        h("div", { class: "actions" }, button),
+        error.element,
+      ),
+    );
+  }
+
+  return {
+    element,
+    update({ status }) {
+      element.hidden = !isAdmin() && status.revision === 0;
+      if (status.revision === known) return;
+      known = status.revision;
+      load();
+    },
+  };
+}
+
+/** @param {Api.ReportChangeRow} change */
+function line(change) {
+  const by = change.by ? `, says ${change.by}` : "";
+  const rows = change.rows.slice(0, MOST).map(({ label, old, new: now }) => {
+    const [before, after] = [old, now].map(([visits, sum]) => `${short(sum)} of ${count(visits)}`);
+    return `${label} ${after} instead of ${before}`;
+  });
+  const more = change.rows.length > MOST ? `, and ${plural(change.rows.length - MOST, "row")} more` : "";
+  return h(
+    "li",
+    {},
+    h("time", { datetime: date(change.at).toISOString() }, moment(change.at)),
+    h(
+      "span",
+      { class: "what" },
+      h("strong", {}, change.period),
+      `: ${rows.join("; ")}${more}${by}: ${change.reason}`,
+    ),
+  );
+}

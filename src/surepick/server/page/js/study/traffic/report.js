@@ -1,0 +1,183 @@
+// What came of a period: a file that is dropped, or numbers that are typed in. Both are checked by
+// the service first; nothing is recorded until somebody says so.
+
+import { announce } from "../../announce.js";
+import { post, studyPath } from "../../api.js";
+import { h, put, write } from "../../dom.js";
+import { plural } from "../../format.js";
+import { dropZone } from "../../parts/drop.js";
+import { errorLine, field, input, submit } from "../../parts/field.js";
+import { notice } from "../../parts/states.js";
+import { role } from "../../session.js";
+
+const MOST_TYPED = 60; // options for which somebody types numbers in
+
+/** @typedef {{report: Record<string, string[]>} | {table: {csv: string, source: string}}} Given */
+
+/**
+ * @param {string} name
+ * @param {() => void} onChange
+ * @returns {Card}
+ */
+export function reportCard(name, onChange) {
+  /** @type {Given | null} what was checked, and is recorded next */
+  let given = null;
+  /** @type {string | null} what the form was made for */
+  let made = null;
+  const error = errorLine();
+  const called = input({ type: "text", maxlength: 200, placeholder: "monday", oninput: forget });
+  const columns = h("span", {});
+  const outcome = h("div", { "aria-live": "polite" });
+  const typed = h("div", {});
+  const look = h("button", { class: "button small", type: "button", onclick: typedIn }, "Check");
+  const keep = h("button", { class: "button primary", type: "button", onclick: record }, "Record it");
+  const drop = dropZone(
+    (csv, source) => check({ table: { csv, source } }, look),
+    (text) => error.say(text),
+    { about: "A row for each option.", example: "label,visits,successes\na,1000,12\nb,990,17" },
+  );
+  const fold = h(
+    "details",
+    { class: "fold" },
+    h("summary", {}, "Or type the numbers in"),
+    typed,
+    h("div", { class: "actions" }, look),
+  );
+  const element = h(
+    "section",
+    { class: "card", "aria-label": "Report of a period" },
+    h("h2", {}, "What came of it"),
+    h(
+      "p",
+      { class: "explain" },
+      "Count each visitor once, in the period of the assignment. Columns: ",
+      columns,
+      ". Bots are yours to leave out.",
+    ),
+    h("div", { class: "fields" }, field("Name of the period", called)),
+    drop.element,
+    fold,
+    error.element,
+    outcome,
+  );
+
+  function forget() {
+    given = null;
+    put(outcome);
+  }
+
+  /**
+   * @param {Given} what
+   * @param {HTMLButtonElement} button
+   */
+  function check(what, button) {
+    forget();
+    const period = called.value.trim();
+    if (!period) return error.say("Which period is this? Give it a name, such as monday.");
+    return submit(button, error, async () => {
+      /** @type {Api.RecordedOf} */
+      const found = await post(studyPath(name, "/record"), { ...what, period, check: true });
+      const again = found.status === "duplicate";
+      const words = again
+        ? `Period ${found.period} had been recorded with these numbers; it counts once.`
+        : `${plural(found.visits, "visit")} in period ${found.period}, and no mistake is seen. Nothing is recorded yet.`;
+      given = again ? null : what;
+      put(outcome, notice("good", words), !again && h("div", { class: "actions" }, keep));
+      announce(words);
+    });
+  }
+
+  function record() {
+    const what = given;
+    if (!what) return undefined;
+    return submit(keep, error, async () => {
+      const period = called.value.trim();
+      /** @type {Api.RecordedOf} */
+      const done = await post(studyPath(name, "/record"), { ...what, period });
+      forget();
+      made = null;
+      called.value = "";
+      drop.clear();
+      const words = `Period ${done.period}: ${plural(done.visits, "visit")} recorded.`;
+      put(outcome, notice("good", words));
+      announce(words);
+      onChange();
+    });
+  }
+
+  function typedIn() {
+    /** @type {Record<string, string[]>} */
+    const report = {};
+    for (const line of typed.querySelectorAll("tr[data-label]")) {
+      const cells = [...line.querySelectorAll("input")].map((one) => one.value.trim());
+      const label = /** @type {HTMLElement} */ (line).dataset.label ?? "";
+      if (cells.some((text) => text)) report[label] = cells;
+    }
+    return check({ report }, look);
+  }
+
+  /**
+   * @param {string[]} labels of those who have a share
+   * @param {string[]} names of the columns
+   */
+  function sheet(labels, names) {
+    const numbers = names.filter((one) => one !== "label");
+    return h(
+      "table",
+      { class: "plain-table tight" },
+      h("caption", { class: "unseen" }, "Numbers of the period"),
+      h(
+        "thead",
+        {},
+        h(
+          "tr",
+          {},
+          names.map((one) => h("th", { scope: "col" }, one)),
+        ),
+      ),
+      h(
+        "tbody",
+        {},
+        labels.map((label) =>
+          h(
+            "tr",
+            { "data-label": label },
+            h("th", { scope: "row" }, label),
+            numbers.map((one) =>
+              h(
+                "td",
+                {},
+                input({
+                  type: "text",
+                  inputmode: "decimal",
+                  "aria-label": `${one} of ${label}`,
+                  oninput: forget,
+                }),
+              ),
+            ),
+          ),
+        ),
+      ),
+    );
+  }
+
+  return {
+    element,
+    update({ status }) {
+      const at = /** @type {Api.Traffic} */ (status.traffic);
+      const due = at.open[0];
+      element.hidden = status.finished || !due || role() === "viewer";
+      if (element.hidden) return;
+      write(columns, at.columns.join(", "));
+      const now = `${due.number} ${due.period}`;
+      if (made === now) return;
+      made = now;
+      called.value = due.period ?? "";
+      called.readOnly = due.period !== null;
+      const labels = status.labels.filter((_, i) => due.shares[i]);
+      const few = labels.length <= MOST_TYPED && !at.columns.includes("bucket");
+      fold.hidden = !few;
+      put(typed, few && sheet(labels, at.columns));
+    },
+  };
+}

@@ -1,0 +1,129 @@
+"""A click test on the page: from a table of layouts to a decided test, morning by morning."""
+
+import csv
+import io
+
+import numpy as np
+from playwright.sync_api import expect
+from tests.browser import accessibility_violations
+from tests.server.page.test_looks import DESKTOP, PHONE
+
+RATES = {"plain": 0.04, "bold": 0.05, "photo": 0.06, "video": 0.10}
+TABLE = "label,size\nplain,1\nbold,2\nphoto,3\nvideo,4\n"
+
+
+def report(shares, number, n=4000):
+    """What a day came to, as a site writes it."""
+    rng = np.random.default_rng(number)
+    counts = rng.multinomial(n, [float(row["share"]) for row in shares])
+    hits = [rng.binomial(c, RATES[row["label"]]) for c, row in zip(counts, shares)]
+    rows = [f"{row['label']},{c},{h}" for row, c, h in zip(shares, counts, hits)]
+    return "\n".join(["label,visits,successes", *rows, ""])
+
+
+def drop(page, name, text):
+    """Drop a file on the place for reports."""
+    page.evaluate(
+        """([name, csv]) => {
+          const transfer = new DataTransfer();
+          transfer.items.add(new File([csv], name, {type: "text/csv"}));
+          const drop = new DragEvent("drop", {dataTransfer: transfer, cancelable: true});
+          document.querySelector(".drop").dispatchEvent(drop);
+        }""",
+        [name, text],
+    )
+
+
+def downloaded(page, press):
+    with page.expect_download() as found:
+        press.click()
+    return found.value.path().read_bytes()
+
+
+def test_from_a_table_to_a_decided_test(open_page, client, picture):
+    page = open_page()
+    page.goto("/#/new")
+    page.get_by_text("Or paste the text of a table").click()
+    page.get_by_label("Table as CSV text").fill(TABLE)
+    page.get_by_role("button", name="Use this text").click()
+    expect(page.get_by_text("different options")).to_be_visible()
+    page.get_by_label("Name of the study").fill("shop")
+    page.get_by_role("radio", name="By a site that sends visitors").check()
+    page.get_by_label("Control", exact=True).fill("plain")
+    page.get_by_label("Least share").fill("5%")
+    expect(page.get_by_role("radio", name="Yes or no")).to_be_checked()
+    page.get_by_role("button", name="Start the study").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("shop")
+    assert client.load_study("shop").meta["traffic"]["at_least"] == 0.05
+
+    # Shares, as a table and in whole numbers.
+    shares = page.get_by_label("Shares", exact=True)
+    shares.get_by_role("button", name="Get the shares of the next period").click()
+    expect(shares.get_by_role("row", name="plain 25.00 %")).to_be_visible()
+    expect(page.get_by_text("Period under way")).to_be_visible()
+    shares.get_by_label("Visitors").fill("10001")
+    shares.get_by_role("button", name="Show").click()
+    expect(shares.get_by_role("row", name="plain 25.00 % 2,501")).to_be_visible()
+
+    # A report with a mistake is refused with its place, and nothing is recorded.
+    card = page.get_by_label("Report of a period")
+    due = client.load_study("shop").status()["traffic"]["open"][0]
+    drop(page, "monday.csv", "label,visits,successes\nplain,1000,40\n")
+    expect(card.get_by_role("alert")).to_contain_text("Which period is this?")
+    card.get_by_label("Name of the period").fill("monday")
+    drop(page, "monday.csv", "label,visits,successes\nplain,1000,40\nbold,40,41\n")
+    expect(card.get_by_role("alert")).to_contain_text("monday.csv: column 'successes', line 3")
+    card.get_by_text("Or type the numbers in").click()
+    for label in RATES:
+        card.get_by_label(f"visits of {label}", exact=True).fill("1,000")
+        card.get_by_label(f"successes of {label}", exact=True).fill("40")
+    card.get_by_role("button", name="Check").click()
+    expect(card.get_by_role("alert")).to_contain_text("without separators between thousands")
+    assert client.load_study("shop").status()["traffic"]["settled"] == 0
+    for label in RATES:
+        card.get_by_label(f"visits of {label}", exact=True).fill("1000")
+    card.get_by_role("button", name="Check").click()
+    expect(card).to_contain_text("4,000 visits in period monday, and no mistake is seen.")
+    assert client.load_study("shop").status()["traffic"]["open"] == [due]  # only looked at
+    card.get_by_role("button", name="Record it").click()
+    expect(page.get_by_label("Morning look")).to_contain_text("4,000 visits in 1 period")
+    page.complaints.forgive("422")
+
+    # Mornings like that, until it is decided.
+    morning = page.get_by_label("Morning look")
+    for day in range(1, 10):
+        shares.get_by_role("button", name="Get the shares of the next period").click()
+        press = shares.get_by_role("button", name="Download CSV")
+        rows = list(csv.DictReader(io.StringIO(downloaded(page, press).decode())))
+        if day == 2:
+            expect(morning).to_contain_text("If you stopped now, the chance that this is wrong")
+            expect(morning.get_by_role("row", name="plain (control)")).to_be_visible()
+            _look(page, picture)
+        card.get_by_label("Name of the period").fill(f"day {day}")
+        drop(page, "report.csv", report(rows, day))
+        card.get_by_role("button", name="Record it").click()
+        expect(morning).to_contain_text(f"in {day + 1} periods")
+        if client.load_study("shop").finished:
+            break
+    expect(morning).to_contain_text("Decided: video is best")
+    expect(morning).to_contain_text("Send everybody to video.")
+    expect(page.get_by_label("The answer")).to_contain_text("video")
+    expect(card).to_be_hidden()
+    drawn = downloaded(page, page.get_by_role("link", name="PNG"))
+    assert drawn.startswith(b"\x89PNG")
+    page.get_by_role("button", name="Verify").click()
+    expect(page.get_by_text("The certificate holds.")).to_be_visible()
+
+
+def _look(page, picture):
+    looks = (("phone", PHONE, "light"), ("light", DESKTOP, "light"), ("dark", DESKTOP, "dark"))
+    for look, size, theme in looks:
+        page.set_viewport_size({"width": size[0], "height": size[1]})
+        page.emulate_media(color_scheme=theme)
+        page.wait_for_timeout(500)  # charts draw when their size is known, colours fade
+        found = accessibility_violations(page, colours_only=look == "dark")
+        assert found == [], look
+        assert page.evaluate("document.documentElement.scrollWidth") <= size[0], look
+        if look == "light":
+            picture(page, "traffic")
+    page.emulate_media(color_scheme="light")
