@@ -592,6 +592,27 @@ MUTATIONS = (
         "study/test_overlap.py -k name",
     ),
     Mutation(
+        "copies-for-the-nameless",
+        "study/desk/asking.py",
+        "elif waits and hedge and has_a_name(wanted.holder.worker):",
+        "elif waits and hedge:",
+        "study/test_hedge.py -k own_pull",
+    ),
+    Mutation(
+        "who-fails-takes-the-other-ones-pull",
+        "study/desk/leases.py",
+        "[back if lease.second is None else lease.given_up_by_first()]",
+        "[back]",
+        "study/test_hedge.py -k gives_it_back",
+    ),
+    Mutation(
+        "certificates-hide-copies",
+        "verifier/hedged.py",
+        "check.demand(count > 0,",
+        "check.demand(count > -9,",
+        "study/test_hedge.py -k rests_on",
+    ),
+    Mutation(
         "certificates-hide-overlap",
         "run/run.py",
         "logged(pulls, totals, spread, batch.after)",

@@ -141,3 +141,17 @@ def test_what_to_do_with_a_measurement_that_was_not_asked_for(surepick, study, f
         code, _, err = surepick("tell", "s", *words)
         assert code == 2
         assert "keep it until the study asks for that option" in err
+
+
+# -- what came after the end -----------------------------------------------------------------
+def test_status_and_answer_count_the_same(surepick, study):
+    surepick("ask", "s", "-n", 3, "--worker", "ann")
+    surepick("tell", "s", 0, 1.5)
+    surepick("tell", "s", 1, 2.5)
+    assert surepick("stop", "s")[0] == 0
+    for verb, counted in (("status", "0 measurements"), ("answer", "after 0 measurements")):
+        code, out, _ = surepick(verb, "s")
+        said = " ".join(out.split())
+        assert code == 0
+        assert counted in said
+        assert "2 more belong to a batch that was not complete at the end; they are kept" in said

@@ -77,7 +77,7 @@ def test_several_of_one_option_from_a_service(service):
             study = await client.create_study("same", PROBLEM)
             return await study.ask(2, "ann", same=True)
 
-    mine = in_a_thread(main())
+    mine = completed(main())
     with sp.Client(service.url, service.token) as client:
         yours = client.load_study("same").ask(2, "bob", same=True)
     assert [len({pull.arm for pull in pulls}) for pulls in (mine, yours)] == [1, 1]

@@ -43,6 +43,7 @@ ACCEPTED = [
     {"features": "price", "noise": [0.1, 0.2, 0.1, 0.3]},
     {"features": "price", "overlap": True},
     {"unstructured": True, "overlap": False},
+    {"features": "price", "hedge": True},
     {"features": "price", "past": "past.csv", "past_chosen": "in advance", "noise": (0.0, 4.0)},
     {"features": "price", "past": "past.csv", "past_chosen": "in advance"},
     {"features": "price", "past": "past.csv", "past_chosen": "by-results", "noise": 2.0},
@@ -82,6 +83,8 @@ REFUSED = [
     {"traffic": {"at_least": "1%"}, "algorithm": "rage", "noise": 1.0},
     {"overlap": True, "algorithm": "rage", "noise": 1.0},
     {"overlap": True, "settings": {"max_batch": 8}},
+    {"hedge": True, "strata": "day"},
+    {"hedge": True, "traffic": {"at_least": "1%"}, "noise": "yes-no"},
     {"overlap": True, "traffic": {"at_least": "1%"}, "noise": "yes-no"},
     {"check_fit": 0.0},
     {"check_fit": 1.0, "unstructured": True},
@@ -129,8 +132,9 @@ def doors(service, folder, surepick):  # noqa: F811
         overlap = fields.pop("overlap", None)
         if overlap is not None:
             fields["overlap" if overlap else "no_overlap"] = None
-        if fields.pop("unstructured", False):
-            fields["unstructured"] = None  # an option without a value
+        for flag in ("unstructured", "hedge"):
+            if fields.pop(flag, False):
+                fields[flag] = None  # an option without a value
         if isinstance(fields.get("features"), list):
             fields["features"] = ",".join(fields["features"])
         words = [f"--{key.replace('_', '-')}" + ("" if value is None else f"={value}")

@@ -209,6 +209,22 @@ def test_leases_of_a_name_are_those_of_its_token(storage, study):
     assert storage.read(lambda tx: tx.leases_of(study, "w", None, 9)) == [rows[0]]
 
 
+def test_pulls_of_two_workers_are_found_by_both_and_others_by_how_long_they_are_out(storage, study):
+    two = Lease(0, 1, "w", 90.0, token="a", since=1.0, second="v", second_token="b")
+    rows = [Lease(i, 0, "w", 90.0, since=9.0 - i) for i in (1, 2, 3)]
+    others = [Lease(4, 0, None, 90.0), Lease(5, 0, "w", 10.0), Lease(6, 0, "w", 90.0)]
+    storage.write(lambda tx: tx.add_leases(study, [two, *rows, *others]))
+    read = storage.read
+    assert read(lambda tx: tx.leases_of(study, "v", "b", 9)) == [two]
+    assert read(lambda tx: tx.leases_of(study, "w", "a", 9)) == [two]
+    assert read(lambda tx: tx.leases_of(study, "v", "a", 9)) == []
+    assert read(lambda tx: tx.longest_out(study, 50.0, 6, 2)) == [rows[2], rows[1]]
+    alone = two.given_up_by_first()
+    storage.write(lambda tx: tx.change_leases(study, [alone]))
+    assert read(lambda tx: tx.leases(study, [0])) == {0: alone}
+    assert (alone.worker, alone.token, alone.second) == ("v", "b", None)
+
+
 def test_leases_from_the_future_wait_too_when_the_clock_was_set_back(storage, study):
     over, fine = Lease(0, 0, "w", 90.0, since=50.0), Lease(1, 0, "w", 190.0, since=100.0)
     future = Lease(2, 0, "w", 3990.0, since=3700.0)
@@ -398,6 +414,7 @@ def contents(storage, study):
         (0, 4, [8, 9], "new", False),
         (0, 3, [7, 8], "w", False),  # holds something that comes first
         (0, 3, [7, 8], "v", True),  # of this name, but of another token
+        (0, 3, [7, 8], "x", False),  # has what another one has, too
     ],
 )
 def test_one_pull_in_one_step(storage, study, batch, place, arms, worker, usual):
@@ -406,7 +423,11 @@ def test_one_pull_in_one_step(storage, study, batch, place, arms, worker, usual)
     def fill(tx):
         tx.set_progress(study, at)
         tx.add_leases(
-            study, [Lease(1, 5, "w", 9e9, token="mine"), Lease(2, 6, "v", 9e9, token="other")]
+            study,
+            [
+                Lease(1, 5, "w", 9e9, token="mine"),
+                Lease(2, 6, "v", 9e9, token="other", second="x", second_token="mine"),
+            ],
         )
 
     storage.write(fill)
@@ -441,6 +462,8 @@ def test_one_pull_in_one_step(storage, study, batch, place, arms, worker, usual)
         (3, "w", "mine", 1, False),  # never handed out
         (0, "w", "mine", 1, False),  # told before
         (1, "w", "mine", 4, False),  # the last of its batch
+        (5, "w", "mine", 1, False),  # passed over, and so never handed out
+        (6, "w", "mine", 1, False),  # with two, so that the rules decide
     ],
 )
 def test_one_reward_in_one_step(storage, study, pull, worker, token, told, usual):
@@ -454,6 +477,8 @@ def test_one_reward_in_one_step(storage, study, pull, worker, token, told, usual
                 Lease(1, 5, "w", 9e9, token="mine"),
                 Lease(2, 6, None, 0.0, token="mine", last="w"),
                 Lease(4, 6, "~1", 9e9, token="mine"),
+                Lease(5, 6, None, 0.0, 0),
+                Lease(6, 6, "w", 9e9, token="mine", second="v", second_token="mine"),
             ],
         )
         tx.add_tells(study, [Tell(0, 4, 1.5, "w", 0.0)])

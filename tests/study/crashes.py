@@ -111,7 +111,10 @@ def work(url, name, worker, acknowledged, waits=None, n=1):
 
 
 def work_ahead(url, name, acknowledged):
-    """Two workers, of whom one is so slow that the other begins two batches meanwhile."""
+    """Two workers, of whom one is so slow that the other begins two batches meanwhile.
+
+    Then it gets what the slow one has, too; and it takes pulls of one option at a time.
+    """
     study = sp.load_study(name, url)
 
     def tell(pull):
@@ -120,7 +123,7 @@ def work_ahead(url, name, acknowledged):
 
     while not study.finished:
         held = study.ask(1, "slow", wait=5.0)
-        while pulls := study.ask(2, "quick"):
+        while pulls := study.ask(2, "quick", same=True):
             for pull in pulls:
                 tell(pull)
         for pull in held:
@@ -161,12 +164,13 @@ def add(total, part):
 
 # -- kill at every contact -----------------------------------------------------------------
 def ahead(url, folder, step=1):
-    """Kill at every contact of a study with several batches open at a time."""
+    """Kill at every contact of a study with several batches open, and pulls handed out twice."""
     found = {"study": 0, "lost": 0, "twice": 0, "batches": 0, "wrong": 0, "failed": 0}
     open_storage(url).close()
     for point in range(1, 10_000, step):
         told, name = Acknowledged(folder / f"ahead-{point}"), f"ahead {point}"
-        sp.create_study(name, toy.problem(3), toy.ToyAhead(0.1, each=1), url).close()
+        algorithm = toy.ToyAhead(0.1, each=1)
+        sp.create_study(name, toy.problem(3), algorithm, url, hedge=True).close()
         if ended(fork(partial(whole_ahead, url, name, told, point))) == 0:
             break
         found["study"] += 1

@@ -1,9 +1,9 @@
 """Random histories of a study against a model of its rules, on every storage.
 
-Batches come one after the other, or overlap. A history mixes asks, tells, repeats, contradictions,
-failures, corrections, withdrawals, options that are added and retired, pauses and stops, leases
-that run out, crashes in the middle of a transaction and before the study goes on, reopening, and
-two processes going on at once.
+Batches come one after the other, or overlap; pulls are handed out once, or twice. A history mixes
+asks (for one option, too), tells, repeats, contradictions, failures, corrections, withdrawals,
+options that are added and retired, pauses and stops, leases that run out, crashes in the middle of
+a transaction and before the study goes on, reopening, and two processes going on at once.
 ``SUREPICK_MACHINE_RUNS`` sets how many histories of 50 steps are tried.
 """
 
@@ -12,6 +12,7 @@ import os
 from dataclasses import dataclass, field, replace
 from functools import partial
 
+import numpy as np
 import pytest
 from hypothesis import settings
 from hypothesis import strategies as st
@@ -22,16 +23,19 @@ from tests.study import toy
 import surepick as sp
 from surepick.errors import RunStateError, TellConflictError
 from surepick.storage import open_storage
+from surepick.study.desk.order import Order
+from surepick.study.desk.rebuild import pulls_of
 
 RUNS = int(os.environ.get("SUREPICK_MACHINE_RUNS", "25"))
 WORKERS = st.sampled_from(["w0", "w1", None])
 OBJECTS = st.sampled_from([0, 1])
-STEPS = ["ask", "tell", "fail", "correct", "withdraw", "stop", "add", "retire"]
+STEPS = ["ask", "ask for one", "tell", "fail", "correct", "withdraw", "stop", "add", "retire"]
 SIZES = [6, 4]  # of the toy's batches, as long as its options are the same
-AHEAD = [6] * 6  # of those that may overlap: three are told, and three are open at most
+EACH = 2  # pulls of every option in batches that may overlap: three are told, and three are open
 MOST = 4  # options that come
 NOBODY = "somebody who is gone"
 ANYBODY = "nameless: whoever measures it again"
+PASSED = "nobody so far"
 
 
 class Crash(BaseException):
@@ -43,10 +47,15 @@ class Model:
     """What should be true."""
 
     overlap: bool = False
+    hedge: bool = False
     batch: int = 0
     planned: int = 1  # batches that were asked for
     asked: int = 0
     out: dict = field(default_factory=dict)  # pull -> who holds it, or held it last
+    second: dict = field(default_factory=dict)  # pull -> who else holds it
+    since: dict = field(default_factory=dict)  # pull -> in which ask its holder got it
+    asks: int = 0
+    passed: set = field(default_factory=set)  # of those that are out: never handed out
     returned: set = field(default_factory=set)  # of those, given back
     line: dict = field(default_factory=dict)  # pull that anyone may have -> since when
     told: dict = field(default_factory=dict)  # pull -> (value, by whom)
@@ -57,17 +66,16 @@ class Model:
     changes: int = 0
     paused: bool = False
     stopped: bool = False
-    own: list = field(default_factory=lambda: list(SIZES))  # sizes of batches that do not overlap
+    sizes: list = field(default_factory=lambda: list(SIZES))  # of batches
+    goal: int = 3  # batches to be told, where they may overlap
+    coming: bool = False  # options come or go when nothing is open any more, where they may
     turns: list = field(default_factory=list)  # (what was done, label)
     look: object = None  # where it stands, once options came or went
+    left: int = 3  # options while others wait to come or go, where batches may overlap
 
     @property
     def events(self):
         return self.failures + len(self.repeated)
-
-    @property
-    def sizes(self):
-        return AHEAD if self.overlap else self.own
 
     @property
     def first(self):
@@ -75,7 +83,9 @@ class Model:
 
     @property
     def ended(self):
-        return self.batch == (3 if self.overlap else len(self.own))
+        if self.overlap:
+            return self.batch >= self.goal and not self.coming
+        return self.batch == len(self.sizes)
 
     @property
     def finished(self):
@@ -114,16 +124,34 @@ class Model:
         while self.complete:
             self.asked -= self.sizes[self.batch]
             self.batch, self.claim = self.batch + 1, None
+            self.turn()
             self.see()
-            if not self.ended:
-                self.planned = max(self.planned, self.batch + 1)
+            if not self.ended and self.planned <= self.batch:
+                self.plan()
+
+    def plan(self):
+        """One batch more is asked for."""
+        self.planned += 1
+        if self.overlap:
+            self.sizes = [*self.sizes[: self.planned - 1], EACH * self.options]
+
+    @property
+    def options(self):
+        """How many there are now, where batches may overlap."""
+        return self.left if self.coming else len(self.labels()[1])
+
+    def turn(self):
+        """Options come and go, where nothing is open any more."""
+        if self.coming and self.batch == self.planned:
+            self.coming = False
+            self.goal = max(self.goal, self.batch + 1)
 
     def see(self):
         """How large the open batch is, where options came or went: that depends on rewards."""
-        if self.turns and not self.stopped:
+        if self.turns and not self.stopped and not self.overlap:
             at = self.look()
             assert at.batch == self.batch
-            self.own = self.own[: self.batch] + ([] if at.finished else [at.size])
+            self.sizes = self.sizes[: self.batch] + ([] if at.finished else [at.size])
 
     def labels(self):
         """Options that are there, or come with the next batch."""
@@ -132,36 +160,70 @@ class Model:
         gone = [label for what, label in self.turns if what == "retired"]
         return known, [label for label in known if label not in gone]
 
-    def ask(self, n, holder):
+    def ask(self, n, holder, arms=None):
+        """With the arms of all pulls: those of one of them."""
         if self.complete and self.claim in (None, holder):
             self.advance()
         if self.finished or self.paused:
             return []
         held = {pull for pull, by in self.out.items() if by == holder}
-        given = sorted(held - self.returned)[:n]
-        left = sum(self.sizes[self.batch : self.planned]) - self.asked
-        fresh = min(n - len(given), left)
-        given += range(self.first + self.asked, self.first + self.asked + fresh)
-        self.asked += fresh
+        held |= {pull for pull, by in self.second.items() if by == holder}
+        held = sorted(held - self.returned)[:n]
+        held = [pull for pull in held if arms is None or arms[pull] == arms[held[0]]]
+        start, end = self.first + self.asked, sum(self.sizes[: self.planned])
         free = [pull for _, pull in sorted((since, p) for p, since in self.line.items())]
-        free = [pull for pull in free if pull not in given][: n - len(given)]
-        self.failures += sum(pull not in self.returned for pull in free)
-        given += free
-        self.out.update(dict.fromkeys(given, holder))
-        self.returned -= set(given)
-        for pull in given:
+        free = [pull for pull in free if pull not in held]
+        fresh = list(range(start, end))
+        if arms is not None:
+            first = [pull for pull in free if pull in self.passed]
+            others = [pull for pull in free if pull not in self.passed]
+            arm = next((arms[pull] for pull in (*held, *first, *fresh, *others)), None)
+            first, fresh, free = (
+                [pull for pull in part if arms[pull] == arm] for part in (first, fresh, others)
+            )
+        else:
+            first = []
+        new = (first + fresh + free)[: n - len(held)]
+        last = max([start - 1, *(pull for pull in new if pull >= start)])
+        for pull in range(start, last + 1):
+            if pull not in new:
+                self.out[pull] = PASSED
+                self.passed.add(pull)
+        self.returned |= self.passed
+        self.asked += last + 1 - start
+        self.failures += sum(pull in self.line and pull not in self.returned for pull in new)
+        self.asks += 1
+        for pull in new:
+            self.out[pull], self.since[pull] = holder, self.asks
+            self.second.pop(pull, None)
+        self.returned -= set(new)
+        self.passed -= set(new)
+        for pull in held + new:
             self.line.pop(pull, None)
         named = not holder.startswith("nameless")
-        waits = self.overlap and named and not given and not self.complete
-        if waits and self.planned - self.batch < 3:
-            self.planned += 1
-            return self.ask(n, holder)
+        if held + new or not named or self.complete:
+            return held + new
+        if self.overlap and self.planned - self.batch < 3 and not self.coming:
+            self.plan()
+            return self.ask(n, holder, arms)
+        return self.ask_for_a_copy(holder) if self.hedge else []
+
+    def ask_for_a_copy(self, holder):
+        """What another one has had for longest."""
+        end = self.first + self.sizes[self.batch]
+        gone = {*self.returned, *self.line, *self.second}
+        out = [pull for pull in self.out if pull < end and pull not in gone]
+        out = [pull for pull in out if not self.out[pull].startswith("nameless")]
+        given = sorted(out, key=lambda pull: (self.since[pull], pull))[:1]
+        self.second.update(dict.fromkeys(given, holder))
+        self.failures += len(given)  # a line of the record, at least
         return given
 
     def tell(self, pull, value, teller):
         status = self.status(pull, value, teller)
         if status == "accepted":
             holder = self.out.pop(pull)
+            self.second.pop(pull, None)
             self.returned.discard(pull)
             self.line.pop(pull, None)
             self.told[pull] = (value, teller or (None if holder == ANYBODY else holder))
@@ -172,7 +234,8 @@ class Model:
     def status(self, pull, value, teller):
         if pull in self.out:
             holder = self.out[pull]
-            fine = teller in (None, holder) or holder.startswith("nameless")
+            fine = teller in (None, holder, self.second.get(pull, holder))
+            fine |= holder.startswith("nameless")
             return "accepted" if fine else "late"
         first, by = self.told[pull]
         if teller is not None and by is not None and teller != by:
@@ -181,12 +244,24 @@ class Model:
 
     def fail(self, pull, teller):
         holder = self.out.get(pull)
+        if teller is not None and self.second.get(pull) == teller:
+            self.failures += 1
+            del self.second[pull]
+            return True
         if holder is None or pull in self.returned or teller not in (None, holder):
             self.repeated.add((pull, "late"))
             return False
         self.failures += 1
-        self.returned.add(pull)
+        if pull in self.second:
+            self.out[pull] = self.second.pop(pull)
+        else:
+            self.returned.add(pull)
         return True
+
+    @property
+    def handed(self):
+        """Pulls that somebody has, or had."""
+        return self.out.keys() - self.passed
 
 
 class Machine(RuleBasedStateMachine):
@@ -194,16 +269,18 @@ class Machine(RuleBasedStateMachine):
     overlap = False
     count = 0
 
-    @initialize()
-    def begin(self):
+    @initialize(hedge=st.booleans())
+    def begin(self, hedge):
         type(self).count += 1
         self.name = f"history {self.count}"
-        self.model = Model(self.overlap, look=lambda: self.objects[0].progress())
+        self.model = Model(self.overlap, hedge, look=lambda: self.objects[0].progress())
+        if self.overlap:
+            self.model.sizes = [6]
         self.arms = {}
         self.nameless = 0
         toy.register()
         self.kind = toy.ToyAhead if self.overlap else toy.Toy
-        sp.create_study(self.name, toy.problem(3), self.kind(0.1, each=2), self.url)
+        sp.create_study(self.name, toy.problem(3), self.kind(0.1, each=2), self.url, hedge=hedge)
         self.objects = [self.load(), self.load()]
         self.held = [{}, {}]  # what each object remembers
 
@@ -217,14 +294,37 @@ class Machine(RuleBasedStateMachine):
         holder = worker or f"nameless {self.nameless}"
         got = self.objects[i].ask(n, worker, 1000.0)
         assert [pull.id for pull in got] == self.model.ask(n, holder)
+        self.remember(i, got, holder)
+
+    @rule(i=OBJECTS, n=st.integers(2, 4), worker=WORKERS)
+    def ask_for_one_option(self, i, n, worker):
+        self.nameless += 1
+        holder, before = worker or f"nameless {self.nameless}", set(self.model.passed)
+        got = self.objects[i].ask(n, worker, 1000.0, same=True)
+        assert len({pull.arm for pull in got}) <= 1
+        assert [pull.id for pull in got] == self.model.ask(n, holder, self.arms_of_all())
+        self.remember(i, got, holder)
+        for pull in self.model.passed - before:
+            self.back_in_line(pull)
+
+    def remember(self, i, got, holder):
         for pull in got:
             assert self.arms.setdefault(pull.id, pull.arm) == pull.arm
             self.held[i][pull.id] = holder
 
-    @precondition(lambda self: self.model.out)
+    def arms_of_all(self):
+        """The arms of all pulls that were asked for."""
+        found = []
+        for number in itertools.count():
+            batch = self.storage.read(lambda tx, n=number: tx.batch(self.id, n))
+            if batch is None:
+                return np.concatenate(found).tolist()
+            found.append(Order(number, pulls_of(batch)).arms(0, batch.size))
+
+    @precondition(lambda self: self.model.handed)
     @rule(data=st.data())
     def lease_runs_out(self, data):
-        pull = data.draw(st.sampled_from(sorted(self.model.out)))
+        pull = data.draw(st.sampled_from(sorted(self.model.handed)))
         if pull in self.model.line:
             return
 
@@ -251,10 +351,10 @@ class Machine(RuleBasedStateMachine):
     def teller(self, i, pull, worker):
         return worker or self.held[i].get(pull)
 
-    @precondition(lambda self: self.model.out)
+    @precondition(lambda self: self.model.handed)
     @rule(data=st.data(), i=OBJECTS, worker=WORKERS, end=st.sampled_from(["", "dies", "both"]))
     def tell(self, data, i, worker, end):
-        pull = self.some_pull(data, self.model.out)
+        pull = self.some_pull(data, self.model.handed)
         teller = self.teller(i, pull, worker)
         study = self.objects[i]
         if end:
@@ -291,14 +391,14 @@ class Machine(RuleBasedStateMachine):
         assert status == expected
         self.held[i].pop(pull, None)
 
-    @precondition(lambda self: self.model.out or self.model.told)
+    @precondition(lambda self: self.model.handed or self.model.told)
     @rule(data=st.data(), i=OBJECTS, worker=WORKERS)
     def fail(self, data, i, worker):
-        pull = self.some_pull(data, [*self.model.out, *self.model.told])
+        pull = self.some_pull(data, [*self.model.handed, *self.model.told])
         teller = self.teller(i, pull, worker)
         failed = self.objects[i].fail(pull, "why", worker)
         assert failed == self.model.fail(pull, teller)
-        if failed:
+        if failed and pull in self.model.returned:
             self.back_in_line(pull)
         if worker is None:
             self.held[i].pop(pull, None)
@@ -341,7 +441,6 @@ class Machine(RuleBasedStateMachine):
     def any_retired(self):
         return any(what == "retired" for what, _ in self.model.turns)
 
-    @precondition(lambda self: not self.overlap)
     @rule(i=OBJECTS)
     def add(self, i):
         model, label = self.model, f"new {len(self.model.turns)}"
@@ -351,11 +450,10 @@ class Machine(RuleBasedStateMachine):
             return
         if len(model.labels()[0]) < 3 + MOST:
             change = self.objects[i].add([label], reason="it is new")
-            assert (change.waits, change.asked) == (not model.finished, model.batch)
+            assert (change.waits, change.asked) == (model.batch < model.planned, model.batch)
             assert self.objects[i].add([label], reason="it is new") == change, "once is enough"
             self.turned("added", label)
 
-    @precondition(lambda self: not self.overlap)
     @rule(i=OBJECTS, data=st.data())
     def retire(self, i, data):
         left = self.model.labels()[1]
@@ -369,6 +467,15 @@ class Machine(RuleBasedStateMachine):
         self.turned("retired", label)
 
     def turned(self, what, label):
+        model = self.model
+        if self.overlap:
+            model.left = model.options
+            model.turns.append((what, label))
+            model.coming = True
+            model.turn()
+            if not model.coming:
+                model.plan()
+            return
         self.model.turns.append((what, label))
         if self.model.finished:  # it may go on, with a batch that nobody has asked for
             self.model.see()
@@ -409,18 +516,18 @@ class Machine(RuleBasedStateMachine):
 
             return write(and_dies)
 
-        step = partial(study.ask, 2, "w0")
+        step = partial(study.ask, 2, "w0", same=what == "ask for one")
         if what == "stop":
             if self.model.finished:
                 return
             step = study.stop
         elif what == "add":
-            if self.model.stopped or self.overlap:
+            if self.model.stopped:
                 return
             step = partial(study.add, ["never"])
         elif what == "retire":
             left = [x for x in self.model.labels()[1] if x in study.problem.labels]
-            if self.model.stopped or self.overlap or len(left) < 2:
+            if self.model.stopped or len(left) < 2:
                 return
             step = partial(study.retire, left[0], reason="why")
         elif what in ("correct", "withdraw"):
@@ -432,8 +539,8 @@ class Machine(RuleBasedStateMachine):
             step = partial(study.withdraw, pull, reason="why")
             if what == "correct":
                 step = partial(study.correct, pull, self.model.told[pull][0] + 3, reason="why")
-        elif what != "ask" and self.model.out:
-            pull = self.some_pull(data, self.model.out)
+        elif not what.startswith("ask") and self.model.handed:
+            pull = self.some_pull(data, self.model.handed)
             step = partial(study.tell, pull, 77.0) if what == "tell" else partial(study.fail, pull)
         self.storage.write = dies
         # What takes one step of the database cannot be left half done.
@@ -473,6 +580,8 @@ class Machine(RuleBasedStateMachine):
         assert at.last == sum(model.sizes[: model.planned])
         assert model.finished or at.paused == model.paused
         assert out.keys() == model.out.keys()
+        assert {p: one.second for p, one in out.items() if one.second} == model.second
+        assert {p for p, one in out.items() if not one.attempts} == model.passed
         assert {p for p, lease in out.items() if lease.until <= at.now} == set(model.line)
         assert {p: tell.value for p, tell in told.items()} == {
             p: value for p, (value, _) in model.told.items()

@@ -11,6 +11,7 @@ import surepick as sp
 from surepick.errors import CertificateError, InvalidInputError, InvalidTypeError
 from surepick.run.certificate import fingerprint
 from surepick.run.replay import EXACT
+from surepick.study.manage import describe_studies
 
 ARMS = np.array([[1.0, a, b] for a in range(3) for b in range(3)])
 MEANS = ARMS @ [0.0, 0.5, -0.3]
@@ -89,7 +90,11 @@ def test_on_every_storage(storage_url):
     assert len(left) == study.progress().asked - study.progress().told - study.progress().early
     for pull in left:
         assert study.tell(pull, 0.0).status == "accepted"
-    assert study.answer.samples == samples
+    status, at = study.status(), study.progress()
+    assert study.answer.samples == status["samples"] == at.samples == samples
+    assert status["uncounted"] == at.uncounted == len(study.rewards().pulls) - samples >= len(left)
+    assert status["pulls"] == study.answer.pulls.tolist()
+    assert describe_studies(study.storage)[0]["samples"] == samples
     check_whole(study)
 
 

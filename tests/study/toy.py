@@ -3,7 +3,7 @@
 Toy pulls every arm still in ``each`` times, then drops the worst: K - 1 batches of K * each,
 (K - 1) * each, ... pulls. Arms may come, and go; who was dropped is back when one goes that was in.
 ToyAhead pulls every arm ``each`` times in every batch, three of which may be open at a time, until
-three are told.
+three are told, and once more when options came or went after that.
 """
 
 from dataclasses import dataclass, field
@@ -66,11 +66,15 @@ class Toy(Algorithm):
 
 
 class ToyAheadState(ToyState):
-    saved: ClassVar = ("active", "finished", "means", "told")
+    saved: ClassVar = ("active", "finished", "means", "retired", "told")
 
     def __init__(self, config, problem):
         super().__init__(config, problem)
         self.told = 0
+
+    def turn(self, problem, retired):
+        super().turn(problem, retired)
+        self.told, self.finished = min(self.told, 2), False
 
     def propose_ahead(self, budget, out):
         size = len(self.active) * self.config.each
@@ -79,7 +83,7 @@ class ToyAheadState(ToyState):
     def observe(self, pulls, sums):
         self.told += 1
         np.add.at(self.means, pulls.arms, sums / pulls.counts / 3)
-        self.finished = self.told == 3
+        self.finished = self.told >= 3
 
 
 @dataclass(frozen=True)

@@ -13,6 +13,7 @@ from surepick.cli.studies import (
     EXPLAIN_HELP,
     NOT_YET,
     open_study,
+    said_of_uncounted,
     say,
     shown,
     spent,
@@ -52,6 +53,7 @@ def command(
     lines = [
         *(_compared(answer) if answer.lifts else [_named(answer)]),
         f"after {answer.samples:,} measurements{spent(answer.cost)} in {answer.batches} batches.",
+        *said_of_uncounted(study.progress().uncounted),
         answer.plain,
     ]
     if explain:

@@ -137,6 +137,12 @@ class _Noise(click.ParamType):
     "that takes more measurements, and less time.  [default: where a worker would wait]",
 )
 @click.option(
+    "--hedge",
+    is_flag=True,
+    help="Who would otherwise wait gets a pull that another worker has had for long; the first "
+    "reward counts. Only where how long a measurement takes has nothing to do with its reward.",
+)
+@click.option(
     "--past",
     default=None,
     type=click.Path(path_type=Path),
@@ -264,6 +270,7 @@ def command(
         "misfit": problem.written_misfit().get("misfit", 0.0),
         "strata": study.strata,
         "overlap": study.desk.overlap,
+        "hedge": bool(study.meta.get("hedge")),
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,

@@ -8,7 +8,15 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from surepick.cli.studies import bar, open_study, shown, spent, spent_of, study_options
+from surepick.cli.studies import (
+    bar,
+    open_study,
+    said_of_uncounted,
+    shown,
+    spent,
+    spent_of,
+    study_options,
+)
 from surepick.run.words import chance
 
 if TYPE_CHECKING:
@@ -106,6 +114,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     if spent_of(content["limits"]):
         lines.append((spent_of(content["limits"]), ""))
     if content["finished"]:
+        lines += [(text, "dim") for text in said_of_uncounted(content["uncounted"])]
         lines.append((f"Finished: surepick answer {study.name}", "bold green"))
         return lines
     if content["paused"]:

@@ -124,3 +124,10 @@ def spent_of(limits: dict[str, Any]) -> str:
     return (
         f"Spent {limits['spent']:,.6g} of {limits['budget']:,.6g}{of}, {limits['left']:,.6g} left"
     )
+
+
+def said_of_uncounted(count: int) -> list[str]:
+    """What is said of measurements that came for batches that were not complete at the end."""
+    belong, they, are = ("belongs", "it", "is") if count == 1 else ("belong", "they", "are")
+    text = f"{count:,} more {belong} to a batch that was not complete at the end; {they} {are} kept"
+    return [f"{text}, and not counted."] if count else []

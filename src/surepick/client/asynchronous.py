@@ -38,7 +38,7 @@ from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study import OptionTable, StudySpec
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
-from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
 
 
 class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
@@ -80,7 +80,7 @@ class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
         if worker is not None:
             as_name(worker, "worker")
         # Even an ask without a name needs one, to get the same pulls when its answer is lost.
-        holder = f"once-{uuid.uuid4().hex}" if worker is None else worker
+        holder = f"{ONCE}{uuid.uuid4().hex}" if worker is None else worker
         body = ask_body(n, holder, lease, None if stratum is None else str(stratum), same)
         while True:
             now = min(max(left, 0.0), LONGEST_WAIT)

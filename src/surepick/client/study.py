@@ -39,7 +39,7 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.limits import LimitChange
-from surepick.study.pulls import Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import check_stratum
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
@@ -110,7 +110,7 @@ class RemoteStudy(RemoteTraffic, StudyCore):
         if worker is not None:
             as_name(worker, "worker")
         # Even an ask without a name needs one, to get the same pulls when its answer is lost.
-        holder = f"once-{uuid.uuid4().hex}" if worker is None else worker
+        holder = f"{ONCE}{uuid.uuid4().hex}" if worker is None else worker
         body = ask_body(n, holder, lease, belongs, same)
         while True:
             now = min(max(left, 0.0), LONGEST_WAIT)

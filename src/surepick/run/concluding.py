@@ -28,6 +28,7 @@ class Course(NamedTuple):
     turns: list[dict[str, Any]]  #: options that came and went
     retired: tuple[int, ...]
     limits: list[dict[str, Any]]  #: changes of what may be measured
+    hedged: int = 0  #: pulls that were handed out twice
 
 
 def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Course) -> Answer:
@@ -46,6 +47,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             *(bool(past and past["evidence"]), bool(course.changes), course.ended),
             turned=bool(course.turns),
             limit=why_stopped(problem, course.pulls, algorithm, course.limits),
+            hedged=bool(course.hedged),
         ),
         survivors=tuple(int(i) for i in np.flatnonzero(left)),
         equivalent=tuple(
@@ -68,5 +70,6 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "by_hand": course.ended,
             "options": list(course.turns),
             "limits": course.limits,
+            "hedged": course.hedged,
         },
     )

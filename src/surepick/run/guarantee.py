@@ -32,6 +32,12 @@ CHANGED = (
     "neither on the rewards nor on whom one favours"
 )
 
+#: the condition of a guarantee where the first of two rewards of a pull counts
+HEDGE_PROVIDED = (
+    "provided that how long a measurement takes does not depend on its reward, as some pulls were "
+    "handed out twice"
+)
+
 #: what an answer is about where options came and went
 TURNED = "among all options that were ever added and not retired"
 
@@ -50,6 +56,7 @@ def guarantee_of(
     by_hand: bool = False,
     turned: bool = False,
     limit: str = "",
+    hedged: bool = False,
 ) -> Guarantee:
     """The promise of a stopped run.
 
@@ -67,6 +74,8 @@ def guarantee_of(
         Whether options were added or retired.
     limit
         What stopped it, if neither the question was answered nor somebody did.
+    hedged
+        Whether pulls were handed out twice.
     """
     left, kind = len(state.active), problem.noise_kind
     why = "by hand" if by_hand else limit
@@ -112,6 +121,8 @@ def guarantee_of(
         parts.append(STRATA_PROVIDED)
     if any("after" in batch for batch in batches):
         parts.append(OVERLAP_PROVIDED)
+    if hedged:
+        parts.append(HEDGE_PROVIDED)
     if changed:
         parts.append(CHANGED)
     if turned:

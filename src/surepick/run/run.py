@@ -240,8 +240,11 @@ class Run(TurningRun, PastRun, LimitedRun):
         """The answer, once stopped."""
         return self.conclude()
 
-    def conclude(self, changes: Sequence[dict[str, Any]] = ()) -> Answer:
-        """The answer, where these rewards were corrected or withdrawn after they were told."""
+    def conclude(self, changes: Sequence[dict[str, Any]] = (), hedged: int = 0) -> Answer:
+        """The answer, where these rewards were corrected or withdrawn after they were told.
+
+        So many pulls were handed out twice.
+        """
         if not self.stopped:
             left = f"{len(self.active)} candidates are still in, after {self.samples} pulls"
             raise RunStateError(f"the run has not stopped yet: {left}")
@@ -250,7 +253,7 @@ class Run(TurningRun, PastRun, LimitedRun):
             *(self.algorithm, self.problem, self.state),
             Course(
                 *(self.pulls, self.batches, self._log, whole, self._past, changes, self.ended),
-                *(self.turns, self.retired, self.limits_certified()),
+                *(self.turns, self.retired, self.limits_certified(), hedged),
             ),
         )
 

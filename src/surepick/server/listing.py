@@ -107,7 +107,7 @@ class Listing:
         shown = {
             "name": row.name,
             "algorithm": row.algorithm,
-            "samples": row.first + row.told + row.early,
+            "samples": row.first + (0 if row.finished else row.told + row.early),
             "finished": bool(row.finished),
             "paused": bool(row.paused),
             "measuring": bool(row.measuring) and not row.finished,

@@ -233,6 +233,7 @@ class NewStudy(BaseModel):
         None, description="Measure options on items, such as test questions: how many there are."
     )
     overlap: bool | None = Field(None, description="Whether batches overlap; else as needed.")
+    hedge: bool = Field(False, description="Whether a pull may be handed out a second time.")
     past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
     past_columns: dict[str, str] | None = Field(
@@ -284,6 +285,7 @@ class Status(Answered):
     epsilon: float
     finished: bool
     samples: int
+    uncounted: int = Field(0, description="Once finished: told for a batch that was not complete.")
     cost: float | None = Field(None, description="Of these, where options have costs.")
     limits: Limits
     survivors: list[int]

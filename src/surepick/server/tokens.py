@@ -255,12 +255,21 @@ def _lock(tx: Transaction) -> None:
 
 def _end_leases(tx: Transaction, token: str) -> None:
     """Let others have the pulls of a token."""
-    held = select(leases.c.study).where(leases.c.token == token).distinct()
+    theirs, as_second = leases.c.token == token, leases.c.second_token == token
+    held = select(leases.c.study).where(theirs | as_second).distinct()
     for study in sorted(_connection(tx).execute(held).scalars()):
         at = tx.find_progress(study, lock=True)  # whoever changes leases has this row
         if at is not None:
-            mine = (leases.c.study == study) & (leases.c.token == token) & (leases.c.until > at.now)
-            _connection(tx).execute(update(leases).where(mine).values(until=at.now))
+            of_study = update(leases).where(leases.c.study == study)
+            alone = {"second": None, "second_token": None}
+            first = {"worker": leases.c.second, "token": leases.c.second_token} | alone
+            left = theirs & (leases.c.until > at.now)
+            for change in (
+                of_study.where(as_second).values(alone),
+                of_study.where(theirs, leases.c.second.is_not(None)).values(first),
+                of_study.where(left).values(until=at.now),
+            ):
+                _connection(tx).execute(change)
 
 
 def _insert(tx: Transaction, token: Token, secret: str) -> None:

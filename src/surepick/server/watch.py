@@ -30,8 +30,8 @@ class Position:
 
     @property
     def samples(self) -> int:
-        """Rewards told."""
-        return self.at.measured
+        """Rewards told that count."""
+        return self.at.samples
 
     @property
     def news(self) -> dict[str, object]:

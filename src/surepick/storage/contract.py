@@ -150,7 +150,11 @@ class Transaction(TrafficRows):
 
     @abstractmethod
     def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
-        """The first ``n`` pulls handed to this worker of this token."""
+        """The first ``n`` pulls handed to this worker of this token, as the first or the second."""
+
+    @abstractmethod
+    def longest_out(self, study: int, now: float, last: int, n: int) -> list[Lease]:
+        """The ``n`` pulls before ``last`` that one worker alone has had for longest."""
 
     @abstractmethod
     def waiting(self, study: int, now: float, n: int) -> list[Lease]:

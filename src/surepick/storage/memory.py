@@ -187,8 +187,14 @@ class _MemoryTransaction(TrafficInMemory, Transaction):
 
     def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
         leases = self._studies[study].leases.values()
-        own = [x for x in leases if (x.worker, x.token) == (worker, token)]
+        holder = (worker, token)
+        own = [x for x in leases if holder in ((x.worker, x.token), (x.second, x.second_token))]
         return sorted(own, key=lambda lease: lease.pull)[:n]
+
+    def longest_out(self, study: int, now: float, last: int, n: int) -> list[Lease]:
+        leases = [x for x in self._studies[study].leases.values() if x.pull < last]
+        out = [x for x in leases if x.until > now and x.worker is not None and x.second is None]
+        return sorted(out, key=lambda lease: (lease.since, lease.pull))[:n]
 
     def waiting(self, study: int, now: float, n: int) -> list[Lease]:
         free = [x for x in self._studies[study].leases.values() if x.free(now)]

@@ -63,6 +63,16 @@ class StudyProgress:
         """Rewards told so far, also of batches that are not complete."""
         return self.first + self.told + self.early
 
+    @property
+    def uncounted(self) -> int:
+        """Of these, once finished: told for batches that were not complete by then."""
+        return self.told + self.early if self.finished else 0
+
+    @property
+    def samples(self) -> int:
+        """Rewards told so far that count, or will."""
+        return self.measured - self.uncounted
+
     def after(self, size: int, finished: bool, told: int = 0) -> StudyProgress:
         """Where the study stands once it has gone on to a batch of ``size`` pulls.
 
@@ -142,6 +152,8 @@ class Lease:
     since: float = 0.0  #: when this worker got it first
     last: str | None = None  #: while nobody has it: who had it last
     stratum: str | None = None  #: the day, plate, … it belongs to, as of when it was handed out
+    second: str | None = None  #: who else has it, where it was handed out twice
+    second_token: str | None = None
 
     def is_of(self, worker: str | None, token: str | None) -> bool:
         """Whether it is theirs to tell: they hold it, or held it last.
@@ -149,10 +161,22 @@ class Lease:
         Without a token they are on this machine, and can reach the database anyway. A pull that
         was handed to nobody by name is anybody's of that token.
         """
+        if self.second is not None and self.is_of_second(worker, token):
+            return True
         if token is not None and token != self.token:
             return False
         holder = self.worker or self.last
         return worker is None or holder is None or holder.startswith(ANONYMOUS) or worker == holder
+
+    def is_of_second(self, worker: str | None, token: str | None) -> bool:
+        """Whether they are the second whom it was handed to; who says no name is the first."""
+        return worker is not None and worker == self.second and token in (None, self.second_token)
+
+    def given_up_by_first(self) -> Lease:
+        """The same, for the second alone."""
+        return replace(
+            self, worker=self.second, token=self.second_token, second=None, second_token=None
+        )
 
     def free(self, now: float) -> bool:
         """Whether anyone may have it: its time is over, or the clock was set back since."""
@@ -177,7 +201,8 @@ class Event:
     """Something said about a pull that changes no estimate.
 
     Kinds: ``duplicate`` (the same reward again), ``conflict`` (another reward, refused),
-    ``late`` (someone else had told it), ``failed`` and ``expired`` (no reward; back in line).
+    ``late`` (someone else had told it), ``failed`` and ``expired`` (no reward; back in line),
+    ``hedged`` (handed out to a second worker).
     """
 
     pull: int

@@ -207,7 +207,7 @@ def _described(tx: Transaction, study: StudyRecord) -> dict[str, Any]:
     return {
         "name": study.name,
         "state": state,
-        "samples": at.measured,
+        "samples": at.samples,
         "options": None if summary is None else summary.options,
         "survivors": None if summary is None else summary.survivors,
         "answer": None if summary is None else summary.answer,

@@ -115,6 +115,15 @@ class Told:
         return self
 
 
+#: begins the names that clients make up for an ask without one
+ONCE = "once-"
+
+
+def has_a_name(worker: str) -> bool:
+    """Whether somebody gave this name: others may be one and the same."""
+    return not worker.startswith((ANONYMOUS, ONCE))
+
+
 #: what to do with a measurement of an option that was not asked for
 UNASKED = (
     "rewards are told for the pulls that ask hands out, by their number. A measurement that was "

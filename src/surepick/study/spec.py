@@ -28,6 +28,7 @@ from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import BEST, compares, configure, unusual
+from surepick.study.hedge import as_hedge, hedge_noted
 from surepick.study.options import OptionTable
 from surepick.study.overlap import as_overlap, noted
 from surepick.study.past import as_past, measurements
@@ -102,6 +103,10 @@ class StudySpec:
         still being made: True, False, or None (the default): wherever a worker of some name would
         otherwise have nothing to do. It takes more measurements and less time, and it rests on
         measurements that do not depend on each other.
+    hedge
+        Whether a worker of some name who would otherwise wait gets a pull that another one has had
+        for long; the first reward counts. It rests on measurements that take as long whatever
+        their reward is.
     past
         Measurements made before: a CSV or Parquet file or a DataFrame with the columns label (or
         arm, its number) and reward, or what ``surepick.problem.tables.past_measurements`` returned.
@@ -145,6 +150,7 @@ class StudySpec:
     strata: str | None = None
     items: int | None = None
     overlap: bool | None = None
+    hedge: bool = False
     past: Any = None
     past_chosen: str | None = None
     past_columns: Mapping[str, str] | None = None
@@ -166,7 +172,7 @@ class StudySpec:
         past, chosen = as_past(self.past, self.past_chosen, self.past_columns)
         self._set(past=past, past_chosen=chosen, past_columns=None)
         self._set(meta=as_meta(self.meta), seed=_below(self.seed, "seed", 2**63))
-        self._set(overlap=as_overlap(self.overlap))
+        self._set(overlap=as_overlap(self.overlap), hedge=as_hedge(self.hedge))
         if self.strata is not None:
             as_name(self.strata, "strata")
 
@@ -307,7 +313,8 @@ class StudySpec:
     def _notes_of(self, problem: Problem) -> dict[str, Any]:
         """What a study notes of how it is measured."""
         overlapping = noted(self.overlap, self.configured, self.traffic is not None)
-        return self._strata_of(problem) | overlapping
+        twice = hedge_noted(self.hedge, self.strata, self.traffic is not None)
+        return self._strata_of(problem) | overlapping | twice
 
     def _strata_of(self, problem: Problem) -> dict[str, str]:
         if self.strata is None:

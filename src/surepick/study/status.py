@@ -46,7 +46,7 @@ def status_of(
         )
     )
     told, (counted, sums) = run.pulls.copy(), run.totals()
-    for arm, (count, total) in totals.items():
+    for arm, (count, total) in () if at.finished else totals.items():
         told[arm] += count
         counted[arm] += count
         sums[arm] += total
@@ -60,6 +60,7 @@ def status_of(
         "epsilon": run.algorithm.epsilon,
         "finished": at.finished,
         "samples": int(told.sum()),
+        "uncounted": at.uncounted,
         "cost": None if problem.costs is None else problem.cost_of(told),
         "limits": limits.status_of(run, int(told.sum()), problem.cost_of(told)),
         "survivors": list(run.active),

@@ -33,6 +33,7 @@ from surepick.study.checks.findings import Findings
 from surepick.study.desk import rebuild
 from surepick.study.desk.asking import Asked, Wanted
 from surepick.study.desk.desk import Desk
+from surepick.study.hedge import HEDGED
 from surepick.study.history import History
 from surepick.study.living import LivingStudy
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
@@ -305,7 +306,8 @@ class Study(LivingStudy, TrafficStudy):
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         changes = [one.certified(run.skipped) for one in self.corrections()]
         changes += [one.certified() for one in self.report_changes()]
-        found = run.conclude(changes)
+        twice = self.storage.read(lambda tx: tx.count_events(self._record.id, (HEDGED,)))
+        found = run.conclude(changes, sum(twice.values()))
         found = found.linked(chain.head_of(self.storage, self._record))
         if self._sends_traffic:
             found = found.reported(self.traffic.record_of_shares())

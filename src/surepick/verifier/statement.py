@@ -38,6 +38,10 @@ _ITEMS = (
 )
 _STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
 _OVERLAP = "provided that measurements do not depend on each other, as batches overlapped"
+_HEDGED = (
+    "provided that how long a measurement takes does not depend on its reward, as some pulls were "
+    "handed out twice"
+)
 _PAST = "provided that what was measured in the past did not depend on rewards"
 _TURNED = "among all options that were ever added and not retired"
 _CHANGED = (
@@ -210,6 +214,8 @@ def _joined(check: Check, parts: list[str]) -> str:
         parts = [*parts, _STRATA]
     if any("after" in batch for batch in check.batches):
         parts = [*parts, _OVERLAP]
+    if check.body.get("hedged"):
+        parts = [*parts, _HEDGED]
     if check.body.get("corrections"):
         parts = [*parts, _CHANGED]
     if check.body.get("options"):

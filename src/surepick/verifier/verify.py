@@ -25,6 +25,7 @@ from surepick.verifier.check import Check
 from surepick.verifier.chosen import Chosen, check_chosen
 from surepick.verifier.comparison import Comparison, check_comparison
 from surepick.verifier.corrections import check_corrections
+from surepick.verifier.hedged import check_hedged
 from surepick.verifier.limits import check_limits
 from surepick.verifier.options import check_options
 from surepick.verifier.overlap import check_overlap
@@ -213,6 +214,7 @@ def _run(check: Check) -> Verification:
         links = exact.whole(body["chain"]["links"], "the length of its chain")
         check.demand(links >= 1, "its chain has no links")
     check_corrections(check)
+    check_hedged(check)
     check_options(check)
     check_overlap(check)
     check_limits(check)

@@ -142,11 +142,13 @@ def test_what_a_measurement_gives_reaches_the_study(form, client, kind):
     waits = kind == "known"
     if waits:
         form.get_by_label("While others finish a batch").select_option("no")
+        form.get_by_label("A measurement that takes long").select_option("yes")
     form.get_by_role("button", name="Start the study").click()
     expect(form.get_by_role("heading", level=1)).to_have_text(f"gives {kind}")
     study = client.load_study(f"gives {kind}")
     assert study.problem.noise == noise
     assert study.meta.get("overlap") == (False if waits else None)
+    assert study.meta.get("hedge") == (True if waits else None)
     expect(form.get_by_text(f"rewards: {study.status()['rewards']}")).to_be_visible()
     delete(form, client, f"gives {kind}")
 

@@ -21,6 +21,7 @@ VERSIONS = (
     "0007",
     "0008",
     "0009",
+    "0010",
 )  # oldest first; each has its file in migrations/versions
 
 _log = logging.getLogger(__name__)

@@ -52,8 +52,9 @@ WITH next AS (
       AND NOT finished AND NOT paused
       AND asked < least(size + ahead, %(place)s + %(known)s)
       AND NOT EXISTS (
-        SELECT FROM surepick_leases WHERE study = %(study)s AND worker = %(worker)s
-          AND token IS NOT DISTINCT FROM %(token)s)
+        SELECT FROM surepick_leases WHERE study = %(study)s AND (
+          worker = %(worker)s AND token IS NOT DISTINCT FROM %(token)s
+          OR second = %(worker)s AND second_token IS NOT DISTINCT FROM %(token)s))
     RETURNING first, asked - 1 AS place
 )
 INSERT INTO surepick_leases (study, pull, arm, worker, until, attempts, token, since)
@@ -69,6 +70,7 @@ WITH open AS MATERIALIZED (
 ), gone AS (
     DELETE FROM surepick_leases USING open
     WHERE surepick_leases.study = open.study AND pull = %(pull)s AND attempts > 0
+      AND second IS NULL
       AND (%(token)s::text IS NULL OR token = %(token)s)
       AND (%(worker)s::text IS NULL OR coalesce(worker, last) IS NULL
            OR coalesce(worker, last) = %(worker)s

@@ -210,6 +210,10 @@ class SqlTransaction(SqlTraffic, Transaction):
         values = {"_s": study, "_worker": worker, "_token": token, "_n": n}
         return [Lease(*row) for row in self._run(sql.LEASES_OF, values)]
 
+    def longest_out(self, study: int, now: float, last: int, n: int) -> list[Lease]:
+        values = {"_s": study, "_now": now, "_last": last, "_n": n}
+        return [Lease(*row) for row in self._run(sql.LONGEST_OUT, values)]
+
     def waiting(self, study: int, now: float, n: int) -> list[Lease]:
         values = {"_s": study, "_now": now}
         found = [Lease(*row) for row in self._run(sql.WAITING, values | {"_n": n})]

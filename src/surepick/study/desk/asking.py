@@ -13,6 +13,8 @@ from surepick.storage.contract import Transaction
 from surepick.storage.records import Event, Holder, Lease, StudyProgress
 from surepick.study.desk.leases import claim
 from surepick.study.desk.opened import OpenBatches
+from surepick.study.hedge import HEDGED
+from surepick.study.pulls import has_a_name
 
 #: places of the line, and pulls that wait, in which others of the same option are looked for
 FAR = 10_000
@@ -53,6 +55,7 @@ def ask(
     stamp: Callable[[float], str | None] = lambda now: None,
     on_items: bool = False,
     may_plan: Callable[[StudyProgress], bool] = lambda at: False,
+    hedge: bool = False,
 ) -> Asked:
     """Hand out pulls to somebody, who may have come ``back``.
 
@@ -60,7 +63,8 @@ def ask(
     whose time ran out or that failed, longest first: an arm that cannot be measured holds up
     nothing else. Coming back, a worker may keep a pull for ``longest`` seconds in all. What is
     handed out belongs to the stratum that ``stamp`` says; or, for good, to its item. Who would get
-    nothing plans a batch ahead, where that ``may`` be.
+    nothing plans a batch ahead, where that ``may`` be; else, with ``hedge``, gets what another
+    worker has.
     """
     at = tx.progress(study, lock=True)
     if at.finished:
@@ -79,8 +83,12 @@ def ask(
     counter.renew(held)
     if counter.left:
         (counter.hand_out_same if wanted.same else counter.hand_out)()
+    plan, waits = False, not counter.given and not counter.at.complete
+    if waits and may_plan(counter.at):
+        plan = claim(tx, study, counter.at, who)
+    elif waits and hedge and has_a_name(wanted.holder.worker):
+        counter.hand_out_second()
     at, given = counter.at, counter.given
-    plan = not given and not at.complete and may_plan(at) and claim(tx, study, at, who)
     return Asked(given, False, False, at.batch, at.asked, plan)
 
 
@@ -110,13 +118,12 @@ class _Counter:
     def renew(self, held: Sequence[Lease]) -> None:
         """The pulls that a worker holds who has come back."""
         longest = self._wanted.longest
-        ends = [
-            self._until if longest is None else min(self._until, one.since + longest)
-            for one in held
-        ]
-        again = [
-            replace(one, until=end, stratum=self._belongs(one)) for one, end in zip(held, ends)
-        ]
+        again = []
+        for one in held:
+            end = self._until if longest is None else min(self._until, one.since + longest)
+            if one.second is not None:  # the other one has it, too
+                end = max(end, one.until)
+            again.append(replace(one, until=end, stratum=self._belongs(one)))
         self._tx.change_leases(self._study, again)
         self.given += again
 
@@ -147,6 +154,20 @@ class _Counter:
         self._again([x for x in passed if x.arm == arm][: self.left])
         self._first_time([place for place in places if ahead[place] == arm][: self.left])
         self._again([x for x in failed if x.arm == arm][: self.left])
+
+    def hand_out_second(self) -> None:
+        """A pull of the open batch that another worker has had for longest."""
+        at, (worker, token) = self.at, self._wanted.holder
+        out = self._tx.longest_out(self._study, at.now, at.first + at.size, FAR)
+        one = next((x for x in out if has_a_name(x.worker or "")), None)
+        if one is None:
+            return
+        until = max(one.until, self._until)
+        both = replace(one, second=worker, second_token=token, until=until)
+        self._tx.change_leases(self._study, [both])
+        event = Event(one.pull, one.arm, HEDGED, worker, None, "", at.now, token)
+        self._tx.add_events(self._study, [event])
+        self.given.append(both)
 
     def _first_time(self, places: Sequence[int]) -> None:
         """Hand out what is at some places of the line; what lies between them is passed over."""

@@ -29,6 +29,7 @@ from surepick.study.desk import asking, correct, going_on, leases, rebuild
 from surepick.study.desk.known import KnownProblem
 from surepick.study.desk.look import Look
 from surepick.study.desk.opened import OpenBatches
+from surepick.study.hedge import HEDGE
 from surepick.study.overlap import OVERLAP
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import stamp
@@ -70,7 +71,11 @@ class Desk(KnownProblem):
     @cached_property
     def strata(self) -> str | None:
         """What strata are called; None where the study has none."""
-        return json.loads(self.record.meta).get("strata")
+        return self._meta.get("strata")
+
+    @cached_property
+    def _meta(self) -> dict[str, Any]:
+        return json.loads(self.record.meta)
 
     @cached_property
     def _algorithm(self) -> Algorithm:
@@ -84,7 +89,7 @@ class Desk(KnownProblem):
     @cached_property
     def overlap(self) -> bool | None:
         """Whether batches overlap; None: where a worker of some name would wait."""
-        said = json.loads(self.record.meta).get(OVERLAP)
+        said = self._meta.get(OVERLAP)
         possible = self._algorithm.overlaps and not self._takes_reports
         return (said if isinstance(said, bool) else None) if possible else False
 
@@ -134,6 +139,7 @@ class Desk(KnownProblem):
             stamp=lambda now: stamp(self.strata, wanted.stratum, now),
             on_items=self.on_items,
             may_plan=lambda at: self._may_plan(at, named),
+            hedge=bool(self._meta.get(HEDGE)),
         )
 
     def pulls(self, given: Sequence[Lease]) -> list[Pull]:

@@ -99,6 +99,11 @@ def fail(
     about = lease or tx.tells(study, [pull]).get(pull)
     if about is None:
         raise UnknownPullError(f"this study has handed out no pull {pull}")
+    if lease is not None and lease.is_of_second(worker, token):
+        event = Event(pull, lease.arm, "failed", worker, None, reason, at.now, token)
+        tx.add_events(study, [event])
+        tx.change_leases(study, [replace(lease, second=None, second_token=None)])
+        return True
     theirs = lease is not None and lease.is_of(None, token) and worker in (None, lease.worker)
     if lease is None or lease.worker is None or not theirs:
         late = Event(pull, about.arm, "late", worker, None, reason, at.now, token)
@@ -106,7 +111,8 @@ def fail(
         return False
     failed = Event(pull, lease.arm, "failed", lease.worker, None, reason, at.now, token)
     tx.add_events(study, [failed])
-    tx.change_leases(study, [replace(lease, worker=None, last=lease.worker, until=at.now)])
+    back = replace(lease, worker=None, last=lease.worker, until=at.now)
+    tx.change_leases(study, [back if lease.second is None else lease.given_up_by_first()])
     return True
 
 

@@ -37,7 +37,7 @@ class Bar:
             return
         self._shown = now
         at = self._study.progress()
-        note = f"{at.measured:,} measurements"
+        note = f"{at.samples:,} measurements"
         if work.failed:
             note += f", {work.failed:,} failures"
         self._bar.update(

@@ -65,6 +65,7 @@ declare namespace Api {
     strata?: string | null;
     items?: number | null;
     overlap?: boolean | null;
+    hedge?: boolean;
     past?: SheetBody | null;
     past_chosen?: string | null;
     past_columns?: Record<string, any> | null;
@@ -138,6 +139,7 @@ declare namespace Api {
     epsilon: number;
     finished: boolean;
     samples: number;
+    uncounted: number;
     cost: number | null;
     limits: Limits;
     survivors: number[];

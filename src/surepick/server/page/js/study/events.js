@@ -11,6 +11,7 @@ const WORDS = {
   expired: "was not told in time",
   duplicate: "was told twice, the same",
   late: "was told again, too late",
+  hedged: "was handed out to a second worker",
   conflict: "was told again, differently; the first reward counts",
 };
 const time = new Intl.DateTimeFormat("en-GB", {

@@ -16,6 +16,7 @@ export function pieces(status, forecast) {
   if (status.finished) {
     said.push(left === 1 ? "One option left" : `${plural(left, "option")} left`);
     said.push(plural(status.samples, "measurement"), ...spent);
+    if (status.uncounted) said.push(`${count(status.uncounted)} more not counted`);
     said.push(plural(status.batch.number, "batch", "batches"));
     return said;
   }

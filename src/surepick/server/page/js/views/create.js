@@ -36,6 +36,12 @@ export const createView = (scope) => {
     h("option", { value: "" }, "Begin the next batch"),
     h("option", { value: "no" }, "Wait until it is complete"),
   );
+  const hedge = h(
+    "select",
+    { class: "input" },
+    h("option", { value: "" }, "To nobody else"),
+    h("option", { value: "yes" }, "Also to a worker who would wait"),
+  );
   const delta = input({
     type: "text",
     inputmode: "decimal",
@@ -129,6 +135,7 @@ export const createView = (scope) => {
       misfit: trust.misfit(),
       strata: strata.value.trim() || null,
       overlap: overlap.value === "no" ? false : undefined,
+      hedge: hedge.value === "yes" ? true : undefined,
       algorithm: algorithm.value,
       top: number(top) ?? 1,
       baseline: baseline.value.trim() || undefined,
@@ -169,6 +176,11 @@ export const createView = (scope) => {
       "While others finish a batch, workers",
       overlap,
       "Beginning the next one takes less time and more measurements. It rests on measurements that do not depend on each other.",
+    ),
+    field(
+      "A measurement that takes long is given",
+      hedge,
+      "The first reward then counts. Only where how long a measurement takes has nothing to do with what it shows.",
     ),
     field(
       "Algorithm",

@@ -1,0 +1,131 @@
+"""Pulls that are handed out a second time: who would wait helps, and the first reward counts."""
+
+import pytest
+from tests.study import toy
+
+import surepick as sp
+from surepick.errors import CertificateError, InvalidInputError, InvalidTypeError
+from surepick.run.certificate import fingerprint
+from surepick.study.desk.crowd import Ask, Crowd
+from surepick.study.pulls import ONCE, Reward
+
+SAYS = "provided that how long a measurement takes does not depend on its reward"
+
+
+def ids(pulls):
+    return [pull.id for pull in pulls]
+
+
+@pytest.fixture
+def study(make):
+    return make(hedge=True)
+
+
+def test_who_would_wait_gets_what_another_one_has_had_for_longest(study):
+    first, rest = study.ask(2, "ann"), study.ask(4, "bob")
+    assert ids(study.ask(9, "eve")) == [0], "one is enough not to wait"
+    assert ids(study.ask(1, "eve")) == [0], "who comes back has it still"
+    assert ids(study.ask(1, "dan")) == [1], "nobody is the third"
+    told = study.tell(0, 1.0, "eve")
+    late = study.tell(0, 2.0, "ann")
+    assert (told.status, late.status, late.value) == ("accepted", "late", 1.0)
+    assert study.tell(1, 1.5, "ann").status == "accepted"
+    assert study.tell(1, 1.5, "dan").status == "late"
+    assert [(one.kind, one.pull, one.worker) for one in study.events()] == [
+        ("hedged", 0, "eve"),
+        ("hedged", 1, "dan"),
+        ("late", 0, "ann"),
+        ("late", 1, "dan"),
+    ]
+    assert ids(first + rest) == list(range(6))
+    toy.check_whole(study)
+
+
+def test_nobody_gets_a_copy_of_their_own_pull(study):
+    study.ask(6)
+    assert study.ask(1) == [] == study.ask(1, "ann"), "who has no name may be anybody"
+    assert study.ask(1, f"{ONCE}1") == []
+
+
+def test_one_of_two_gives_it_back_and_the_other_one_has_it(study):
+    study.ask(6, "ann")
+    assert ids(study.ask(1, "bob")) == [0]
+    assert study.fail(0, "broken", "bob")
+    assert ids(study.ask(1, "bob")) == [0]
+    assert study.fail(0, "broken", "ann")
+    assert ids(study.ask(6, "ann")) == [1, 2, 3, 4, 5]
+    assert study.tell(0, 3.0, "bob").status == "accepted"
+    assert not study.fail(0, "broken", "ann")
+
+
+def test_both_have_it_until_the_later_of_the_two_leases_ends(study):
+    study.ask(6, "ann", lease=1000.0)
+    study.ask(1, "bob", lease=0.001)
+    assert study.ask(1, "eve", lease=0.001)[0].id == 1
+    lease = study.storage.read(lambda tx: tx.leases(study.desk.record.id, [0]))[0]
+    assert lease.until > study.progress().now + 900
+
+
+def test_tokens_are_told_apart(study):
+    crowd = Crowd(study.desk)
+    crowd.ask([Ask(6, "w", token="t1")])
+    (copy,) = crowd.ask([Ask(1, "w", token="t2")])[0].pulls
+    (told,) = crowd.tell([[Reward(copy.id, 1.0, "w", "t3")]])[0]
+    assert told.status == "late"
+    (told,) = crowd.tell([[Reward(copy.id, 1.0, "w", "t2")]])[0]
+    assert told.status == "accepted"
+
+
+def test_only_where_the_study_says_so(make):
+    study = make()
+    study.ask(6, "ann")
+    assert study.ask(1, "bob") == []
+
+
+def test_batches_overlap_first_and_only_the_open_one_is_helped(storage_url):
+    algorithm = toy.ToyAhead(0.1, each=2)
+    study = sp.create_study("ahead", toy.problem(3), algorithm, storage_url, hedge=True)
+    study.ask(6, "ann")
+    ahead = study.ask(12, "bob") + study.ask(12, "eve")
+    assert len(ahead) == 12
+    for pull in (0, 1, 2, 3, 4):
+        study.tell(pull, 1.0, "ann")
+    assert ids(study.ask(3, "dan")) == [5], "others hold up nobody"
+    assert study.ask(3, "fay") == []
+
+
+def finished(url, **fields):
+    """A study in which one worker is never heard of again."""
+    problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0)
+    study = sp.create_study("hedged", problem, storage=url, overlap=False, **fields)
+    lost = study.ask(1, "lost")[0].id
+    while not study.finished:
+        for pull in study.ask(8, "w") or study.ask(8, "v"):
+            study.tell(pull.id, 3.0 * pull.arm)
+    return study, lost
+
+
+def test_the_answer_says_what_it_rests_on(storage_url):
+    study, lost = finished(storage_url, hedge=True)
+    assert study.tell(lost, 9.0, "lost").status == "late"
+    certificate = study.answer.certificate()
+    assert certificate["hedged"] == 1
+    assert SAYS in study.answer.guarantee
+    assert SAYS.replace("provided that", "if") in study.answer.plain
+    assert sp.verify(certificate, replay=True).replayed
+    for forged in ({"hedged": 0}, {"hedged": -1}, {"hedged": 0.5}, {"hedged": None}, {}):
+        body = {key: value for key, value in certificate.items() if key != "hedged"} | forged
+        with pytest.raises(CertificateError):
+            sp.verify(body | {"digest": fingerprint(body)})
+
+
+def test_where_nobody_can_take_over_it_is_said():
+    problem = sp.Problem([[1.0], [2.0]], noise="yes-no")
+    for fields, why in (
+        ({"strata": "day"}, "nobody else can measure it"),
+        ({"traffic": True}, "hands out no pulls"),
+    ):
+        with pytest.raises(InvalidInputError, match=f"hedge: .*{why}"):
+            sp.create_study("no", problem, storage="memory://", hedge=True, **fields)
+    with pytest.raises(InvalidTypeError, match="hedge must be true or false"):
+        sp.create_study("no", problem, storage="memory://", hedge="yes")
