@@ -63,11 +63,11 @@ class Traffic:
         periods = storage.read(lambda tx: tx.periods(study, seen, run.batches))
         for period, told in zip(periods, run.told(seen)):
             arms, counts = told.pulls.arms, told.pulls.counts
-            visits, sums = _by_option(arms, counts, n), _by_option(arms, told.sums, n)
+            visits, sums = by_option(arms, counts, n), by_option(arms, told.sums, n)
             self._ratio.add(np.array(json.loads(period.shares)), visits)
             if self._lifts is not None:
                 spreads = 0.0 * told.sums if told.spreads is None else told.spreads
-                self._lifts.add(Sums(visits, sums, _by_option(arms, spreads, n)))
+                self._lifts.add(Sums(visits, sums, by_option(arms, spreads, n)))
             self._visits.append(int(visits.sum()))
 
     def checks(self) -> Checks:
@@ -115,8 +115,6 @@ class Traffic:
         missing = visits_missing(_state(run))
         usual = float(np.mean(visits[-_RECENT:])) if visits else None
         left = None if missing is None or not usual else math.ceil(missing / usual)
-        evidence = run.state.progress()
-        assert evidence is not None
         leader = run.state.leader() if run.batches or run.past else None
         found: dict[str, Any] = {
             "settled": run.batches,
@@ -125,7 +123,7 @@ class Traffic:
             "visits": visits,
             "leader": None if leader is None else labels[leader],
             "leader_mean": None if leader is None else means[leader],
-            "risk": _risk(run, evidence, leader),
+            "risk": risk_of(run, leader),
             "control": self.desk.rules.control,
             "control_mean": None
             if self.desk.sharing.control is None
@@ -167,8 +165,10 @@ class Traffic:
         ]
 
 
-def _risk(run: Run, evidence: FloatArray, leader: int | None) -> float:
+def risk_of(run: Run, leader: int | None) -> float:
     """The chance that the leader is not the best, at most: everybody else has to be ruled out."""
+    evidence = run.state.progress()
+    assert evidence is not None
     others = np.arange(len(evidence)) != leader
     if leader is None or not others.any():
         return 1.0 if leader is None else 0.0
@@ -188,7 +188,8 @@ def _days(periods: list[Period], n: int) -> float | None:
     return n * usual / (24 * _HOUR) if usual >= _HOUR else None
 
 
-def _by_option(arms: IntArray, rows: Any, n: int) -> FloatArray:
+def by_option(arms: IntArray, rows: Any, n: int) -> FloatArray:
+    """Rows added up by option."""
     return np.bincount(arms, rows, n).astype(np.float64)
 
 
