@@ -22,7 +22,7 @@ from surepick.problem.noise import Between
 from surepick.problem.rewards import read_rewards
 from surepick.problem.tables.read import Columns
 from surepick.run.report import tell_report
-from surepick.statistics.lift import Lifts, Sums
+from surepick.statistics.lift import Lifts
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.study.sheet import Sheet
 from surepick.study.traffic.block import told_of
@@ -114,18 +114,16 @@ def look_back(
     for name, counts, shares in reports:
         if run.stopped:
             break
-        told, n = told_of(counts, problem.n_arms), problem.n_arms
-        visits = by_option(told.pulls.arms, told.pulls.counts, n)
+        told = told_of(counts, problem.n_arms)
+        added = by_option(told, problem.n_arms)
         if shares is not None:
-            ratio.add(shares, visits)
+            ratio.add(shares, added.counts)
         if lifts is not None:
-            spreads = 0.0 * told.sums if told.spreads is None else told.spreads
-            arms = told.pulls.arms
-            lifts.add(Sums(visits, by_option(arms, told.sums, n), by_option(arms, spreads, n)))
+            lifts.add(added)
         tell_report(run, told)
         leader = run.state.leader()
         said = (len(run.active), problem.labels[leader], risk_of(run, leader))
-        seen.append(PastPeriod(name, int(visits.sum()), *said))
+        seen.append(PastPeriod(name, int(added.counts.sum()), *said))
     late = _late(problem, reports)
     leader = problem.labels.index(seen[-1].leader)
     return LookBack(
