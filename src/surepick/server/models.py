@@ -341,7 +341,7 @@ class StudyRow(Answered):
     survivors: int | None
     finished: bool
     paused: bool
-    measuring: bool = Field(description="Whether a worker has something to measure now.")
+    measuring: bool = Field(description="Whether a worker or a site measures now.")
     answer: str | None
     created: float
     broken: str | None = Field(None, description="Why the study cannot be read.")
