@@ -8,7 +8,7 @@ fixed number of pulls or until it ends, and a trial counts as wrong if anything 
 time (with ``fdr``: the mean share of wrong claims at the end). Intervals of these rates are exact
 (Clopper–Pearson), 99.9 %.
 
-Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.questions --trials 200
+Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.questions --trials 100
 """
 
 from __future__ import annotations
@@ -131,7 +131,7 @@ def tables(parts: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    given = options("every question, where mistakes are easiest", trials=200).parse_args()
+    given = options("every question, where mistakes are easiest", trials=100).parse_args()
     settings = {"pulls": PULLS, "trials": given.trials, "seed": given.seed}
     record = Record("questions", settings, given)
     parts = record.fill(tasks(given.trials, given.seed), measure)
