@@ -15,7 +15,7 @@ same simply cut off by ``max_samples``; neither is told the noise. Beside them
 Rivals are written after these descriptions, for this comparison only. Noise is normal, of scale 1.
 An error rate of p has a standard error of √(p(1 − p)/trials).
 
-Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.guess --trials 300
+Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.guess --trials 200
 """
 
 from __future__ import annotations
@@ -183,7 +183,7 @@ def tables(parts: dict[str, Any]) -> str:
 
 
 def main() -> None:
-    given = options("the best guess that a budget buys", trials=300).parse_args()
+    given = options("the best guess that a budget buys", trials=200).parse_args()
     record = Record("guess", {"trials": given.trials, "seed": given.seed}, given)
     parts = record.fill(tasks(given.trials, given.seed), measure)
     record.write(
