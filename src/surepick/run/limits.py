@@ -21,8 +21,6 @@ from surepick.run.ahead import Ahead
 from surepick.run.batch import Batch
 
 NONE = "none"  #: in the place of a limit: there is to be none
-ENDED = "it was stopped for good, and cannot go on: begin a new study"
-ANSWERED = "it has its answer, and takes no more measurements"
 
 
 class Limits(NamedTuple):
@@ -78,6 +76,7 @@ class LimitedRun:
     batches: int
     ended: bool
     skipped: list[int]
+    waiting: list[dict[str, Any]]
     _open: Batch | None
     _ahead: Ahead
 
@@ -169,9 +168,9 @@ class LimitedRun:
 
     def _check_limits(self, new: Limits) -> None:
         if self.ended:
-            raise RunStateError(ENDED)
-        if self.state.finished and self._open is None:
-            raise RunStateError(ANSWERED)
+            raise RunStateError("it was stopped for good, and cannot go on: begin a new study")
+        if self.state.finished and not self.waiting:  # other options may have it go on
+            raise RunStateError("it has its answer, and takes no more measurements")
         if new == self.limits:
             raise InvalidInputError("max_samples, budget: these are the limits already")
         check_budget(self.problem, new.budget)
