@@ -97,6 +97,23 @@ def test_a_report_is_looked_at_recorded_and_corrected(surepick, folder):
     assert surepick("verify", "shop")[0] in (0, 4)
 
 
+def test_a_past_test_is_looked_back_at(surepick, folder):
+    rng = np.random.default_rng(0)
+    with (folder / "past.csv").open("w", newline="") as file:
+        rows = csv.writer(file)
+        rows.writerow(["period", "label", "visits", "successes"])
+        for day in range(8):
+            for label, rate in RATES.items():
+                rows.writerow([f"day {day}", label, 2000, rng.binomial(2000, rate)])
+    code, out, _ = surepick("lookback", "past.csv", "--control", "a")
+    assert code == 0
+    assert "d is best. That took" in out
+    assert "never because of how it looked" in out
+    assert "Note: counts were not compared with shares" in out
+    code, out, _ = surepick("lookback", "past.csv", "--json")
+    assert json.loads(out)["leader"] == "d"
+
+
 @pytest.mark.parametrize(
     ("options", "message"),
     [

@@ -93,3 +93,30 @@ def test_reports_are_looked_at_and_corrected_over_http(service):
         assert study.status()["pulls"][1] == 990
         with pytest.raises(RunStateError, match="was not recorded"):
             study.correct_report("tuesday", good, reason="x")
+
+
+def _listed(http, name):
+    rows = http.get("/api/v1/studies").json()["studies"]
+    return next(row for row in rows if row["name"] == name)
+
+
+def test_a_picture_of_every_study_comes_from_the_service(service):
+    with service.client(patience=20) as client, service.http() as http:
+        study = client.create_study("drawn", PROBLEM, traffic=RULES)
+        place = "/api/v1/studies/drawn/picture"
+        refused = http.get(place)
+        assert refused.status_code == 422
+        assert "nothing can be drawn yet" in refused.json()["error"]["message"]
+        assert not _listed(http, "drawn")["measuring"]
+        study.split()
+        assert _listed(http, "drawn")["measuring"]  # a period is under way
+        study.record(dict.fromkeys(site.LABELS, (1000, 40)) | {"video": (1000, 90)}, "monday")
+        for form, kind, start in (
+            ("svg", "image/svg+xml", b"<?xml"),
+            ("png", "image/png", b"\x89PNG"),
+            ("pdf", "application/pdf", b"%PDF"),
+        ):
+            drawn = http.get(place, params={"format": form})
+            assert drawn.headers["content-type"].startswith(kind)
+            assert drawn.headers["content-disposition"] == f'attachment; filename="drawn.{form}"'
+            assert drawn.content.startswith(start)

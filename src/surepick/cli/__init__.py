@@ -43,6 +43,7 @@ _VERBS = (
     "report",
     "verify",
     "plan",
+    "lookback",
     "bench",
     "reproduce",
     "demo",

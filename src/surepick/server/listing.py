@@ -19,7 +19,7 @@ from surepick.errors import (
 from surepick.server.helpers import Helpers
 from surepick.server.studies import Studies
 from surepick.storage.records import Summary
-from surepick.storage.sql.tables import leases, progress, studies, summaries
+from surepick.storage.sql.tables import leases, periods, progress, studies, summaries
 
 _log = logging.getLogger(__name__)
 _SECONDS = 60.0  # for what an old version of surepick has not written down
@@ -29,7 +29,10 @@ def _query(clock: str) -> Any:
     """All studies; the clock says which pulls are with workers now."""
     out = leases.c.until > literal_column(clock)
     measuring = exists().where(leases.c.study == studies.c.id, leases.c.worker.is_not(None), out)
-    return _ALL.add_columns(measuring.label("measuring"))
+    running = exists().where(  # of traffic: a period that is not recorded yet
+        periods.c.study == studies.c.id, periods.c.number >= progress.c.batch
+    )
+    return _ALL.add_columns((measuring | running).label("measuring"))
 
 
 _ALL = (

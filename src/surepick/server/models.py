@@ -222,6 +222,9 @@ class NewStudy(BaseModel):
         "or 'fdr': a share of at most delta is wrong on average.",
     )
     top: Annotated[int, checked(minimum=1)] = Field(1, description="How many of the best to find.")
+    guess: bool = Field(
+        False, description="Make the best of max_samples or budget: all of it is measured."
+    )
     check_fit: Finite | None = Field(
         None,
         description="Measure more, so that a misfit of this size (in units of the noise) shows.",
@@ -338,7 +341,7 @@ class StudyRow(Answered):
     survivors: int | None
     finished: bool
     paused: bool
-    measuring: bool = Field(description="Whether a worker has something to measure now.")
+    measuring: bool = Field(description="Whether a worker or a site measures now.")
     answer: str | None
     created: float
     broken: str | None = Field(None, description="Why the study cannot be read.")

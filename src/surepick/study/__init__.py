@@ -10,6 +10,7 @@ from surepick.study.sheet import Sheet
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
 from surepick.study.traffic.changes import ReportChange
+from surepick.study.traffic.lookback import LookBack, look_back
 from surepick.study.traffic.results import Recorded, Split
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
@@ -17,6 +18,7 @@ from surepick.study.workers.measure import Measurement
 __all__ = [
     "Change",
     "LimitChange",
+    "LookBack",
     "Measurement",
     "OptionChange",
     "OptionTable",
@@ -34,5 +36,6 @@ __all__ = [
     "delete_study",
     "list_studies",
     "load_study",
+    "look_back",
     "store",
 ]

@@ -328,7 +328,7 @@ def test_an_admin_pauses_resumes_and_ends_a_study(open_page, client):
     expect(badge).to_have_text("Waiting for workers")
     page.goto("/#/studies")
     row = page.get_by_role("row").filter(has_text="steered")
-    expect(row).to_contain_text("Waiting for workers")
+    expect(row).to_contain_text("Waiting")
     page.goto("/#/studies/steered")
     card.get_by_role("button", name="End study").click()
     page.get_by_role("button", name="End it").click()

@@ -6,6 +6,7 @@ import math
 
 from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.lacking import evenly
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.parts import dealt, dealt_again
 from surepick.algorithms.pooled.prices import in_pulls, within
@@ -13,6 +14,7 @@ from surepick.algorithms.pooled.settings import (
     FEWEST_PULLS,
     BlockSettings,
     block_size,
+    guess_size,
     too_far,
     whole_batches,
 )
@@ -66,6 +68,7 @@ class AskingState(TurningState):
             return within(self.problem, self.funds, size, opening)
         scales, market = self._now(), self._open_market()
         missing, leader = self.question.lacking(market, n + out), int(market.rivals[0])
+        missing = evenly(missing) if self.config.guess else missing
         self._planner.weigh(scales)
         shares = self.shares.copy() if out else self.shares
         design = self._planner.next(leader, missing, self.weights, shares)
@@ -76,6 +79,9 @@ class AskingState(TurningState):
         weights = (1 - explore) * design.weights + explore * first.weights
         weights, rate = in_pulls(self.problem, weights, 1.0)  # pulls for a unit of money
         size = min(block_size(self.config, spent * rate, out, design.value * rate, least), budget)
+        if self.config.guess and not out:
+            left = budget if math.isinf(self.funds) else min(budget, int(self.funds * rate))
+            size = max(1, min(whole_batches(self.config, guess_size(size, left, least)), budget))
 
         def block(pulls: int) -> Pulls:
             return self._planner.pulls(weights, pulls, design, self.ways.parts)

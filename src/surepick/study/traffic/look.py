@@ -11,7 +11,7 @@ import numpy as np
 
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.traffic import visits_missing
-from surepick.arrays.types import FloatArray, IntArray
+from surepick.algorithms.pulls import Told
 from surepick.problem.noise import Between
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
@@ -62,13 +62,11 @@ class Traffic:
         storage, study = self.desk.desk.storage, self.desk.desk.record.id
         periods = storage.read(lambda tx: tx.periods(study, seen, run.batches))
         for period, told in zip(periods, run.told(seen)):
-            arms, counts = told.pulls.arms, told.pulls.counts
-            visits, sums = _by_option(arms, counts, n), _by_option(arms, told.sums, n)
-            self._ratio.add(np.array(json.loads(period.shares)), visits)
+            added = by_option(told, n)
+            self._ratio.add(np.array(json.loads(period.shares)), added.counts)
             if self._lifts is not None:
-                spreads = 0.0 * told.sums if told.spreads is None else told.spreads
-                self._lifts.add(Sums(visits, sums, _by_option(arms, spreads, n)))
-            self._visits.append(int(visits.sum()))
+                self._lifts.add(added)
+            self._visits.append(int(added.counts.sum()))
 
     def checks(self) -> Checks:
         """Whether visitors came in the shares that they were sent by."""
@@ -115,8 +113,6 @@ class Traffic:
         missing = visits_missing(_state(run))
         usual = float(np.mean(visits[-_RECENT:])) if visits else None
         left = None if missing is None or not usual else math.ceil(missing / usual)
-        evidence = run.state.progress()
-        assert evidence is not None
         leader = run.state.leader() if run.batches or run.past else None
         found: dict[str, Any] = {
             "settled": run.batches,
@@ -125,7 +121,7 @@ class Traffic:
             "visits": visits,
             "leader": None if leader is None else labels[leader],
             "leader_mean": None if leader is None else means[leader],
-            "risk": _risk(run, evidence, leader),
+            "risk": risk_of(run, leader),
             "control": self.desk.rules.control,
             "control_mean": None
             if self.desk.sharing.control is None
@@ -167,8 +163,10 @@ class Traffic:
         ]
 
 
-def _risk(run: Run, evidence: FloatArray, leader: int | None) -> float:
+def risk_of(run: Run, leader: int | None) -> float:
     """The chance that the leader is not the best, at most: everybody else has to be ruled out."""
+    evidence = run.state.progress()
+    assert evidence is not None
     others = np.arange(len(evidence)) != leader
     if leader is None or not others.any():
         return 1.0 if leader is None else 0.0
@@ -188,8 +186,11 @@ def _days(periods: list[Period], n: int) -> float | None:
     return n * usual / (24 * _HOUR) if usual >= _HOUR else None
 
 
-def _by_option(arms: IntArray, rows: Any, n: int) -> FloatArray:
-    return np.bincount(arms, rows, n).astype(np.float64)
+def by_option(told: Told, n: int) -> Sums:
+    """A report added up by option: its rows may be groups of visitors."""
+    spreads = 0.0 * told.sums if told.spreads is None else told.spreads
+    columns = (told.pulls.counts, told.sums, spreads)
+    return Sums(*(np.bincount(told.pulls.arms, one, n).astype(np.float64) for one in columns))
 
 
 def _state(run: Run) -> PooledState:

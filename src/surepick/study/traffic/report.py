@@ -124,6 +124,9 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
 
 
 def _rows(given: Any, wanted: tuple[str, ...]) -> Iterator[_Row]:
+    if isinstance(given, Columns):
+        yield from _table_rows(given, wanted)
+        return
     if not isinstance(given, Mapping):
         yield from _table_rows(Sheet.of(given).read("report"), wanted)
         return
@@ -182,6 +185,17 @@ def as_count(cell: Any, where: str) -> int:
             f"refused); is it another number?"
         )
     return int(value)
+
+
+def as_share_of(cell: Any, where: str) -> float:
+    """A share of visitors, or an error."""
+    text = cell.strip() if isinstance(cell, str) else ""
+    if text.endswith("%"):
+        return as_share_of(_number(text[:-1], where) / 100.0, where)
+    value = _number(cell, where)
+    if not 0.0 <= value <= 1.0:
+        raise InvalidInputError(f"{where}: {cell!r} is no share; it lies between 0 and 1")
+    return value
 
 
 def _number(cell: Any, where: str) -> float:

@@ -13,7 +13,7 @@ export function trafficChoice(changed) {
   const single = h("input", { type: "radio", name, checked: true, onchange: told });
   const site = h("input", { type: "radio", name, onchange: told });
   const control = input({ type: "text", placeholder: "none" });
-  const share = input({ type: "text", placeholder: "20%" });
+  const share = input({ type: "text", placeholder: "its part, such as 20%" });
   const least = input({ type: "text", placeholder: "0%" });
   const window = input({ type: "text", placeholder: "none" });
   const rules = h(

@@ -206,6 +206,6 @@ function state(study) {
   if (study.broken) return h("span", { class: "badge bad" }, "Cannot be read");
   if (study.finished) return h("span", { class: "badge good" }, "Finished");
   if (study.paused) return h("span", { class: "badge caution" }, "Paused");
-  if (!study.measuring) return h("span", { class: "badge" }, "Waiting for workers");
+  if (!study.measuring) return h("span", { class: "badge" }, "Waiting");
   return h("span", { class: "badge live" }, "Running");
 }

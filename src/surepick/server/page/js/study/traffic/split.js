@@ -56,10 +56,11 @@ export function splitCard(name, onChange) {
     icon("down"),
     "Download CSV",
   );
+  const earlier = h("summary", {});
   const another = h(
     "details",
     { class: "fold" },
-    h("summary", {}, "Begin another period before this one is recorded"),
+    earlier,
     h(
       "form",
       { class: "fields", onsubmit: (/** @type {SubmitEvent} */ event) => send(event, begin, true) },
@@ -156,6 +157,7 @@ export function splitCard(name, onChange) {
       write(button, newest ? "Show" : "Get the shares of the next period");
       files.hidden = table.hidden = another.hidden = !newest;
       write(about, newest ? running(newest) : FIRST);
+      write(earlier, at.window ? WITH_WINDOW : "Begin another period before this one is recorded");
       const whole = known?.visits ?? null;
       last.hidden = whole === null;
       const sent = status.labels.map((_, i) => i).filter((i) => at.shares?.[i]);
@@ -180,6 +182,8 @@ export function splitCard(name, onChange) {
 const FIRST =
   "Shares are fixed before visitors come, and stay the same until the period is recorded. End a " +
   "period by the clock or by a number of visitors, never because of how it looks.";
+
+const WITH_WINDOW = "Begin the next period; visitors of this one still have time to respond";
 
 /** @param {Api.OpenPeriod} period */
 function running(period) {

@@ -1,0 +1,81 @@
+"""``surepick lookback``: what would have been said of a test that was run before."""
+
+from __future__ import annotations
+
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+import click
+
+from surepick.cli.studies import say, shown
+
+if TYPE_CHECKING:
+    from surepick.study.traffic.lookback import LookBack
+
+
+@click.command("lookback", short_help="Of a past test: what would have been said, and when.")
+@click.argument("past", type=click.Path(path_type=Path))
+@click.option(
+    "--rewards",
+    default="yes-no",
+    show_default=True,
+    metavar="yes-no|LO..HI|number",
+    help="What a visit gives.",
+)
+@click.option("--delta", default=0.05, show_default=True, help="Error probability.")
+@click.option(
+    "--epsilon", default=0.0, show_default=True, help="Any option this close to the best will do."
+)
+@click.option("--control", default=None, help="The option that the leader is compared with.")
+@click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
+def command(
+    past: Path, rewards: str, delta: float, epsilon: float, control: str | None, as_json: bool
+) -> None:
+    """Say what would have been said of a PAST test, and when it would have been decided.
+
+    PAST is a table (CSV or Parquet) with a row for each period and option: period, label, visits
+    and successes (or what surepick record takes with other rewards), periods in their order. With a
+    column share, counts are compared with the shares that visitors were sent by.
+
+    Nothing is kept, and nothing is certified: what it rests on is printed with it.
+    """
+    from surepick.study import look_back
+
+    found = look_back(past, rewards, delta, epsilon, control)
+    say(as_json, found.to_dict(), "\n".join(_lines(found, rewards == "yes-no")))
+
+
+def _lines(found: LookBack, rates: bool) -> list[str]:
+    from surepick.study.traffic.words import percent
+
+    total = len(found.labels)
+    width = max(6, *(len(shown(one.period)) for one in found.periods))
+    lines = [
+        f"{total} options, {found.all_periods} periods, {found.all_visits:,} visits.",
+        f"{'period':<{width}}  {'visits':>12}  still in  chance of being wrong",
+    ]
+    for one in found.periods:
+        lines.append(
+            f"{shown(one.period):<{width}}  {one.visits:>12,}  {one.left:>8}  "
+            f"{percent(one.risk)} ({shown(one.leader)} ahead)"
+        )
+    leader = shown(found.leader)
+    if found.decided:
+        lines.append(
+            f"Decided after {shown(found.periods[-1].period)}: {leader} is best. That took "
+            f"{found.visits:,} of {found.all_visits:,} visits."
+        )
+    else:
+        lines.append(f"Not decided by its end: {leader} is ahead, and others may be better.")
+    if found.lift is not None:
+        lead, low, high = (f"{100 * x:+.2f}" if rates else f"{x:+.4g}" for x in found.lift)
+        unit = " points" if rates else ""
+        lines.append(
+            f"{leader} is {lead}{unit} from {shown(found.control or '')} (the control); between "
+            f"{low} and {high}."
+        )
+    lines.append("This holds if, in the test as it was run,")
+    lines += [f"- {text};" for text in found.conditions[:-1]]
+    lines.append(f"- {found.conditions[-1]}.")
+    lines += [f"Note: {shown(text)}." for text in found.doubts]
+    return lines
