@@ -15,7 +15,6 @@ from tests.server.served import Served
 
 import surepick as sp
 from surepick.cli import main
-from surepick.study import OptionTable
 
 ROWS = [("a", 1), ("b", 2), ("c", 3), ("d", 4), ("e", 5)]
 MEANS = {"a": 0.1, "b": 0.22, "c": 0.3, "d": 0.42, "e": 0.8}  # nearly linear in the price
@@ -107,7 +106,7 @@ def essence(certificate):
 
 def test_library_service_client_and_command_line_agree(table, tmp_path, monkeypatch, capsys):
     storage = f"sqlite:///{tmp_path}/own.db"
-    own = sp.create_study("own", None, storage=storage, table=OptionTable.of(table), **SETTINGS)
+    own = sp.create_study("own", storage=storage, table=table, **SETTINGS)
     answer = worked_off(own)
     assert answer.label == "e"
     assert answer.guarantee.kind == "pac"

@@ -206,3 +206,15 @@ def test_a_problem_brings_its_own_misfit():
         StudySpec(name="s", problem=PROBLEM, misfit=0.1)
     problem = sp.Problem([[1.0], [2.0]], noise=1.0, misfit=math.inf)
     assert StudySpec.from_json(StudySpec(name="s", problem=problem).to_json()).problem == problem
+
+
+def test_a_table_is_given_to_the_library_as_to_a_client(tmp_path):
+    source = tmp_path / "options.csv"
+    source.write_text("label,size,colour\na,1,red\nb,2,blue\n")
+    study = sp.create_study("s", storage="memory://", table=source, features=["size"])
+    assert study.problem.labels == ("a", "b")
+    assert study.problem.n_features == 2  # and an intercept
+    with pytest.raises(
+        errors.InvalidInputError, match="features: these say what to make of a table"
+    ):
+        sp.create_study("t", study.problem, storage="memory://", features=["size"])

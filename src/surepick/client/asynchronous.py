@@ -35,9 +35,10 @@ from surepick.run import Answer
 from surepick.run.forecast import Ahead
 from surepick.run.standing import Standing, as_table
 from surepick.storage.records import Event, Rewards, StudyProgress
-from surepick.study import OptionTable, StudySpec
+from surepick.study import StudySpec
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
+from surepick.study.described import described
 from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
 
 
@@ -266,19 +267,10 @@ class AsyncClient:
         algorithm: Algorithm | str = DEFAULT,
         *,
         table: Any = None,
-        features: Sequence[str] | str | None = None,
-        formula: str | None = None,
-        label: str | None = None,
-        unstructured: bool = False,
-        cost: str | None = None,
         **fields: Any,
     ) -> AsyncStudy:
         """See :meth:`surepick.Client.create_study`."""
-        if table is not None:
-            how = {"features": features, "formula": formula, "label": label, "cost": cost}
-            fields["table"] = OptionTable.of(table, unstructured=unstructured, **how)
-        spec = StudySpec(name=name, problem=problem, algorithm=algorithm, **fields)
-        return await self.store(spec)
+        return await self.store(described(name, problem, algorithm, table, fields))
 
     async def store(self, spec: StudySpec) -> AsyncStudy:
         """See :meth:`surepick.Client.store`."""

@@ -12,7 +12,8 @@ from surepick.algorithms.registry import DEFAULT
 from surepick.client.study import RemoteStudy
 from surepick.client.transport import Transport
 from surepick.problem import Problem
-from surepick.study import OptionTable, StudySpec
+from surepick.study import StudySpec
+from surepick.study.described import described
 
 
 class Client:
@@ -64,31 +65,16 @@ class Client:
         algorithm: Algorithm | str = DEFAULT,
         *,
         table: Any = None,
-        features: Sequence[str] | str | None = None,
-        formula: str | None = None,
-        label: str | None = None,
-        unstructured: bool = False,
-        cost: str | None = None,
         **fields: Any,
     ) -> RemoteStudy:
         """Create a study, from a problem or from a table of options.
 
         Parameters
         ----------
-        name, problem, algorithm
+        name, problem, algorithm, table, **fields
             See :func:`surepick.create_study`.
-        table
-            Instead of a problem: a CSV or Parquet file, or a DataFrame, with a row for each option.
-        features, formula, label, unstructured, cost
-            What in the table describes an option, and what a measurement of it costs; see
-            :func:`surepick.problem.tables.from_table`.
-        **fields
-            The other fields of :class:`surepick.study.StudySpec`.
         """
-        if table is not None:
-            how = {"features": features, "formula": formula, "label": label, "cost": cost}
-            fields["table"] = OptionTable.of(table, unstructured=unstructured, **how)
-        return self.store(StudySpec(name=name, problem=problem, algorithm=algorithm, **fields))
+        return self.store(described(name, problem, algorithm, table, fields))
 
     def store(self, spec: StudySpec) -> RemoteStudy:
         """Create the study that a spec describes."""

@@ -17,6 +17,7 @@ from surepick.run.codec import dumps
 from surepick.storage import Storage, Transaction, open_storage
 from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.study import chain
+from surepick.study.described import described
 from surepick.study.desk.rebuild import record_of, summary_of
 from surepick.study.extremes import refusing_extremes
 from surepick.study.past import stored, tell_stored
@@ -29,9 +30,11 @@ STORAGE = "sqlite:///surepick.db"
 
 def create_study(
     name: str,
-    problem: Problem | None,
+    problem: Problem | None = None,
     algorithm: Algorithm | str = DEFAULT,
     storage: str | Storage = STORAGE,
+    *,
+    table: Any = None,
     **fields: Any,
 ) -> Study:
     """Start an identification that lives in a database.
@@ -47,10 +50,13 @@ def create_study(
         epsilon and max_samples).
     storage
         ``memory://``, ``sqlite:///file.db`` or ``postgresql+psycopg://user@host/database``.
+    table
+        Instead of a problem: a CSV or Parquet file, or a DataFrame, with a row for each option.
     **fields
-        The other fields of :class:`surepick.study.StudySpec`: ``delta``, ``epsilon``,
-        ``max_samples``, ``seed``, ``meta``, ``check_fit``, ``strata``, ``past`` and
-        ``past_chosen``.
+        With a table, what in it describes an option (``features``, ``formula``, ``label``,
+        ``unstructured``) and what a measurement of it costs (``cost``); see
+        :func:`surepick.problem.tables.from_table`. And the other fields of
+        :class:`surepick.study.StudySpec`: ``delta``, ``epsilon``, ``noise``, ``misfit``, ….
 
     Examples
     --------
@@ -63,7 +69,7 @@ def create_study(
     >>> study.answer.label
     'two'
     """
-    return store(StudySpec(name=name, problem=problem, algorithm=algorithm, **fields), storage)
+    return store(described(name, problem, algorithm, table, fields), storage)
 
 
 def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None = None) -> Study:

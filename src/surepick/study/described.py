@@ -1,0 +1,33 @@
+"""Studies as they are described in Python: by a problem, or by a table with what to make of it."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from surepick.algorithms.base import Algorithm
+from surepick.errors import InvalidInputError
+from surepick.problem import Problem
+from surepick.study.options import OptionTable
+from surepick.study.spec import StudySpec
+
+#: what can be said of a table's columns
+_OF_TABLES = ("features", "formula", "label", "unstructured", "cost")
+
+
+def described(
+    name: str,
+    problem: Problem | None,
+    algorithm: Algorithm | str,
+    table: Any,
+    fields: dict[str, Any],
+) -> StudySpec:
+    """The spec of a study, from what ``create_study`` was given."""
+    how = {key: fields.pop(key) for key in _OF_TABLES if key in fields}
+    if how and (table is None or isinstance(table, OptionTable)):
+        raise InvalidInputError(
+            f"{', '.join(how)}: these say what to make of a table; give it as a file or a "
+            f"DataFrame (table=…)"
+        )
+    if table is not None and not isinstance(table, OptionTable):
+        table = OptionTable.of(table, **how)
+    return StudySpec(name=name, problem=problem, algorithm=algorithm, table=table, **fields)
