@@ -187,7 +187,7 @@ export const createView = (scope) => {
     field(
       "A measurement that takes long is given",
       hedge,
-      "The first reward then counts. Only where how long a measurement takes has nothing to do with what it shows.",
+      "Of two rewards the first counts. Only where how long a measurement takes has nothing to do with what it shows.",
     ),
     field(
       "Algorithm",
