@@ -797,6 +797,41 @@ MUTATIONS = (
         "pulls = weights * 1.0",
         "algorithms/pooled/test_costs.py",
     ),
+    Mutation(
+        "the-last-money-is-overdrawn",
+        "run/limits.py",
+        "        if money < one:\n            return 0\n",
+        "",
+        "run/test_budget.py",
+    ),
+    Mutation(
+        "limits-hold-from-the-beginning",
+        "run/limits.py",
+        'if change["asked"] <= asked:',
+        "if True:",
+        "run/test_budget.py",
+    ),
+    Mutation(
+        "a-budget-need-not-be-spent",
+        "verifier/limits.py",
+        "left < float(each.max()) + _ROUNDING * budget",
+        'left < float("inf")',
+        "run/test_budget.py",
+    ),
+    Mutation(
+        "the-weakest-rival-decides-how-sure",
+        "algorithms/pooled/state.py",
+        "return float(values[rivals].max(initial=0.0))",
+        "return float(values[rivals].min(initial=1.0))",
+        "algorithms/pooled/test_guess.py",
+    ),
+    Mutation(
+        "any-p-value-will-do",
+        "verifier/p_value.py",
+        "abs(claimed - due) <= due * (1e-6 + rounding)",
+        "claimed <= 1",
+        "algorithms/pooled/test_guess.py",
+    ),
 )
 
 

@@ -5,7 +5,7 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks import error_rates, noise_cost, peeking, yes_no
+from benchmarks import baseline_price, error_rates, guess, noise_cost, peeking, questions, yes_no
 from benchmarks.recorded import Record, chunks, options, table
 
 from surepick.problem.noise import Between
@@ -171,3 +171,42 @@ def test_a_t_test_looked_at_all_the_time_is_wrong_too_often():
     """At one look 3 of 60 are to be expected, and more than 10 have a chance of one in 5,800."""
     found = peeking.measure(("numbers", peeking.NUMBERS[0], True, 0, 60, 0))
     assert sum(found["called"]) > 10
+
+
+# -- questions -------------------------------------------------------------------------------
+def test_every_question_is_asked_and_its_mistakes_are_counted(monkeypatch):
+    monkeypatch.setattr(questions, "PULLS", 60)
+    asked = questions.tasks(1, 3)
+    assert len(asked) == len(questions.CASES) * 4 * 2
+    parts = {key: questions.measure(asked[key]) for key in asked if " | σ known | 0.2 | " in key}
+    assert len(parts) == len(questions.CASES)
+    assert sum(part["wrong"] for part in parts.values()) <= 0.2 * len(parts)
+    row = "| 3 of 7, all tied | one of the best dropped | σ known | 0.2 | "
+    assert row in questions.tables(parts)
+    assert questions._false(0.1, "close", 0.05)
+    assert questions._false(0.1, "worse", 0.0)
+    assert not questions._false(0.1, "better", 0.0)
+
+
+def test_guesses_of_all_methods_are_counted(monkeypatch):
+    few = {name: case for name, case in guess.INSTANCES.items() if "unrelated" in name}
+    monkeypatch.setattr(guess, "INSTANCES", few)
+    cells = {key: guess.measure(task) for key, task in guess.tasks(2, 3).items()}
+    assert {key.split(" | ")[2] for key in cells} == guess.METHODS.keys()
+    assert all(0 <= cell["wrong"] <= cell["trials"] == 2 for cell in cells.values())
+    assert guess.tables(cells).count("\n") == 1 + len(few)
+
+
+@pytest.mark.parametrize("method", ["uniform", "OD-LinBAI", "Peace-like", "guess", "cut off"])
+def test_where_it_is_easy_every_method_guesses_right(method, monkeypatch):
+    easy = guess.Instance(np.eye(6), np.linspace(30.0, 0.0, 6), 120)
+    monkeypatch.setitem(guess.INSTANCES, "easy", easy)
+    assert guess.METHODS[method]("easy", easy, np.random.default_rng(0)) == 0
+
+
+def test_the_price_of_a_claim_adds_up():
+    nats, ratio = baseline_price.price("σ known", 0.05, 0, 1)
+    bound, together, needed, reached, told, blocks, whole = nats.mean(axis=0)
+    assert bound < together < needed <= reached < told
+    assert blocks < whole
+    assert ratio > needed / bound

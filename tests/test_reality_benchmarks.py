@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks import drift, misfit, traffic, truths
+from benchmarks import drift, living, misfit, traffic, truths
 
 import surepick as sp
 from surepick.run.diagnostics import ArmSummary
@@ -204,3 +204,24 @@ def test_a_site_is_decided_with_fewer_visitors_than_a_test_of_fixed_size():
     assert found["outcomes"] == ["right"]
     assert found["visitors"][0] < traffic.size(rates) * len(rates)
     assert traffic.measure((traffic.RULES[0], "tied", 0, 1, 1))["outcomes"] == ["right"]
+
+
+# -- living ------------------------------------------------------------------------------------
+def test_all_that_was_told_wrongly_is_corrected_at_the_end(monkeypatch):
+    made = []
+
+    def create(*given, **more):
+        made.append(create_study(*given, **more))
+        return made[-1]
+
+    create_study = sp.create_study
+    monkeypatch.setattr(sp, "create_study", create)
+    monkeypatch.setattr(living, "MOST", 80)
+    monkeypatch.setattr(living, "SHARE", 0.3)
+    for way in living.WAYS:
+        living.corrected("yes-no", way, np.random.default_rng(3))
+        living.corrected(1.0, way, np.random.default_rng(3))
+    right, left = made[:2], made[2:]
+    assert all(study.corrections() for study in right)
+    assert not any(study.corrections() for study in left)
+    assert np.abs(right[1].rewards().values).max() < 5 < np.abs(left[1].rewards().values).max()

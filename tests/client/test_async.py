@@ -11,6 +11,7 @@ from tests.server.served import Served
 
 import surepick as sp
 from surepick.client import AsyncStudy, RemoteStudy
+from surepick.client.awaited import proxy_of
 from surepick.errors import AccessError, InvalidInputError, TellConflictError, UnknownStudyError
 
 PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]], noise=1.0)
@@ -83,6 +84,34 @@ def test_several_of_one_option_from_a_service(service):
     assert [len({pull.arm for pull in pulls}) for pulls in (mine, yours)] == [1, 1]
     assert len(mine) == len(yours) == 2
     assert {pull.arm for pull in mine}.isdisjoint({pull.arm for pull in yours})
+
+
+def test_who_is_cancelled_in_the_middle_of_a_request_leaves_others_alone(service):
+    async def main():
+        async with sp.AsyncClient(service.url, service.token) as client:
+            study = await client.create_study("cancelled", PROBLEM)
+            await study.pause()
+            waiting = [asyncio.create_task(study.ask(1, f"w{i}", wait=20)) for i in range(4)]
+            await asyncio.sleep(0.2)
+            for one in waiting:
+                one.cancel()
+            found = await asyncio.gather(*waiting, return_exceptions=True)
+            await study.resume()
+            pulls = await asyncio.gather(*(study.ask(1, f"w{i}") for i in range(4)))
+            return found, [pull.id for one in pulls for pull in one]
+
+    found, pulls = completed(main())
+    assert {type(one) for one in found} == {asyncio.CancelledError}
+    assert sorted(pulls) == [0, 1, 2, 3]
+
+
+def test_proxies_are_those_of_the_environment(monkeypatch):
+    monkeypatch.setenv("http_proxy", "http://gate.example:3128")
+    monkeypatch.setenv("no_proxy", "127.0.0.1,.inside.example")
+    assert proxy_of("http://studies.example:8421") == "http://gate.example:3128"
+    assert proxy_of("http://127.0.0.1:8421") is None
+    assert proxy_of("http://a.inside.example") is None
+    assert proxy_of("https://studies.example") is None
 
 
 def test_errors_are_those_of_the_client(service):

@@ -8,6 +8,7 @@ import signal
 import subprocess
 import threading
 import time
+from functools import cached_property
 
 import numpy as np
 import pytest
@@ -64,7 +65,9 @@ def test_rewards_that_cannot_be_are_refused_before_anything_is_recorded(client, 
 def public(cls):
     """Public names, with what they are and how they are called."""
     return {
-        name: "property" if isinstance(value, property) else inspect.signature(value)
+        name: "property"
+        if isinstance(value, property | cached_property)
+        else inspect.signature(value)
         for name, value in inspect.getmembers(cls)
         if not name.startswith("_")
     }

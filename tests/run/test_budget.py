@@ -28,6 +28,12 @@ def drive(run, most=math.inf):
     return run
 
 
+def _with_more_money(body):
+    body["limits"][1]["budget"] = 200.0
+    claim = body["claim"]
+    claim["statement"] = claim["statement"].replace("budget=90", "budget=200")
+
+
 def forged(certificate, change):
     body = json.loads(json.dumps(certificate))
     change(body)
@@ -86,6 +92,8 @@ def test_limits_change_on_the_way_and_a_replay_knows_when():
     ):
         with pytest.raises(CertificateError):
             sp.verify(forged(certificate, change), replay=True)
+    with pytest.raises(CertificateError, match="its budget of 200 is not spent"):
+        sp.verify(forged(certificate, _with_more_money), replay=False)
     run.limit(budget=math.inf)
     answer = drive(run).answer
     assert answer.guarantee.kind == "pac"

@@ -13,12 +13,13 @@ from pathlib import Path
 
 import httpx
 import pytest
+from tests.coroutines import completed
 from tests.postgres import Server
 from tests.server.served import Served, free_port
 from tests.server.test_processes import make_certificate
 from tests.server.test_routes import at
 
-from surepick.client import Client
+from surepick.client import AsyncClient, Client
 
 ROOT = Path(__file__).resolve().parents[2]
 BODY = {"name": "s", "problem": {"arms": [[1, 0], [0, 1]], "noise": 1.0}}
@@ -209,6 +210,12 @@ def test_behind_nginx(nginx, database_folder):
                 (pull,) = study.ask(1, "w", wait=5)
                 assert study.tell(pull.id, 1.0, "w").status == "accepted"
                 assert '"samples"' in next(lines)  # at once, not when a buffer is full
+
+        async def by_a_coroutine():
+            async with AsyncClient(url, served.token, verify=certificate) as client:
+                return (await (await client.load_study("a / b")).progress()).told
+
+        assert completed(by_a_coroutine()) == 1
         assert '"client": "127.0.0.1"' in served.log.read_text()
 
 

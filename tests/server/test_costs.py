@@ -41,12 +41,14 @@ def test_a_service_spends_the_same(service, tmp_path):
 def test_a_budget_is_changed_through_both_clients(service):
     problem = sp.Problem(np.eye(3), noise=1.0, costs=[1.0, 2.0, 5.0])
     with service.client(patience=20) as client:
-        study = client.create_study("spending", problem, budget=100, delta=1e-9)
+        study = client.create_study("spending", problem, budget=100, delta=1e-9, guess=True)
         assert study.status()["limits"]["budget"] == 100.0
         rng = np.random.default_rng(1)
         while not study.finished:
             study.tell_many({p.id: rng.normal() for p in study.ask(100)})
         assert 95.0 < study.answer.cost <= 100.0
+        here = sp.load_study("spending", service.storage).answer
+        assert study.answer.p_value == here.p_value > 0.0
         made = study.limit(budget=200, reason="more money", by="ann")
         assert made.token is not None
         assert not study.finished

@@ -4,7 +4,12 @@ import pytest
 from tests.study import toy
 
 import surepick as sp
-from surepick.errors import CertificateError, InvalidInputError, InvalidTypeError
+from surepick.errors import (
+    CertificateError,
+    InvalidInputError,
+    InvalidTypeError,
+    TellConflictError,
+)
 from surepick.run.certificate import fingerprint
 from surepick.study.desk.crowd import Ask, Crowd
 from surepick.study.pulls import ONCE, Reward
@@ -39,6 +44,17 @@ def test_who_would_wait_gets_what_another_one_has_had_for_longest(study):
     ]
     assert ids(first + rest) == list(range(6))
     toy.check_whole(study)
+
+
+def test_who_does_not_say_who_they_are_may_be_the_other_one(study):
+    study.ask(6, "ann")
+    study.ask(1, "bob")
+    assert study.tell(0, 1.0).status == "accepted"
+    assert study.tell(0, 2.0).status == "late"
+    assert study.tell(0, 1.0).status == "duplicate"
+    study.tell(1, 1.0)
+    with pytest.raises(TellConflictError):
+        study.tell(1, 2.0)
 
 
 def test_nobody_gets_a_copy_of_their_own_pull(study):

@@ -54,6 +54,7 @@ class Model:
     out: dict = field(default_factory=dict)  # pull -> who holds it, or held it last
     second: dict = field(default_factory=dict)  # pull -> who else holds it
     since: dict = field(default_factory=dict)  # pull -> in which ask its holder got it
+    copied: set = field(default_factory=set)  # pulls that were ever with two
     asks: int = 0
     passed: set = field(default_factory=set)  # of those that are out: never handed out
     returned: set = field(default_factory=set)  # of those, given back
@@ -216,6 +217,7 @@ class Model:
         out = [pull for pull in out if not self.out[pull].startswith("nameless")]
         given = sorted(out, key=lambda pull: (self.since[pull], pull))[:1]
         self.second.update(dict.fromkeys(given, holder))
+        self.copied.update(given)
         self.failures += len(given)  # a line of the record, at least
         return given
 
@@ -239,6 +241,8 @@ class Model:
             return "accepted" if fine else "late"
         first, by = self.told[pull]
         if teller is not None and by is not None and teller != by:
+            return "late"
+        if value != first and teller is None and pull in self.copied:
             return "late"
         return "duplicate" if value == first else "conflict"
 

@@ -158,6 +158,10 @@ class State(ABC):
         """What is claimed now, where candidates are compared with a baseline; else None."""
         return None
 
+    def p_value(self) -> float | None:
+        """Of "not the one that would be named is the best", valid at any time; None: not known."""
+        return None
+
     def now(self) -> Known | None:
         """What is known now; None where nothing is, or the algorithm has no such numbers."""
         return None
@@ -232,7 +236,7 @@ class Algorithm(ABC):
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features
     trusts_features: ClassVar[bool] = True
-    #: what it can be asked: "best", "baseline", "top"
+    #: what it can be asked: "best", "baseline", "top", "guess"
     questions: ClassVar[tuple[str, ...]] = ("best",)
 
     def __post_init__(self) -> None:

@@ -107,6 +107,8 @@ def get(name: str, **settings: Any) -> Algorithm:
     """
     make, budget = maker(name), settings.pop("budget", None)
     try:
+        if budget is not None and settings.get("guess"):  # which needs to know it
+            return make(**settings, budget=budget)
         made = make(**settings)
         return made if budget is None else replace(made, budget=budget)
     except TypeError as error:

@@ -19,6 +19,7 @@ from surepick.cli.studies import (
     spent,
     study_options,
 )
+from surepick.run.words import sureness
 
 if TYPE_CHECKING:
     from surepick.run import Answer
@@ -56,6 +57,8 @@ def command(
         *said_of_uncounted(study.progress().uncounted),
         answer.plain,
     ]
+    if answer.p_value is not None and not answer.guarantee:
+        lines.append(sureness(answer.p_value))
     if explain:
         lines.append(f"Exactly: {shown(str(answer.guarantee))}.")
     if answer.equivalent and not answer.lifts:

@@ -8,12 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.algorithms.registry import DEFAULT
-from surepick.cli.studies import say, shown, study_options
+from surepick.cli.studies import ends_at, say, shown, study_options
 from surepick.cli.trust import MISFIT_HELP, Misfit, costs, trust
 from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
-    from surepick.algorithms.base import Algorithm
     from surepick.problem import Problem
     from surepick.problem.noise import NoiseKind
     from surepick.study import Study, StudySpec
@@ -94,6 +93,11 @@ class _Noise(click.ParamType):
     "--cost",
     default=None,
     help="Column with what a measurement of each option costs: as little as possible is spent.",
+)
+@click.option(
+    "--guess",
+    is_flag=True,
+    help="Make the best of --max-samples or --budget: all of it is measured, for the best guess.",
 )
 @click.option("--top", default=1, show_default=True, help="How many of the best to find.")
 @click.option(
@@ -291,7 +295,7 @@ def command(
         f"A measurement gives {_measurement(problem.noise_kind)}.",
         *trust(problem, study.algorithm.delta, taken, study.algorithm.sample_limit()),
         *([f"Options are compared within each {shown(study.strata)}."] if study.strata else []),
-        _limits(study.algorithm),
+        ends_at(study.algorithm),
         *(f"Note: {shown(note)}" for note in made.notes),
         *_asked(spec),
         f"The past measurements are enough. Next: surepick answer {name}"
@@ -300,17 +304,6 @@ def command(
         f"'command {{label}}', or surepick ask {name}",
     ]
     say(as_json, content, "\n".join(lines))
-
-
-def _limits(algorithm: Algorithm) -> str:
-    """When it ends at the latest."""
-    said = []
-    if algorithm.budget is not None:
-        said.append(f"when {algorithm.budget:,.12g} is spent (--budget)")
-    if algorithm.max_samples is not None:
-        most = f"after {algorithm.max_samples:,} measurements at the latest (--max-samples)"
-        said.append(most)
-    return f"It ends {', and '.join(said)}."
 
 
 def _asked(spec: StudySpec) -> list[str]:

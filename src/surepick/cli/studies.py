@@ -13,6 +13,7 @@ import click
 from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
+    from surepick.algorithms.base import Algorithm
     from surepick.client import RemoteStudy
     from surepick.study import Study
     from surepick.study.changes import Change
@@ -131,3 +132,14 @@ def said_of_uncounted(count: int) -> list[str]:
     belong, they, are = ("belongs", "it", "is") if count == 1 else ("belong", "they", "are")
     text = f"{count:,} more {belong} to a batch that was not complete at the end; {they} {are} kept"
     return [f"{text}, and not counted."] if count else []
+
+
+def ends_at(algorithm: Algorithm) -> str:
+    """When it ends at the latest."""
+    said = []
+    if algorithm.budget is not None:
+        said.append(f"when {algorithm.budget:,.12g} is spent (--budget)")
+    if algorithm.max_samples is not None:
+        most = f"after {algorithm.max_samples:,} measurements at the latest (--max-samples)"
+        said.append(most)
+    return f"It ends {', and '.join(said)}."

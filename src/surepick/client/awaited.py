@@ -9,6 +9,8 @@ import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from surepick.client.transport import PAUSES, Transport
 from surepick.errors import ServiceUnreachableError, SurepickError, UnknownStudyError
@@ -26,6 +28,11 @@ def _remember_what_is_missing() -> None:
 
 class AsyncTransport(Transport):
     """Requests to one service, awaited; tried again as those of :class:`Transport` are."""
+
+    def __init__(self, *where: Any, **how: Any) -> None:
+        super().__init__(*where, **how)
+        self._idle: list[Any] = []  # connections that wait for a request
+        self._trusted: Any = None  # certificates, once they are read
 
     async def get_json(self, path: str, **query: Any) -> Any:
         """The answer to a GET, from JSON."""
@@ -64,26 +71,55 @@ class AsyncTransport(Transport):
         self, method: str, path: str, body: Any, query: Any, wait: float, fine: Any
     ) -> tuple[Any, float | None]:
         timeout = self._httpx.Timeout(self.timeout + wait, connect=self.timeout)
+        request = self._httpx.Request(
+            method,
+            f"{self.url}{path}",
+            params=query or None,
+            headers=self._headers,
+            json=body,
+            extensions={"timeout": timeout.as_dict()},
+        )
         try:
-            response = await self._opened().request(
-                method, path, json=body, params=query, timeout=timeout
-            )
+            return self._judged(await self._exchange(request), fine)
         except self._httpx.TransportError as error:
             text = f"{self.url} does not answer ({type(error).__name__}: {error})"
             return ServiceUnreachableError(text), 0.0
-        return self._judged(response, fine)
 
-    def _opened(self) -> Any:
-        if self._client is None:
+    async def _exchange(self, request: Any) -> Any:
+        """The response to a request, over a connection that nobody else uses meanwhile.
+
+        A pool of connections looks at all of them for every request, and a client at cookies and
+        redirections, which takes as long as everything else.
+        """
+        connection = self._idle.pop() if self._idle else self._connection()
+        try:
+            response = await connection.handle_async_request(request)
+            await response.aread()
+        except BaseException:  # nobody knows what would come next over it
+            await connection.aclose()
+            raise
+        self._idle.append(connection)
+        return response
+
+    def _connection(self) -> Any:
+        if self._trusted is None:
             _remember_what_is_missing()
-            limits = self._httpx.Limits(max_connections=None, max_keepalive_connections=64)
-            self._client = self._httpx.AsyncClient(
-                base_url=self.url, headers=self._headers, limits=limits, verify=self._verify
-            )
-        return self._client
+            # Reading the certificates that are trusted takes longer than many requests.
+            safe = self.url.startswith("https")
+            self._trusted = self._httpx.create_ssl_context(verify=self._verify) if safe else False
+        return self._httpx.AsyncHTTPTransport(verify=self._trusted, proxy=proxy_of(self.url))
 
     async def aclose(self) -> None:
         """Let go of connections; they come back when needed."""
-        client, self._client = self._client, None
-        if client is not None:
-            await client.aclose()
+        idle, self._idle = self._idle, []
+        for connection in idle:
+            await connection.aclose()
+
+
+def proxy_of(url: str) -> str | None:
+    """The proxy that the environment names for this address, if any."""
+    address = urlsplit(url)
+    if proxy_bypass(address.netloc):
+        return None
+    named = getproxies()
+    return named.get(address.scheme) or named.get("all")

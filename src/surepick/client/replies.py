@@ -66,6 +66,7 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         epsilon=found["epsilon"],
         **{name: tuple(found[name]) for name in ("arms", "labels") if found.get(name)},
         cost=found.get("cost"),
+        p_value=found.get("p_value"),
         **_compared(found),
         _record={},
         _certificate=certificate,

@@ -55,6 +55,9 @@ class Answer:
     arms: tuple[int, ...] = ()
     labels: tuple[str, ...] = ()
     cost: float | None = None  #: of all pulls, where the problem says what they cost
+    #: of "another one is the best", valid at any time: that much, or less, at most by chance, where
+    #: it is wrong; None where there is no such number
+    p_value: float | None = None
     #: against a baseline: labels of the options that are better, that are worse, and the others
     better: tuple[str, ...] = ()
     worse: tuple[str, ...] = ()
@@ -116,6 +119,8 @@ class Answer:
         }
         if self.cost is not None:
             found["cost"] = self.cost
+        if self.p_value is not None:
+            found["p_value"] = self.p_value
         if len(self.arms) > 1:
             found |= {"arms": list(self.arms), "labels": list(self.labels)}
         if self.lifts:

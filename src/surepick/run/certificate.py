@@ -51,6 +51,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
             "statement": answer["guarantee"]["text"],
         },
     }
+    if "p_value" in answer:
+        body["claim"]["p_value"] = answer["p_value"]
     if "arms" in answer:
         body["claim"]["candidates"] = answer["arms"]
     claims = record.get("claims")

@@ -57,6 +57,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         algorithm=algorithm.registered_name(),
         delta=algorithm.delta,
         epsilon=algorithm.epsilon,
+        p_value=state.p_value(),
         **several(problem, state.named(), course.pulls),
         **compared(problem, claims),
         _record={

@@ -31,6 +31,7 @@ def identify(
     threshold: float | None = None,
     control: str = "all",
     top: int = 1,
+    guess: bool = False,
     rng: Any = 0,
     on_batch: Callable[[Run], None] | None = None,
 ) -> Answer:
@@ -70,6 +71,9 @@ def identify(
         How many of the best to find; then ``answer.labels`` and ``answer.arms`` name them, best
         first. That they are the best is promised, their order is not. With epsilon, each of them
         is at most that much below the lowest of the best.
+    guess
+        Make the best of ``max_samples`` or ``budget``: all of it is measured, shared out for the
+        best guess at the end, unless that is proven before. ``answer.p_value`` says how sure it is.
     rng
         Seed or generator for algorithms that draw.
     on_batch
@@ -97,7 +101,8 @@ def identify(
     for name, given in (("measure", measure), ("measure_batch", measure_batch)):
         if given is not None and not callable(given):
             raise InvalidTypeError(f"{name} must be a function; got {given!r:.80}")
-    question = {"baseline": baseline, "threshold": threshold, "control": control, "top": top}
+    asked = (baseline, threshold, control, top, guess)
+    question = dict(zip(BEST, asked, strict=True))
     run = configure(algorithm, delta, epsilon, max_samples, question, budget).start(problem, rng)
     warned = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
     while not run.stopped:
@@ -141,7 +146,13 @@ def _doubts(run: Run) -> str:
 
 
 #: settings that say what is asked, and what they are where the question is which is best
-BEST: dict[str, Any] = {"baseline": None, "threshold": None, "control": "all", "top": 1}
+BEST: dict[str, Any] = {
+    "baseline": None,
+    "threshold": None,
+    "control": "all",
+    "top": 1,
+    "guess": False,
+}
 
 
 def configure(

@@ -154,6 +154,16 @@ def _how(stopped: str) -> str:
     return f"was stopped {how} with {count:,} option{'' if count == 1 else 's'} {found[3]}"
 
 
+def sureness(p_value: float) -> str:
+    """How sure an answer is that is not proven."""
+    if p_value >= 1:
+        return "Nothing speaks against each of the others yet (p-value 1)."
+    return (
+        f"If another option is the best, so much speaks for this one with a chance of at most "
+        f"{chance(p_value)}, however often one looks (p-value {p_value:.2g})."
+    )
+
+
 def _rests(parts: list[str]) -> str:
     """On what it rests, as a sentence or two."""
     parts = [_CONDITIONS.get(part, part.replace("provided that", "if", 1)) for part in parts]

@@ -222,6 +222,9 @@ class NewStudy(BaseModel):
         "or 'fdr': a share of at most delta is wrong on average.",
     )
     top: Annotated[int, checked(minimum=1)] = Field(1, description="How many of the best to find.")
+    guess: bool = Field(
+        False, description="Make the best of max_samples or budget: all of it is measured."
+    )
     check_fit: Finite | None = Field(
         None,
         description="Measure more, so that a misfit of this size (in units of the noise) shows.",

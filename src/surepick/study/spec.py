@@ -86,7 +86,7 @@ class StudySpec:
         for :class:`surepick.Problem`. ``inf`` (``"any"`` as JSON), the default, where the algorithm
         can do so: features guide, and the guarantee rests on measurements alone. 0: features are
         trusted. A problem brings its own.
-    baseline, threshold, control, top
+    baseline, threshold, control, top, guess
         What is asked, if it is not which option is the best: see :func:`surepick.identify`.
     check_fit
         Make extra measurements, so that a misfit of the linear model of this size (in units of
@@ -146,6 +146,7 @@ class StudySpec:
     threshold: float | None = None
     control: str = "all"
     top: int = 1
+    guess: bool = False
     check_fit: float | None = None
     strata: str | None = None
     items: int | None = None
@@ -167,6 +168,10 @@ class StudySpec:
         if self.traffic not in (None, False) and self.max_samples == MOST_SAMPLES:
             self._set(max_samples=None)  # nothing was said; a million visitors are few
         self._check_algorithm()
+        if self.guess and self.max_samples == MOST_SAMPLES and self.budget is None:
+            raise InvalidInputError(
+                "guess: say how much there is to spend: max_samples (--max-samples) or budget"
+            )
         self._check_misfit()
         self._check_traffic()
         past, chosen = as_past(self.past, self.past_chosen, self.past_columns)
@@ -194,7 +199,8 @@ class StudySpec:
     def _check_traffic(self) -> None:
         self._set(traffic=rules.TrafficRules.of(self.traffic))
         if self.traffic is not None:
-            given = (self.settings, self.check_fit, self.strata, self.meta, self.top)
+            asked = {"top": self.top > 1, "guess": self.guess}
+            given = (self.settings, self.check_fit, self.strata, self.meta, asked)
             rules.check_method(str(self.algorithm), *given)
 
     def _check_noise(self) -> None:

@@ -313,6 +313,8 @@ class Study(LivingStudy, TrafficStudy):
             found = found.reported(self.traffic.record_of_shares())
         if run.ended and (failed or checks.broken):
             found = replace(found, guarantee=looks_best(found.guarantee))
+        if failed or checks.broken:
+            found = replace(found, p_value=None)
         return qualified(without_guarantee(found, failed), checks)
 
     def standing(self) -> Any:

@@ -229,6 +229,10 @@ def _run(check: Check) -> Verification:
     file = RULES[rule]
     if rule == "pooled" and "question" in check.evidence:
         file = "top_m" if "top" in check.evidence["question"] else "compared"
+    check.demand(
+        "p_value" not in check.claim or file == "pooled",
+        "it gives a p-value, which its rule does not have",
+    )
     decided = importlib.import_module(f"surepick.verifier.rules.{file}").verify(check)
     if isinstance(decided, Comparison):
         check_comparison(check, decided)

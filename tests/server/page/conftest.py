@@ -108,11 +108,14 @@ def picture():
     """Keeps a picture of a page for the docs, where that is asked for."""
     folder = os.environ.get(_PICTURES)
 
-    def keep(page, name, whole=True):
+    def keep(page, name, whole=True, part=None):
         if folder:
             page.mouse.move(0, 0)  # nothing is pointed at
             page.evaluate("scrollTo(0, 0)")
             path = Path(folder) / f"{name}.png"
+            if part is not None:
+                part.screenshot(path=path, animations="disabled")
+                return
             page.screenshot(path=path, full_page=whole, animations="disabled")
 
     return keep

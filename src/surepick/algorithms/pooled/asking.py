@@ -3,16 +3,22 @@
 from __future__ import annotations
 
 import math
+from typing import Any
+
+import numpy as np
 
 from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.guessing import shared_out
+from surepick.algorithms.pooled.lacking import evenly
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.parts import dealt, dealt_again
-from surepick.algorithms.pooled.prices import in_pulls, within
+from surepick.algorithms.pooled.prices import in_pulls, prices, within
 from surepick.algorithms.pooled.settings import (
     FEWEST_PULLS,
     BlockSettings,
     block_size,
+    guess_size,
     too_far,
     whole_batches,
 )
@@ -26,6 +32,7 @@ class AskingState(TurningState):
     """What it needs of the state beside the blocks, and what it asks for."""
 
     config: BlockSettings
+    _points: Any  #: the candidates that differ
     strata: int  #: of the last block: how many the next one will have to be enough for
     minds_costs = True
 
@@ -66,16 +73,26 @@ class AskingState(TurningState):
             return within(self.problem, self.funds, size, opening)
         scales, market = self._now(), self._open_market()
         missing, leader = self.question.lacking(market, n + out), int(market.rivals[0])
+        missing = evenly(missing) if self.config.guess else missing
         self._planner.weigh(scales)
         shares = self.shares.copy() if out else self.shares
         design = self._planner.next(leader, missing, self.weights, shares)
         if out and too_far(n, out, in_pulls(self.problem, design.weights, design.value)[1], least):
             return None  # and nothing has changed
+        if self.config.guess and self.ways.ways == ("linear",) and not self.problem.large:
+            left = budget * float(np.mean(prices(self.problem)))
+            start = 0.5 * (design.weights + first.weights)
+            own = (self.totals.counts, min(left, self.funds), scales, start)
+            found = shared_out(self.problem, self._points, missing, leader, *own)
+            design = design._replace(weights=found)
         self.weights, self.shares = design.weights, shares
         explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / (n + out)))
         weights = (1 - explore) * design.weights + explore * first.weights
         weights, rate = in_pulls(self.problem, weights, 1.0)  # pulls for a unit of money
         size = min(block_size(self.config, spent * rate, out, design.value * rate, least), budget)
+        if self.config.guess and not out:
+            left = budget if math.isinf(self.funds) else min(budget, int(self.funds * rate))
+            size = max(1, min(whole_batches(self.config, guess_size(size, left, least)), budget))
 
         def block(pulls: int) -> Pulls:
             return self._planner.pulls(weights, pulls, design, self.ways.parts)

@@ -36,6 +36,19 @@ class Lacking(NamedTuple):
     pairs: tuple[IntArray, IntArray] | None = None
 
 
+def evenly(missing: Lacking) -> Lacking:
+    """The same, as if every lead lacked equally much evidence.
+
+    For a guess: it does not matter how much there is against whom, only that the best of all comes
+    out on top in the end.
+    """
+    return missing._replace(pulls=missing.pulls / _at_least(missing.nats))
+
+
+def _at_least(nats: Any) -> Any:
+    return nats.clip(LEAST, None)
+
+
 def lacking(backend: Backend, market: Market, at: Standing) -> Lacking:
     """What is missing, with a variance of one for each pull.
 

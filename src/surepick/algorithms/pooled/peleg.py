@@ -66,6 +66,10 @@ class PooledPeleg(Algorithm):
         least 1 - delta; or ``"fdr"``: of those made, a share of at most delta is wrong on average.
     top
         Instead of the best: so many of the best, in any order.
+    guess
+        Make the best of a budget: all that ``max_samples`` or ``budget`` allows is measured, shared
+        out for the best guess at the end, unless that is proven before. The bets are the same, so
+        is the guarantee where it is earned; ``answer.p_value`` says how close it came.
     items
         Measure options on items, such as test questions, of which there are so many: every block
         draws some, with replacement, and ``batch.items`` says which pull is for which. The best is
@@ -84,6 +88,7 @@ class PooledPeleg(Algorithm):
     threshold: float | None = field(default=None, kw_only=True)
     control: str = field(default="all", kw_only=True)
     top: int = field(default=1, kw_only=True)
+    guess: bool = field(default=False, kw_only=True)
     items: int | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "pooled-peleg"
@@ -91,7 +96,7 @@ class PooledPeleg(Algorithm):
     follows: ClassVar[str] = "pulls"
     needs_scale: ClassVar[bool] = False
     trusts_features: ClassVar[bool] = False
-    questions: ClassVar[tuple[str, ...]] = ("best", "baseline", "top")
+    questions: ClassVar[tuple[str, ...]] = ("best", "baseline", "top", "guess")
     theorem: ClassVar[str] = (
         "the capital bet against the best candidate is a supermartingale; Ville's inequality"
     )
@@ -133,6 +138,17 @@ class PooledPeleg(Algorithm):
             raise InvalidInputError(
                 "top: ask either for the best ones or for a comparison with a baseline; leave one "
                 "of them out"
+            )
+
+        if not isinstance(self.guess, bool):
+            raise InvalidInputError(f"guess must be True or False; got {self.guess!r:.80}")
+        if not self.guess:
+            return
+        if self.compares:
+            raise InvalidInputError("guess: the guess is which option is best; leave baseline out")
+        if self.max_samples is None and self.budget is None:
+            raise InvalidInputError(
+                "guess: say how much there is to spend: max_samples=…, or budget=…"
             )
 
     @property

@@ -8,6 +8,7 @@ from typing import Protocol
 FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread well
 _MOST = 0.3  # a block makes at most this share of the pulls that seem to be missing
 _LEAST = 0.03  # a block makes at least this share of the pulls so far
+_OF_LEFT = 0.15  # where all pulls that are left will be made, a block makes this share of them
 # Nothing more is planned ahead while as many pulls are out as
 _FAR = 4.0  # this many times those that seem to be missing, and
 _SHARE = 0.5  # this share of the settled ones; or,
@@ -38,6 +39,8 @@ class BlockSettings(Protocol):
     def control(self) -> str: ...
     @property
     def top(self) -> int: ...
+    @property
+    def guess(self) -> bool: ...
 
 
 def whole_batches(settings: BlockSettings, size: float) -> int:
@@ -70,6 +73,16 @@ def block_size(
     # Nobody waits for a block of these to end, so they may be small: the later a block is planned,
     # the more is known. They grow with the pulls that are out, and so with the number of workers.
     return whole_batches(settings, max(_AHEAD * out, least))
+
+
+def guess_size(size: int, left: int, least: float) -> int:
+    """Pulls of the next block where all that are left will be made.
+
+    Blocks get smaller as there is less to come; what would be too little for a block is added to
+    the one before.
+    """
+    size = min(size, max(math.ceil(_OF_LEFT * left), math.ceil(least)))
+    return left if left - size < least else size
 
 
 def too_far(settled: int, out: int, missing: float, least: float) -> bool:

@@ -270,6 +270,15 @@ class PooledState(AskingState):
     def claims(self) -> Claims | None:
         return self.question.claims()
 
+    def p_value(self) -> float | None:
+        values = self.question.p_values()
+        if len(self.named()) > 1 or self.claims() is not None or len(values) < 2:
+            return None
+        offered = self.question.offered()
+        rivals = np.ones(len(values), dtype=bool) if offered is None else offered.copy()
+        rivals[self.question.best] = False
+        return float(values[rivals].max(initial=0.0))
+
     def now(self) -> Known | None:
         if not self.totals.counts.any():
             return None

@@ -68,7 +68,7 @@ class CheckedFit(Algorithm):
                 "check_fit: where options are measured on items nothing rests on their features; "
                 "leave it out"
             )
-        for name, usual in (("baseline", None), ("threshold", None), ("top", 1)):
+        for name, usual in (("baseline", None), ("threshold", None), ("top", 1), ("guess", False)):
             if self.options.get(name, usual) != usual:
                 raise InvalidInputError(
                     f"check_fit: extra pulls go with the question which option is the best only; "

@@ -13,6 +13,7 @@ from typing import Literal
 from surepick.errors import UnknownPullError
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Event, StudyProgress, Tell
+from surepick.study.hedge import HEDGED
 from surepick.study.pulls import Reward, Told
 
 #: seconds for which nobody else starts to work out the next batch
@@ -54,6 +55,8 @@ def tell(
         else:
             first = known[pull]
             status, arm, counts = _status(first, value, worker, token), first.arm, first.value
+            if status == "conflict" and worker is None and _was_with_two(tx, study, pull):
+                status = "late"
         events.append(Event(pull, arm, status, worker, value, "", at.now, token))
         told.append(Told(pull, status, counts))
     tx.drop_leases(study, [one.pull for one in tells])
@@ -87,6 +90,11 @@ def _status(
     if worker is not None and first.worker is not None and worker != first.worker:
         return "late"
     return "duplicate" if value == first.value else "conflict"
+
+
+def _was_with_two(tx: Transaction, study: int, pull: int) -> bool:
+    """Whether a pull was handed out twice: who does not say who they are may be the other one."""
+    return any(event.pull == pull for event in tx.events(study, (HEDGED,)))
 
 
 def fail(

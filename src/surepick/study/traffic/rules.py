@@ -95,7 +95,12 @@ class TrafficRules:
 
 
 def check_method(
-    name: str, settings: Mapping[str, Any], check_fit: Any, strata: Any, meta: Any, top: int = 1
+    name: str,
+    settings: Mapping[str, Any],
+    check_fit: Any,
+    strata: Any,
+    meta: Any,
+    asked: Mapping[str, bool],
 ) -> None:
     """Refuse algorithms that do not work by shares and counts, and notes in the rules' place."""
     if name != DEFAULT or settings or check_fit is not None:
@@ -105,10 +110,11 @@ def check_method(
         raise InvalidInputError(
             "strata: with traffic, options are compared within each period; leave it out"
         )
-    if top > 1:
-        raise InvalidInputError(
-            "top: with traffic it is the best option that is looked for; leave top out"
-        )
+    for what in asked:
+        if asked[what]:
+            raise InvalidInputError(
+                f"{what}: with traffic it is the best option that is looked for; leave {what} out"
+            )
     if KEY in (meta or {}):
         raise InvalidInputError(f"meta: {KEY!r} is where a study keeps the rules of its traffic")
 

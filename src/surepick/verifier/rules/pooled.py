@@ -13,6 +13,7 @@ from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.options import Offer
+from surepick.verifier.p_value import check_p_value
 from surepick.verifier.payoffs.base import News, Pairs, Payoff
 from surepick.verifier.payoffs.bounded import Bounded
 from surepick.verifier.payoffs.gaussian import Gaussian
@@ -53,11 +54,13 @@ def verify(check: Check) -> list[int]:
     if published.is_own(check):
         check.demand(check.settings.get("top", 1) == 1, "more than one candidate was asked for")
     if len(everyone) == 1:
+        check.demand("p_value" not in check.claim, "its p-value is of no comparison")
         return everyone
     check.risk += check.delta
     book = Book(check, np.array(everyone))
     settle_all(check, book)
     left = book.candidates[book.alive].tolist()
+    book.check_p_value()
     if check.claim["guarantee"] == "eps-pac":
         book.check_close()
     # Everybody dropped: an event of probability at most delta, and any answer will do.
@@ -324,6 +327,11 @@ class Book:
         )
         self.alive[places] = False
         check.checked += len(named)
+
+    def check_p_value(self) -> None:
+        """How sure the answer is, if it says so."""
+        there = self.offer.there
+        check_p_value(self.check, self.candidates[there], self._log_capital()[there], self.rounding)
 
     def check_close(self) -> None:
         """Nobody who is left may be more than epsilon better than the answer."""

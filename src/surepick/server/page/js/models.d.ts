@@ -61,6 +61,7 @@ declare namespace Api {
     threshold?: number | null;
     control?: string;
     top?: number;
+    guess?: boolean;
     check_fit?: number | null;
     strata?: string | null;
     items?: number | null;
@@ -236,6 +237,7 @@ declare namespace Api {
     arms: number[] | null;
     labels: string[] | null;
     cost: number | null;
+    p_value: number | null;
     better: string[] | null;
     worse: string[] | null;
     undecided: string[] | null;

@@ -11,6 +11,16 @@ import { notice } from "../parts/states.js";
 const PROVEN = ["pac", "eps-pac", "claims", "fdr"];
 
 /**
+ * How sure an answer is that is not proven.
+ *
+ * @param {number} p
+ */
+function sureness(p) {
+  if (p >= 1) return "Nothing speaks against each of the others yet (p-value 1).";
+  return `If another option is the best, so much speaks for this one with a chance of at most ${short(p)}, however often one looks.`;
+}
+
+/**
  * The card at the top of a finished study.
  *
  * @param {string} name
@@ -59,6 +69,7 @@ export function answerCard(name, answer, model) {
           labels.map((label) => h("p", { class: "name" }, label)),
         ],
     h("p", { class: "promise" }, answer.guarantee.plain),
+    !sure && typeof answer.p_value === "number" && h("p", {}, sureness(answer.p_value)),
     !compared &&
       same.length > 0 &&
       h("p", {}, `Just as good, as they have the same features: ${same.join(", ")}.`),

@@ -60,6 +60,7 @@ export const createView = (scope) => {
   const top = input({ type: "text", inputmode: "numeric", value: "1" });
   const most = input({ type: "text", inputmode: "numeric", placeholder: "no limit" });
   const budget = input({ type: "text", inputmode: "decimal", placeholder: "no limit" });
+  const guess = h("input", { type: "checkbox" });
   const error = errorLine();
   const button = h(
     "button",
@@ -141,6 +142,7 @@ export const createView = (scope) => {
       baseline: baseline.value.trim() || undefined,
       max_samples: number(most),
       budget: number(budget),
+      guess: guess.checked,
     };
   }
 
@@ -166,6 +168,11 @@ export const createView = (scope) => {
       budget,
       "What all measurements may cost: stop there, without a guarantee. Without a column of costs each costs 1.",
     ),
+    field(
+      "Make the best of it",
+      guess,
+      "Measure all that the budget or the most measurements allow, for the best guess in the end. It is proven only if that much shows.",
+    ),
     trust.question,
     field(
       "Compare within each",
@@ -180,7 +187,7 @@ export const createView = (scope) => {
     field(
       "A measurement that takes long is given",
       hedge,
-      "The first reward then counts. Only where how long a measurement takes has nothing to do with what it shows.",
+      "Of two rewards the first counts. Only where how long a measurement takes has nothing to do with what it shows.",
     ),
     field(
       "Algorithm",
