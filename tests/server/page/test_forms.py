@@ -83,7 +83,7 @@ def test_a_file_can_be_dropped_and_a_table_pasted(fresh):
     expect(page.locator(".notice")).to_contain_text("table.csv")
 
 
-def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layouts):
+def test_every_setting_reaches_the_study_and_errors_are_shown(fresh, form, client, layouts):
     form.get_by_label("Name of the study").fill("settings")
     form.get_by_label("Error probability").fill("0.1")
     form.get_by_text("More settings").click()
@@ -98,8 +98,8 @@ def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layo
     assert (made.delta, made.epsilon, made.max_samples) == (0.1, 0.2, 900)
     assert study.status()["algorithm"] == "rage"
     assert study.problem.noise == 0.5
-    form.go_back()
-    client.delete_study("settings")
+    delete(form, client, "settings")
+    fresh("/#/new")
     form.get_by_label("CSV file").set_input_files(CSV)
     form.get_by_role("button", name="Start the study").click()  # it would be called layouts
     expect(form.get_by_role("alert")).to_contain_text("exists already")

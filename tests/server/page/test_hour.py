@@ -78,4 +78,5 @@ def test_an_hour_from_a_table_to_an_answer(open_page, client, served, picture):
     expect(answer).to_contain_text("The certificate holds.")
     expect(headline).to_contain_text(f"{client.load_study('teas').answer.samples} measurements")
     picture(page, "hour-answer", whole=False)
+    page.goto("about:blank")  # nothing of it is asked for any more
     client.delete_study("teas")

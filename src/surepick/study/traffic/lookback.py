@@ -54,7 +54,16 @@ class PastPeriod:
 
 @dataclass(frozen=True)
 class LookBack:
-    """What surepick would have said of a past test, and when."""
+    """What surepick would have said of a past test, and when.
+
+    Examples
+    --------
+    >>> day = "label,visits,successes\\na,1000,50\\nb,1000,90\\n"
+    >>> rows = [f"day {k},{row}" for k in range(9) for row in day.split()[1:]]
+    >>> table = Sheet(csv="\\n".join(["period,label,visits,successes", *rows]))
+    >>> look_back(table).to_dict()["leader"]
+    'b'
+    """
 
     labels: tuple[str, ...]
     periods: tuple[PastPeriod, ...]  #: up to the one after which it was decided
