@@ -1,5 +1,6 @@
 """A folder with a table of options, and the command as a user types it."""
 
+import shutil
 import sys
 
 import pytest
@@ -37,9 +38,25 @@ def surepick(folder, monkeypatch, capsys):
     return call
 
 
+@pytest.fixture(scope="session")
+def made_once(tmp_path_factory):
+    """A folder with a database in which there is a study of four options, noise 0.5."""
+    folder = tmp_path_factory.mktemp("made")
+    (folder / "options.csv").write_text(OPTIONS)
+    words = ["new", "s", "options.csv", "--features", "price", "--noise", "0.5"]
+    with pytest.MonkeyPatch.context() as patch:
+        patch.chdir(folder)
+        patch.delenv("SUREPICK_STORAGE", raising=False)
+        patch.setattr(sys, "argv", ["surepick", *words])
+        with pytest.raises(SystemExit) as ended:
+            main()
+    assert not ended.value.code
+    return folder
+
+
 @pytest.fixture
-def study(surepick):
-    """A study of four options, noise 0.5."""
-    code, _, err = surepick("new", "s", "options.csv", "--features", "price", "--noise", "0.5")
-    assert code == 0, err
+def study(folder, made_once):
+    """A study of four options, noise 0.5; a copy, as ``new`` takes time."""
+    for file in made_once.glob("surepick.db*"):
+        shutil.copy(file, folder)
     return "s"

@@ -20,7 +20,7 @@ COMMAND = Path(sysconfig.get_path("scripts")) / "surepick"
 
 
 def python(script):
-    return f"{sys.executable} {script}"
+    return f"{sys.executable} -SE {script}"  # without packages it starts in half the time
 
 
 def run_json(surepick, *arguments):

@@ -6,7 +6,7 @@ import logging
 import threading
 from pathlib import Path
 
-from sqlalchemy import Connection, inspect, text
+from sqlalchemy import Column, Connection, MetaData, String, Table, inspect, text
 
 from surepick.errors import StorageVersionError
 
@@ -50,6 +50,27 @@ def upgrade(connection: Connection, url: str) -> None:
     found = version(connection)
     if not check(found, url):
         return  # somebody else did it while this one waited
+    if found is None:
+        create(connection)
+    else:
+        migrate(connection)
+        _log.info("%s: tables brought from version %s to %s", url, found, VERSIONS[-1])
+
+
+def create(connection: Connection) -> None:
+    """Make the newest tables at once, where there are none: a tenth of the work of all versions."""
+    from surepick.storage.sql.tables import metadata
+
+    metadata.create_all(connection)
+    version_table = Table(
+        VERSION_TABLE, MetaData(), Column("version_num", String(32), primary_key=True)
+    )
+    version_table.create(connection)
+    connection.execute(version_table.insert().values(version_num=VERSIONS[-1]))
+
+
+def migrate(connection: Connection) -> None:
+    """Bring older tables (or none) to the newest version, version by version."""
     from alembic import command
     from alembic.config import Config
 
@@ -59,4 +80,3 @@ def upgrade(connection: Connection, url: str) -> None:
     config.attributes["connection"] = connection
     with _one_at_a_time:
         command.upgrade(config, VERSIONS[-1])
-    _log.info("%s: tables brought from version %s to %s", url, found, VERSIONS[-1])
