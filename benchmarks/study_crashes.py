@@ -5,7 +5,7 @@ count. Each line of the output is one experiment, as JSON: what was done, and ho
 acknowledged tells were lost or counted twice, batches advanced twice, answers other than a
 single worker's. All of these must be 0; the exit code says whether they are.
 
-Run with: python -m benchmarks.study_crashes [points ahead kills crowd cuts histories]
+Run with: python -m benchmarks.study_crashes [points ahead kills crowd cuts traffic histories]
           [--on sqlite postgresql]
 A PostgreSQL server is started for it, and installed where missing.
 """
@@ -32,12 +32,17 @@ SIZES = {
     ("crowd", "sqlite"): ["--workers", 32, "--each", 200],
     ("crowd", "postgresql"): ["--workers", 64, "--each", 100],
     ("cuts", "postgresql"): ["--workers", 4, "--each", 100, "--count", 100],
+    ("traffic", "sqlite"): [],
+    ("traffic", "postgresql"): [],
 }
-NONE = ("lost", "twice", "batches", "wrong", "failed", "errors")
+NONE = ("lost", "twice", "batches", "wrong", "failed", "errors", "different")
 
 
 def experiment(what: str, url: str, options: list) -> dict:
-    command = [sys.executable, "-m", "tests.study.crashes", what, url, *map(str, options)]
+    program = (
+        ["tests.study.traffic.crashes"] if what == "traffic" else ["tests.study.crashes", what]
+    )
+    command = [sys.executable, "-m", *program, url, *map(str, options)]
     done = subprocess.run(command, cwd=ROOT, capture_output=True, text=True)
     if done.returncode:
         return {"failed": 1, "said": done.stderr[-500:]}
@@ -55,7 +60,7 @@ def histories(runs: int) -> dict:
 
 def main() -> None:
     parser = argparse.ArgumentParser()
-    kinds = ["points", "ahead", "kills", "crowd", "cuts", "histories"]
+    kinds = ["points", "ahead", "kills", "crowd", "cuts", "traffic", "histories"]
     parser.add_argument("what", nargs="*", choices=[*kinds, []], default=kinds)
     parser.add_argument("--on", nargs="*", default=["sqlite", "postgresql"])
     parser.add_argument("--seed", type=int, default=0, help="of the random kills")
