@@ -1,10 +1,10 @@
 // Rewards that were corrected or withdrawn, with who, when and why; and for admins, the way to do it.
 
-import { get, post, studyPath } from "../api.js";
-import { h, put, write } from "../dom.js";
-import { count, date, moment, plural, short } from "../format.js";
+import { post, studyPath } from "../api.js";
+import { h } from "../dom.js";
+import { count, plural, short } from "../format.js";
 import { errorLine, field, input, number, submit } from "../parts/field.js";
-import { isAdmin } from "../session.js";
+import { actsCard } from "./acts.js";
 
 const CAUTION =
   "The guarantee stands if which rewards are looked at again depends neither on the rewards nor on " +
@@ -18,68 +18,8 @@ const CAUTION =
  * @returns {Card}
  */
 export function correctionsCard(name, scope, onChange) {
-  let known = -1;
   /** @type {string[]} */
   let labels = [];
-  const said = h("p", { class: "explain" });
-  const list = h("ul", {});
-  const box = h(
-    "div",
-    { class: "log", tabindex: "0", role: "region", "aria-label": "Corrections", hidden: true },
-    list,
-  );
-  const element = h(
-    "section",
-    { class: "card", "aria-label": "Corrections" },
-    h("h2", {}, "Corrections"),
-    said,
-    box,
-    isAdmin() && form(),
-  );
-
-  /** @param {Api.ChangeRow[]} changes */
-  function show(changes) {
-    element.hidden = !changes.length && !isAdmin();
-    box.hidden = !changes.length;
-    write(
-      said,
-      changes.length
-        ? `${plural(changes.length, "reward")} changed after being told.`
-        : "A reward that was told wrongly can be corrected, or withdrawn.",
-    );
-    put(list, changes.slice().reverse().map(line));
-  }
-
-  /** @param {Api.ChangeRow} change */
-  function line(change) {
-    const old = change.old === null ? "a withdrawn reward" : short(change.old);
-    const what =
-      change.new === null ? `${old} does not count` : `${short(change.new)} counts instead of ${old}`;
-    const by = change.by ? `, says ${change.by}` : "";
-    return h(
-      "li",
-      {},
-      h("time", { datetime: date(change.at).toISOString() }, moment(change.at)),
-      h(
-        "span",
-        { class: "what" },
-        h("strong", {}, labels[change.arm] ?? ""),
-        ` (pull ${count(change.pull)}): ${what}${by}: ${change.reason}`,
-      ),
-    );
-  }
-
-  async function load() {
-    try {
-      /** @type {Api.ChangeList} */
-      const found = await get(studyPath(name, "/corrections"), { signal: scope.signal });
-      show(found.changes);
-    } catch (problem) {
-      if (problem.name === "AbortError") return;
-      if (problem.status === undefined) throw problem;
-      known = -1; // the page says elsewhere that the service is gone; the next status asks again
-    }
-  }
 
   function form() {
     const pull = input({ type: "text", inputmode: "numeric" });
@@ -116,13 +56,28 @@ export function correctionsCard(name, scope, onChange) {
     return h("details", {}, h("summary", {}, "Correct or withdraw a reward"), fields);
   }
 
+  const card = actsCard(name, scope, {
+    title: "Corrections",
+    list: "Corrections",
+    route: "/corrections",
+    /** @param {Api.ChangeRow} change */
+    about(change) {
+      const old = change.old === null ? "a withdrawn reward" : short(change.old);
+      const what =
+        change.new === null ? `${old} does not count` : `${short(change.new)} counts instead of ${old}`;
+      return { strong: labels[change.arm] ?? "", text: ` (pull ${count(change.pull)}): ${what}` };
+    },
+    said: (changes) =>
+      changes.length
+        ? `${plural(changes.length, "reward")} changed after being told.`
+        : "A reward that was told wrongly can be corrected, or withdrawn.",
+    forms: [form()],
+  });
   return {
-    element,
-    update({ status }) {
-      labels = status.labels;
-      if (status.revision === known) return;
-      known = status.revision;
-      load();
+    element: card.element,
+    update(model) {
+      labels = model.status.labels;
+      card.update(model);
     },
   };
 }

@@ -1,10 +1,10 @@
 // How much may be measured, what is spent of it, who changed it; and for admins, the way to do it.
 
-import { get, post, studyPath } from "../api.js";
-import { h, put, write } from "../dom.js";
-import { count, date, moment, short } from "../format.js";
+import { post, studyPath } from "../api.js";
+import { h } from "../dom.js";
+import { count, short } from "../format.js";
 import { errorLine, field, input, number, submit } from "../parts/field.js";
-import { isAdmin } from "../session.js";
+import { actsCard } from "./acts.js";
 
 const WHEN =
   "What was asked for is measured in any case. A study that ended because a limit was reached goes on, " +
@@ -38,39 +38,6 @@ export function spentAndLeft(limits, samples) {
  * @returns {Card}
  */
 export function limitsCard(name, scope, onChange) {
-  let known = -1;
-  const said = h("p", { class: "explain number" });
-  const list = h("ul", {});
-  const box = h(
-    "div",
-    { class: "log", tabindex: "0", role: "region", "aria-label": "Changed limits", hidden: true },
-    list,
-  );
-  const element = h(
-    "section",
-    { class: "card", "aria-label": "Limits" },
-    h("h2", {}, "Limits"),
-    said,
-    box,
-    isAdmin() && form(),
-  );
-
-  /** @param {Api.LimitChangeRow} change */
-  function line(change) {
-    const parts = [
-      change.max_samples !== null && `at most ${count(change.max_samples)} measurements`,
-      change.budget !== null && `budget ${short(change.budget)}`,
-    ].filter(Boolean);
-    const by = change.by ? `, says ${change.by}` : "";
-    const reason = change.reason ? `: ${change.reason}` : "";
-    return h(
-      "li",
-      {},
-      h("time", { datetime: date(change.at).toISOString() }, moment(change.at)),
-      h("span", { class: "what" }, `${parts.join("; ") || "no limit"}${by}${reason}`),
-    );
-  }
-
   function form() {
     const budget = input({ type: "text", inputmode: "decimal" });
     const most = input({ type: "text", inputmode: "numeric" });
@@ -102,26 +69,20 @@ export function limitsCard(name, scope, onChange) {
     return h("details", {}, h("summary", {}, "Change limits"), all);
   }
 
-  async function load() {
-    try {
-      /** @type {Api.LimitChangeList} */
-      const found = await get(studyPath(name, "/limits"), { signal: scope.signal });
-      box.hidden = !found.changes.length;
-      put(list, found.changes.slice().reverse().map(line));
-    } catch (problem) {
-      if (problem.name === "AbortError") return;
-      if (problem.status === undefined) throw problem;
-      known = -1; // the page says elsewhere that the service is gone; the next status asks again
-    }
-  }
-
-  return {
-    element,
-    update({ status }) {
-      write(said, spentAndLeft(status.limits, status.samples));
-      if (status.revision === known) return;
-      known = status.revision;
-      load();
+  return actsCard(name, scope, {
+    title: "Limits",
+    list: "Changed limits",
+    route: "/limits",
+    /** @param {Api.LimitChangeRow} change */
+    about(change) {
+      const parts = [
+        change.max_samples !== null && `at most ${count(change.max_samples)} measurements`,
+        change.budget !== null && `budget ${short(change.budget)}`,
+      ].filter(Boolean);
+      return { text: parts.join("; ") || "no limit" };
     },
-  };
+    said: (_, status) => spentAndLeft(status.limits, status.samples),
+    forms: [form()],
+    always: true,
+  });
 }

@@ -1,10 +1,10 @@
 // Options that were added or retired, with who, when and why; and for admins, the way to do it.
 
-import { get, post, studyPath } from "../api.js";
-import { h, put, write } from "../dom.js";
-import { date, moment, plural } from "../format.js";
+import { post, studyPath } from "../api.js";
+import { h } from "../dom.js";
+import { plural } from "../format.js";
 import { errorLine, field, input, submit } from "../parts/field.js";
-import { isAdmin } from "../session.js";
+import { actsCard } from "./acts.js";
 
 const WHEN =
   "What is open is finished first. The answer is the best of all options that were ever added and not " +
@@ -17,66 +17,6 @@ const WHEN =
  * @returns {Card}
  */
 export function turnoverCard(name, scope, onChange) {
-  let known = -1;
-  const said = h("p", { class: "explain" });
-  const list = h("ul", {});
-  const box = h(
-    "div",
-    { class: "log", tabindex: "0", role: "region", "aria-label": "Option changes", hidden: true },
-    list,
-  );
-  const element = h(
-    "section",
-    { class: "card", "aria-label": "Options that come and go" },
-    h("h2", {}, "Options that come and go"),
-    said,
-    box,
-    isAdmin() && adding(),
-    isAdmin() && retiring(),
-  );
-
-  /** @param {Api.OptionChangeRow[]} changes */
-  function show(changes) {
-    element.hidden = !changes.length && !isAdmin();
-    box.hidden = !changes.length;
-    write(
-      said,
-      changes.length
-        ? `${plural(changes.length, "change")} since the study began.`
-        : "Options can be added, and retired, while the study is under way.",
-    );
-    put(list, changes.slice().reverse().map(line));
-  }
-
-  /** @param {Api.OptionChangeRow} change */
-  function line(change) {
-    const by = change.by ? `, says ${change.by}` : "";
-    const reason = change.reason ? `: ${change.reason}` : "";
-    return h(
-      "li",
-      {},
-      h("time", { datetime: date(change.at).toISOString() }, moment(change.at)),
-      h(
-        "span",
-        { class: "what" },
-        h("strong", {}, change.labels.join(", ")),
-        ` ${change.change}${by}${reason}`,
-      ),
-    );
-  }
-
-  async function load() {
-    try {
-      /** @type {Api.OptionChangeList} */
-      const found = await get(studyPath(name, "/options"), { signal: scope.signal });
-      show(found.changes);
-    } catch (problem) {
-      if (problem.name === "AbortError") return;
-      if (problem.status === undefined) throw problem;
-      known = -1; // the page says elsewhere that the service is gone; the next status asks again
-    }
-  }
-
   function adding() {
     const table = h("textarea", { class: "input", rows: 4, spellcheck: "false" });
     const reason = input({ type: "text", maxlength: 2000 });
@@ -136,12 +76,16 @@ export function turnoverCard(name, scope, onChange) {
     return h("details", {}, h("summary", {}, title), all);
   }
 
-  return {
-    element,
-    update({ status }) {
-      if (status.revision === known) return;
-      known = status.revision;
-      load();
-    },
-  };
+  return actsCard(name, scope, {
+    title: "Options that come and go",
+    list: "Option changes",
+    route: "/options",
+    /** @param {Api.OptionChangeRow} change */
+    about: (change) => ({ strong: change.labels.join(", "), text: ` ${change.change}` }),
+    said: (changes) =>
+      changes.length
+        ? `${plural(changes.length, "change")} since the study began.`
+        : "Options can be added, and retired, while the study is under way.",
+    forms: [adding(), retiring()],
+  });
 }

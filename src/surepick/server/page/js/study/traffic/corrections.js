@@ -1,11 +1,11 @@
 // Reports that were corrected, with who, when and why; and for admins, the way to do it.
 
-import { get, post, studyPath } from "../../api.js";
-import { h, put, write } from "../../dom.js";
-import { count, date, moment, plural, short } from "../../format.js";
+import { post, studyPath } from "../../api.js";
+import { h, write } from "../../dom.js";
+import { count, plural, short } from "../../format.js";
 import { dropZone } from "../../parts/drop.js";
 import { errorLine, field, input, submit } from "../../parts/field.js";
-import { isAdmin } from "../../session.js";
+import { actsCard } from "../acts.js";
 
 const CAUTION =
   "The guarantee stands if which reports, and which of their numbers, are looked at again depends " +
@@ -21,43 +21,6 @@ const MOST = 3; // rows of a report that are listed
  * @returns {Card}
  */
 export function reportCorrectionsCard(name, scope, onChange) {
-  let known = -1;
-  const said = h("p", { class: "explain" });
-  const list = h("ul", {});
-  const box = h(
-    "div",
-    { class: "log", tabindex: "0", role: "region", "aria-label": "Corrections", hidden: true },
-    list,
-  );
-  const element = h(
-    "section",
-    { class: "card", "aria-label": "Corrected reports" },
-    h("h2", {}, "Corrected reports"),
-    said,
-    box,
-    isAdmin() && form(),
-  );
-
-  async function load() {
-    try {
-      /** @type {Api.ReportChangeList} */
-      const found = await get(studyPath(name, "/report-changes"), { signal: scope.signal });
-      const { changes } = found;
-      box.hidden = !changes.length;
-      write(
-        said,
-        changes.length
-          ? `${plural(changes.length, "report")} corrected after being recorded.`
-          : "A report that turns out to be wrong can be corrected.",
-      );
-      put(list, changes.slice().reverse().map(line));
-    } catch (problem) {
-      if (problem.name === "AbortError") return;
-      if (problem.status === undefined) throw problem;
-      known = -1; // the page says elsewhere that the service is gone; the next status asks again
-    }
-  }
-
   function form() {
     const period = input({ type: "text", maxlength: 200 });
     const reason = input({ type: "text", maxlength: 2000 });
@@ -108,34 +71,25 @@ export function reportCorrectionsCard(name, scope, onChange) {
     );
   }
 
-  return {
-    element,
-    update({ status }) {
-      element.hidden = !isAdmin() && status.revision === 0;
-      if (status.revision === known) return;
-      known = status.revision;
-      load();
-    },
-  };
+  return actsCard(name, scope, {
+    title: "Corrected reports",
+    list: "Corrections",
+    route: "/report-changes",
+    about,
+    said: (changes) =>
+      changes.length
+        ? `${plural(changes.length, "report")} corrected after being recorded.`
+        : "A report that turns out to be wrong can be corrected.",
+    forms: [form()],
+  });
 }
 
 /** @param {Api.ReportChangeRow} change */
-function line(change) {
-  const by = change.by ? `, says ${change.by}` : "";
+function about(change) {
   const rows = change.rows.slice(0, MOST).map(({ label, old, new: now }) => {
     const [before, after] = [old, now].map(([visits, sum]) => `${short(sum)} of ${count(visits)}`);
     return `${label} ${after} instead of ${before}`;
   });
   const more = change.rows.length > MOST ? `, and ${plural(change.rows.length - MOST, "row")} more` : "";
-  return h(
-    "li",
-    {},
-    h("time", { datetime: date(change.at).toISOString() }, moment(change.at)),
-    h(
-      "span",
-      { class: "what" },
-      h("strong", {}, change.period),
-      `: ${rows.join("; ")}${more}${by}: ${change.reason}`,
-    ),
-  );
+  return { strong: change.period, text: `: ${rows.join("; ")}${more}` };
 }
