@@ -45,16 +45,6 @@ def levels_cancel(problem: Problem, ways: tuple[str, ...]) -> bool:
     return ways == ("direct",) or problem.has_level
 
 
-def refuse_strata(settings: BlockSettings, problem: Problem, ways: tuple[str, ...]) -> None:
-    """Raise where rewards cannot be compared within strata."""
-    if settings.items is not None:
-        raise InvalidInputError(NO_STRATA)
-    if settings.threshold is not None:
-        raise InvalidInputError(_NUMBER)
-    if not levels_cancel(problem, ways):
-        raise InvalidInputError(_NO_LEVEL)
-
-
 def levelled(problem: Problem, block: OpenBlock) -> Rows:
     """All strata of a block together, one row for each arm, less the levels in which they differ.
 
