@@ -14,6 +14,7 @@ from typing import Any
 
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link, Tell
+from surepick.study.pulls import said_by
 
 CORRECTED, WITHDRAWN = "corrected", "withdrawn"
 KINDS = (CORRECTED, WITHDRAWN)
@@ -74,7 +75,7 @@ class Change:
     def certified(self, skipped: Sequence[int]) -> dict[str, Any]:
         """As certificates list it, which do not have the batches of these numbers."""
         names = ("pull", "arm", "old", "new", "at", "reason")
-        who = self.by if self.token is None else f"{self.by or 'somebody'} (token {self.token})"
+        who = said_by(self.by, self.token)
         batch, asked = (n - sum(one < n for one in skipped) for n in (self.batch, self.asked))
         own = {name: getattr(self, name) for name in names}
         own["batch"] = None if self.batch in skipped else batch

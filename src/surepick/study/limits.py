@@ -13,6 +13,7 @@ from typing import Any
 from surepick.run import Run
 from surepick.run.limits import Limits
 from surepick.storage.contract import Transaction
+from surepick.study.pulls import said_by
 
 LIMITED = "limited"
 
@@ -52,10 +53,8 @@ class LimitChange:
     @property
     def change(self) -> dict[str, Any]:
         """As a run keeps it, and a certificate lists it."""
-        who = self.by
-        if self.token is not None:
-            who = f"{self.by or 'somebody'} (token {self.token})"
         limits = Limits(self.max_samples, self.budget)._asdict()
+        who = said_by(self.by, self.token)
         return {"asked": self.asked, **limits, "reason": self.reason, "by": who, "at": self.at}
 
     def to_dict(self) -> dict[str, Any]:

@@ -143,6 +143,11 @@ def as_pull(number: Any) -> int:
     return pull
 
 
+def said_by(by: str | None, token: str | None) -> str | None:
+    """Who did something, as certificates say it: a name, and the token that was used."""
+    return by if token is None else f"{by or 'somebody'} (token {token})"
+
+
 def as_reason(reason: Any) -> str:
     """A text that every database can keep, or an error."""
     if not isinstance(reason, str):

@@ -15,6 +15,7 @@ from surepick.run import Run
 from surepick.run.turning import ADDED, RETIRED
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
+from surepick.study.pulls import said_by
 
 KINDS = (ADDED, RETIRED)
 
@@ -78,8 +79,7 @@ class Act:
     def apply(self, run: Run) -> None:
         """Do it; a run that has a batch open does it later."""
         content = self.content
-        token = content["token"]
-        who = content["by"] if token is None else f"{content['by'] or 'somebody'} (token {token})"
+        who = said_by(content["by"], content["token"])
         said = {"reason": content["reason"], "by": who, "at": content["at"]}
         if self.kind == ADDED:
             run.add(content["rows"], content["labels"], noise=content["noise"], **said)

@@ -41,6 +41,7 @@ def tell(
     told: list[Told] = []
     tells: list[Tell] = []
     events: list[Event] = []
+    with_two: set[int] | None = None  # pulls that were handed out twice, once that matters
     for pull, value, worker, token in rewards:
         lease = out.get(pull)
         if lease is not None and lease.is_of(worker, token):
@@ -55,8 +56,10 @@ def tell(
         else:
             first = known[pull]
             status, arm, counts = _status(first, value, worker, token), first.arm, first.value
-            if status == "conflict" and worker is None and _was_with_two(tx, study, pull):
-                status = "late"
+            if status == "conflict" and worker is None:  # it may be the other one of two
+                if with_two is None:
+                    with_two = {event.pull for event in tx.events(study, (HEDGED,))}
+                status = "late" if pull in with_two else status
         events.append(Event(pull, arm, status, worker, value, "", at.now, token))
         told.append(Told(pull, status, counts))
     tx.drop_leases(study, [one.pull for one in tells])
@@ -90,11 +93,6 @@ def _status(
     if worker is not None and first.worker is not None and worker != first.worker:
         return "late"
     return "duplicate" if value == first.value else "conflict"
-
-
-def _was_with_two(tx: Transaction, study: int, pull: int) -> bool:
-    """Whether a pull was handed out twice: who does not say who they are may be the other one."""
-    return any(event.pull == pull for event in tx.events(study, (HEDGED,)))
 
 
 def fail(

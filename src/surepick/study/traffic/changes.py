@@ -14,6 +14,7 @@ from typing import Any
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
 from surepick.storage.traffic import Report
+from surepick.study.pulls import said_by
 from surepick.study.traffic.report import Counts
 
 CORRECTED = "report corrected"
@@ -82,7 +83,7 @@ class ReportChange:
             {"arm": row.arm, "bucket": row.bucket, "old": list(row.old), "new": list(row.new)}
             for row in self.rows
         ]
-        by = self.by if self.token is None else f"{self.by or 'somebody'} (token {self.token})"
+        by = said_by(self.by, self.token)
         names = ("asked", "at", "reason")
         own = {name: getattr(self, name) for name in names}
         return own | {"period": self.number, "by": by, "rows": rows}
