@@ -16,6 +16,7 @@ BRINGS = {
     "server": {"fastapi", "starlette", "pydantic", "uvicorn", "prometheus_client"},
     "client": {"httpx", "httpcore"},
     "gpu": {"torch", "array_api_compat"},
+    "optuna": {"optuna", "colorlog", "tqdm"},
 }
 USES = {
     "pandas": """
@@ -58,6 +59,14 @@ USES = {
     "gpu": """
         from surepick.arrays.backend import backend_named
         assert backend_named("torch:cpu").name == "torch"
+        """,
+    "optuna": """
+        from surepick.integrations.optuna import final_decision
+        import optuna
+        search = optuna.create_study()
+        search.optimize(lambda trial: trial.suggest_int("x", 0, 9), n_trials=5)
+        values = iter(range(1000))
+        assert final_decision(search, lambda trial: next(values), max_samples=20).trial
         """,
 }
 # Where using it begins with importing it: what a user would call without knowing.
