@@ -17,6 +17,7 @@ BRINGS = {
     "client": {"httpx", "httpcore"},
     "gpu": {"torch", "array_api_compat"},
     "optuna": {"optuna", "colorlog", "tqdm"},
+    "pytest": {"pytest", "_pytest"},
 }
 USES = {
     "pandas": """
@@ -67,6 +68,10 @@ USES = {
         search.optimize(lambda trial: trial.suggest_int("x", 0, 9), n_trials=5)
         values = iter(range(1000))
         assert final_decision(search, lambda trial: next(values), max_samples=20).trial
+        """,
+    "pytest": """
+        from surepick.integrations.pytest_plugin import sure
+        assert sure
         """,
 }
 # Where using it begins with importing it: what a user would call without knowing.
