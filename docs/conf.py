@@ -53,7 +53,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],
