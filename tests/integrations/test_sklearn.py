@@ -74,6 +74,10 @@ def test_what_cannot_be_scored_is_refused():
     X, y = load_diabetes(return_X_y=True)
     with pytest.raises(InvalidInputError, match="say what scores are with rewards"):
         SureSearchCV(Ridge(), {"alpha": [0.1, 1]}, bounds=(0.9, 1), random_state=0).fit(X, y)
+    with pytest.raises(InvalidInputError, match="max_fits must be at least 4; got 3"):
+        SureSearchCV(Ridge(), {"alpha": [0.1, 1]}, max_fits=3).fit(X, y)
+    only = SureSearchCV(Ridge(), {"alpha": [0.1]}).fit(X, y)
+    assert (only.best_params_, only.n_fits_) == ({"alpha": 0.1}, 0)
     with pytest.raises(InvalidInputError, match="requires y to be passed"):
         SureSearchCV(Ridge(), {"alpha": [0.1, 1]}).fit(X)
 

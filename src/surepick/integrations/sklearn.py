@@ -18,6 +18,7 @@ from typing import Any, Self
 
 import numpy as np
 
+from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, MissingExtraError
 from surepick.integrations.evaluations import ScoreTable, decide
 
@@ -39,6 +40,8 @@ except ImportError:
     raise MissingExtraError(
         "surepick.integrations.sklearn needs scikit-learn: install surepick[sklearn]"
     ) from None
+
+__all__ = ["SureSearchCV"]
 
 #: random splits that scores are meant over, where nothing is said
 SPLITS = 200
@@ -143,6 +146,8 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         if isinstance(scorer, Mapping) or not callable(scorer):
             raise InvalidInputError("scoring: one score decides; give its name or a function")
         settings = list(ParameterGrid(self.param_grid))
+        if self.max_fits is not None:  # all are compared on the first two splits
+            whole(self.max_fits, "max_fits", least=2 * len(settings))
         random = check_random_state(self.random_state)
         splits = self._splits(X, y, groups, random)
         table = ScoreTable(
@@ -191,7 +196,7 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         met = (~np.isnan(scores)).sum(axis=1)
         self.cv_results_ = {
             "params": settings,
-            "mean_test_score": np.nansum(scores, axis=1) / np.maximum(met, 1),
+            "mean_test_score": np.nansum(scores, axis=1) / np.where(met, met, np.nan),
             "splits": met,
         }
         self.n_fits_ = self.decision_.evaluations
