@@ -62,8 +62,8 @@ def _without_numba(clone: Path) -> list[str]:
     packages = next((clone / ".venv" / "lib").glob("python3*")) / "site-packages"
     size = sum(_megabytes(packages / name) for name in COMPILED)
     lines = [
-        f"numba and llvmlite take {size:.0f} MB of it. The same tasks with compiled kernels (second "
-        "run) and without any:",
+        f"numba and llvmlite take {size:.0f} MB of it. The same tasks with compiled kernels "
+        "(second run) and without any:",
         "",
         "| task | seconds compiled | seconds without | ratio |",
         "|---|---|---|---|",

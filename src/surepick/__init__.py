@@ -17,7 +17,7 @@ if TYPE_CHECKING:
     from surepick.client import AsyncClient, Client
     from surepick.study import Pull, Study, create_study, delete_study, list_studies, load_study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Answer",
