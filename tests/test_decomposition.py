@@ -5,7 +5,7 @@ import math
 
 import numpy as np
 import pytest
-from benchmarks import decomposition
+from benchmarks import decomposition, fewer_pulls
 
 import surepick as sp
 from surepick.bench.named import build_instance
@@ -48,3 +48,31 @@ def test_the_command_writes_its_tables(tmp_path, monkeypatch):
     assert text.count("| `standard:gap=0.9,d=3` |") == 1
     parts = json.loads((tmp_path / "decomposition.json").read_text())["parts"]
     assert [len(part["rows"]) for part in parts.values()] == [2]
+
+
+# -- other choices ---------------------------------------------------------------------------
+def test_every_variant_changes_what_is_pulled_and_nothing_stays_changed():
+    task = ("standard:gap=0.8,d=6", 2, 5)
+    before = fewer_pulls.measure(("as it is", *task))["rows"]
+    for variant in fewer_pulls.VARIANTS:
+        found = fewer_pulls.measure((variant, *task))["rows"]
+        # basis vectors are equally far from each other: none of them is near
+        same = variant in ("as it is", "near rivals: 100 times at most")
+        assert (found == before) == same, variant
+    assert fewer_pulls.measure(("as it is", *task))["rows"] == before
+
+
+def test_a_near_rival_counts_for_less_where_that_is_asked_for():
+    task = ("many_arms:k=40", 1, 5)
+    plain = fewer_pulls.measure(("as it is", *task))["rows"]
+    assert fewer_pulls.measure(("near rivals: 100 times at most", *task))["rows"] != plain
+
+
+def test_variants_are_compared_with_the_first():
+    cell = [[20.0, 18.0, 5.0, 4.0, 4.0, 3.5, 3.0]] * 3
+    parts = {f"{name} | x": {"rows": cell} for name in ("as it is", "caution 3")}
+    parts["caution 3 | x"] = {"rows": [[22.0, *cell[0][1:]]] * 3}
+    text = fewer_pulls.compared(parts, ["as it is", "caution 3"], ("x",))
+    ratio = 20.0 / decomposition.kl(0.1)
+    assert f"| as it is | {ratio:.2f} |  | {ratio:.2f} |" in text
+    assert "| +10.0 ± 0.0 % |" in text
