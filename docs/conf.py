@@ -46,6 +46,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"surepick {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_context = {"default_mode": "auto"}  # light or dark as the system is
 html_copy_source = False
 html_show_sourcelink = False
 html_theme_options = {
@@ -53,7 +54,7 @@ html_theme_options = {
     "navbar_align": "left",
     "navbar_persistent": ["search-button"],
     "navbar_end": ["theme-switcher"],
-    "header_links_before_dropdown": 7,
+    "header_links_before_dropdown": 8,
     "show_toc_level": 2,
     "footer_start": ["copyright"],
     "footer_end": [],

@@ -16,6 +16,8 @@ BRINGS = {
     "server": {"fastapi", "starlette", "pydantic", "uvicorn", "prometheus_client"},
     "client": {"httpx", "httpcore"},
     "gpu": {"torch", "array_api_compat"},
+    "optuna": {"optuna", "colorlog", "tqdm"},
+    "pytest": {"pytest", "_pytest"},
 }
 USES = {
     "pandas": """
@@ -58,6 +60,18 @@ USES = {
     "gpu": """
         from surepick.arrays.backend import backend_named
         assert backend_named("torch:cpu").name == "torch"
+        """,
+    "optuna": """
+        from surepick.integrations.optuna import final_decision
+        import optuna
+        search = optuna.create_study()
+        search.optimize(lambda trial: trial.suggest_int("x", 0, 9), n_trials=5)
+        values = iter(range(1000))
+        assert final_decision(search, lambda trial: next(values), max_samples=20).trial
+        """,
+    "pytest": """
+        from surepick.integrations.pytest_plugin import sure
+        assert sure
         """,
 }
 # Where using it begins with importing it: what a user would call without knowing.

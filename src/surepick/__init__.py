@@ -13,11 +13,11 @@ from surepick.problem import Problem
 from surepick.run import Answer, Batch, Run, identify, verify
 
 if TYPE_CHECKING:
-    from surepick import algorithms, design, game, simulate, study
+    from surepick import algorithms, design, game, notebook, simulate, study
     from surepick.client import AsyncClient, Client
     from surepick.study import Pull, Study, create_study, delete_study, list_studies, load_study
 
-__version__ = "0.1.0"
+__version__ = "0.2.0"
 
 __all__ = [
     "Answer",
@@ -37,13 +37,15 @@ __all__ = [
     "identify",
     "list_studies",
     "load_study",
+    "notebook",
     "simulate",
     "study",
     "verify",
     "watching",
 ]
 
-_LAZY = ("algorithms", "design", "game", "simulate", "study", "storage", "errors", "problem", "run")
+_LAZY = ("algorithms", "design", "errors", "game", "notebook", "problem", "run", "simulate")
+_LAZY += ("storage", "study")
 _STUDY = ("Pull", "Study", "create_study", "delete_study", "list_studies", "load_study")
 
 

@@ -9,18 +9,16 @@ import pytest
 
 import surepick as sp
 
-CERTIFIED = ("--d", "2", "--omega", "0.6", "--seed", "3")
-
 
 @pytest.fixture(scope="module")
 def certificate(tmp_path_factory):
     folder = tmp_path_factory.mktemp("demo")
     command = Path(sysconfig.get_path("scripts")) / "surepick"
     done = subprocess.run(
-        [command, "demo", "--out", folder, *CERTIFIED], capture_output=True, text=True
+        [command, "demo", "--out", folder, "--delta", "0.1"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "which is right" in done.stdout
+    assert "It is the best one" in done.stdout
     return folder / "certificate.json"
 
 
@@ -36,54 +34,50 @@ def tampered(certificate, tmp_path):
 # -- demo ----------------------------------------------------------------------------------
 def test_demo_leaves_an_answer_and_a_certificate_that_holds(certificate):
     answer = json.loads((certificate.parent / "answer.json").read_text())
-    assert (answer["arm"], answer["guarantee"]["kind"]) == (0, "pac")
-    assert sp.verify(certificate).candidate == 0
+    assert (answer["label"], answer["guarantee"]["kind"]) == ("short-photo-round", "pac")
+    assert sp.verify(certificate).candidate == answer["arm"]
     assert json.loads(certificate.read_text())["claim"]["samples"] == answer["samples"]
 
 
+def test_demo_leaves_a_study_that_can_be_looked_at_and_its_table(certificate, surepick):
+    folder = certificate.parent
+    study = sp.load_study("layouts", f"sqlite:///{folder}/demo.db")
+    table = (folder / "layouts.csv").read_text().splitlines()
+    assert [line.split(",")[0] for line in table] == ["label", *study.problem.labels]
+    assert study.answer.label == "short-photo-round"
+    assert (folder / "demo.png").read_bytes().startswith(b"\x89PNG")
+    assert "short-photo-round" in (folder / "demo.html").read_text()
+
+
 def test_demo_speaks_to_people(surepick, tmp_path):
-    code, out, _ = surepick("demo", "--out", tmp_path / "made", *CERTIFIED)
+    code, out, _ = surepick("demo", "--out", tmp_path / "made", "--delta", "0.1")
     text = " ".join(out.split())
     assert code == 0
-    assert "peleg on confounding(d=2, omega=0.6): 3 arms" in text
-    assert "Answer: arm 0 (which is right), after" in text
-    assert "no method can average fewer than" in text
+    assert "Which of 12 page layouts do visitors like best?" in text
+    assert "Answer: short-photo-round, after" in text
     assert "The chance that another option is better is at most 10 %." in text
-    assert (tmp_path / "made" / "certificate.json").is_file()
+    assert "1 of 12 options still in the race" in text
 
 
 def test_demo_speaks_to_programs(surepick, tmp_path):
-    code, out, err = surepick("demo", "--json", "--out", tmp_path, *CERTIFIED)
+    code, out, err = surepick("demo", "--json", "--out", tmp_path)
     assert code == 0
     answer = json.loads(out)  # nothing else on stdout
     assert answer == json.loads((tmp_path / "answer.json").read_text())
-    assert "confounding" in err
+    assert "page layouts" in err
 
 
 def test_demo_is_reproducible(surepick, tmp_path):
-    outs = [
-        surepick("demo", "--json", "--out", tmp_path, "--d", "2", "--omega", "0.6", "--seed", seed)
-        for seed in (1, 1, 2)
-    ]
+    outs = [surepick("demo", "--json", "--out", tmp_path, "--seed", seed) for seed in (1, 1, 2)]
     answers = [json.loads(out) for _, out, _ in outs]
     assert answers[0] == answers[1]
     assert answers[0] != answers[2]
 
 
-def test_demo_takes_other_algorithms(surepick, tmp_path):
-    code, out, _ = surepick(
-        "demo", "--json", "--out", tmp_path, "--algorithm", "peleg-paper", *CERTIFIED
-    )
-    assert (code, json.loads(out)["algorithm"]) == (0, "peleg-paper")
-
-
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (("--algorithm", "pelge"), 2, "error: unknown algorithm 'pelge'; did you mean 'peleg'?"),
         (("--delta", "2"), 2, "error: delta must lie strictly between 0 and 1"),
-        (("--d", "1"), 2, "error: d must be at least 2"),
-        (("--omega", "nan"), 2, "error: omega must be finite"),
         (("--delta", "x"), 2, "Invalid value for '--delta'"),
         (("--speed", "3"), 2, "No such option"),
     ],
@@ -98,7 +92,7 @@ def test_demo_with_wrong_options(surepick, tmp_path, arguments, code, message):
 
 def test_demo_into_a_place_that_is_no_folder(surepick, tmp_path):
     (tmp_path / "file").write_text("")
-    code, _, err = surepick("demo", "--json", "--out", tmp_path / "file", *CERTIFIED)
+    code, _, err = surepick("demo", "--json", "--out", tmp_path / "file")
     assert code == 3
     assert "error:" in err
 
@@ -107,7 +101,9 @@ def test_demo_into_a_place_that_is_no_folder(surepick, tmp_path):
 def test_verify_says_what_holds(surepick, certificate):
     code, out, err = surepick("verify", certificate)
     assert (code, err) == (0, "")
-    assert out.startswith("The certificate holds: the answer is 0.\nThe chance that another option")
+    assert out.startswith(
+        "The certificate holds: the answer is short-photo-round.\nThe chance that another option"
+    )
     assert "worked out again by an independent program" in out
     assert "theorem" not in out
     exact = json.loads(certificate.read_text())["claim"]["statement"]
@@ -244,7 +240,7 @@ def test_help_names_every_verb(surepick):
         code, out, _ = surepick(flag)
         assert code == 0
         assert "Find the best of many options" in out
-        for verb, does in (("demo", "Identify the best arm"), ("verify", "Work out again why")):
+        for verb, does in (("demo", "Watch a small study"), ("verify", "Work out again why")):
             assert verb in out
             assert does in out
 
@@ -278,7 +274,7 @@ def test_interrupting_ends_quietly(surepick, tmp_path, monkeypatch):
     def interrupted(*arguments, **options):
         raise KeyboardInterrupt
 
-    monkeypatch.setattr(sp.simulate.instances, "confounding", interrupted)
+    monkeypatch.setattr(sp, "create_study", interrupted)
     code, _, err = surepick("demo", "--out", tmp_path)
     assert code == 130
     assert err.strip().endswith("stopped")

@@ -8,14 +8,19 @@ from tests.docs.pages import ROOT
 
 EXAMPLES = sorted((ROOT / "examples").glob("*.py"))
 ARGUMENTS = {"measure_layout.py": ["short-photo-1-red-round"], "site.py": ["1", "1000"]}
-INPUT = {"site.py": '{"shares": {"old": 0.25, "new": 0.75}}'}
+INPUT = {
+    "site.py": '{"shares": {"old": 0.25, "new": 0.75}}',
+    "scratch.py": "pull\toption\n0\tepoxy-slow-60\n",
+}
 SAYS = {
+    "ask_model.py": "",  # a function; docs/uses/prompts.md calls it
     "ask_and_tell.py": "is the best with probability at least 0.95",
     "cheap_probes.py": "mint and ginger, after",
     "compare_algorithms.py": "times the bound, 0 of 10 wrong",
     "measure_layout.py": ".",
     "parallel_study.py": "kept, done by others: 4",
     "quickstart.py": "5 comparisons hold",
+    "scratch.py": "pull,reward\n0,",
     "site.py": "label,visits,successes\nold,2",
 }
 

@@ -19,6 +19,10 @@ EXAMPLE_DATABASE = "postgresql+psycopg://surepick@localhost/surepick"
 EXAMPLE_PORTS = ("8421", "8786")  # of `surepick serve`, and of Dask's scheduler
 _MAKE = re.compile(r"^make (\S+)", re.MULTILINE)
 README, LAYOUTS = ROOT / "README.md", ROOT / "docs" / "tutorials" / "layouts.md"
+USES = ROOT / "docs" / "uses"
+DOORS = [USES / f"{door}.md" for door in ("website", "prompts", "laboratory")]
+FRONT = (README, ROOT / "docs" / "index.md", USES / "gallery.md")  # they repeat what the doors run
+_PICTURES = "SUREPICK_PICTURES"  # a folder: pictures that pages draw are then left there
 _WITH_CODE = [page for page in pages() if any(block.is_run for block in blocks(page))]
 
 
@@ -43,7 +47,7 @@ def to_run(page, database) -> list[dict]:
     swaps |= {port: free_port() for port in EXAMPLE_PORTS if port in text}
     work = []
     for block in blocks(page):
-        if not block.is_run or (page == README and is_part_of(LAYOUTS, block)):
+        if not block.is_run or (page in FRONT and any(is_part_of(p, block) for p in DOORS)):
             continue
         code, prints = block.code, block.prints
         for example, real in swaps.items():
@@ -60,8 +64,10 @@ def is_part_of(page, block) -> bool:
     if block.language != "sh" or block.prints:
         return False
     shell = [b.code for b in blocks(page) if b.language == "sh" and b.is_run]
-    lines = iter("".join(shell).splitlines())
-    return all(any(line.startswith(own) for line in lines) for own in block.code.splitlines())
+    lines = iter([line.strip() for line in "".join(shell).splitlines()])
+    return all(
+        any(line.startswith(own.strip()) for line in lines) for own in block.code.splitlines()
+    )
 
 
 @pytest.mark.parametrize("page", _WITH_CODE, ids=name_of)
@@ -79,6 +85,9 @@ def test_code_runs(page, tmp_path, database):
     }
     done = forks.run("tests.docs.run_page", input=work, cwd=tmp_path, env=env, timeout=180)
     assert done.returncode == 0, done.stdout + done.stderr
+    if _PICTURES in os.environ:
+        for picture in tmp_path.glob("*.png"):
+            shutil.copy(picture, os.environ[_PICTURES])
 
 
 @pytest.mark.parametrize("page", pages(), ids=name_of)

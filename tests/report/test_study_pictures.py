@@ -11,7 +11,7 @@ from tests.study.traffic import site
 import surepick as sp
 from surepick.errors import InvalidInputError
 from surepick.report.colleague import study_page
-from surepick.report.picture import draw, view
+from surepick.report.picture import _number, draw, view
 from surepick.storage.memory import MemoryStorage
 
 LABELS = ["plain", "$5 off", "<b>bold</b>", "日本", "last"]
@@ -78,6 +78,14 @@ def test_of_many_options_the_first_are_shown():
     seen = view(studied(), top=2)
     assert [row.label for row in seen.rows] == ["last", view(studied()).rows[1].label]
     assert seen.hidden == 3
+
+
+@pytest.mark.parametrize(
+    ("mean", "percent", "written"),
+    [(0.027, True, "2.70 %"), (1.0, True, "100 %"), (4.0, False, "4.000"), (None, True, "")],
+)
+def test_means_are_written_with_as_many_digits_as_their_neighbours(mean, percent, written):
+    assert _number(mean, percent) == written
 
 
 def test_nothing_measured_is_nothing_to_draw():

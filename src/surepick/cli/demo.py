@@ -1,73 +1,167 @@
-"""``surepick demo``: watch PELEG find the best arm of the paper's confounding-arm instance."""
+"""``surepick demo``: a small study from beginning to end, on simulated visitors."""
 
 from __future__ import annotations
 
+import csv
+import io
 import json
+import time
+from itertools import count, product
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
-import numpy as np
+
+from surepick.cli.studies import shown
+
+if TYPE_CHECKING:
+    import numpy as np
+    from rich.console import Console
+
+    from surepick.study import Pull, Study
+
+_NAME = "layouts"
+_PARTS = {
+    "headline": {"short": 0.5, "long": 0.0},
+    "picture": {"photo": 0.6, "drawing": 0.2, "none": 0.0},
+    "button": {"round": 0.4, "square": 0.0},
+}
+"""What a layout is made of, and what each part adds to the mark that visitors give on average."""
+_BASE, _SCATTER = 5.0, 0.5
+_AT_ONCE = 8
+"""Visitors between two looks at the race."""
+_PAUSE = 0.2
+"""Seconds between two looks, so that somebody at a terminal can follow it."""
 
 
-@click.command("demo", short_help="Identify the best arm of a simulated instance.")
-@click.option("--d", default=5, show_default=True, help="Dimension of the instance.")
-@click.option("--omega", default=0.1, show_default=True, help="Angle of the confounding arm.")
-@click.option("--delta", default=0.1, show_default=True, help="Error probability.")
-@click.option("--algorithm", default="peleg", show_default=True, help="Registry name.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the simulated rewards.")
+@click.command("demo", short_help="Watch a small study find the best page layout.")
+@click.option("--delta", default=0.05, show_default=True, help="Error probability.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the simulated visitors.")
 @click.option(
     "--out", default="results", show_default=True, type=click.Path(path_type=Path), help="Folder."
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the answer as JSON.")
-def command(
-    d: int, omega: float, delta: float, algorithm: str, seed: int, out: Path, as_json: bool
-) -> None:
-    """Identify the best arm of a simulated instance and keep the certificate."""
+def command(delta: float, seed: int, out: Path, as_json: bool) -> None:
+    """Find the best of twelve page layouts from the marks of simulated visitors.
+
+    Leaves the table of layouts, the study, its answer, a certificate and, with the extra plot, a
+    picture and a page about it in the folder: all that a study of yours would have.
+    """
     from rich.console import Console
-    from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    import surepick as sp
+    from surepick.arrays.validate import probability
 
-    instance = sp.simulate.instances.confounding(d, omega)
-    console = Console(stderr=as_json)
-    console.print(
-        f"[bold]{algorithm}[/bold] on {instance.name}: {instance.problem.n_arms} arms, "
-        f"smallest gap {np.sort(instance.gaps)[1]:.4g}, noise 1, delta {delta:g}"
-    )
-    rng = np.random.default_rng(seed)
-    run = sp.algorithms.get(algorithm, delta=delta).start(instance.problem, rng=seed)
-    rivals = instance.problem.n_candidates - 1
-    columns = (
-        TextColumn("ruled out"),
-        BarColumn(),
-        MofNCompleteColumn(),
-        TextColumn("{task.fields[note]}"),
-    )
-    with Progress(*columns, console=console) as progress:
-        task = progress.add_task("", total=rivals, note="preparing")
-        while not run.stopped:
-            batch = run.ask()
-            progress.update(task, note=f"batch {batch.number + 1}: {batch.size:,} pulls")
-            run.tell(batch, instance.means[batch.arms] + rng.standard_normal(batch.size))
-            progress.update(
-                task,
-                completed=rivals + 1 - len(run.active),
-                note=f"{run.batches} batches, {run.samples:,} pulls",
-            )
-    answer = run.answer
+    probability(delta, "delta")
+    console = Console(stderr=as_json, highlight=False)
+    if not console.is_terminal:
+        console.width = 120
     out.mkdir(parents=True, exist_ok=True)
-    (out / "answer.json").write_text(json.dumps(answer.to_dict(), indent=2) + "\n")
-    (out / "certificate.json").write_text(json.dumps(answer.certificate(), indent=1) + "\n")
-    sp.verify(out / "certificate.json")
-    bound = sp.design.complexity(instance.problem, instance.theta).lower_bound(delta)
+    study = _begun(out, delta)
+    _tell_the_story(console, study)
+    _race(console, study, seed)
+    files = _kept(study, out)
+    answer = study.answer
     if as_json:
         click.echo(json.dumps(answer.to_dict()))
         return
-    truth = "which is right" if instance.is_correct(answer.arm) else "which is WRONG"
+    best = max(_layouts(), key=_mean)
+    truth = "It is the best one" if answer.label == best else f"WRONG: {best} is the best one"
     console.print(
-        f"Answer: arm [bold]{answer.label}[/bold] ({truth}), after {answer.samples:,} pulls; "
-        f"no method can average fewer than {bound:,.0f}.\n"
-        f"{answer.plain}\n"
-        f"Answer and certificate (checked) are in {out}/; "
-        f"check again with: surepick verify {out}/certificate.json"
+        f"\n[bold green]Answer: {answer.label}[/bold green], after {answer.samples:,} visitors. "
+        f"{answer.plain}\n({truth}: this is a simulation, where that is known.)\n"
     )
+    console.print(f"In {shown(str(out))}/ you find {', '.join(files)}. Go on with:")
+    storage = f"--storage sqlite:///{shown(str(out))}/demo.db"
+    console.print(f"  surepick verify {shown(str(out))}/certificate.json", soft_wrap=True)
+    console.print(f"  surepick status {_NAME} {storage}", soft_wrap=True)
+    console.print(f"  surepick new mine {shown(str(out))}/layouts.csv", soft_wrap=True)
+
+
+def _layouts() -> dict[str, dict[str, str]]:
+    """Each layout by its name, and its parts."""
+    parts = [dict(zip(_PARTS, values)) for values in product(*_PARTS.values())]
+    return {"-".join(each.values()): each for each in parts}
+
+
+def _mean(label: str) -> float:
+    return _BASE + sum(_PARTS[part][value] for part, value in _layouts()[label].items())
+
+
+def _begun(out: Path, delta: float) -> Study:
+    """A new study of a table that is written first, as a user's would be."""
+    import surepick as sp
+    from surepick.files import write_whole
+
+    text = io.StringIO()
+    writer = csv.writer(text, lineterminator="\n")
+    writer.writerow(["label", *_PARTS])
+    writer.writerows([label, *parts.values()] for label, parts in _layouts().items())
+    write_whole(out / "layouts.csv", text.getvalue())
+    for old in out.glob("demo.db*"):
+        old.unlink()
+    storage = f"sqlite:///{out}/demo.db"
+    return sp.create_study(
+        _NAME, table=out / "layouts.csv", features=list(_PARTS), storage=storage, delta=delta
+    )
+
+
+def _tell_the_story(console: Console, study: Study) -> None:
+    from rich import box
+    from rich.table import Table
+
+    console.print(
+        f"[bold]Which of {study.problem.n_arms} page layouts do visitors like best?[/bold] Each "
+        "visitor sees one and gives it a mark, and no two visitors agree."
+    )
+    table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
+    for head in ("label", *_PARTS):
+        table.add_column(head)
+    for label, parts in _layouts().items():
+        table.add_row(label, *parts.values())
+    console.print(table)
+
+
+def _race(console: Console, study: Study, seed: int) -> None:
+    """Measure until there is an answer; the screen is that of ``surepick status --watch``."""
+    import numpy as np
+    from rich.live import Live
+
+    from surepick.cli.status import look, screen
+
+    rng, seen = np.random.default_rng(seed), look(study)
+    with Live(screen(study, seen, 0), console=console, auto_refresh=False, transient=True) as live:
+        for number in count(1):
+            study.tell_many([(pull.id, _mark(pull, rng)) for pull in study.ask(_AT_ONCE)])
+            if study.finished:
+                break
+            if console.is_terminal:
+                # A forecast takes a second: a new one now and then, the rest at every look.
+                seen = look(study) if number % 5 == 0 else seen | study.status()
+                live.update(screen(study, seen, 0), refresh=True)
+                time.sleep(_PAUSE)
+    console.print(screen(study, look(study), 0))
+
+
+def _mark(pull: Pull, rng: np.random.Generator) -> float:
+    return _mean(pull.label) + _SCATTER * float(rng.standard_normal())
+
+
+def _kept(study: Study, out: Path) -> list[str]:
+    """Write what can be shown to others; what was written."""
+    from surepick.errors import MissingExtraError
+    from surepick.files import write_whole
+    from surepick.report.colleague import study_page
+    from surepick.report.picture import draw, view
+    from surepick.run.verify import verify
+
+    answer = study.answer
+    write_whole(out / "answer.json", json.dumps(answer.to_dict(), indent=2) + "\n")
+    write_whole(out / "certificate.json", json.dumps(answer.certificate(), indent=1) + "\n")
+    verify(out / "certificate.json")
+    said = ["the table (layouts.csv)", "the answer (answer.json)", "its proof (certificate.json)"]
+    try:
+        write_whole(out / "demo.png", draw(view(study), ["png"])["png"])
+        write_whole(out / "demo.html", study_page(study))
+    except MissingExtraError:
+        return said
+    return [*said, "a picture (demo.png)", "a page for a colleague (demo.html)"]

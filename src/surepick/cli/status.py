@@ -47,35 +47,36 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 120
-    content = _look(study)
+    content = look(study)
     if not watch:
-        console.print(_picture(study, content, top))
+        console.print(screen(study, content, top))
         return
     try:
-        with Live(_picture(study, content, top), console=console, auto_refresh=False) as live:
+        with Live(screen(study, content, top), console=console, auto_refresh=False) as live:
             while not content["finished"]:
                 time.sleep(every)
-                content = _look(study)
-                live.update(_picture(study, content, top), refresh=True)
+                content = look(study)
+                live.update(screen(study, content, top), refresh=True)
     except KeyboardInterrupt:
         return
 
 
-def _look(study: Study) -> dict[str, Any]:
+def look(study: Study) -> dict[str, Any]:
     """The status, with a forecast; that of a batch is worked out once."""
     return study.status() | {"forecast": study.forecast().to_dict()}
 
 
 def _stream(study: Study, watch: bool, every: float) -> None:
-    content = _look(study)
+    content = look(study)
     click.echo(json.dumps(content))
     while watch and not content["finished"]:
         time.sleep(every)
-        content = _look(study)
+        content = look(study)
         click.echo(json.dumps(content))
 
 
-def _picture(study: Study, content: dict[str, Any], top: int) -> Any:
+def screen(study: Study, content: dict[str, Any], top: int) -> Any:
+    """All that is said of a study, for a terminal."""
     if content["traffic"] is not None:
         from surepick.cli import morning
 
@@ -89,7 +90,23 @@ def _picture(study: Study, content: dict[str, Any], top: int) -> Any:
     if fit is not None and not fit["alarm"] and content["samples"]:
         feet.append(Text(f"Check: {fit['message']}", "dim"))
     feet += [Text(f"Note: {text}", "dim") for text in content["checks"]["remarks"]]
-    return Group(*lines, _table(study, content, top), *feet)
+    return Group(*lines, _Fitting(study, content, top), *feet)
+
+
+class _Fitting:
+    """The table of options, without the columns that a narrow terminal has no room for."""
+
+    def __init__(self, study: Study, content: dict[str, Any], top: int) -> None:
+        self.make = lambda left_out: _table(study, content, top, left_out)
+
+    def __rich_console__(self, console: Any, options: Any) -> Any:
+        from rich.measure import Measurement
+
+        tables = [self.make(left_out) for left_out in ((), ("between",), ("between", "p-value"))]
+        room = options.update(max_width=10_000)  # else no table measures wider than the terminal
+        wide = [Measurement.get(console, room, table).maximum for table in tables]
+        fits = (table for table, width in zip(tables, wide) if width <= options.max_width)
+        yield next(fits, tables[-1])
 
 
 def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
@@ -145,7 +162,7 @@ def _count(content: dict[str, Any], total: int) -> str:
     return ", ".join(found)
 
 
-def _table(study: Study, content: dict[str, Any], top: int) -> Any:
+def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str, ...]) -> Any:
     if content["standing"]["question"] == "baseline":
         return _compared(content["standing"]["columns"], top)
     from rich import box
@@ -160,27 +177,35 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     ends = [_ends(*both) for both in zip(columns["behind_low"], columns["behind_high"])]
     bounded = any(text for i, text in enumerate(ends) if i != leader)
     failed = any(content["failures"])
-    heads = ["estimate", "behind the best", *(["between"] if bounded else [])]
-    heads += ["p-value", "evidence against", "pulls", *(["failures"] if failed else [])]
+    shown_if = {"between": bounded, "failures": failed}
+    heads = ("estimate", "behind the best", "between", "p-value", "evidence against", "pulls")
+    heads = [
+        head for head in (*heads, "failures") if shown_if.get(head, True) and head not in left_out
+    ]
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
     order = [int(i) for i in problem.distinct]
     order.sort(key=lambda i: (i not in survivors, -estimates[i] if estimates else 0.0))
     for i in order[: top or None]:
         measured = not problem.transductive
-        table.add_row(
-            _cell(problem.candidate_labels[i]),
-            "" if estimates is None else f"{estimates[i]:.4g}",
-            "" if behind is None else f"{behind[i]:.3g} ± {content['standard_error'][i]:.2g}",
-            *(["" if i == leader else ends[i]] if bounded else []),
-            _p_value(columns["p_value"][i]),
-            "retired"
+        cells = {
+            "estimate": "" if estimates is None else f"{estimates[i]:.4g}",
+            "behind the best": ""
+            if behind is None
+            else f"{behind[i]:.3g} ± {content['standard_error'][i]:.2g}",
+            "between": "" if i == leader else ends[i],
+            "p-value": _p_value(columns["p_value"][i]),
+            "evidence against": "retired"
             if problem.labels[i] in content["retired"]
             else "the answer"
             if content["finished"] and (i == leader or columns["state"][i] == "leads")
             else bar(i in survivors, evidence[i] if evidence else None),
-            f"{content['pulls'][i]:,}" if measured else "",
-            *([_failures(content["failures"][i]) if measured else ""] if failed else []),
+            "pulls": f"{content['pulls'][i]:,}" if measured else "",
+            "failures": _failures(content["failures"][i]) if measured else "",
+        }
+        table.add_row(
+            _cell(problem.candidate_labels[i]),
+            *(cells[head] for head in heads),
             style="" if i in survivors else "dim",
         )
     if top and len(order) > top:

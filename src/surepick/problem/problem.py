@@ -295,6 +295,15 @@ class Problem(Contents):
             return self.duplicate_candidates
         return groups(first_equal(self.arms, self.backend))
 
+    def _repr_html_(self) -> str:
+        from surepick import notebook
+
+        rows = slice(notebook.MOST_ROWS + 1)
+        few = self.backend.host(self.arms[rows, :10])
+        columns = {f"feature {i + 1}": values for i, values in enumerate(few.T.tolist())}
+        labels = {"option": self.labels[rows]}
+        return notebook.panel(repr(self), notebook.table(labels | columns, total=self.n_arms))
+
     def __repr__(self) -> str:
         same = sum(len(g) - 1 for g in self.duplicate_candidates)
         parts = [f"{self.n_arms} arms", f"{self.n_features} features (rank {self.rank})"]

@@ -6,6 +6,8 @@ Made of what all studies offer, so that one at a service is drawn as one that is
 from __future__ import annotations
 
 import math
+import re
+import textwrap
 import warnings
 from collections.abc import Sequence
 from dataclasses import dataclass
@@ -17,6 +19,8 @@ from surepick.study import StudyCore
 
 FORMATS = ("png", "pdf", "svg")
 _LONGEST = 28  # characters of a label
+_TITLE = 92  # characters of a line of the title, which is as wide as the picture
+_MANY = 100  # options: from here on the last ones of a race would not be seen on an even axis
 #: colour and words for what is known of an option
 _STATES = {
     "leads": ("#000000", "leads"),
@@ -165,7 +169,9 @@ def draw(seen: View, formats: Sequence[str] = ("png",)) -> dict[str, bytes]:
         figure, (standing, counts, race) = plt.subplots(
             1, 3, figsize=(10.0, height), width_ratios=(5, 2.6, 3), layout="constrained"
         )
-        _plain(figure.suptitle(seen.title, fontsize=12, fontweight="bold", x=0.01, ha="left"))
+        sentences = re.split(r"(?<=\.) (?=[A-Z])", seen.title)
+        title = "\n".join(textwrap.fill(one, _TITLE) for one in sentences)
+        _plain(figure.suptitle(title, fontsize=12, fontweight="bold", x=0.01, ha="left"))
         _draw_standing(standing, seen)
         _draw_counts(counts, seen)
         _draw_race(race, seen)
@@ -193,11 +199,11 @@ def _draw_standing(axes: Any, seen: View) -> None:
         if all(map(math.isfinite, ends)):
             axes.plot([times * end for end in ends], [place, place], color=colour, lw=1.6)
         fill = "white" if row.state == "out" else colour
+        mark = "D" if row.state == "baseline" else "o"
         label = None if word in known else word
         known.add(word)
-        axes.plot(
-            [times * row.value], [place], "o", ms=5.5, color=colour, mfc=fill, label=label, zorder=3
-        )
+        dot = {"ms": 5.5, "color": colour, "mfc": fill, "label": label, "zorder": 3}
+        axes.plot([times * row.value], [place], mark, **dot)
     axes.axvline(0.0, color="0.6", lw=0.8, zorder=0)
     axes.set_yticks(_places(seen), [_short(row.label) for row in seen.rows])
     for tick in axes.get_yticklabels():
@@ -205,18 +211,11 @@ def _draw_standing(axes: Any, seen: View) -> None:
     axes.set_ylim(0.4, len(seen.rows) + 0.6)
     _limits(axes, seen, times)
     _plain(axes.set_xlabel(f"{seen.compared}{', in points' if seen.percent else ''}"))
-    axes.set_title("Where they stand", loc="left")
+    shown = len(seen.rows)
+    of_all = f": the first {shown} of {shown + seen.hidden:,}" if seen.hidden else ""
+    axes.set_title(f"Where they stand{of_all}", loc="left")
     axes.grid(axis="x", lw=0.4, color="0.9")
     axes.legend(loc="best", frameon=True, framealpha=0.85, edgecolor="none", fontsize=8)
-    if seen.hidden:
-        axes.text(
-            *(0.0, 0.0, f" {seen.hidden} more, further behind"),
-            transform=axes.transAxes,
-            ha="left",
-            va="bottom",
-            fontsize=8,
-            color="0.4",
-        )
 
 
 def _limits(axes: Any, seen: View, times: float) -> None:
@@ -240,25 +239,33 @@ def _draw_counts(axes: Any, seen: View) -> None:
     axes.set_ylim(0.4, len(seen.rows) + 0.6)
     axes.set_xlabel(seen.unit)
     axes.set_title("Means; what was measured", loc="left")
-    axes.locator_params(axis="x", nbins=3)
+    _in_thousands(axes.xaxis)
 
 
 def _number(mean: float | None, percent: bool) -> str:
     if mean is None:
         return ""
-    return f"{100 * mean:.3g} %" if percent else f"{mean:.4g}"
+    return f"{100 * mean:#.3g}".rstrip(".") + " %" if percent else f"{mean:#.4g}".rstrip(".")
+
+
+def _in_thousands(axis: Any) -> None:
+    """Few numbers, written as people do: 150,000."""
+    axis.get_major_locator().set_params(nbins=3)
+    axis.set_major_formatter("{x:,.0f}")
 
 
 def _draw_race(axes: Any, seen: View) -> None:
     x, y = zip(*seen.steps)
     axes.step(x, y, where="post", color="#0072B2", lw=1.6)
     axes.plot([x[-1]], [y[-1]], "o", ms=5, color="#0072B2")
-    if max(y) > 40:
+    if max(y) > _MANY:
         axes.set_yscale("log")
+        axes.yaxis.set_major_formatter("{x:,.0f}")
+        axes.minorticks_off()
     else:
         axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     axes.set_xlabel(seen.unit)
     axes.set_title("Options still in", loc="left")
     axes.grid(lw=0.4, color="0.9")
-    axes.locator_params(axis="x", nbins=4)
+    _in_thousands(axes.xaxis)

@@ -70,6 +70,27 @@ class Answer:
             object.__setattr__(self, "arms", (self.arm,))
             object.__setattr__(self, "labels", (self.label,))
 
+    def _repr_html_(self) -> str:
+        from surepick import notebook
+
+        if self.lifts:
+            columns = {
+                "option": list(self.lifts),
+                "verdict": [self._verdict(label) for label in self.lifts],
+                "lift": [lift.estimate for lift in self.lifts.values()],
+                "at least": [lift.low for lift in self.lifts.values()],
+                "at most": [lift.high for lift in self.lifts.values()],
+            }
+            found = notebook.table(columns)
+        else:
+            found = notebook.text(f"{', '.join(self.labels)}")
+        after = f"after {self.samples:,} measurements in {self.batches:,} batches. {self.plain}"
+        return notebook.panel("The answer", found, notebook.text(after))
+
+    def _verdict(self, label: str) -> str:
+        names = {"better": self.better, "worse": self.worse}
+        return next((name for name, labels in names.items() if label in labels), "undecided")
+
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Answer) else NotImplemented
 

@@ -313,6 +313,12 @@ class Run(TurningRun, PastRun, LimitedRun):
             run._open = run._ahead.load(saved, run.id, problem.n_arms, run.state)
         return run
 
+    def _repr_html_(self) -> str:
+        from surepick import notebook
+
+        said = notebook.text(self.answer.plain) if self.stopped else ""
+        return notebook.panel(repr(self), said, self.standing().table())
+
     def __repr__(self) -> str:
         at = "stopped" if self.stopped else f"{len(self.active)} candidates left"
         return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {at})"

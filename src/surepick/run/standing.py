@@ -54,6 +54,24 @@ class Standing:
         made.attrs |= {"leader": self.leader, "question": self.question, "delta": self.delta}
         return made
 
+    def table(self) -> str:
+        """As a table of HTML, for a notebook: the leader first, then by the estimates."""
+        from surepick import notebook
+
+        names = [name for name in _SHOWN if name in self.columns]
+        known = self.columns["estimate"]
+        order = sorted(range(len(known)), key=lambda i: (i != self.leader_index, -(known[i] or 0)))
+        return notebook.table(
+            {_SHOWN[name]: [self.columns[name][i] for i in order] for name in names},
+            bars=[_SHOWN["pulls"]] if "pulls" in names else [],
+        )
+
+    def _repr_html_(self) -> str:
+        from surepick import notebook
+
+        ahead = "nothing is known yet" if self.leader is None else f"{self.leader} is ahead"
+        return notebook.panel(f"{self.samples:,} measurements: {ahead}", self.table())
+
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values; what is not known is null."""
         return {
@@ -84,6 +102,18 @@ def as_table(standing: Standing) -> Any:
 
     return standing.frame() if find_spec("pandas") else standing
 
+
+_SHOWN = {
+    "option": "option",
+    "state": "state",
+    "estimate": "estimate",
+    "behind": "behind the best",
+    "lift": "lift",
+    "lift_low": "at least",
+    "lift_high": "at most",
+    "pulls": "measurements",
+}
+"""What a notebook shows of the columns, and as what."""
 
 _END = {
     "behind_low": -math.inf,

@@ -12,6 +12,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.forecast import Ahead
+from surepick.run.standing import Standing
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
@@ -37,6 +38,17 @@ class StudyCore(TrafficCore):
     """
 
     name: str
+
+    def _repr_html_(self) -> str:
+        from surepick import notebook
+
+        now = self.status()
+        head = f"{self.name}: {now['samples']:,} measurements"
+        left = f"{len(now['survivors']):,} of {now['options']:,} options still in the race"
+        said = self.answer.plain if now["finished"] else left
+        warnings = (notebook.text(f"Warning: {words}") for words in now["warnings"])
+        table = Standing.from_dict(now["standing"]).table()
+        return notebook.panel(head, notebook.text(said), table, *warnings)
 
     # -- what it was created with ----------------------------------------------------------
     @property

@@ -1,0 +1,132 @@
+"""Is a new variant of something that varies worse than the old one?
+
+"Not worse by more than epsilon" is the question which of two is better: the new variant, or the old
+one less epsilon. It is one run with two options, so that one error probability covers both ways
+in which its answer could be wrong.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, Literal
+
+from surepick.arrays.validate import real, whole
+from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.problem import Problem
+from surepick.run import Answer, identify
+
+Verdict = Literal["not worse", "worse", "undecided"]
+_NEW, _OLD = 0, 1
+_FEWEST = 10  # fewer scores may be 0 or 1 by chance
+
+
+@dataclass(frozen=True)
+class Comparison:
+    """What became of it."""
+
+    verdict: Verdict
+    epsilon: float
+    calls: int  #: of both variants together
+    new: float  #: mean score of the new variant
+    old: float  #: and of the old one
+    answer: Answer  #: for "the new one, or the old one less epsilon?", with its certificate
+
+    def __str__(self) -> str:
+        """The verdict in a sentence or two."""
+        seen = f"mean scores {self.new:.4g} and {self.old:.4g}, {self.calls:,} calls"
+        by = f"by more than {self.epsilon:g}"
+        if self.verdict == "undecided":
+            p_value = self.answer.p_value
+            near = (
+                "" if p_value is None else f" p-value {p_value:.2g}, needed {self.answer.delta:g}."
+            )
+            return (
+                f"It is not decided whether the new variant is worse {by} ({seen}).{near} More "
+                f"calls (max_calls) or a larger epsilon would decide it."
+            )
+        worse = "worse" if self.verdict == "worse" else "not worse"
+        return (
+            f"The new variant is {worse} {by} ({seen}); the chance that this is wrong is at most "
+            f"{self.answer.delta:g}."
+        )
+
+
+def compare(
+    new: Callable[[], float],
+    old: Callable[[], float],
+    *,
+    epsilon: float,
+    max_calls: int,
+    delta: float = 0.05,
+    noise: Any = None,
+) -> Comparison:
+    """Call two variants until it is known whether the new one is worse by more than epsilon.
+
+    Parameters
+    ----------
+    new, old
+        Called without arguments, each returns a score; more is better. Whatever varies must be
+        drawn anew at every call.
+    epsilon
+        What the new variant may be worse by, in units of the score: above 0, as equals could
+        never be told apart.
+    max_calls
+        The most calls of both together.
+    delta
+        The probability that the verdict is wrong, at most.
+    noise
+        What is known about scores, as for :class:`surepick.Problem`: ``"yes-no"`` for pass or fail,
+        a pair of bounds; by default they vary symmetrically around their mean.
+
+    Examples
+    --------
+    >>> import random
+    >>> draw = random.Random(0)
+    >>> found = compare(draw.random, draw.random, epsilon=0.3, max_calls=1000, noise=(0, 1))
+    >>> found.verdict
+    'not worse'
+    """
+    epsilon, most = real(epsilon, "epsilon"), whole(max_calls, "max_calls", least=4)
+    if epsilon <= 0:
+        raise InvalidInputError(
+            f"epsilon must be above 0, as equals are never told apart; got {epsilon:g}"
+        )
+    variants = (new, old)
+    for name, variant in zip(("new", "old"), variants):
+        if not callable(variant):
+            raise InvalidTypeError(f"{name} must be a function; got {variant!r:.80}")
+    scores: tuple[list[float], list[float]] = ([], [])
+    problem = Problem.unstructured(["new", "old less epsilon"], noise=_shifted(noise, epsilon))
+
+    def measure(which: int) -> float:
+        score = float(variants[which]())
+        if noise == "yes-no" and score not in (0.0, 1.0):
+            raise InvalidInputError(
+                f"{('new', 'old')[which]} returned {score:g}, but with noise='yes-no' scores are "
+                f"1 (or True) and 0 (or False)"
+            )
+        scores[which].append(score)
+        return score - epsilon if which == _OLD else score
+
+    answer = identify(problem, measure, delta, max_samples=most)
+    seen = [*scores[_NEW], *scores[_OLD]]
+    if noise is None and len(seen) >= _FEWEST and set(seen) == {0.0, 1.0}:
+        raise InvalidInputError(
+            "noise: all scores are 0 or 1, which do not vary symmetrically around their mean; say "
+            "noise='yes-no'"
+        )
+    verdict: Verdict = "undecided"
+    if answer.guarantee:
+        verdict = "not worse" if answer.arm == _NEW else "worse"
+    means = [sum(values) / len(values) for values in scores]
+    return Comparison(verdict, epsilon, answer.samples, means[_NEW], means[_OLD], answer)
+
+
+def _shifted(noise: Any, epsilon: float) -> Any:
+    """What is known about the scores of both, where those of one are lowered."""
+    if noise == "yes-no":
+        noise = (0.0, 1.0)
+    if isinstance(noise, tuple) and len(noise) == 2:
+        return real(noise[0], "noise") - epsilon, noise[1]
+    return noise

@@ -1,0 +1,20 @@
+"""Language models: options on items, scored; evaluating only what decides.
+
+Options are models, prompts or settings; items are questions or tests. Files of promptfoo and of
+lm-evaluation-harness are read and written; nothing has to be installed for that.
+"""
+
+from surepick.integrations.evaluations.decide import EvaluationDecision, decide
+from surepick.integrations.evaluations.lm_eval import read_lm_eval, write_lm_eval
+from surepick.integrations.evaluations.promptfoo import read_promptfoo, write_promptfoo
+from surepick.integrations.evaluations.scores import ScoreTable
+
+__all__ = [
+    "EvaluationDecision",
+    "ScoreTable",
+    "decide",
+    "read_lm_eval",
+    "read_promptfoo",
+    "write_lm_eval",
+    "write_promptfoo",
+]

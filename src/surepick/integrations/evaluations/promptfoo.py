@@ -1,0 +1,127 @@
+"""Files of promptfoo: what ``promptfoo eval --output results.json`` writes (versions 2 and 3).
+
+A column of its table, a prompt with a provider, is an option; a test is an item. Which fields there
+are was taken from its published types.
+"""
+
+from __future__ import annotations
+
+import json
+from datetime import UTC, datetime
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+
+from surepick.errors import FormatError, InvalidInputError
+from surepick.files import write_whole
+from surepick.integrations.evaluations.reading import as_table, read_json
+from surepick.integrations.evaluations.scores import ScoreTable
+
+_ERROR = 2  # its failureReason where a test could not be made: that is no failed test
+
+
+def read_promptfoo(path: str | Path, score: str = "pass", rewards: Any = None) -> ScoreTable:
+    """The scores in a file of results.
+
+    Parameters
+    ----------
+    path
+        The file.
+    score
+        ``"pass"`` for whether a test passed, ``"score"`` for its score, or the name of one of its
+        named scores.
+    rewards
+        Bounds of scores; by default (0, 1).
+
+    Notes
+    -----
+    Tests that ended in an error (a provider that did not answer) count as not evaluated. Should one
+    option have more of them than others because its answers are different, that is not seen here.
+    """
+    place = str(path)
+    body = read_json(Path(path).read_text(encoding="utf-8"), place)
+    summary = body.get("results") if isinstance(body, dict) else None
+    rows = summary.get("results") if isinstance(summary, dict) else None
+    if not isinstance(rows, list):
+        raise FormatError(
+            f"{place} has no list results.results: is it what promptfoo eval --output wrote?"
+        )
+    names = _names(rows, place)
+    cells = [
+        (names[row["promptIdx"]], f"test {row['testIdx']}", _score(row, score, place))
+        for row in rows
+    ]
+    bounds = rewards if rewards is not None else "yes-no" if score == "pass" else (0, 1)
+    return as_table(cells, bounds, place)
+
+
+def write_promptfoo(table: ScoreTable, path: str | Path) -> Path:
+    """Write the scores that are known, as a file of results; prompts and answers are not in it."""
+    binary = table.rewards == "yes-no"
+    rows = [
+        {
+            "promptIdx": option,
+            "testIdx": item,
+            "promptId": name,
+            "provider": {"id": name, "label": name},
+            "prompt": {"raw": name, "label": name},
+            "vars": {"item": test},
+            "testCase": {"description": test, "vars": {"item": test}},
+            "success": bool(value == 1) if binary else True,
+            "score": value,
+            "namedScores": {},
+            "failureReason": 1 if binary and value != 1 else 0,
+            "latencyMs": 0,
+            "cost": 0,
+        }
+        for option, name in enumerate(table.options)
+        for item, test in enumerate(table.items)
+        if not np.isnan(value := float(table.scores[option, item]))
+    ]
+    passed = sum(row["success"] for row in rows)
+    summary = {
+        "version": 3,
+        "timestamp": datetime.now(UTC).isoformat(),
+        "prompts": [
+            {"raw": name, "label": name, "provider": name, "id": name} for name in table.options
+        ],
+        "results": rows,
+        "stats": {"successes": passed, "failures": len(rows) - passed, "errors": 0},
+    }
+    body = {"evalId": None, "results": summary, "config": {}}
+    write_whole(Path(path), json.dumps(body, indent=2, ensure_ascii=False) + "\n")
+    return Path(path)
+
+
+def _names(rows: list[Any], place: str) -> dict[int, str]:
+    """What each column is called: provider and prompt, with its number where that is not enough."""
+    found: dict[int, str] = {}
+    for number, row in enumerate(rows):
+        try:
+            provider, prompt = row["provider"], row["prompt"]
+            parts = [
+                provider.get("label") or provider.get("id", ""),
+                prompt.get("label") or prompt.get("raw", ""),
+            ]
+            found[row["promptIdx"]] = " · ".join(dict.fromkeys(filter(None, parts)))
+            _ = row["testIdx"], row["success"], float(row["score"])
+        except (KeyError, TypeError, ValueError, AttributeError) as error:
+            raise FormatError(
+                f"{place}: result {number} is not one of promptfoo's "
+                f"({type(error).__name__}: {error})"
+            ) from None
+    texts = list(found.values())
+    return {i: name if texts.count(name) == 1 else f"{name} #{i}" for i, name in found.items()}
+
+
+def _score(row: dict[str, Any], score: str, place: str) -> float:
+    if row.get("failureReason") == _ERROR:
+        return np.nan
+    if score in ("pass", "score"):
+        return float(row["success"] if score == "pass" else row["score"])
+    named = row.get("namedScores") or {}
+    if score not in named:
+        known = ", ".join(["pass", "score", *named])
+        raise InvalidInputError(f"score: {place} has no {score!r} in every result; known: {known}")
+    return float(named[score])

@@ -1,0 +1,38 @@
+"""What the readers of evaluation files share."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Iterable
+from typing import Any
+
+import numpy as np
+
+from surepick.errors import FormatError
+from surepick.integrations.evaluations.scores import ScoreTable
+
+
+def read_json(text: str, place: str) -> Any:
+    """What a text of JSON says, or an error that names its file."""
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise FormatError(f"{place} is not JSON: {error}") from None
+
+
+def as_table(cells: Iterable[tuple[str, str, float]], rewards: Any, place: str) -> ScoreTable:
+    """The table of these (option, item, score), in the order in which names come up."""
+    found: dict[tuple[str, str], float] = {}
+    for option, item, score in cells:
+        if (option, item) in found:
+            raise FormatError(f"{place}: {option!r} has two scores on {item!r}")
+        found[option, item] = score
+    options = list(dict.fromkeys(option for option, _ in found))
+    items = list(dict.fromkeys(item for _, item in found))
+    if not options:
+        raise FormatError(f"{place} has no results")
+    scores = np.full((len(options), len(items)), np.nan)
+    rows, columns = ({name: i for i, name in enumerate(names)} for names in (options, items))
+    for (option, item), score in found.items():
+        scores[rows[option], columns[item]] = score
+    return ScoreTable(options, items, scores, rewards)

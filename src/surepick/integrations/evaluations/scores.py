@@ -1,0 +1,93 @@
+"""Scores of options on items, as far as they are known."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from surepick.arrays.types import FloatArray
+from surepick.arrays.validate import as_labels
+from surepick.errors import InvalidInputError
+from surepick.problem.noise import noise_kind
+
+
+@dataclass(frozen=True, eq=False)
+class ScoreTable:
+    """What each option scored on each item; NaN where nobody has looked yet.
+
+    Parameters
+    ----------
+    options, items
+        What they are called, each name once.
+    scores
+        One row per option, one column per item; by default nothing is known.
+    rewards
+        ``"yes-no"`` for pass or fail (1 or 0), or the bounds of a score, ``(lowest, highest)``.
+
+    Examples
+    --------
+    >>> table = ScoreTable(["short", "long"], ["q1", "q2"], [[1, 0], [1, float("nan")]])
+    >>> table.known, table.of("short", "q2")
+    (3, 0.0)
+    """
+
+    options: tuple[str, ...]
+    items: tuple[str, ...]
+    scores: FloatArray
+    rewards: Any
+
+    def __init__(
+        self,
+        options: Sequence[str],
+        items: Sequence[str],
+        scores: Any = None,
+        rewards: Any = "yes-no",
+    ) -> None:
+        options, items = tuple(options), tuple(items)
+        for name, given in (("options", options), ("items", items)):
+            as_labels(given, len(given), name)
+        shape = (len(options), len(items))
+        if min(shape) < 1:
+            raise InvalidInputError(f"options, items: at least one of each; got {shape}")
+        filled = np.full(shape, np.nan) if scores is None else np.array(scores, dtype=np.float64)
+        if filled.shape != shape:
+            raise InvalidInputError(
+                f"scores must have a row for each option and a column for each item, {shape}; got "
+                f"{filled.shape}"
+            )
+        if rewards != "yes-no" and not isinstance(rewards, tuple):
+            raise InvalidInputError(
+                f"rewards must be 'yes-no' or the bounds of a score, such as (0, 1); got "
+                f"{rewards!r:.80}"
+            )
+        for name, value in (
+            *(("options", options), ("items", items)),
+            *(("scores", filled), ("rewards", rewards)),
+        ):
+            object.__setattr__(self, name, value)
+        row, column = np.nonzero(~np.isnan(filled))
+        self.check(filled[row, column], list(zip(row.tolist(), column.tolist())))
+
+    @property
+    def known(self) -> int:
+        """How many evaluations are there."""
+        return int((~np.isnan(self.scores)).sum())
+
+    def of(self, option: str, item: str) -> float:
+        """The score of an option on an item."""
+        return float(self.scores[self.options.index(option), self.items.index(item)])
+
+    def check(self, values: FloatArray, cells: Sequence[tuple[int, int]]) -> None:
+        """An error for a score that cannot be, with its place."""
+        kind = noise_kind(self.rewards, len(self.options))
+        wrong = [*np.flatnonzero(~np.isfinite(values)).tolist(), *kind.impossible(values).tolist()]
+        if wrong:
+            option, item = cells[wrong[0]]
+            raise InvalidInputError(
+                f"scores: {self.options[option]!r} has {values[wrong[0]]:g} on "
+                f"{self.items[item]!r}, but {kind.rule or 'scores are numbers'}; say what scores "
+                f"are with rewards"
+            )

@@ -1,0 +1,235 @@
+"""Optuna: measure the best trials again, and decide among them with a proof.
+
+The best value of a search is too good: of many noisy values the largest is more luck than others.
+So the values that made trials the best count for nothing here but to say which trials are worth a
+second look. Each of those is measured anew, as often as it takes, and compared by new values only.
+"""
+
+from __future__ import annotations
+
+import copy
+import math
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any, NamedTuple
+
+from surepick.arrays.validate import whole
+from surepick.errors import (
+    InvalidInputError,
+    InvalidTypeError,
+    MissingExtraError,
+    StudyExistsError,
+)
+from surepick.problem import Problem
+from surepick.run import Answer
+from surepick.run.words import sureness
+from surepick.storage import Storage
+from surepick.storage.memory import MemoryStorage
+from surepick.study import Measurement, Study, StudySpec, store
+
+try:
+    import optuna
+    from optuna.study import StudyDirection
+    from optuna.trial import FrozenTrial, TrialState
+except ImportError:
+    raise MissingExtraError(
+        "surepick.integrations.optuna needs Optuna: install surepick[optuna]"
+    ) from None
+
+#: new measurements in all, for each trial that is compared, where nothing is said
+EACH = 50
+_NOTED = "optuna trials"  # where the notes of a study say which trials its options are
+
+
+class Remeasured(NamedTuple):
+    """What is known of a trial now."""
+
+    trial: int  #: its number
+    searched: float  #: the value by which it was among the best: chosen, so too good on average
+    measurements: int  #: new ones
+    mean: float  #: of these
+
+
+@dataclass(frozen=True)
+class FinalDecision:
+    """The trial to use, and how sure that is."""
+
+    trial: FrozenTrial  #: as the search has it
+    answer: Answer  #: with guarantee and certificate; rewards are negated where less is better
+    table: tuple[Remeasured, ...]  #: of every trial that was measured again, best first
+
+    @property
+    def params(self) -> dict[str, Any]:
+        """What to use."""
+        return self.trial.params
+
+    def __str__(self) -> str:
+        """The decision in a few sentences."""
+        found = next(row for row in self.table if row.trial == self.trial.number)
+        sure = self.answer.plain
+        if not self.answer.guarantee and self.answer.p_value is not None:
+            sure = f"{sure} {sureness(self.answer.p_value)}"
+        return (
+            f"Trial {found.trial}, of {len(self.table)} that were measured again, after "
+            f"{self.answer.samples:,} new measurements. {sure} Its new mean is {found.mean:.4g} "
+            f"({found.measurements:,} measurements); the search had seen {found.searched:.4g}."
+        )
+
+
+def final_decision(
+    study: optuna.Study,
+    objective: Callable[[Any], float],
+    top: int = 20,
+    *,
+    delta: float = 0.05,
+    epsilon: float = 0.0,
+    max_samples: int | None = None,
+    noise: Any = None,
+    n_jobs: int = 1,
+    retries: int = 2,
+    progress: bool = False,
+    storage: str | Storage | None = None,
+    name: str | None = None,
+) -> FinalDecision:
+    """Measure the best trials of a search again, and find the best of them.
+
+    Parameters
+    ----------
+    study
+        A search with one objective, after it ended.
+    objective
+        The function that was searched, or another one that measures the same thing better. It is
+        called with a trial whose parameters are fixed. What is left to chance in it (seeds, splits,
+        samples) must be drawn anew at every call.
+    top
+        How many trials with different parameters are compared: those with the best values.
+    delta, epsilon
+        The answer is the best of these trials, or within epsilon of it, with probability at least
+        1 - delta. Trials near the end of a search are often as good as tied, so say what
+        difference does not matter.
+    max_samples
+        The most new measurements; by default 50 for each trial. An answer that is not proven by
+        then carries no guarantee, and says how close it came.
+    noise
+        What is known about values, as for :class:`surepick.Problem`; nothing, by default.
+    n_jobs, retries, progress
+        Measurements at a time (in threads), how often one that fails is tried again, and
+        whether a line shows how far it is.
+    storage, name
+        Keep the measurements as the study of this name (by default that of the search) in this
+        storage: a call that was cut off goes on where it was, and one that ended undecided goes on
+        with a larger ``max_samples``. By default nothing is kept.
+    """
+    sign = _sign(study)
+    if not callable(objective):
+        raise InvalidTypeError(f"objective must be a function; got {objective!r:.80}")
+    best = _best(study, whole(top, "top", least=2), sign)
+    labels = [f"trial {one.number}" for one in best]
+    spec = StudySpec(
+        name=study.study_name if name is None else name,
+        problem=Problem.unstructured(labels, noise=_of_rewards(noise, sign)),
+        delta=delta,
+        epsilon=epsilon,
+        max_samples=EACH * len(best) if max_samples is None else max_samples,
+        meta={_NOTED: [one.number for one in best]},
+    )
+    asked = f"optuna {study.study_name} {top} {delta} {epsilon} {noise}"
+    with _stored(spec, MemoryStorage() if storage is None else storage, asked) as measured:
+        # Those that were chosen when it began: the search may have gone on since.
+        trials = [study.trials[number] for number in measured.meta[_NOTED]]
+
+        def measure(task: Measurement) -> float:
+            trial = copy.deepcopy(trials[task.arm])  # an objective may note things on it
+            return _turned(float(objective(trial)), sign, measured.problem)
+
+        answer = measured.run(measure, workers=n_jobs, progress=progress, retries=retries)
+        _refuse_constant(measured)
+        return _decided(measured, trials, answer, sign)
+
+
+def _sign(study: optuna.Study) -> int:
+    """1 where more is better, -1 where less is."""
+    if not isinstance(study, optuna.Study):
+        raise InvalidTypeError(f"study must be an optuna.Study; got {study!r:.80}")
+    if len(study.directions) != 1:
+        raise InvalidInputError(
+            f"study: it has {len(study.directions)} objectives, and the best is decided by one; "
+            f"make a study of the one that decides"
+        )
+    return 1 if study.direction == StudyDirection.MAXIMIZE else -1
+
+
+def _best(study: optuna.Study, top: int, sign: int) -> list[FrozenTrial]:
+    """The trials with the best values, each setting once."""
+    done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
+    done = [one for one in done if one.value is not None and math.isfinite(one.value)]
+    found: dict[str, FrozenTrial] = {}
+    for one in sorted(done, key=lambda one: -sign * _value(one)):
+        found.setdefault(repr(sorted(one.params.items())), one)
+    if len(found) < 2:
+        raise InvalidInputError(
+            f"study: {len(done)} of its {len(study.trials)} trials are complete, with "
+            f"{len(found)} different settings; there is nothing to decide with fewer than 2"
+        )
+    return list(found.values())[:top]
+
+
+def _stored(spec: StudySpec, storage: str | Storage, asked: str) -> Study:
+    """A new study, or the one that an earlier call began, with the limit of this call."""
+    try:
+        found = store(spec, storage, key=asked)
+    except StudyExistsError:
+        raise InvalidInputError(
+            f"name: a study {spec.name!r} is in this storage already, about something else or with "
+            f"another top, delta, epsilon or noise; choose another name"
+        ) from None
+    run = found.current_run
+    if not run.state.finished and run.limits.max_samples != spec.max_samples:
+        found.limit(max_samples=spec.max_samples, reason="final_decision was called again")
+    return found
+
+
+def _decided(
+    measured: Study, trials: list[FrozenTrial], answer: Answer, sign: int
+) -> FinalDecision:
+    problem, (counts, sums) = measured.problem, measured.current_run.totals()
+    means = [_turned(mean, sign, problem) for mean in (sums / counts).tolist()]
+    rows = [
+        Remeasured(trial.number, _value(trial), count, mean)
+        for trial, count, mean in zip(trials, counts.tolist(), means)
+    ]
+    best_first = sorted(rows, key=lambda row: -sign * row.mean)
+    return FinalDecision(trials[answer.arm], answer, tuple(best_first))
+
+
+def _refuse_constant(measured: Study) -> None:
+    """An error where nothing was left to chance: measuring again has proven nothing then."""
+    if measured.problem.noise == "yes-no":
+        return  # twice the same is common there
+    rewards = measured.rewards()
+    values = [rewards.values[rewards.arms == arm] for arm in range(measured.problem.n_arms)]
+    if all(len(one) > 1 and (one == one[0]).all() for one in values):
+        raise InvalidInputError(
+            "objective: called again with the same parameters it returned the very same value, "
+            "for every trial. If a seed is fixed in it, draw a new one at every call: one lucky "
+            "seed proves nothing. If it leaves nothing to chance, study.best_trial is the answer"
+        )
+
+
+def _turned(value: float, sign: int, problem: Problem) -> float:
+    """The reward for a value, and the value for a reward: more is better."""
+    if sign > 0:
+        return value
+    return 1.0 - value if problem.noise == "yes-no" else -value
+
+
+def _of_rewards(noise: Any, sign: int) -> Any:
+    """What is known about rewards, from what is known about values."""
+    if sign < 0 and isinstance(noise, tuple) and len(noise) == 2:
+        return -noise[1], -noise[0]
+    return noise
+
+
+def _value(trial: FrozenTrial) -> float:
+    assert trial.value is not None  # complete trials only
+    return trial.value

@@ -1,0 +1,71 @@
+"""pytest: tests of things that vary, which pass when that is proven.
+
+The fixture ``sure`` is there in every test where surepick is installed. A test that is not decided
+within the calls that it is allowed does not pass: "no difference was seen" is no proof.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Literal, NoReturn
+
+from surepick.errors import InvalidInputError, MissingExtraError
+
+if TYPE_CHECKING:
+    from surepick.integrations.comparing import Comparison
+
+try:
+    import pytest
+except ImportError:
+    raise MissingExtraError("the fixture sure needs pytest: install surepick[pytest]") from None
+
+Undecided = Literal["fail", "skip", "xfail"]
+
+
+class Sure:
+    """What a test can demand of something that varies."""
+
+    def __init__(self, request: pytest.FixtureRequest) -> None:
+        self._request = request
+
+    def not_worse(
+        self,
+        new: Callable[[], float],
+        old: Callable[[], float],
+        *,
+        epsilon: float,
+        max_calls: int,
+        delta: float = 0.05,
+        noise: Any = None,
+        undecided: Undecided = "fail",
+    ) -> Comparison:
+        """The test passes if ``new`` is proven not to be worse than ``old`` by more than epsilon.
+
+        See :func:`surepick.integrations.comparing.compare`. ``undecided`` says what becomes of a
+        test that is not decided after ``max_calls``: it fails, is skipped, or fails as expected.
+        """
+        __tracebackhide__ = True
+        from surepick.integrations.comparing import compare
+
+        outcomes: dict[str, Callable[[str], NoReturn]] = {
+            "fail": lambda text: pytest.fail(text, pytrace=False),
+            "skip": pytest.skip,
+            "xfail": pytest.xfail,
+        }
+        if undecided not in outcomes:
+            raise InvalidInputError(
+                f"undecided must be one of {', '.join(outcomes)}; got {undecided!r:.80}"
+            )
+        found = compare(new, old, epsilon=epsilon, max_calls=max_calls, delta=delta, noise=noise)
+        self._request.node.user_properties.append(("surepick", str(found)))
+        if found.verdict == "worse":
+            pytest.fail(str(found), pytrace=False)
+        if found.verdict == "undecided":
+            outcomes[undecided](str(found))
+        return found
+
+
+@pytest.fixture
+def sure(request: pytest.FixtureRequest) -> Sure:
+    """Demands on things that vary, with a proof: ``sure.not_worse(new, old, …)``."""
+    return Sure(request)

@@ -1,0 +1,101 @@
+"""Evaluating only what decides: on tables whose truth is known."""
+
+import numpy as np
+import pytest
+
+import surepick as sp
+from surepick.errors import InvalidInputError
+from surepick.integrations.evaluations import ScoreTable, decide
+
+
+def exam(seed, options=8, items=400, lead=0.8, rewards="yes-no"):
+    """Options of different skill on questions that are much more different."""
+    rng = np.random.default_rng(seed)
+    skill = np.append(rng.normal(0, 0.3, options - 1), lead)
+    points = skill[:, None] + 0.5 * rng.normal(size=(options, items)) - 2 * rng.normal(size=items)
+    scores = (points > 0).astype(float) if rewards == "yes-no" else 1 / (1 + np.exp(-points))
+    names = [f"prompt {i}" for i in range(options)], [f"question {i}" for i in range(items)]
+    return ScoreTable(*names, scores, rewards)
+
+
+@pytest.mark.parametrize("rewards", ["yes-no", (0, 1)])
+def test_only_what_decides_is_evaluated(rewards):
+    truth = exam(0, rewards=rewards)
+    asked = []
+
+    def evaluate(option, item):
+        asked.append((option, item))
+        return truth.of(option, item)
+
+    found = decide(ScoreTable(truth.options, truth.items, rewards=rewards), evaluate)
+    assert found.option == "prompt 7"
+    assert found.how == "proven"
+    assert sp.verify(found.answer.certificate()).label == "prompt 7"
+    assert len(asked) == len(set(asked)) == found.evaluations == found.table.known
+    assert found.evaluations < 0.5 * truth.scores.size
+    known = ~np.isnan(found.table.scores)
+    assert (found.table.scores[known] == truth.scores[known]).all()
+    assert str(found).startswith(f"prompt 7, after {found.evaluations:,} of 3,200 evaluations.")
+    # What is known already is not asked for again, and leads to the same answer.
+    again = decide(found.table)
+    assert (again.option, again.evaluations) == ("prompt 7", 0)
+    assert again.answer == found.answer
+    assert decide(truth).how == "complete"  # nothing is left to find out
+
+
+def test_wrong_answers_are_as_rare_as_promised():
+    """Near ties where chance misleads: the complete table is the truth."""
+    wrong = proven = 0
+    for seed in range(60):
+        truth = exam(seed, options=4, items=300, lead=0.3)
+        means = truth.scores.mean(axis=1)
+        found = decide(ScoreTable(truth.options, truth.items), truth.of, delta=0.2, seed=seed)
+        assert found
+        proven += found.how == "proven"
+        wrong += means[truth.options.index(found.option)] < means.max()
+    assert proven >= 10  # so that it says something
+    assert wrong <= 20  # 12 expected at most; more than 20 would happen in 1 of 150 such tests
+
+
+def test_what_is_fully_known_is_decided_by_its_means():
+    rng = np.random.default_rng(0)
+    same = (rng.random(30) < 0.5).astype(float)
+    other = same.copy()
+    other[np.flatnonzero(same)[0]] = 0.0  # one question worse
+    truth = ScoreTable(
+        ["worse", "better", "poor"], list(map(str, range(30))), [other, same, 0 * same]
+    )
+    found = decide(ScoreTable(truth.options, truth.items), truth.of)
+    assert (found.option, found.how) == ("better", "complete")
+    assert set(found.left) >= {"better", "worse"}
+    assert "It has the best mean of" in str(found)
+
+
+def test_a_limit_ends_it_undecided():
+    truth = exam(1, lead=0.1)
+    empty = ScoreTable(truth.options, truth.items)
+    found = decide(empty, truth.of, max_evaluations=100)
+    assert not found
+    assert found.how == "undecided"
+    assert found.evaluations <= 100
+    assert "not proven" in str(found)
+    with pytest.raises(InvalidInputError, match=r"the first comparison takes \d+; got 5"):
+        decide(empty, truth.of, max_evaluations=5)
+
+
+def test_scores_that_cannot_be_are_refused():
+    table = ScoreTable(["a", "b"], ["x", "y"])
+    with pytest.raises(InvalidInputError, match=r"scores: 'a' has 0.5 on '.'"):
+        decide(table, lambda option, item: 0.5)
+    with pytest.raises(InvalidInputError, match=r"the score of 'a' on '.' is not known"):
+        decide(table)
+    with pytest.raises(InvalidInputError, match="one score for each of"):
+        decide(table, evaluate_batch=lambda cells: [1.0])
+    with pytest.raises(InvalidInputError, match="give either"):
+        decide(table, abs, evaluate_batch=abs)
+    with pytest.raises(InvalidInputError, match=r"\(2, 2\); got \(1, 2\)"):
+        ScoreTable(["a", "b"], ["x", "y"], [[1, 1]])
+    with pytest.raises(InvalidInputError, match="rewards must be"):
+        ScoreTable(["a", "b"], ["x", "y"], rewards="marks")
+    with pytest.raises(InvalidInputError, match="options"):
+        ScoreTable(["a", "a"], ["x", "y"])

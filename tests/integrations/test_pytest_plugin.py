@@ -1,0 +1,102 @@
+"""The pytest plugin, in real runs of pytest; and the comparison behind it."""
+
+import random
+import subprocess
+import sys
+import tomllib
+from importlib.metadata import entry_points
+from pathlib import Path
+
+import numpy as np
+import pytest
+
+import surepick as sp
+from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.integrations.comparing import compare
+
+ROOT = Path(__file__).resolve().parents[2]
+PLUGIN = "surepick.integrations.pytest_plugin"
+TESTS = """
+import random
+draw = random.Random(0)
+
+def rate(p):
+    return lambda: draw.random() < p
+
+def test_as_good(sure):
+    found = sure.not_worse(rate(0.9), rate(0.9), epsilon=0.1, max_calls=3000, noise="yes-no")
+    assert found.calls < 3000
+
+def test_much_worse(sure):
+    sure.not_worse(rate(0.5), rate(0.9), epsilon=0.1, max_calls=3000, noise="yes-no")
+
+def test_too_few_calls(sure):
+    sure.not_worse(rate(0.9), rate(0.9), epsilon=0.1, max_calls=20, noise="yes-no")
+
+def test_too_few_calls_but_skipped(sure):
+    settings = {"epsilon": 0.1, "max_calls": 20, "noise": "yes-no"}
+    sure.not_worse(rate(0.9), rate(0.9), undecided="skip", **settings)
+"""
+
+
+def test_tests_pass_fail_and_are_not_decided(tmp_path):
+    (tmp_path / "test_rates.py").write_text(TESTS)
+    installed = any(one.value == PLUGIN for one in entry_points(group="pytest11"))
+    named = [] if installed else ["-p", PLUGIN]  # a checkout that was installed before it had one
+    command = [sys.executable, "-m", "pytest", "-q", "-rA", "-p", "no:cacheprovider", *named]
+    done = subprocess.run(
+        [*command, "--junitxml=report.xml"], cwd=tmp_path, capture_output=True, text=True
+    )
+    assert "2 failed, 1 passed, 1 skipped" in done.stdout, done.stdout + done.stderr
+    assert "PASSED test_rates.py::test_as_good" in done.stdout
+    assert "The new variant is worse by more than 0.1 (mean scores" in done.stdout
+    assert "It is not decided whether the new variant is worse by more than 0.1" in done.stdout
+    assert "comparing.py" not in done.stdout  # no traceback: nothing is wrong in there
+    report = (tmp_path / "report.xml").read_text()
+    assert 'name="surepick" value="The new variant is not worse by more than 0.1' in report
+
+
+def test_pytest_finds_it():
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    assert project["entry-points"]["pytest11"] == {"surepick": PLUGIN}
+
+
+def test_verdicts_are_proven_and_rarely_wrong():
+    """At the boundary both verdicts are right; 0.05 beyond it, one of them is wrong."""
+    wrong = decided = 0
+    for seed in range(24):
+        rng = np.random.default_rng(seed)
+        found = compare(
+            lambda r=rng: float(r.random() < 0.70),
+            lambda r=rng: float(r.random() < 0.85),
+            **{"epsilon": 0.1, "max_calls": 1000, "delta": 0.2, "noise": "yes-no"},
+        )
+        decided += found.verdict != "undecided"
+        wrong += found.verdict == "not worse"
+        assert found.calls <= 1000
+    assert decided >= 6
+    assert wrong <= 9  # 5 expected at most; more than 9 would happen in 1 of 75 such tests
+    assert sp.verify(found.answer.certificate())
+
+
+def test_numbers_of_any_size_and_their_direction():
+    draw = random.Random(1)
+    old = {"epsilon": 5.0, "max_calls": 2000}
+    better = compare(lambda: draw.gauss(103, 4), lambda: draw.gauss(100, 8), **old)
+    worse = compare(lambda: draw.gauss(90, 4), lambda: draw.gauss(100, 8), **old)
+    assert (better.verdict, worse.verdict) == ("not worse", "worse")
+    assert better.new == pytest.approx(103, abs=3)
+    assert worse.old == pytest.approx(100, abs=5)
+
+
+def test_what_makes_no_sense_is_refused():
+    draw = random.Random(2)
+    settings = {"epsilon": 0.1, "max_calls": 200}
+    with pytest.raises(InvalidInputError, match="epsilon must be above 0"):
+        compare(draw.random, draw.random, epsilon=0, max_calls=10)
+    with pytest.raises(InvalidTypeError, match="old must be a function"):
+        compare(draw.random, 0.9, **settings)
+    with pytest.raises(InvalidInputError, match="say noise='yes-no'"):
+        compare(lambda: draw.random() < 0.5, lambda: draw.random() < 0.5, **settings)
+    with pytest.raises(InvalidInputError, match=r"new returned 0\.5, but"):
+        compare(lambda: 0.5, lambda: 1, noise="yes-no", **settings)
