@@ -28,6 +28,7 @@ class Suite:
     """A comparison of all registered algorithms."""
 
     name: str
+    title: str
     instances: Mapping[str, str]  #: text of the instance -> what it stands for
     deltas: tuple[float, ...]
     trials: int
@@ -82,6 +83,7 @@ class Suite:
 
 LEADERBOARD = Suite(
     name="leaderboard",
+    title="Leaderboard",
     instances={
         "standard:gap=0.5": "five unrelated options, one better (figure a)",
         "standard:gap=0.2": "the same, harder to tell apart",
@@ -118,6 +120,7 @@ LEADERBOARD = Suite(
 PUBLISHED = replace(
     LEADERBOARD,
     name="published",
+    title="Instances from other people's papers",
     instances={
         "confounding:d=2,noise=0.5": "the “classic” instance, m = 1 (Réda et al. 2021)",
         "random_features:rng=2": "10 arms of 5 random features, θ = e₁ (the same)",
