@@ -192,10 +192,11 @@ def main() -> None:
     settings = {"instances": texts, "trials": given.trials, "seed": given.seed}
     record = Record("decomposition", settings, given)
     parts = record.fill(tasks(texts, given.trials, given.seed), measure)
+    command = f"python -m benchmarks.decomposition --trials {given.trials} --seed {given.seed}"
     record.write(
-        f"# Where PooledPeleg's pulls go\n\n{given.trials} trials of each cell, seed {given.seed}: "
-        f"`python -m benchmarks.decomposition`, which also says what each factor is. The factors "
-        f"of a row multiply to its last number, mean pulls over the bound.\n\n{tables(parts)}"
+        f"# Where PooledPeleg's pulls go\n\n`{command}`, which also says what each factor is. The "
+        f"factors of a row multiply to its last number, mean pulls over the lower bound (± one "
+        f"standard error).\n\n{tables(parts)}"
     )
 
 
