@@ -57,7 +57,8 @@ def accessibility_violations(page: Page, colours_only: bool = False) -> list[str
     """What axe-core finds wrong with the page as it is; or with its colours alone."""
     # Only what is wrong is listed: the rest, with all its elements, would be most of the work.
     rules = _COLOUR_RULES if colours_only else _RULES
-    wanted = {"runOnly": rules, "resultTypes": ["violations"]}
+    # Without preload: it fetches style sheets for rules that are not among these.
+    wanted = {"runOnly": rules, "resultTypes": ["violations"], "preload": False}
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
     found = page.evaluate("wanted => axe.run(wanted)", wanted)["violations"]

@@ -65,7 +65,9 @@ def is_part_of(page, block) -> bool:
         return False
     shell = [b.code for b in blocks(page) if b.language == "sh" and b.is_run]
     lines = iter([line.strip() for line in "".join(shell).splitlines()])
-    return all(any(line.startswith(own) for line in lines) for own in block.code.splitlines())
+    return all(
+        any(line.startswith(own.strip()) for line in lines) for own in block.code.splitlines()
+    )
 
 
 @pytest.mark.parametrize("page", _WITH_CODE, ids=name_of)

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import textwrap
 from collections.abc import Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -23,6 +24,7 @@ from surepick.files import write_whole
 from surepick.report import plots
 from surepick.report.style import look
 
+_TITLE = 78  # characters of a line of the title
 _FIXED = "0.45"  # grey: tests with a number of measurements fixed in advance
 
 
@@ -94,7 +96,8 @@ def draw_chart(data: Chart, formats: Sequence[str] = ("png", "pdf")) -> dict[str
         axes.set_xlabel("measurements (logarithmic)")
         axes.xaxis.set_major_formatter(lambda value, _: number(value))
         axes.minorticks_off()
-        axes.set_title(data.title, loc="left")
+        title = "\n".join(textwrap.fill(line, _TITLE) for line in data.title.splitlines())
+        axes.set_title(title, loc="left")
         axes.grid(axis="x", lw=0.4, color="0.88")
         axes.set_axisbelow(True)
         axes.tick_params(axis="y", length=0)
