@@ -18,6 +18,7 @@ BRINGS = {
     "gpu": {"torch", "array_api_compat"},
     "optuna": {"optuna", "colorlog", "tqdm"},
     "pytest": {"pytest", "_pytest"},
+    "sklearn": {"sklearn"},
 }
 USES = {
     "pandas": """
@@ -72,6 +73,13 @@ USES = {
     "pytest": """
         from surepick.integrations.pytest_plugin import sure
         assert sure
+        """,
+    "sklearn": """
+        from surepick.integrations.sklearn import SureSearchCV
+        from sklearn.linear_model import Ridge
+        x, y = [[float(i)] for i in range(20)], [i % 7.0 for i in range(20)]
+        search = SureSearchCV(Ridge(), {"alpha": [0.1, 1e6]}, cv=4)
+        assert search.fit(x, y).predict([[3.0]]).shape == (1,)
         """,
 }
 # Where using it begins with importing it: what a user would call without knowing.

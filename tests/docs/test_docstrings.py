@@ -22,6 +22,10 @@ MODULES = (
     "surepick.study",
     "surepick.client",
     "surepick.problem.tables",
+    "surepick.integrations.comparing",
+    "surepick.integrations.evaluations",
+    "surepick.integrations.optuna",
+    "surepick.integrations.sklearn",
 )
 
 

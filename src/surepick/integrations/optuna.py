@@ -119,6 +119,19 @@ def final_decision(
         Keep the measurements as the study of this name (by default that of the search) in this
         storage: a call that was cut off goes on where it was, and one that ended undecided goes on
         with a larger ``max_samples``. By default nothing is kept.
+
+    Examples
+    --------
+    >>> import random
+    >>> import optuna
+    >>> luck = random.Random(0)
+    >>> def loss(trial):
+    ...     return trial.suggest_categorical("rate", [0.1, 1.0]) + luck.gauss(0, 0.3)
+    >>> optuna.logging.set_verbosity(optuna.logging.WARNING)
+    >>> search = optuna.create_study()
+    >>> search.optimize(loss, n_trials=10)
+    >>> final_decision(search, loss, top=2).params
+    {'rate': 0.1}
     """
     sign = _sign(study)
     if not callable(objective):
@@ -136,7 +149,8 @@ def final_decision(
     asked = f"optuna {study.study_name} {top} {delta} {epsilon} {noise}"
     with _stored(spec, MemoryStorage() if storage is None else storage, asked) as measured:
         # Those that were chosen when it began: the search may have gone on since.
-        trials = [study.trials[number] for number in measured.meta[_NOTED]]
+        every = study.get_trials(deepcopy=False)
+        trials = [every[number] for number in measured.meta[_NOTED]]
 
         def measure(task: Measurement) -> float:
             trial = copy.deepcopy(trials[task.arm])  # an objective may note things on it

@@ -30,7 +30,17 @@ Cell = tuple[str, str]
 
 @dataclass(frozen=True, eq=False)
 class EvaluationDecision:
-    """The option to use, how sure that is, and what was looked at."""
+    """The option to use, how sure that is, and what was looked at; true unless undecided.
+
+    Examples
+    --------
+    >>> found = decide(ScoreTable(["a", "b"], ["x", "y"], [[1, 1], [1, 0]]))
+    >>> found.option, found.how, bool(found)
+    ('a', 'complete', True)
+    >>> print(found)
+    a, after 0 of 4 evaluations. It has the best mean of 2 that are fully known. Nothing is left \
+to chance: everything was evaluated.
+    """
 
     option: str
     how: str  #: ``"proven"``, ``"complete"`` (all cells of those left are known) or ``"undecided"``

@@ -44,6 +44,12 @@ def read_lm_eval(
         ``"yes-no"`` for metrics that are 0 or 1, else their bounds.
     filter
         Which filter of answers, where a task has several.
+
+    Examples
+    --------
+    >>> table = ScoreTable(["small", "large"], ["q1", "q2"], [[1, 0], [1, 1]])
+    >>> read_lm_eval(write_lm_eval(table, "results", "sums"), "sums").options
+    ('large', 'small')
     """
     if not isinstance(folders, Mapping):
         inside = sorted(path for path in Path(folders).iterdir() if path.is_dir())
@@ -61,6 +67,12 @@ def write_lm_eval(table: ScoreTable, folder: str | Path, task: str, metric: str 
     """Write the scores that are known as samples, a folder for each option.
 
     Documents are the names of items; answers are not in it.
+
+    Examples
+    --------
+    >>> folder = write_lm_eval(ScoreTable(["small"], ["q1"], [[1]]), "results", "sums")
+    >>> [path.name[:13] for path in folder.glob("small/*")]
+    ['samples_sums_']
     """
     date = datetime.now(UTC).replace(tzinfo=None).isoformat().replace(":", "-")
     for option, row in zip(table.options, table.scores.tolist()):

@@ -38,6 +38,12 @@ def read_promptfoo(path: str | Path, score: str = "pass", rewards: Any = None) -
     -----
     Tests that ended in an error (a provider that did not answer) count as not evaluated. Should one
     option have more of them than others because its answers are different, that is not seen here.
+
+    Examples
+    --------
+    >>> table = ScoreTable(["short", "long"], ["q1", "q2"], [[1, 0], [1, 1]])
+    >>> read_promptfoo(write_promptfoo(table, "results.json")).scores.tolist()
+    [[1.0, 0.0], [1.0, 1.0]]
     """
     place = str(path)
     body = read_json(Path(path).read_text(encoding="utf-8"), place)
@@ -57,7 +63,13 @@ def read_promptfoo(path: str | Path, score: str = "pass", rewards: Any = None) -
 
 
 def write_promptfoo(table: ScoreTable, path: str | Path) -> Path:
-    """Write the scores that are known, as a file of results; prompts and answers are not in it."""
+    """Write the scores that are known, as a file of results; prompts and answers are not in it.
+
+    Examples
+    --------
+    >>> write_promptfoo(ScoreTable(["short"], ["q1"], [[1]]), "results.json").name
+    'results.json'
+    """
     binary = table.rewards == "yes-no"
     rows = [
         {

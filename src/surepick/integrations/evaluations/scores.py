@@ -26,6 +26,7 @@ class ScoreTable:
         One row per option, one column per item; by default nothing is known.
     rewards
         ``"yes-no"`` for pass or fail (1 or 0), or the bounds of a score, ``(lowest, highest)``.
+        None where there are no bounds: proofs then rest on differences that vary symmetrically.
 
     Examples
     --------
@@ -58,9 +59,9 @@ class ScoreTable:
                 f"scores must have a row for each option and a column for each item, {shape}; got "
                 f"{filled.shape}"
             )
-        if rewards != "yes-no" and not isinstance(rewards, tuple):
+        if rewards not in ("yes-no", None) and not isinstance(rewards, tuple):
             raise InvalidInputError(
-                f"rewards must be 'yes-no' or the bounds of a score, such as (0, 1); got "
+                f"rewards must be 'yes-no', the bounds of a score, such as (0, 1), or None; got "
                 f"{rewards!r:.80}"
             )
         for name, value in (

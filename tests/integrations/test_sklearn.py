@@ -1,0 +1,98 @@
+"""Choosing settings by splits, against scikit-learn's own search and its checks of estimators."""
+
+import numpy as np
+import pytest
+from sklearn.datasets import load_breast_cancer, load_diabetes, load_wine
+from sklearn.exceptions import ConvergenceWarning
+from sklearn.linear_model import LogisticRegression, Ridge
+from sklearn.model_selection import GridSearchCV, RepeatedStratifiedKFold
+from sklearn.neighbors import KNeighborsClassifier
+from sklearn.pipeline import Pipeline
+from sklearn.preprocessing import StandardScaler
+from sklearn.tree import DecisionTreeClassifier
+from sklearn.utils.estimator_checks import check_estimator
+
+import surepick as sp
+from surepick.errors import InvalidInputError
+from surepick.integrations.sklearn import SureSearchCV
+
+
+def test_it_finds_what_a_full_search_finds_with_fewer_fits():
+    X, y = load_wine(return_X_y=True)
+    steps = Pipeline([("scale", StandardScaler()), ("model", KNeighborsClassifier())])
+    grid = [
+        {"model__n_neighbors": [5, 100]},
+        {"scale": ["passthrough"]},
+        {"model": [DecisionTreeClassifier(max_depth=1, random_state=0)]},
+    ]
+    cv = RepeatedStratifiedKFold(n_splits=5, n_repeats=20, random_state=0)
+    search = SureSearchCV(steps, grid, cv=cv, random_state=0).fit(X, y)
+    full = GridSearchCV(steps, grid, cv=cv).fit(X, y)
+    means = full.cv_results_["mean_test_score"]
+    assert search.decision_.how == "proven"
+    assert search.best_index_ == full.best_index_ == 0
+    assert search.n_fits_ < 0.7 * len(means) * 100
+    assert sp.verify(search.decision_.answer.certificate())
+    # The scores are those of the full search, on the splits that were looked at.
+    for place, name in enumerate(search.decision_.table.options):
+        row = search.decision_.table.scores[place]
+        for split in np.flatnonzero(~np.isnan(row))[:3]:
+            assert row[split] == full.cv_results_[f"split{split}_test_score"][place], name
+    assert search.best_score_ == pytest.approx(means[search.best_index_], abs=0.02)
+    np.testing.assert_array_equal(search.cv_results_["splits"] > 0, True)
+    fitted = full.estimator.set_params(**search.best_params_).fit(X, y)
+    np.testing.assert_array_equal(search.predict(X), fitted.predict(X))
+    np.testing.assert_array_equal(search.classes_, [0, 1, 2])
+    assert search.score(X, y) == fitted.score(X, y)
+
+
+def test_scores_without_bounds_and_what_they_rest_on():
+    X, y = load_diabetes(return_X_y=True)
+    search = SureSearchCV(Ridge(), {"alpha": [0.1, 100.0]}, random_state=0).fit(X, y)
+    assert search.best_params_ == {"alpha": 0.1}
+    assert search.decision_.how == "proven"
+    assert "as likely to be above its mean as below" in search.decision_.answer.guarantee
+    assert search.decision_.table.rewards is None
+    errors = SureSearchCV(
+        Ridge(), {"alpha": [0.1, 100.0]}, scoring="neg_mean_absolute_error", random_state=0
+    )
+    assert errors.fit(X, y).best_params_ == {"alpha": 0.1}
+    assert not hasattr(search, "predict_proba")
+
+
+def test_too_few_fits_are_said():
+    X, y = load_breast_cancer(return_X_y=True)
+    settings = {"max_depth": [4, 5]}
+    search = SureSearchCV(DecisionTreeClassifier(), settings, max_fits=12, random_state=0)
+    with pytest.warns(ConvergenceWarning, match="Not decided after .* fits, with 2 settings left"):
+        search.fit(X, y)
+    assert search.n_fits_ <= 12
+    assert search.predict(X).shape == y.shape
+
+
+def test_what_cannot_be_scored_is_refused():
+    X, y = load_diabetes(return_X_y=True)
+    with pytest.raises(InvalidInputError, match="say what scores are with rewards"):
+        SureSearchCV(Ridge(), {"alpha": [0.1, 1]}, bounds=(0.9, 1), random_state=0).fit(X, y)
+    with pytest.raises(InvalidInputError, match="max_fits must be at least 4; got 3"):
+        SureSearchCV(Ridge(), {"alpha": [0.1, 1]}, max_fits=3).fit(X, y)
+    only = SureSearchCV(Ridge(), {"alpha": [0.1]}).fit(X, y)
+    assert (only.best_params_, only.n_fits_) == ({"alpha": 0.1}, 0)
+    with pytest.raises(InvalidInputError, match="requires y to be passed"):
+        SureSearchCV(Ridge(), {"alpha": [0.1, 1]}).fit(X)
+
+
+@pytest.mark.filterwarnings("ignore")  # the checks make some on purpose
+@pytest.mark.parametrize(
+    "search",
+    [
+        SureSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2, random_state=0),
+        SureSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=2, random_state=0),
+    ],
+    ids=["classifier", "regressor"],
+)
+def test_it_is_an_estimator_like_others(search):
+    results = check_estimator(search, on_fail=None)
+    failed = [one["check_name"] for one in results if one["status"] == "failed"]
+    assert failed == []
+    assert sum(one["status"] == "passed" for one in results) > 45
