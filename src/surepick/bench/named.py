@@ -1,9 +1,9 @@
 """Instances by name: ``standard:gap=0.3``, ``confounding:d=6,omega=0.1,scale=2``, ...
 
-The parameters are those of the functions in :mod:`surepick.simulate.instances` and
-:mod:`surepick.simulate.families`. Where a family
-draws its arms, ``rng`` is the seed, or ``rng=trial``: new arms for every trial, the same ones for
-every algorithm and every delta.
+The parameters are those of the functions in :mod:`surepick.simulate.instances`,
+:mod:`surepick.simulate.families` and :mod:`surepick.simulate.published`. Where a family draws its
+arms, ``rng`` is the seed, or ``rng=trial``: new arms for every trial, the same ones for every
+algorithm and every delta.
 """
 
 from __future__ import annotations
@@ -14,7 +14,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from surepick.errors import InvalidInputError, SurepickError, UnknownNameError
-from surepick.simulate import families, instances
+from surepick.simulate import families, instances, published
 from surepick.simulate.instance import Instance
 from surepick.text import parse, write
 
@@ -29,6 +29,11 @@ _FAMILIES: dict[str, Callable[..., Instance]] = {
     "probes": families.probes,
     "factorial": families.factorial,
     "wines": families.wines,
+    "many_arms": published.many_arms,
+    "transductive": published.transductive,
+    "end_of_optimism": published.end_of_optimism,
+    "random_features": published.random_features,
+    "drugs": published.drugs,
 }
 
 

@@ -25,7 +25,8 @@ _WIDE = 200  # characters in a line where there is no terminal
     "--suite",
     default=None,
     help="A comparison with a name: leaderboard (all algorithms, instances of every kind, three "
-    "deltas, ranked). --algorithms, --instances and --delta narrow it.",
+    "deltas, ranked), or published (the same on instances from other people's papers). "
+    "--algorithms, --instances and --delta narrow it.",
 )
 @click.option(
     "--algorithms",

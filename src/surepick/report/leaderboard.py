@@ -83,7 +83,7 @@ def markdown(
     standings: Standings, suite: Suite, command: str, trials: int, notes: Iterable[str] = ()
 ) -> str:
     """The whole page."""
-    lines = ["# Leaderboard", ""]
+    lines = [f"# {suite.title}", ""]
     lines += [f"Made by `{command}`.", ""]
     lines += [_explained(standings, suite, trials), ""]
     for which, heading in HEADINGS.items():

@@ -1,6 +1,6 @@
 """Simulation: the only home of the truth theta*."""
 
-from surepick.simulate import families, instances
+from surepick.simulate import families, instances, published
 from surepick.simulate.instance import Instance
 from surepick.simulate.noise import (
     Bernoulli,
@@ -28,5 +28,6 @@ __all__ = [
     "TwoPoint",
     "families",
     "instances",
+    "published",
     "trials",
 ]

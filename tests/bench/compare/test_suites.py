@@ -40,7 +40,7 @@ def trials(*rows):
 
 # -- the suite -----------------------------------------------------------------------------
 def test_the_leaderboard_is_broad():
-    assert suite_names() == ("leaderboard",)
+    assert suite_names() == ("leaderboard", "published")
     assert len(BOARD.instances) >= 12
     assert BOARD.deltas == (0.1, 0.01, 1e-6)
     families = {text.partition(":")[0] for text in BOARD.instances}
@@ -51,11 +51,11 @@ def test_the_leaderboard_is_broad():
     assert len(plan.cells) == len(names()) * len(BOARD.instances) * 3
 
 
-@pytest.mark.parametrize("text", BOARD.instances)
+@pytest.mark.parametrize("text", [*BOARD.instances, *suite("published").instances])
 def test_its_instances_have_modest_bounds(text):
     instance = build_instance(text)
     found = complexity(instance.problem, instance.theta, tol=1e-3)
-    assert found.lower_bound(0.1) > 50
+    assert found.lower_bound(0.1) > 35
     assert found.lower_bound(1e-6) < 30_000
 
 

@@ -3,12 +3,14 @@
 ``leaderboard`` runs everything in the registry on instances of every kind we know of. Lower bounds
 are some hundreds to some thousands of pulls, so that a trial is short; a trial that takes
 ``max_ratio`` times the bound gives up, and so does one that computes for more than ``time_limit``.
+``published`` does the same on instances that other people's papers have, so that the choice is not
+ours alone; where they are drawn at random, with the first seed for which the bounds are that large.
 """
 
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cache
 from typing import Literal
 
@@ -26,6 +28,7 @@ class Suite:
     """A comparison of all registered algorithms."""
 
     name: str
+    title: str
     instances: Mapping[str, str]  #: text of the instance -> what it stands for
     deltas: tuple[float, ...]
     trials: int
@@ -80,6 +83,7 @@ class Suite:
 
 LEADERBOARD = Suite(
     name="leaderboard",
+    title="Leaderboard",
     instances={
         "standard:gap=0.5": "five unrelated options, one better (figure a)",
         "standard:gap=0.2": "the same, harder to tell apart",
@@ -113,7 +117,22 @@ LEADERBOARD = Suite(
     },
     costly=("peleg-paper", "peleg-adahedge", "lingame-c", "lazy-ts", "lucb"),
 )
-_SUITES = {LEADERBOARD.name: LEADERBOARD}
+PUBLISHED = replace(
+    LEADERBOARD,
+    name="published",
+    title="Instances from other people's papers",
+    instances={
+        "confounding:d=2,noise=0.5": "the “classic” instance, m = 1 (Réda et al. 2021)",
+        "random_features:rng=2": "10 arms of 5 random features, θ = e₁ (the same)",
+        "random_features:d=10,k=20": "20 arms of 10 (the same)",
+        "drugs": "ten drugs by recorded scores (the same)",
+        "many_arms": "1000 arms in the plane, nearly all second best (Fiez et al. 2019)",
+        "transductive": "20 quantities and a turned copy of each (the same)",
+        "unit_sphere:d=9,k=250,gamma=0": "250 arms on a sphere, θ one of them (the same)",
+        "end_of_optimism:d=5": "a far arm that tells most (Lattimore, Szepesvári 2017)",
+    },
+)
+_SUITES = {suite.name: suite for suite in (LEADERBOARD, PUBLISHED)}
 
 
 def suite_names() -> tuple[str, ...]:

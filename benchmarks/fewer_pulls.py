@@ -1,0 +1,243 @@
+"""What PooledPeleg's free choices are worth: its pulls with other constants and other rules.
+
+The theorem leaves pulls, rivals and stakes open, so every variant here is as safe as the algorithm.
+They are tried at δ = 0.1, where the way to the lower bound is longest, on the instances in
+``CHOOSING`` with the same seeds. ``FINALISTS``, those that came out best, and the algorithm as it
+is then meet on ``APART``: instances that nothing was chosen by, with other seeds and more trials.
+Beside the pulls the tables say what became of which factor (``benchmarks.decomposition`` explains
+them).
+
+A variant is a change of the algorithm's constants while a trial runs: no setting of it, as a
+certificate accepts the published constants only.
+
+Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.fewer_pulls --trials 40
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import ExitStack, contextmanager
+from typing import Any
+from unittest.mock import patch
+
+import numpy as np
+from benchmarks import decomposition
+from benchmarks.recorded import Record, options, table
+
+from surepick.algorithms.pooled import asking, lacking, settings
+from surepick.algorithms.pooled.compiled import market
+from surepick.algorithms.pooled.kinds.known import GaussianPayoff, KnownScale
+from surepick.algorithms.pooled.payoff import Bets, News
+
+DELTA = 0.1
+CHOOSING = (
+    "standard:gap=0.5",
+    "unit_sphere:d=10",
+    "confounding:d=5",
+    "gaussian:d=20,k=50,rng=2",
+    "factorial:gap=0.2",
+    "wines:noise=2",
+    "unit_sphere:d=50,rng=trial",
+)
+APART = (
+    "standard:gap=0.2",
+    "unit_sphere:d=20",
+    "confounding:d=10",
+    "confounding:d=3,omega=0.2,scale=2",
+    "probes:d=10,k=60",
+    "factorial:levels=2x2x2x2x2x2,interactions=3,gap=0.2",
+    "random_features:rng=2",
+    "end_of_optimism:d=5",
+)
+#: arms that are very close to each other, and what helps there
+CROWDED = ("many_arms", "gaussian:d=5,k=500,gap=0.1")
+FOR_CROWDS = (
+    "as it is",
+    "near rivals: 100 times at most",
+    "the same, less for rivals that trail",
+)
+Change = tuple[Any, str, Any]  # an object, the name of one of its attributes, another value
+
+
+def stakes(precisions: tuple[float, ...], accounts: tuple[float, ...]) -> list[Change]:
+    """Other accounts."""
+    from surepick.algorithms.pooled import evidence
+
+    return [(evidence, "ACCOUNTS", accounts), *pays(GaussianPayoff(precisions))]
+
+
+def pays(payoff: GaussianPayoff) -> list[Change]:
+    return [(KnownScale, "payoff", payoff), (KnownScale, "direct_payoff", payoff)]
+
+
+class OwnScale(GaussianPayoff):
+    """Stakes whose prior precision is that of the estimated lead itself: no unit is needed."""
+
+    def compiled(self, bets: Bets, news: News, block: Any) -> Any:
+        variances = 1.0 / np.maximum(bets.information, 1e-300)
+        unit = 1.0 / (bets.lead**2 + variances)
+        return super().compiled(bets._replace(unit=unit), news, block)
+
+
+def own_scale(precision: float) -> list[Change]:
+    return [*stakes((precision,), (1.0,)), *pays(OwnScale((precision,)))]
+
+
+def blocks(fewest: float = 2.0, most: float = 0.3, of_missing: float = math.inf) -> list[Change]:
+    """Other sizes of blocks: pulls per dimension, and shares of what seems to be missing.
+
+    A block may be smaller than the fewest pulls where it makes ``of_missing`` of those missing; it
+    has one per dimension at least, as fewer cannot tell most directions at all.
+    """
+
+    def size(given: Any, settled: float, out: int, missing: float, least: float) -> int:
+        rank = least / settings.FEWEST_PULLS
+        least = min(fewest * rank, max(rank, of_missing * missing))
+        largest = min(given.batch_growth * settled, most * missing)
+        return settings.whole_batches(given, max(min(0.03 * settled, least), largest, least))
+
+    return [(asking, "block_size", size)]
+
+
+def first_block(per_dimension: float) -> list[Change]:
+    """Another size of the first block."""
+
+    def at_least(given: Any, pulls: float) -> int:
+        return math.ceil(pulls / settings.FEWEST_PULLS * per_dimension)
+
+    return [(asking, "whole_batches", at_least)]
+
+
+def shares(most: float, trailing: float = 0.0) -> list[Change]:
+    """Other shares of rivals: what the first block tells counts ``most`` times the least at most.
+
+    And a rival r that itself trails x by z standard errors gets exp(−trailing·z²) of its share.
+    """
+    given = market.CompiledMarket._pairs
+
+    def pairs(self: Any, *of: Any) -> tuple[Bets, News]:
+        bets, news = given(self, *of)
+        own = np.isneginf(bets.shares)  # x as a rival of itself
+        unit = np.where(own, np.inf, bets.unit)
+        over = np.log(np.where(own, 1.0, unit / np.minimum(unit, most * _least(unit))))
+        behind = np.where(bets.lead < 0, bets.lead**2 * bets.information, 0.0)
+        return bets._replace(shares=bets.shares - over - trailing * behind), news
+
+    return [(market.CompiledMarket, "_pairs", pairs)]
+
+
+def _least(unit: Any) -> Any:
+    """Of each row; any number where there is none."""
+    least = unit.min(axis=1, keepdims=True)
+    return np.where(np.isinf(least), 1.0, least)
+
+
+VARIANTS: dict[str, Callable[[], list[Change]]] = {
+    "as it is": list,
+    "one account, precision 30": lambda: stakes((30.0,), (1.0,)),
+    "one account, precision 50": lambda: stakes((50.0,), (1.0,)),
+    "accounts of 30 and 300, 4/5 and 1/5": lambda: stakes((30.0, 300.0), (0.8, 0.2)),
+    "accounts of 5 and 50, half each": lambda: stakes((5.0, 50.0), (0.5, 0.5)),
+    "precision by the lead itself": lambda: own_scale(2.0),
+    "first block: 1 per dimension": lambda: first_block(1.0),
+    "first block: 4 per dimension": lambda: first_block(4.0),
+    "blocks: 3 per dimension at least": lambda: blocks(3.0),
+    "blocks: 1.5 per dimension at least": lambda: blocks(1.5),
+    "blocks: down to 1 per dimension at the end": lambda: blocks(of_missing=0.4),
+    "blocks: 0.15 of what is missing": lambda: blocks(most=0.15),
+    "half the exploration": lambda: [(asking, "_EXPLORE", 0.5)],
+    "a quarter of the exploration": lambda: [(asking, "_EXPLORE", 0.25)],
+    "caution 0.7": lambda: [(lacking, "CAUTION", 0.7)],
+    "caution 3": lambda: [(lacking, "CAUTION", 3.0)],
+    "doubt 1": lambda: [(market, "DOUBT", 1.0)],
+    "doubt 16": lambda: [(market, "DOUBT", 16.0)],
+    "3 rivals": lambda: [(market, "RIVALS", 3)],
+    "near rivals: 100 times at most": lambda: shares(100.0),
+    "the same, less for rivals that trail": lambda: shares(100.0, 1.0),
+}
+
+
+FINALISTS = (
+    "as it is",
+    "one account, precision 50",
+    "accounts of 30 and 300, 4/5 and 1/5",
+    "half the exploration",
+)
+
+
+@contextmanager
+def changed(changes: list[Change]) -> Iterator[None]:
+    """With these values in place of the algorithm's."""
+    with ExitStack() as stack:
+        for where, name, value in changes:
+            stack.enter_context(patch.object(where, name, value))
+        yield
+
+
+def measure(task: tuple[str, str, int, int]) -> dict[str, Any]:
+    variant, text, trials, seed = task
+    with changed(VARIANTS[variant]()):
+        return decomposition.measure((text, DELTA, 0, trials, seed))
+
+
+def tasks(trials: int, apart: int, seed: int) -> dict[str, Any]:
+    chosen_by = {
+        f"{variant} | {text}": (variant, text, trials, seed)
+        for variant in VARIANTS
+        for text in CHOOSING
+    }
+    return chosen_by | {
+        f"{variant} | {text}": (variant, text, apart, seed + 1)
+        for variants, texts in ((FINALISTS, APART), (FOR_CROWDS, CROWDED))
+        for variant in variants
+        for text in texts
+    }
+
+
+def compared(parts: dict[str, Any], variants: Iterable[str], texts: tuple[str, ...]) -> str:
+    """A line for each variant: its ratios, and their change against the first one."""
+    rows, first = [], None
+    for variant in variants:
+        cells = [np.array(parts[f"{variant} | {text}"]["rows"]) for text in texts]
+        pulls = np.array([cell[:, 0].mean() for cell in cells])
+        spread = [cell[:, 0].std() / math.sqrt(len(cell)) for cell in cells]
+        logs, error = np.log(pulls / decomposition.kl(DELTA)), np.linalg.norm(spread / pulls)
+        first = first or (logs, error)
+        change = math.exp(float((logs - first[0]).mean())) - 1
+        error_of_change = math.hypot(float(error), float(first[1])) / len(texts)
+        each = [list(decomposition.factors(cell, DELTA).values()) for cell in cells]
+        means = dict(zip(decomposition.FACTORS, np.exp(np.log(each).mean(axis=0)), strict=True))
+        rows.append(
+            [variant, f"{math.exp(float(logs.mean())):.2f}"]
+            + [f"{100 * change:+.1f} ± {100 * error_of_change:.1f} %" if rows else ""]
+            + [f"{ratio:.2f}" for ratio in np.exp(logs)]
+            + [f"{means[name]:.2f}" for name in ("overshoot", "stakes", "rivals", "blocks")]
+            + [f"{means['luck'] * means['design']:.2f}"]
+        )
+    head = ["variant", "mean", "change", *(f"`{text}`" for text in texts)]
+    return table([*head, "overshoot", "stakes", "rivals", "blocks", "luck × design"], rows)
+
+
+def main() -> None:
+    parser = options("what PooledPeleg's free choices are worth", trials=40)
+    parser.add_argument("--apart", type=int, default=100, help="trials on instances kept apart")
+    given = parser.parse_args()
+    settings = {"trials": given.trials, "apart": given.apart, "seed": given.seed}
+    record = Record("fewer_pulls", settings, given)
+    parts = record.fill(tasks(given.trials, given.apart, given.seed), measure)
+    record.write(
+        f"# What PooledPeleg's free choices are worth\n\nMean pulls over the lower bound at "
+        f"δ = {DELTA}: `python -m benchmarks.fewer_pulls`. The mean and the last columns are "
+        f"geometric means over the instances; changes are against the first line, ± one standard "
+        f"error.\n\n"
+        f"## Instances to choose by, {given.trials} trials of each\n\n"
+        f"{compared(parts, VARIANTS, CHOOSING)}\n\n"
+        f"## Instances kept apart, other seeds, {given.apart} trials of each\n\n"
+        f"{compared(parts, FINALISTS, APART)}\n\n"
+        f"## Crowds, {given.apart} trials of each\n\n{compared(parts, FOR_CROWDS, CROWDED)}"
+    )
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,78 @@
+"""Where PooledPeleg's pulls go: that the factors are what they say."""
+
+import json
+import math
+
+import numpy as np
+import pytest
+from benchmarks import decomposition, fewer_pulls
+
+import surepick as sp
+from surepick.bench.named import build_instance
+
+
+@pytest.mark.parametrize("text", ["standard:gap=0.8", "confounding:d=3,omega=0.4"])
+def test_factors_multiply_to_the_pulls_that_trials_take(text):
+    delta, n = 0.1, 12
+    instance, algorithm = build_instance(text), sp.algorithms.get("pooled-peleg", delta=delta)
+    found = decomposition.measure((text, delta, 0, n, 3))
+    plain = sp.simulate.trials(
+        algorithm, instance, n=n, seed=3
+    )  # the same rewards, nobody watching
+    bound = sp.design.complexity(instance.problem, instance.theta).lower_bound(delta)
+    assert found["wrong"] == 0
+    assert plain["correct"].all()
+    each = decomposition.factors(np.array(found["rows"]), delta)
+    assert math.prod(each.values()) == pytest.approx(plain["samples"].mean() / bound)
+    assert min(each["blocks"], each["first block"], each["overshoot"]) > 1
+
+
+def test_luck_is_none_where_only_one_can_be_last():
+    # Two arms: the information of a block with n and m pulls is nm/(n + m), with one rival nothing
+    # is lost between rivals, and what the truth would earn has the mean that Wald's identity gives.
+    instance = build_instance("standard:gap=0.7,d=2")
+    algorithm = sp.algorithms.get("pooled-peleg", delta=0.05)
+    rows = [decomposition.steps(algorithm, instance, np.random.SeedSequence(i)) for i in range(150)]
+    _, _, _, known, earned, alone, against = np.array([row for row in rows if row]).T
+    assert alone == pytest.approx(against, rel=1e-6)
+    apart = earned - known
+    assert abs(apart.mean()) < 3 * apart.std() / math.sqrt(len(apart))
+
+
+def test_the_command_writes_its_tables(tmp_path, monkeypatch):
+    monkeypatch.setattr(decomposition, "DELTAS", (0.1,))
+    asked = ["x", "--trials", "2", "--out", str(tmp_path), "--instances", "standard:gap=0.9,d=3"]
+    monkeypatch.setattr("sys.argv", asked)
+    decomposition.main()
+    text = (tmp_path / "decomposition.md").read_text()
+    assert text.count("| `standard:gap=0.9,d=3` |") == 1
+    parts = json.loads((tmp_path / "decomposition.json").read_text())["parts"]
+    assert [len(part["rows"]) for part in parts.values()] == [2]
+
+
+# -- other choices ---------------------------------------------------------------------------
+def test_every_variant_changes_what_is_pulled_and_nothing_stays_changed():
+    task = ("standard:gap=0.8,d=6", 2, 5)
+    before = fewer_pulls.measure(("as it is", *task))["rows"]
+    for variant in fewer_pulls.VARIANTS:
+        found = fewer_pulls.measure((variant, *task))["rows"]
+        # basis vectors are equally far from each other: none of them is near
+        same = variant in ("as it is", "near rivals: 100 times at most")
+        assert (found == before) == same, variant
+    assert fewer_pulls.measure(("as it is", *task))["rows"] == before
+
+
+def test_a_near_rival_counts_for_less_where_that_is_asked_for():
+    task = ("many_arms:k=40", 1, 5)
+    plain = fewer_pulls.measure(("as it is", *task))["rows"]
+    assert fewer_pulls.measure(("near rivals: 100 times at most", *task))["rows"] != plain
+
+
+def test_variants_are_compared_with_the_first():
+    cell = [[20.0, 18.0, 5.0, 4.0, 4.0, 3.5, 3.0]] * 3
+    parts = {f"{name} | x": {"rows": cell} for name in ("as it is", "caution 3")}
+    parts["caution 3 | x"] = {"rows": [[22.0, *cell[0][1:]]] * 3}
+    text = fewer_pulls.compared(parts, ["as it is", "caution 3"], ("x",))
+    ratio = 20.0 / decomposition.kl(0.1)
+    assert f"| as it is | {ratio:.2f} |  | {ratio:.2f} |" in text
+    assert "| +10.0 ± 0.0 % |" in text
