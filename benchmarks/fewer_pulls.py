@@ -226,11 +226,12 @@ def main() -> None:
     settings = {"trials": given.trials, "apart": given.apart, "seed": given.seed}
     record = Record("fewer_pulls", settings, given)
     parts = record.fill(tasks(given.trials, given.apart, given.seed), measure)
+    command = f"--trials {given.trials} --apart {given.apart} --seed {given.seed}"
     record.write(
-        f"# What PooledPeleg's free choices are worth\n\nMean pulls over the lower bound at "
-        f"δ = {DELTA}: `python -m benchmarks.fewer_pulls`. The mean and the last columns are "
-        f"geometric means over the instances; changes are against the first line, ± one standard "
-        f"error.\n\n"
+        f"# What PooledPeleg's free choices are worth\n\n"
+        f"`python -m benchmarks.fewer_pulls {command}`: mean pulls over the lower bound at "
+        f"δ = {DELTA}. The mean and the last columns are geometric means over the instances; "
+        f"changes are against the first line, ± one standard error.\n\n"
         f"## Instances to choose by, {given.trials} trials of each\n\n"
         f"{compared(parts, VARIANTS, CHOOSING)}\n\n"
         f"## Instances kept apart, other seeds, {given.apart} trials of each\n\n"
