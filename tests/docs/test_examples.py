@@ -43,5 +43,5 @@ def test_example_runs(example, tmp_path):
 def test_examples_are_listed():
     listed = (ROOT / "examples" / "README.md").read_text(encoding="utf-8")
     for path in (ROOT / "examples").iterdir():
-        assert path.suffix in (".py", ".csv", ".md")
+        assert path.suffix in (".py", ".csv", ".md", ".service")
         assert path.name == "README.md" or f"`{path.name}`" in listed

@@ -1,12 +1,12 @@
 """What measurements cost, over HTTP and by the command: the same as in the library."""
 
-import asyncio
 import json
 import math
 
 import numpy as np
 import pytest
 from tests.cli.conftest import folder, surepick  # noqa: F401
+from tests.coroutines import completed
 
 import surepick as sp
 from surepick.errors import AccessError, InvalidInputError
@@ -62,7 +62,7 @@ def test_a_budget_is_changed_through_both_clients(service):
                 await there.limit(budget=math.inf, max_samples=150)
                 return await there.limit_changes()
 
-        changes = asyncio.run(awaited())
+        changes = completed(awaited())
         assert changes[0] == made
         assert (changes[1].budget, changes[1].max_samples) == (None, 150)
         with pytest.raises(InvalidInputError, match="these are the limits already"):

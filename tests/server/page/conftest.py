@@ -49,7 +49,7 @@ def layouts(client):
     ):
         client.create_study(name, table=CSV, noise=noise, misfit=misfit)
     running = Layouts(client.load_study("layouts"))
-    running.measure(61, failing=0.05)
+    running.measure(181, failing=0.02)
     running.study.ask(5, worker="lab-2", lease=3600)
     Layouts(client.load_study("layouts, first round")).measure()
     Layouts(client.load_study("layouts, noise too low")).measure(28)
