@@ -8,6 +8,7 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
@@ -53,12 +54,16 @@ class Complaints:
         self.found = [text for text in self.found if not any(part in text for part in parts)]
 
 
-def accessibility_violations(page: Page, colours_only: bool = False) -> list[str]:
-    """What axe-core finds wrong with the page as it is; or with its colours alone."""
+def accessibility_violations(
+    page: Page, colours_only: bool = False, but_colours: bool = False
+) -> list[str]:
+    """What axe-core finds wrong with the page as it is; or with its colours alone, or but them."""
     # Only what is wrong is listed: the rest, with all its elements, would be most of the work.
     rules = _COLOUR_RULES if colours_only else _RULES
     # Without preload: it fetches style sheets for rules that are not among these.
-    wanted = {"runOnly": rules, "resultTypes": ["violations"], "preload": False}
+    wanted: dict[str, Any] = {"runOnly": rules, "resultTypes": ["violations"], "preload": False}
+    if but_colours:  # they are most of the work
+        wanted["rules"] = {rule: {"enabled": False} for rule in _COLOUR_RULES}
     if not page.evaluate("'axe' in window"):
         page.evaluate(Axe().axe_script)
     found = page.evaluate("wanted => axe.run(wanted)", wanted)["violations"]

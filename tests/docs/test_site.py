@@ -106,7 +106,7 @@ def test_ten_questions_are_answered_within_two_clicks(site):
             assert len(words) > 40, (question, page, section)
 
 
-DOORS = ("index", "uses/index", "uses/website", "uses/prompts", "uses/laboratory")
+DOORS = ("index", "uses/website", "uses/prompts", "uses/laboratory")
 ROOMS = ("uses/for-me", "uses/prices", "uses/ten-questions", "uses/gallery")
 LOOKS = (("light", 1280), ("dark", 1280), ("light", 360))
 
@@ -135,7 +135,8 @@ def test_front_pages_are_accessible_fit_and_do_not_complain(address):
             page.emulate_media(color_scheme=theme)
             page.goto(f"{address}/{name}.html")
             assert page.evaluate("document.documentElement.dataset.theme") == theme
-            found = accessibility_violations(page, colours_only=theme == "dark")
+            # Each look is asked for what the others do not have.
+            found = accessibility_violations(page, theme == "dark", but_colours=width == 360)
             assert found == [], (name, theme, width)
             assert page.evaluate("document.documentElement.scrollWidth") <= width, name
             for picture in page.locator("article img").all():

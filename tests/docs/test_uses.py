@@ -45,3 +45,14 @@ def test_every_picture_is_drawn_by_a_command_of_a_page_and_shown():
     assert kept == drawn
     shown = GALLERY.read_text(encoding="utf-8")
     assert all(f"(../pictures/{name})" in shown for name in kept)
+
+
+def test_readme_and_door_tell_the_same_number_of_calls():
+    """The door's is what its block prints."""
+    door = (USES / "prompts.md").read_text(encoding="utf-8")
+    (calls,) = re.findall(r"^after (\d+) measurements", door, re.M)
+    for page in (README, USES / "prompts.md"):
+        told = re.findall(
+            r"after (\d+) calls|(\d+)\s+were enough", page.read_text(encoding="utf-8")
+        )
+        assert [max(pair) for pair in told] == [calls, calls], page.name

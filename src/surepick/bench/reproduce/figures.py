@@ -7,7 +7,10 @@ from dataclasses import dataclass
 from surepick.errors import UnknownNameError
 
 #: what the paper compares, and ours beside it; the order is that of the legends
-COMPARED = ("peleg-paper", "rage", "lingape", "xy-static", "alba", "lucb", "peleg", "pooled-peleg")
+COMPARED = (
+    *("peleg-paper", "peleg-adahedge", "rage", "lingape", "xy-static", "alba", "lucb"),
+    *("peleg", "pooled-peleg"),
+)
 
 
 @dataclass(frozen=True)
@@ -48,7 +51,7 @@ FIGURES = {
             axis="gap Δ",
             points=(0.11, 0.12, 0.13, 0.14, 0.15, 0.16, 0.17, 0.18, 0.19),
             instance="standard:gap={x}",
-            algorithms=("peleg-paper", "rage", "peleg", "pooled-peleg"),
+            algorithms=("peleg-paper", "peleg-adahedge", "rage", "peleg", "pooled-peleg"),
         ),
         Figure(
             key="c",
@@ -57,7 +60,7 @@ FIGURES = {
             points=(10, 20, 30, 40, 50),
             # new arms for every trial, the same ones for every algorithm
             instance="unit_sphere:d={x},rng=trial",
-            slow=("peleg-paper",),
+            slow=("peleg-paper", "peleg-adahedge"),
         ),
         Figure(
             key="d",
