@@ -1,18 +1,18 @@
-"""PyTorch gives what NumPy gives; nothing large is copied; memory is asked for first."""
+"""PyTorch gives what NumPy gives; nothing large is copied; memory is asked for first.
+
+PyTorch is loaded by the tests that use it: it takes seconds, and every process reads this file.
+"""
 
 import numpy as np
 import pytest
-import torch
 
 import surepick as sp
 from surepick.arrays import memory
-from surepick.arrays.backend import HOST, Backend, backend_named, backend_of
+from surepick.arrays.backend import HOST, backend_named, backend_of
 from surepick.errors import InvalidInputError, InvalidTypeError, OutOfMemoryError, UnknownNameError
 from surepick.problem.duplicates import first_equal
 from surepick.problem.labels import RowNumbers
 from surepick.statistics.payoffs import array_log_payoff, log_payoff
-
-TORCH = backend_named("torch")
 
 
 @pytest.fixture
@@ -20,8 +20,9 @@ def rows():
     return np.random.default_rng(0).standard_normal((5000, 7))
 
 
-@pytest.mark.parametrize("backend", [HOST, TORCH], ids=["numpy", "torch"])
-def test_scans_are_what_they_say(backend: Backend, rows):
+@pytest.mark.parametrize("name", ["numpy", "torch"])
+def test_scans_are_what_they_say(name, rows):
+    backend = backend_named(name)
     root = np.random.default_rng(1).standard_normal((7, 3))
     centre, weights = rows[3], np.random.default_rng(2).random(len(rows))
     there = backend.put(rows)
@@ -43,14 +44,17 @@ def test_payoffs_of_both_libraries_agree():
     rng = np.random.default_rng(0)
     parts = [rng.normal(size=2000) * 30, rng.exponential(size=2000) + 0.01]
     parts += [rng.normal(size=2000) * 30, rng.exponential(size=2000)]
-    ours = TORCH.host(array_log_payoff(TORCH, *(TORCH.put(part) for part in parts)))
+    there = backend_named("torch")
+    ours = there.host(array_log_payoff(there, *(there.put(part) for part in parts)))
     np.testing.assert_allclose(ours, log_payoff(*parts), rtol=1e-10, atol=1e-10)
 
 
 def test_arrays_find_their_backend():
+    import torch
+
     assert backend_of(np.ones(3)) is HOST
     assert backend_of([[1.0]]) is HOST
-    assert backend_of(torch.ones(3)) == TORCH
+    assert backend_of(torch.ones(3)) == backend_named("torch")
     assert backend_named("numpy") is HOST
 
 
@@ -64,6 +68,8 @@ def test_arrays_find_their_backend():
     ],
 )
 def test_backends_that_are_not_there(name, error, message):
+    import torch
+
     if name == "torch:cuda" and torch.cuda.is_available():
         assert backend_named(name).on_gpu
         return
@@ -114,6 +120,8 @@ def test_duplicates_are_found_by_a_sort(backend, rows):
 
 
 def test_large_arms_are_not_copied(tmp_path):
+    import torch
+
     arms = np.random.default_rng(0).standard_normal((9000, 4))
     problem = sp.Problem(arms, noise=1.0)
     assert np.shares_memory(problem.arms, arms)
@@ -128,6 +136,8 @@ def test_large_arms_are_not_copied(tmp_path):
 
 
 def test_a_bad_entry_far_down_is_named():
+    import torch
+
     arms = np.ones((20_000, 4))
     arms[15_001, 2] = np.nan
     for given in (arms, torch.from_numpy(arms)):

@@ -5,7 +5,6 @@ import logging
 
 import numpy as np
 import pytest
-import torch
 
 import surepick as sp
 from surepick.algorithms import registry
@@ -15,20 +14,24 @@ from surepick.errors import CancelledError, InvalidInputError, OutOfMemoryError
 
 RNG = np.random.default_rng(0)
 ARMS = RNG.normal(size=(40, 3))
-ON_TORCH = sp.Problem(ARMS, backend="torch:cpu", noise=1.0)
 SETTINGS = {"xy-oracle": {"theta": [1.0, 0.0, 0.0]}}
+
+
+@pytest.fixture(scope="module")
+def on_torch():
+    return sp.Problem(ARMS, backend="torch:cpu", noise=1.0)
 
 
 # -- arrays of other libraries -------------------------------------------------------------
 @pytest.mark.parametrize("name", [*registry._BUILT_IN, *registry._WRAPPERS])
-def test_algorithms_work_on_any_array_or_say_that_they_do_not(name, monkeypatch):
+def test_algorithms_work_on_any_array_or_say_that_they_do_not(name, on_torch, monkeypatch):
     algorithm = sp.algorithms.get(name, delta=0.1, **SETTINGS.get(name, {}))
     if algorithm.any_backend:
-        assert algorithm.start(ON_TORCH).ask().size > 0
+        assert algorithm.start(on_torch).ask().size > 0
         return
     monkeypatch.setattr(type(algorithm), "begin", None)  # nothing may be computed
     with pytest.raises(InvalidInputError, match=f"{name} works on NumPy arrays only.*'numpy'"):
-        algorithm.start(ON_TORCH)
+        algorithm.start(on_torch)
 
 
 def test_the_default_and_the_phased_algorithms_work_on_any_array():
@@ -106,7 +109,9 @@ def test_a_checked_table_is_not_looked_through_again(backend, twins, monkeypatch
     assert sum(array is problem.features for array in grams) == 1
 
 
-def test_only_the_table_itself_counts_as_checked():
+def test_only_the_table_itself_counts_as_checked(on_torch):
+    import torch
+
     problem = sp.Problem(ARMS, large=True, noise=1.0)
     assert tables.as_table(problem.features, "arms") is problem.features
     assert not problem.features.flags.writeable
@@ -117,7 +122,7 @@ def test_only_the_table_itself_counts_as_checked():
     changed[3, 1] = np.nan
     with pytest.raises(InvalidInputError, match="row 3, column 1 is nan"):
         tables.as_table(changed, "arms")
-    moved = tables.as_table(problem.features, "arms", ON_TORCH.backend)
+    moved = tables.as_table(problem.features, "arms", on_torch.backend)
     assert isinstance(moved, torch.Tensor)
 
 

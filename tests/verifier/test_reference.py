@@ -6,7 +6,6 @@ import json
 
 import numpy as np
 import pytest
-import torch
 
 import surepick as sp
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
@@ -30,19 +29,30 @@ def finished(problem, algorithm="pooled-peleg", seed=0, **settings):
     return run
 
 
+def as_tensor():
+    import torch  # here: loading it takes seconds, and every process of tests reads this file
+
+    return torch.tensor(ARMS)
+
+
 def as_json(run):
     return json.loads(json.dumps(run.answer.certificate()))
 
 
-@pytest.fixture(autouse=True)
-def _few_entries_are_many(monkeypatch):
-    monkeypatch.setattr(LIMIT, K * D - 1)
-
-
 PROBLEM = sp.Problem(ARMS, noise=0.5)
-with pytest.MonkeyPatch.context() as lowered:
-    lowered.setattr(LIMIT, K * D - 1)
-    CERTIFICATE = as_json(finished(PROBLEM))
+
+
+@pytest.fixture(autouse=True, scope="module")
+def _few_entries_are_many():
+    with pytest.MonkeyPatch.context() as lowered:
+        lowered.setattr(LIMIT, K * D - 1)
+        yield
+
+
+@pytest.fixture(scope="module")
+def certificate():
+    """Of a run on all arms, made once; nobody changes it."""
+    return as_json(finished(PROBLEM))
 
 
 def forged(certificate, change):
@@ -52,16 +62,16 @@ def forged(certificate, change):
 
 
 # -- certificates --------------------------------------------------------------------------
-def test_a_large_certificate_refers_to_its_arms():
-    held = CERTIFICATE["problem"]
+def test_a_large_certificate_refers_to_its_arms(certificate):
+    held = certificate["problem"]
     raw = hashlib.sha256((ARMS + 0.0).astype("<f8").tobytes()).hexdigest()
     assert held["arms"] == {"shape": [K, D], "sha256": raw}
     assert (held["candidates"], held["labels"], held["noise"]) == (None, None, 0.5)
-    assert CERTIFICATE["version"] == 2
-    pulled = sorted({arm for batch in CERTIFICATE["batches"] for arm in batch["arms"]})
+    assert certificate["version"] == 2
+    pulled = sorted({arm for batch in certificate["batches"] for arm in batch["arms"]})
     assert held["measured"]["arms"] == pulled
     assert np.array_equal(held["measured"]["features"], ARMS[pulled])
-    assert len(json.dumps(CERTIFICATE)) < len(json.dumps(ARMS.tolist())) / 2
+    assert len(json.dumps(certificate)) < len(json.dumps(ARMS.tolist())) / 2
 
 
 def test_small_certificates_contain_everything():
@@ -77,61 +87,61 @@ def test_small_certificates_contain_everything():
 @pytest.mark.parametrize(
     "given",
     [
-        PROBLEM,
-        ARMS,
-        ARMS.tolist(),
-        np.asfortranarray(ARMS),
-        torch.tensor(ARMS),
-        sp.Problem(ARMS, backend="torch:cpu", noise=1.0),
-        sp.Problem(ARMS, noise=3.0, labels=[f"arm {i}" for i in range(K)]),
+        lambda: PROBLEM,
+        lambda: ARMS,
+        ARMS.tolist,
+        lambda: np.asfortranarray(ARMS),
+        as_tensor,
+        lambda: sp.Problem(ARMS, backend="torch:cpu", noise=1.0),
+        lambda: sp.Problem(ARMS, noise=3.0, labels=[f"arm {i}" for i in range(K)]),
     ],
     ids=["problem", "array", "list", "Fortran", "torch", "torch problem", "other labels"],
 )
-def test_the_arms_may_be_given_in_any_form(given):
-    result = verify(CERTIFICATE, given)
+def test_the_arms_may_be_given_in_any_form(certificate, given):
+    result = verify(certificate, given())
     assert (result.candidate, result.label) == (1234, "1234")
     assert result.checked == K - 1
     assert result.risk == 0.05
 
 
-def test_the_arms_may_be_in_a_file(tmp_path):
+def test_the_arms_may_be_in_a_file(certificate, tmp_path):
     path = tmp_path / "arms.npy"
     np.save(path, ARMS)
-    expected = verify(CERTIFICATE, ARMS)
-    assert verify(CERTIFICATE, path) == verify(CERTIFICATE, str(path)) == expected
+    expected = verify(certificate, ARMS)
+    assert verify(certificate, path) == verify(certificate, str(path)) == expected
     mapped = sp.Problem(np.load(path, mmap_mode="r"), noise=1.0)
-    assert verify(CERTIFICATE, mapped) == expected
+    assert verify(certificate, mapped) == expected
     assert (
         mapped.digests
         == PROBLEM.digests
         == sp.Problem(ARMS, backend="torch:cpu", noise=1.0).digests
     )
     with pytest.raises(InvalidInputError, match=r"is no \.npy file"):
-        verify(CERTIFICATE, tmp_path / "arms.csv")
+        verify(certificate, tmp_path / "arms.csv")
 
 
-def test_without_the_arms_the_error_says_what_to_do():
+def test_without_the_arms_the_error_says_what_to_do(certificate):
     with pytest.raises(InvalidInputError, match=r"does not contain its 4,000 arms .*--arms"):
-        verify(CERTIFICATE)
+        verify(certificate)
     with pytest.raises(InvalidInputError, match="arms as a matrix"):
-        verify(CERTIFICATE, ARMS[0])
+        verify(certificate, ARMS[0])
 
 
-def test_other_arms_are_refused():
+def test_other_arms_are_refused(certificate):
     nudged = ARMS.copy()
     nudged[17, 3] *= 1 + 1e-15
     swapped = ARMS.copy()
     swapped[[0, 1]] = swapped[[1, 0]]
     for other in (nudged, swapped, ARMS.astype(np.float32)):
         with pytest.raises(CertificateError, match=r"other arms .*SHA-256 differs.*same order"):
-            verify(CERTIFICATE, other)
+            verify(certificate, other)
     for other in (ARMS[1:], ARMS[:, 1:]):
         with pytest.raises(CertificateError, match=r"rows and .* columns, not"):
-            verify(CERTIFICATE, other)
+            verify(certificate, other)
     holed = ARMS.copy()
     holed[0, 0] = np.nan
     with pytest.raises(CertificateError, match="finite numbers"):
-        verify(CERTIFICATE, holed)
+        verify(certificate, holed)
 
 
 @pytest.mark.parametrize(
@@ -162,23 +172,23 @@ def test_other_arms_are_refused():
         (lambda c: c["problem"].update(noise=0.4), "certificate refused"),
     ],
 )
-def test_forgeries_are_refused_though_the_digest_fits(change, complaint):
+def test_forgeries_are_refused_though_the_digest_fits(certificate, change, complaint):
     with pytest.raises(CertificateError, match=complaint):
-        verify(forged(CERTIFICATE, change), ARMS)
+        verify(forged(certificate, change), ARMS)
 
 
 def blocks(certificate, number, column, value):
     certificate["evidence"]["blocks"][number]["dropped"][column][0] = value
 
 
-def test_a_drop_that_came_too_early_is_refused():
+def test_a_drop_that_came_too_early_is_refused(certificate):
     def hurry(certificate):
         *_, late, last = certificate["evidence"]["blocks"]
         late["dropped"]["candidate"].append(last["dropped"]["candidate"].pop())
         late["dropped"]["log_capital"].append(last["dropped"]["log_capital"].pop())
 
     with pytest.raises(CertificateError, match="the log capital against"):
-        verify(forged(CERTIFICATE, hurry), ARMS)
+        verify(forged(certificate, hurry), ARMS)
 
 
 def test_given_labels_are_part_of_it():
@@ -267,7 +277,7 @@ def test_blocks_of_rows_make_no_difference(algorithm, settings, monkeypatch):
 
 def test_tables_are_read_in_blocks(monkeypatch):
     monkeypatch.setattr("surepick.verifier.rows.BLOCK_ENTRIES", 1000)
-    rows = Rows(torch.tensor(ARMS))
+    rows = Rows(as_tensor())
     assert len(list(rows.blocks())) == 37
     assert np.allclose(rows.factor().T @ rows.factor(), ARMS.T @ ARMS)
     assert np.array_equal(rows.column_scale(), np.abs(ARMS).max(axis=0))
