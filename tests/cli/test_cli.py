@@ -11,15 +11,20 @@ import surepick as sp
 
 
 @pytest.fixture(scope="module")
-def certificate(tmp_path_factory):
+def demonstrated(tmp_path_factory):
+    """What the demonstration has left in a folder, and what it has said."""
     folder = tmp_path_factory.mktemp("demo")
     command = Path(sysconfig.get_path("scripts")) / "surepick"
     done = subprocess.run(
         [command, "demo", "--out", folder, "--delta", "0.1"], capture_output=True, text=True
     )
     assert done.returncode == 0, done.stderr
-    assert "It is the best one" in done.stdout
-    return folder / "certificate.json"
+    return folder, done.stdout
+
+
+@pytest.fixture(scope="module")
+def certificate(demonstrated):
+    return demonstrated[0] / "certificate.json"
 
 
 @pytest.fixture
@@ -49,29 +54,29 @@ def test_demo_leaves_a_study_that_can_be_looked_at_and_its_table(certificate, su
     assert "short-photo-round" in (folder / "demo.html").read_text()
 
 
-def test_demo_speaks_to_people(surepick, tmp_path):
-    code, out, _ = surepick("demo", "--out", tmp_path / "made", "--delta", "0.1")
-    text = " ".join(out.split())
-    assert code == 0
+def test_demo_speaks_to_people(demonstrated):
+    text = " ".join(demonstrated[1].split())
     assert "Which of 12 page layouts do visitors like best?" in text
     assert "Answer: short-photo-round, after" in text
     assert "The chance that another option is better is at most 10 %." in text
+    assert "It is the best one" in text
     assert "1 of 12 options still in the race" in text
 
 
-def test_demo_speaks_to_programs(surepick, tmp_path):
-    code, out, err = surepick("demo", "--json", "--out", tmp_path)
+def test_demo_speaks_to_programs_and_is_reproducible(demonstrated, surepick, tmp_path):
+    code, out, err = surepick("demo", "--json", "--out", tmp_path, "--delta", "0.1")
     assert code == 0
     answer = json.loads(out)  # nothing else on stdout
     assert answer == json.loads((tmp_path / "answer.json").read_text())
+    assert answer == json.loads((demonstrated[0] / "answer.json").read_text())
     assert "page layouts" in err
 
 
-def test_demo_is_reproducible(surepick, tmp_path):
-    outs = [surepick("demo", "--json", "--out", tmp_path, "--seed", seed) for seed in (1, 1, 2)]
-    answers = [json.loads(out) for _, out, _ in outs]
-    assert answers[0] == answers[1]
-    assert answers[0] != answers[2]
+def test_other_visitors_lead_to_another_course_of_the_demo(demonstrated, surepick, tmp_path):
+    wanted = ("--out", tmp_path, "--delta", "0.1", "--seed", 1)
+    code, out, _ = surepick("demo", "--json", *wanted)
+    assert code == 0
+    assert json.loads(out) != json.loads((demonstrated[0] / "answer.json").read_text())
 
 
 @pytest.mark.parametrize(
