@@ -73,15 +73,15 @@ def test_nothing_but_what_is_named_is_open(setup):
 def test_every_operation_without_a_valid_token(service, setup, token):
     description, made = setup
     token = made.get(token, token) if isinstance(token, str) else token.decode("latin-1")
-    for method, path, spec in operations(description):
-        if not spec.get("x-roles"):
-            continue
-        headers = {"Authorization": f"Bearer {token}".encode("latin-1")} if token else {}
-        place = path.replace("{name}", NAME).replace("{id}", "x")
-        found = httpx.request(method, service.url + place, headers=headers, timeout=60)
-        assert found.status_code == 401, (method, path)
-        assert found.json()["error"]["kind"] == "AccessError"
-        assert found.headers["www-authenticate"] == "Bearer"
+    headers = {"Authorization": f"Bearer {token}".encode("latin-1")} if token else {}
+    with httpx.Client(base_url=service.url, headers=headers, timeout=60) as http:
+        for method, path, spec in operations(description):
+            if not spec.get("x-roles"):
+                continue
+            found = http.request(method, path.replace("{name}", NAME).replace("{id}", "x"))
+            assert found.status_code == 401, (method, path)
+            assert found.json()["error"]["kind"] == "AccessError"
+            assert found.headers["www-authenticate"] == "Bearer"
 
 
 def test_every_operation_with_the_wrong_role(service, setup):
