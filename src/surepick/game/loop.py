@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays.tables import read_only
 from surepick.arrays.types import FloatArray
 from surepick.errors import SolverError
 from surepick.game.learners import AdaHedge, ExponentialWeights, Learner
@@ -59,7 +60,7 @@ class Phase:
         goal: float,
     ) -> None:
         K, d = arms.shape
-        self.arms = np.ascontiguousarray(arms)
+        self.arms = read_only(np.ascontiguousarray(arms))
         self.columns = np.ascontiguousarray(points.T)
         self.learner = learner
         self.settings = np.array([*learner.parameters, eps, radius, goal])
