@@ -281,7 +281,7 @@ export function optionsCard() {
       table.table.classList.toggle("no-failures", !model.anyFailures);
       // Of traffic: without what all options share on a day, and drawn towards the others while
       // little is known; the morning look has the plain rates.
-      table.rename("estimate", model.status.traffic ? "Estimate, days evened out" : "Estimate");
+      table.rename("estimate", model.status.traffic ? "Evened out" : "Estimate");
       table.rename("pulls", model.status.traffic ? "Visits" : "Pulls");
       apply();
     },
