@@ -11,7 +11,7 @@ from tests.server.served import Served
 
 import surepick as sp
 from surepick.client import AsyncStudy, RemoteStudy
-from surepick.client.awaited import proxy_of
+from surepick.client.transport import Transport, proxy_of
 from surepick.errors import AccessError, InvalidInputError, TellConflictError, UnknownStudyError
 
 PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.7, 0.7]], noise=1.0)
@@ -112,6 +112,18 @@ def test_proxies_are_those_of_the_environment(monkeypatch):
     assert proxy_of("http://127.0.0.1:8421") is None
     assert proxy_of("http://a.inside.example") is None
     assert proxy_of("https://studies.example") is None
+
+
+def test_certificates_are_read_wherever_the_way_is_encrypted(monkeypatch):
+    def trusted(url):
+        return Transport(url, "sp_x", patience=1.0, timeout=1.0).trusted()
+
+    monkeypatch.setenv("no_proxy", "127.0.0.1")
+    assert trusted("https://studies.example") is True
+    assert trusted("http://127.0.0.1:8421") is False
+    monkeypatch.setenv("http_proxy", "https://gate.example:3128")
+    assert trusted("http://studies.example") is True
+    assert trusted("http://127.0.0.1:8421") is False
 
 
 def test_errors_are_those_of_the_client(service):

@@ -9,10 +9,8 @@ import time
 from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
-from urllib.parse import urlsplit
-from urllib.request import getproxies, proxy_bypass
 
-from surepick.client.transport import PAUSES, Transport
+from surepick.client.transport import PAUSES, Transport, proxy_of
 from surepick.errors import ServiceUnreachableError, SurepickError, UnknownStudyError
 
 
@@ -104,9 +102,7 @@ class AsyncTransport(Transport):
     def _connection(self) -> Any:
         if self._trusted is None:
             _remember_what_is_missing()
-            # Reading the certificates that are trusted takes longer than many requests.
-            safe = self.url.startswith("https")
-            self._trusted = self._httpx.create_ssl_context(verify=self._verify) if safe else False
+            self._trusted = self._httpx.create_ssl_context(verify=self.trusted())
         return self._httpx.AsyncHTTPTransport(verify=self._trusted, proxy=proxy_of(self.url))
 
     async def aclose(self) -> None:
@@ -114,12 +110,3 @@ class AsyncTransport(Transport):
         idle, self._idle = self._idle, []
         for connection in idle:
             await connection.aclose()
-
-
-def proxy_of(url: str) -> str | None:
-    """The proxy that the environment names for this address, if any."""
-    address = urlsplit(url)
-    if proxy_bypass(address.netloc):
-        return None
-    named = getproxies()
-    return named.get(address.scheme) or named.get("all")

@@ -12,6 +12,8 @@ import weakref
 from collections.abc import Callable
 from types import ModuleType
 from typing import Any
+from urllib.parse import urlsplit
+from urllib.request import getproxies, proxy_bypass
 
 from surepick import errors
 from surepick.errors import (
@@ -136,13 +138,21 @@ class Transport:
             return response, None
         return error_of(response), _retry_after(response)
 
+    def trusted(self) -> Any:
+        """The certificates to trust, on an encrypted way to the service; on another one, none.
+
+        Reading them takes longer than many requests.
+        """
+        ways = (self.url, proxy_of(self.url) or "")
+        return self._verify if any(way.startswith("https:") for way in ways) else False
+
     def _connected(self) -> Any:
         with self._lock:
             if self._client is None:
                 # As many connections as there are threads: none waits for another.
                 limits = self._httpx.Limits(max_connections=None, max_keepalive_connections=64)
                 self._client = self._httpx.Client(
-                    base_url=self.url, headers=self._headers, limits=limits, verify=self._verify
+                    base_url=self.url, headers=self._headers, limits=limits, verify=self.trusted()
                 )
                 weakref.finalize(self, self._client.close)  # where close is never called
             return self._client
@@ -153,6 +163,15 @@ class Transport:
             if self._client is not None:
                 self._client.close()
                 self._client = None
+
+
+def proxy_of(url: str) -> str | None:
+    """The proxy that the environment names for this address, if any."""
+    address = urlsplit(url)
+    if proxy_bypass(address.netloc):
+        return None
+    named = getproxies()
+    return named.get(address.scheme) or named.get("all")
 
 
 def error_of(response: Any) -> SurepickError:
