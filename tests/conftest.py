@@ -45,6 +45,14 @@ def postgres():
 
 
 @pytest.fixture
+def backend(request):
+    """The backend of a name, loaded by the tests that use it: every process reads every file."""
+    from surepick.arrays.backend import backend_named
+
+    return backend_named(request.param)
+
+
+@pytest.fixture
 def database_folder():
     """A folder for a database."""
     folder = fast_folder("sp-db-")

@@ -11,8 +11,7 @@ from surepick.design.large.diameter import long_pairs
 from surepick.design.large.firstorder import FirstOrder
 from surepick.errors import CancelledError, InvalidInputError
 
-TORCH = backend_named("torch")
-BACKENDS = pytest.mark.parametrize("backend", [HOST, TORCH], ids=["numpy", "torch"])
+BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch"], indirect=True)
 
 
 def sphere(k, d, seed=0):
@@ -49,7 +48,7 @@ def test_bounds_of_many_problems_are_those_of_the_plain_solver(tens):
         k, d = int(np.exp(rng.uniform(np.log(20), np.log(2000)))), int(rng.integers(2, 10))
         arms = rng.standard_normal((k, d)) * rng.uniform(0.3, 3.0, d)
         theta = arms[int(rng.integers(k))]
-        backend = HOST if seed % 10 == 0 else TORCH
+        backend = HOST if seed % 10 == 0 else backend_named("torch")
         plain = complexity(sp.Problem(arms, noise=1.0), theta, tol=1e-7)
         other = complexity(
             sp.Problem(arms, backend=backend, large=True, noise=1.0), theta, tol=1e-7
