@@ -29,8 +29,8 @@ TASKS = {
     "rng = np.random.default_rng(0); means = np.linspace(0, 1, 1000); means[-1] = 3; "
     "sp.identify(sp.Problem(np.eye(1000), noise=0.5), "
     "lambda arm: means[arm] + 0.5 * rng.standard_normal(), delta=0.05)",
-    "ten trials of LinGapE, `sphere(10)`": "import surepick as sp; sp.simulate.trials("
-    "sp.algorithms.get('lingape', delta=0.1), sp.simulate.instances.sphere(10), n=10)",
+    "two trials of LinGapE, unit sphere, d = 10": "import surepick as sp; sp.simulate.trials("
+    "sp.algorithms.get('lingape', delta=0.1), sp.simulate.instances.unit_sphere(10), n=2)",
 }
 
 

@@ -25,7 +25,10 @@ def screen(study: Study, content: dict[str, Any], top: int) -> Any:
             f"{'' if at['settled'] == 1 else 's'}; {left} of {total} options still in"
         ),
     ]
-    lines += [Text(shown(text)) for text in (at["worth"], at["ahead"]) if text]
+    forecast = content["forecast"]
+    ahead = at["ahead"] if forecast["low"] is None else f"{forecast['text']}."
+    said = (at["worth"], None if content["finished"] else ahead)
+    lines += [Text(shown(text)) for text in said if text]
     feet = [Text(f"Warning: {shown(text)}", "bold red") for text in content["warnings"]]
     feet.append(Text(shown(step(at)), "bold"))
     return Group(*lines, _table(study, content, top), *feet)

@@ -75,7 +75,7 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
 
 def ahead_of(found: dict[str, Any]) -> Ahead:
     """A forecast."""
-    return Ahead(**{key: found[key] for key in Ahead.__dataclass_fields__})
+    return Ahead(**{key: found[key] for key in Ahead.__dataclass_fields__ if key in found})
 
 
 def ask_body(n: int, holder: str, lease: float, stratum: str | None, same: bool) -> dict[str, Any]:

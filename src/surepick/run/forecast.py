@@ -1,20 +1,23 @@
-"""How many more measurements a run will take, as far as that can be said."""
+"""How much longer a run will take, as far as that can be said."""
 
 from __future__ import annotations
 
 from dataclasses import asdict, dataclass
 from typing import Any
 
+PERIODS = "periods like the last ones"  #: the unit of forecasts of a study of traffic
+
 
 @dataclass(frozen=True)
 class Ahead:
-    """How many more measurements; None where that cannot be said."""
+    """How many more measurements, or periods of traffic; None where that cannot be said."""
 
     low: int | None  #: eight of ten copies take at least so many …
     middle: int | None  #: half of them take more
     high: int | None  #: … and at most so many
     simulated: int  #: copies
     why: str = ""  #: why nothing can be said
+    unit: str = "measurements"
 
     @property
     def text(self) -> str:
@@ -24,20 +27,21 @@ class Ahead:
         --------
         >>> Ahead(118, 311, 902, 40).text
         'Probably 120 to 900 more measurements; as likely more than 310 as less'
+        >>> Ahead(3, 4, 7, 40, unit=PERIODS).text
+        'Probably 3 to 7 more periods like the last ones; as likely more than 4 as less'
         >>> Ahead(None, None, None, 0, "nothing was measured yet").text
         'How many more measurements cannot be said yet: nothing was measured yet'
         """
+        unit = self.unit.replace("periods", "period", 1) if self.high == 1 else self.unit
         if self.low is None:
-            return f"How many more measurements cannot be said yet: {self.why}"
+            return f"How many more {unit} cannot be said yet: {self.why}"
         if self.high is None:
-            return (
-                f"Probably at least {rough(self.low)} more measurements; how many at most cannot "
-                f"be said yet"
-            )
+            least = f"Probably at least {rough(self.low)} more {unit}"
+            return f"{least}; how many at most cannot be said yet"
         if self.low == self.high:
-            return f"Probably {rough(self.low)} more measurements"
+            return f"Probably {rough(self.low)} more {unit}"
         half = "" if self.middle is None else f"; as likely more than {rough(self.middle)} as less"
-        return f"Probably {rough(self.low)} to {rough(self.high)} more measurements{half}"
+        return f"Probably {rough(self.low)} to {rough(self.high)} more {unit}{half}"
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values, with the text."""
@@ -48,7 +52,7 @@ class Ahead:
         low, middle, high = (
             None if n is None else max(n - told, 0) for n in (self.low, self.middle, self.high)
         )
-        return Ahead(low, middle, high, self.simulated, self.why)
+        return Ahead(low, middle, high, self.simulated, self.why, self.unit)
 
 
 def rough(count: float) -> str:

@@ -37,13 +37,14 @@ class AnswerOf(Answered):
 
 
 class ForecastOf(Answered):
-    """How many more measurements; null where that cannot be said yet."""
+    """How many more measurements, or periods of traffic; null where that cannot be said yet."""
 
     low: int | None = Field(description="Eight of ten simulated studies take at least so many, …")
     middle: int | None = Field(description="Half of them take more.")
     high: int | None = Field(description="… and at most so many.")
     simulated: int
     why: str = Field(description="Why nothing can be said, if so.")
+    unit: str = Field(description="What is counted.")
     text: str
 
 

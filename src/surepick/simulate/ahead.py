@@ -1,4 +1,4 @@
-"""How many more measurements will a run take? Copies of it go on, on truths that are likely now.
+"""How much longer will a run take? Copies of it go on, on truths that are likely now.
 
 Each copy starts with all that the run has: capital, counts, the batch that is open. Eight of ten
 copies end within the interval. A copy ends after so many times
@@ -10,16 +10,24 @@ from __future__ import annotations
 
 import math
 import time
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.pulls import Pulls, Told
+from surepick.arrays.types import FloatArray
 from surepick.problem.noise import Between
 from surepick.run import Run
-from surepick.run.forecast import Ahead
+from surepick.run.forecast import PERIODS, Ahead
+from surepick.run.report import tell_report
+from surepick.run.sharing import Sharing
 from surepick.simulate.noise import Bernoulli, Beta, Gaussian, Noise
 from surepick.simulate.posterior import Posterior
 from surepick.simulate.trials import TooSlowError, feed
+
+Truth = tuple[FloatArray, FloatArray]  # mean rewards of the arms, and the scales of their noise
+GoOn = Callable[[Run, Truth, np.random.Generator, float], float]
 
 COPIES = 40
 SECONDS = 4.0  # of processor time, for all copies
@@ -39,32 +47,85 @@ def ahead(run: Run, seed: int = 0, copies: int = COPIES, seconds: float = SECOND
     why = _cannot(run)
     if why:
         return Ahead(None, None, None, 0, why)
-    posterior, text, noise = Posterior(run), run.to_json(), _noise(run)
+    noise, most = _noise(run), run.samples + _FURTHER * max(int(run.totals()[0].sum()), 1)
+
+    def measured(copy: Run, truth: Truth, rng: np.random.Generator, deadline: float) -> float:
+        feed(copy, truth[0], noise, truth[1], rng, deadline, most)
+        return copy.samples - run.samples
+
+    return _interval(_copies(run, measured, seed, copies, seconds), "measurements")
+
+
+def periods_ahead(
+    run: Run,
+    sharing: Sharing,
+    shares: FloatArray | None,
+    visits: Sequence[int],
+    seed: int = 0,
+    copies: int = COPIES,
+    seconds: float = SECONDS,
+) -> Ahead:
+    """The same for a study of traffic, in periods that each have as many visits as one of these.
+
+    ``shares`` are those of the last period that was reported.
+    """
+    if run.stopped:
+        return Ahead(0, 0, 0, 0, unit=PERIODS)
+    why = _cannot(run)
+    if run.problem.noise_kind.kind == "symmetric":
+        why = "reports are by bucket"
+    if not run.batches:
+        why = "nothing was reported yet"
+    if why:
+        return Ahead(None, None, None, 0, why, PERIODS)
+    noise, most = _noise(run), _FURTHER * max(run.batches, 1)
+
+    def reported(copy: Run, truth: Truth, rng: np.random.Generator, deadline: float) -> float:
+        last = shares
+        for period in range(1, most + 1):
+            if time.process_time() > deadline:
+                break
+            last = sharing.shares(copy, last)
+            counts = rng.multinomial(int(rng.choice(visits)), last)
+            arms = np.flatnonzero(counts)
+            drawn = (rng, truth[0][arms], counts[arms], truth[1][arms])
+            sums, spreads = noise.totals(*drawn)
+            if not run.state.demands_spread:
+                spreads = None
+            tell_report(copy, Told(Pulls(arms, counts[arms]), sums, spreads))
+            if copy.stopped:
+                return period
+        raise TooSlowError(copy.samples)
+
+    return _interval(_copies(run, reported, seed, copies, seconds), PERIODS)
+
+
+def _copies(run: Run, go_on: GoOn, seed: int, copies: int, seconds: float) -> list[float]:
+    """What copies of a run take; infinite for those that were cut off."""
+    posterior, text = Posterior(run), run.to_json()
     deadline, taken = time.process_time() + seconds, []
-    most = run.samples + _FURTHER * max(int(run.totals()[0].sum()), 1)
     for i in range(copies):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run.batches, i)))
-        means, scales = posterior.draw(rng)
-        copy = Run.from_json(text, run.problem)
+        truth = posterior.draw(rng)
         try:
-            feed(copy, means, noise, scales, rng, deadline, most)
-            taken.append(float(copy.samples - run.samples))
+            taken.append(float(go_on(Run.from_json(text, run.problem), truth, rng, deadline)))
         except TooSlowError:
             if time.process_time() > deadline:
                 break
             taken.append(math.inf)
-    return _interval(taken)
+    return taken
 
 
-def _interval(taken: list[float]) -> Ahead:
+def _interval(taken: list[float], unit: str) -> Ahead:
     n = len(taken)
     if n < _FEWEST:
-        return Ahead(None, None, None, n, "simulating studies like this one takes too long")
+        why = "simulating studies like this one takes too long"
+        return Ahead(None, None, None, n, why, unit)
     low, middle, high = np.quantile(taken, (_ENDS[0], 0.5, _ENDS[1]), method="higher")
     if math.isinf(low):
-        return Ahead(None, None, None, n, "it may take very many")
+        return Ahead(None, None, None, n, "it may take very many", unit)
     middle, high = (None if math.isinf(one) else math.ceil(one) for one in (middle, high))
-    return Ahead(math.ceil(low), middle, high, n)
+    return Ahead(math.ceil(low), middle, high, n, unit=unit)
 
 
 def _cannot(run: Run) -> str:

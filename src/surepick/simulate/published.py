@@ -5,7 +5,7 @@ since M. Soare, A. Lazaric and R. Munos (2014) is ``instances.confounding`` (the
 Réda et al. with m = 1 is its ``d=2, omega=0.1, noise=0.5``), and arms on a sphere with theta near
 the closest pair are ``instances.unit_sphere`` (C. Tao, S. Blanco, Y. Zhou, 2018).
 
-Two that others use are not here: music (Last.fm), whose table is not free to pass on, and
+Two that others use are not here: music (Last.fm), which needs a table that no package carries, and
 confounding with logistic rewards, which no algorithm here is made for.
 """
 

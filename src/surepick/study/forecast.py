@@ -1,15 +1,13 @@
-"""How many more measurements a study will take: simulated once for each complete batch."""
+"""How much longer a study will take: simulated once for each complete batch."""
 
 from __future__ import annotations
 
 import threading
+from collections.abc import Callable
 
 from surepick.run import Run
 from surepick.run.forecast import Ahead
 from surepick.storage.records import StudyProgress
-
-#: why nothing is said of a study of traffic
-BY_PERIOD = "visitors come by period; the status says how many more periods it may take"
 
 
 class Forecasts:
@@ -19,13 +17,11 @@ class Forecasts:
         self._lock = threading.Lock()
         self._known: tuple[tuple[int, int], Ahead] | None = None
 
-    def of(self, run: Run, at: StudyProgress) -> Ahead:
+    def of(self, run: Run, at: StudyProgress, simulate: Callable[[Run], Ahead]) -> Ahead:
         """What lies ahead of a run that stands at ``at``; what was told since is taken off."""
-        from surepick.simulate.ahead import ahead
-
         key = (at.batch, at.revision)
         with self._lock:
             if self._known is None or self._known[0] != key:
-                self._known = (key, ahead(run))
+                self._known = (key, simulate(run))
             found = self._known[1]
         return found if run.stopped else found.less(at.told)

@@ -11,27 +11,29 @@ from surepick.run.forecast import Ahead
 from surepick.storage.contract import Transaction
 from surepick.study import limits, turns
 from surepick.study.changes import Change
-from surepick.study.core import StudyCore
 from surepick.study.desk import course, limit, turn
 from surepick.study.desk.desk import Desk
-from surepick.study.forecast import BY_PERIOD, Forecasts
+from surepick.study.forecast import Forecasts
 from surepick.study.limits import LimitChange
 from surepick.study.newcomers import Newcomers
 from surepick.study.pulls import as_name, as_reason
 from surepick.study.traffic.rules import rules_of
+from surepick.study.traffic.study import TrafficStudy
 from surepick.study.turns import Act, OptionChange
 
 
-class LivingStudy(StudyCore):
+class LivingStudy(TrafficStudy):
     """The part of :class:`surepick.Study` about mistakes, interruptions and what lies ahead."""
 
     desk: Desk
 
     def forecast(self) -> Ahead:
         """How many more measurements; see :meth:`surepick.study.core.StudyCore.forecast`."""
-        if rules_of(self.desk.record) is not None:
-            return Ahead(None, None, None, 0, BY_PERIOD)
-        return self._forecasts.of(*self.desk.load())
+        from surepick.simulate.ahead import ahead
+
+        sends_traffic = rules_of(self.desk.record) is not None
+        simulate = self.traffic.periods_ahead if sends_traffic else ahead
+        return self._forecasts.of(*self.desk.load(), simulate)
 
     @cached_property
     def _forecasts(self) -> Forecasts:

@@ -40,13 +40,12 @@ from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_rea
 from surepick.study.status import failure_warnings, status_of
 from surepick.study.strata import check_stratum
 from surepick.study.traffic.rules import rules_of
-from surepick.study.traffic.study import TrafficStudy
 from surepick.study.turns import grown_columns
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 
 
-class Study(LivingStudy, TrafficStudy):
+class Study(LivingStudy):
     """An identification that lives in a database; open it with ``load_study`` anywhere.
 
     What was told is kept before a call returns. A study object may be used from several

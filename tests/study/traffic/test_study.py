@@ -10,6 +10,7 @@ from tests.study.traffic import site
 
 import surepick as sp
 from surepick.errors import InvalidInputError, RunStateError, StudyDamagedError, TellConflictError
+from surepick.run.forecast import PERIODS
 from surepick.run.sharing import Sharing
 from surepick.study.chain import check_chain
 
@@ -186,3 +187,16 @@ def test_the_error_rate_stays_below_delta():
     assert (dropped <= 0.3 * 40).all()
     assert dropped.sum() > 0  # the bets are not idle
     assert ended < 40
+
+
+def test_how_many_more_periods_is_an_interval():
+    study, ahead = site.create(), []
+    assert "nothing was reported yet" in study.forecast().text
+    while not study.finished:
+        site.day(study, len(ahead))
+        ahead.append(study.forecast())
+    assert {one.unit for one in ahead} == {PERIODS}
+    assert ahead[-1].text == "Probably 0 more periods like the last ones"
+    last = ahead[-2]  # benchmarks/forecasts.py counts how often they hold
+    assert (last.low, last.simulated) == (1, 40)
+    assert last.high is None or last.high >= 1

@@ -15,6 +15,7 @@ from surepick.algorithms.pulls import Told
 from surepick.problem.noise import Between
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
+from surepick.run.forecast import Ahead
 from surepick.statistics.lift import Lifts, Sums
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.storage.records import StudyProgress
@@ -146,6 +147,20 @@ class Traffic:
         step, command = next_step(said)
         words = {"headline": headline(said), "worth": worth(said), "ahead": ahead(said)}
         return found | words | {"next": step, "command": command}
+
+    def periods_ahead(self, run: Run) -> Ahead:
+        """How many more periods, if they are like the last ones."""
+        from surepick.simulate.ahead import periods_ahead
+
+        desk = self.desk.desk
+        with self._lock:
+            self._follow(run, desk.load()[1])
+            visits = self._visits[-_RECENT:]
+        last = desk.storage.read(
+            lambda tx: tx.periods(desk.record.id, run.batches - 1, run.batches)
+        )
+        shares = np.array(json.loads(last[0].shares)) if run.batches else None
+        return periods_ahead(run, self.desk.sharing, shares, visits)
 
     def _intervals(self, run: Run) -> list[list[float] | None] | None:
         """The lead of each option over the control, and the ends of its interval.

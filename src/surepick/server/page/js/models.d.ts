@@ -255,6 +255,7 @@ declare namespace Api {
     high: number | null;
     simulated: number;
     why: string;
+    unit: string;
     text: string;
   }
   interface PublicKey {

@@ -279,6 +279,9 @@ export function optionsCard() {
       formatBehind = aligned(model.span);
       table.table.classList.toggle("with-failures", model.anyFailures);
       table.table.classList.toggle("no-failures", !model.anyFailures);
+      // Of traffic: without what all options share on a day, and drawn towards the others while
+      // little is known; the morning look has the plain rates.
+      table.rename("estimate", model.status.traffic ? "Evened out" : "Estimate");
       table.rename("pulls", model.status.traffic ? "Visits" : "Pulls");
       apply();
     },

@@ -37,7 +37,7 @@ export function morningCard() {
       write(said, at.headline);
       put(
         facts,
-        found(model.status, at).map(([word, text]) => [h("dt", {}, word), h("dd", {}, text)]),
+        found(model, at).map(([word, text]) => [h("dt", {}, word), h("dd", {}, text)]),
       );
       const rows = order(model, at);
       table.hidden = !at.settled;
@@ -61,17 +61,19 @@ export function morningCard() {
 /**
  * What a product manager asks, and the answers.
  *
- * @param {Api.Status} status
+ * @param {import("../model.js").Model} model
  * @param {Api.Traffic} at
  * @returns {[string, string][]}
  */
-function found(status, at) {
+function found({ status, forecast }, at) {
   const left = `${count(status.survivors.length)} of ${count(status.options)} options still in`;
+  // A forecast takes seconds: until it is there, and where there is none, a rough guess has to do.
+  const toGo = forecast && forecast.low !== null ? `${forecast.text}.` : at.ahead;
   /** @type {[string, string | null][]} */
   const all = [
     ["So far", `${plural(status.samples, "visit")} in ${plural(at.settled, "period")}; ${left}`],
     ["Worth", at.worth],
-    ["To go", at.ahead],
+    ["To go", status.finished ? null : toGo],
     ["Next", at.next],
   ];
   return /** @type {[string, string][]} */ (all.filter(([, text]) => text !== null));
