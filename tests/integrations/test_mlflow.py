@@ -87,7 +87,6 @@ def test_a_study_from_beginning_to_end_is_one_run_in_which_nothing_is_doubled(fl
         "epsilon": "0.05",
         "max_samples": "1000000",
         "options": "4",
-        "features": "4",
         "rewards": "numbers, with noise 0.5",
         "misfit": "0.0",
         "seed": "7",
@@ -152,6 +151,7 @@ def test_a_study_that_goes_on_after_its_end_has_no_answer_until_the_next_one(flo
     from surepick.integrations.mlflow import log_study
 
     study = create(max_samples=12)
+    study.add(["white"])
     study.run(measured())
     ended = log_study(study)
     assert (ended.info.status, below(ended.data.tags)["guarantee"]) == ("FINISHED", "none")
@@ -162,8 +162,9 @@ def test_a_study_that_goes_on_after_its_end_has_no_answer_until_the_next_one(flo
     study.run(measured(1))
     final = log_study(study)
     assert final.info.run_id == ended.info.run_id
-    assert (final.info.status, below(final.data.tags)["answer"]) == ("FINISHED", "grey")
-    assert below(final.data.params)["max_samples"] == "12"
+    assert (final.info.status, below(final.data.tags)["answer"]) == ("FINISHED", "white")
+    created = below(final.data.params)
+    assert (created["max_samples"], created["options"]) == ("12", "4")
 
 
 def test_a_study_of_a_service_is_logged_as_it_is_from_its_database(flow, database_folder):

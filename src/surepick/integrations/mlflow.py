@@ -39,8 +39,8 @@ _MOST_METRICS = 1000  # that MLflow takes at once
 def log_study(study: StudyCore, *, run_id: str | None = None, top: int = 15) -> Run:
     """Write a study to MLflow, or bring what was written up to date.
 
-    Call it when the study is finished, and as often as you like before: measurements that were
-    written are not written again.
+    Call it when the study is finished, and as often as you like before: no point of a metric is
+    written twice.
 
     - Params: what the study was created with.
     - Metrics, over the number of measurements: how many options were still in after each batch, of
@@ -140,18 +140,18 @@ def _set_state(client: mlflow.MlflowClient, run: Run, state: int) -> None:
 # -- what is written ----------------------------------------------------------------------------
 def _params(study: StudyCore, status: dict[str, Any]) -> dict[str, str]:
     """What the study was created with; MLflow lets none of it change."""
-    made, problem = study.definition(), study.problem
-    came = sum(len(act.labels) for act in study.option_changes() if act.change == "added")
+    made, misfit = study.definition(), study.problem.misfit
+    acts = (act for act in study.option_changes() if act.change == "added")
+    came = {label for act in acts for label in act.labels}
     values = {
         "question": status["standing"]["question"],
         "algorithm": made["algorithm"],
         "delta": status["delta"],
         "epsilon": status["epsilon"],
         **made["settings"],
-        "options": problem.n_arms - came,
-        "features": problem.n_features,
+        "options": sum(label not in came for label in status["labels"]),
         "rewards": status["rewards"],
-        "misfit": "any" if math.isinf(problem.misfit) else problem.misfit,
+        "misfit": "any" if math.isinf(misfit) else misfit,
         "strata": study.strata,
         "seed": made["seed"],
     }
