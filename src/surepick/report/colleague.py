@@ -98,7 +98,7 @@ def _cell(value: Any) -> str:
     return (
         f"{value:,}"
         if isinstance(value, int)
-        else f"{value:.4g}"
+        else f"{value + 0.0:.4g}"  # which makes -0 a 0
         if isinstance(value, float)
         else value
     )
