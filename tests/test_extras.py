@@ -19,6 +19,7 @@ BRINGS = {
     "optuna": {"optuna", "colorlog", "tqdm"},
     "pytest": {"pytest", "_pytest"},
     "sklearn": {"sklearn"},
+    "mlflow": {"mlflow", "matplotlib", "fastapi", "starlette", "pydantic", "uvicorn"},
 }
 USES = {
     "pandas": """
@@ -80,6 +81,19 @@ USES = {
         x, y = [[float(i)] for i in range(20)], [i % 7.0 for i in range(20)]
         search = SureSearchCV(Ridge(), {"alpha": [0.1, 1e6]}, cv=4)
         assert search.fit(x, y).predict([[3.0]]).shape == (1,)
+        """,
+    # In plain files, as making a database takes MLflow seconds.
+    "mlflow": """
+        import os
+        os.environ |= {"MLFLOW_ALLOW_FILE_STORE": "true", "MLFLOW_DISABLE_TELEMETRY": "true"}
+        from surepick.integrations.mlflow import log_study
+        import mlflow
+        mlflow.set_tracking_uri("file:./runs")
+        problem = sp.Problem([[1.0], [2.0]], noise=0.1)
+        study = sp.create_study("sizes", problem, storage="memory://")
+        study.run(lambda one: float(one.arm))
+        assert log_study(study).data.tags["surepick/answer"] == "1"
+        assert log_study(study).data.metrics["surepick/options_still_in"] == 1
         """,
 }
 # Where using it begins with importing it: what a user would call without knowing.

@@ -7,9 +7,10 @@ import surepick as sp
 from surepick.arrays.backend import HOST, backend_named
 from surepick.arrays.progress import watching
 from surepick.design import AllPairs, Leads, Listed, complexity, minimax
+from surepick.design.large import steps
 from surepick.design.large.diameter import long_pairs
 from surepick.design.large.firstorder import FirstOrder
-from surepick.errors import CancelledError, InvalidInputError
+from surepick.errors import CancelledError, InvalidInputError, SolverError
 
 BACKENDS = pytest.mark.parametrize("backend", ["numpy", "torch"], indirect=True)
 
@@ -176,3 +177,33 @@ def test_dropping_light_arms_does_not_cost_the_accuracy_asked_for():
     finer = sp.design.complexity(instance.problem, instance.theta, tol=0.03)
     assert finer.lower_bound(0.1) <= found.lower_bound(0.1) * (1 + found.gap)
     assert found.lower_bound(0.1) <= finer.lower_bound(0.1) * (1 + finer.gap)
+
+
+@pytest.mark.parametrize("spread", [1.0, 1e-3])
+def test_steps_on_a_device_are_those_on_the_host(spread):
+    rng = np.random.default_rng(5)
+    backend = backend_named("torch")
+    x, y = (backend.put(rng.normal(size=(n, 6)) * spread) for n in (60, 40))
+    w = backend.put(rng.dirichlet(np.ones(60)))
+    here, there = steps._OnHost(backend, x), steps._OnDevice(backend, x)
+    root = here.inverse_root(w)
+    np.testing.assert_allclose(there.inverse_root(w), root, rtol=1e-9)
+    moments = (y @ root).mT @ (y @ root)
+    np.testing.assert_allclose(there.gain(moments), here.gain(moments), rtol=1e-9)
+    there.check()
+    assert not there.narrow(3, 1.0, 1.0, 0.1)  # looked at now and then only
+    assert there.narrow(4, 1.0, 1.0, 0.1)
+    there.inverse_root(0.0 * w)
+    with pytest.raises(SolverError, match="linear dependence"):
+        there.check()
+
+
+def test_a_start_may_name_the_weights_that_are_not_zero():
+    arms = np.random.default_rng(2).normal(size=(3000, 4))
+    start = np.zeros(3000)
+    start[[5, 70, 900, 2000, 2500]] = 0.2
+    few = np.flatnonzero(start), start[start > 0]
+    for tol in (0.2, 0.01):
+        pairs = AllPairs(arms[:50])
+        whole, named = (minimax(arms, pairs, tol=tol, start=one) for one in (start, few))
+        np.testing.assert_array_equal(whole.weights, named.weights)

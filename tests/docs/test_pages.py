@@ -80,6 +80,7 @@ def test_code_runs(page, tmp_path, database):
         "PATH": os.pathsep.join([*scripts, env["PATH"]]),
         "COLUMNS": "100",
         "MPLBACKEND": "agg",
+        "MLFLOW_DISABLE_TELEMETRY": "true",  # tests tell nobody that they ran
         "PYTHONPATH": os.pathsep.join([str(ROOT), *filter(None, [env.get("PYTHONPATH")])]),
         forks.ADDRESS: os.environ[forks.ADDRESS],
     }

@@ -130,3 +130,6 @@ def test_a_study_at_a_service_is_drawn_as_one_that_is_here(tmp_path):
         while not remote.finished:
             remote.tell_many([(p.id, float(p.arm)) for p in remote.ask(10, "me")], "me")
         assert view(remote).title == "b is the answer"
+        page = study_page(remote)
+    assert "<td>-0</td>" not in page
+    assert page == study_page(sp.load_study("five", storage=f"sqlite:///{tmp_path}/s.db"))

@@ -27,7 +27,7 @@ from surepick.design._check import as_weights
 from surepick.design._result import MinimaxResult, Round, Status, narrow, nothing_to_estimate
 from surepick.design._span import whitening
 from surepick.design.directions import Directions, Listed
-from surepick.design.large.solve import needs_scans, solve_large
+from surepick.design.large.solve import needs_scans, solve_large, spread_out
 
 __all__ = ["MinimaxResult", "Round", "Status", "minimax"]
 
@@ -37,7 +37,7 @@ def minimax(
     directions: ArrayLike | Directions,
     tol: float = 1e-3,
     *,
-    start: ArrayLike | None = None,
+    start: ArrayLike | tuple[IntArray, FloatArray] | None = None,
     seed: tuple[IntArray, FloatArray] | None = None,
     max_rounds: int = 200,
     on_round: Callable[[Round], Any] | None = None,
@@ -52,8 +52,9 @@ def minimax(
         What has to be estimated well; each must lie in the span of the arms.
     tol : float
         Stop when ``value / lower_bound − 1`` is at most this.
-    start : array_like, (K,), optional
-        Weights to start from, such as those of a similar problem solved before.
+    start : array_like, (K,), or (indices, weights), optional
+        Weights to start from, such as those of a similar problem solved before; all of them, or
+        those that are not 0.
     seed : (indices, weights), optional
         Directions that mattered to it; of use where there are very many.
     max_rounds : int
@@ -82,9 +83,10 @@ def minimax(
     tol = probability(tol, "tol")
     max_rounds = whole(max_rounds, "max_rounds", least=1)
     table = as_table(arms, "arms")
-    weights = None if start is None else as_weights(start, "start", len(table))
     if needs_scans(table, family, tol):
-        return solve_large(table, family, tol, weights, seed, max_rounds, on_round)
+        near = None if start is None else _few(start, len(table))
+        return solve_large(table, family, tol, near, seed, max_rounds, on_round)
+    weights = None if start is None else _all(start, len(table))
     whiten = whitening(table, family)
     if family.worst(whiten)[0] == 0:
         return nothing_to_estimate(table, weights)
@@ -99,6 +101,22 @@ def minimax(
     spread = np.zeros(len(table))
     spread[first] = result.weights
     return replace(result, weights=spread)
+
+
+def _few(start: Any, count: int) -> tuple[IntArray, FloatArray]:
+    """Weights to start from: those that are not 0, and where."""
+    if isinstance(start, tuple):
+        return start[0], as_weights(start[1], "start", len(start[0]))
+    weights = as_weights(start, "start", count)
+    chosen = np.flatnonzero(weights)
+    return chosen, weights[chosen]
+
+
+def _all(start: Any, count: int) -> FloatArray:
+    """Weights to start from, of all arms."""
+    if isinstance(start, tuple):
+        return spread_out(*_few(start, count), count)
+    return as_weights(start, "start", count)
 
 
 def _distinct(arms: FloatArray) -> tuple[IntArray, IntArray]:

@@ -5,18 +5,21 @@ The question, the answer, how sure it is and on what that rests, pictures, and e
 
 from __future__ import annotations
 
+import json
 import math
+import tempfile
+from pathlib import Path
 from typing import Any
 
 from surepick.report.html import Page
 from surepick.report.picture import draw, view
-from surepick.study import Study, export
+from surepick.study import StudyCore
 
 _MOST_ROWS = 20_000  # of the appendix; a longer list is nothing to read
 
 
-def study_page(study: Study, top: int = 15) -> str:
-    """The report as HTML."""
+def study_page(study: StudyCore, top: int = 15, png: bytes | None = None) -> str:
+    """The report as HTML; ``png`` is its picture, where that was drawn before."""
     status = study.status()
     page = Page(f"Report: {study.name}")
     page.heading("The question")
@@ -25,7 +28,7 @@ def study_page(study: Study, top: int = 15) -> str:
     _answer(page, study, status)
     if status["leader"] is not None:
         seen = view(study, top)
-        page.picture(draw(seen, ["png"])["png"], f"{seen.title}. {seen.subtitle}.")
+        page.picture(png or draw(seen)["png"], f"{seen.title}. {seen.subtitle}.")
     page.heading("What was found out about each option")
     _options(page, status)
     page.heading("Can it be relied on?")
@@ -35,7 +38,7 @@ def study_page(study: Study, top: int = 15) -> str:
     return page.render()
 
 
-def _question(study: Study, status: dict[str, Any]) -> str:
+def _question(study: StudyCore, status: dict[str, Any]) -> str:
     count, now = status["options"], status["standing"]
     if now["question"] == "best":
         asked = f"Which of {count:,} options is the best, in the long run and on average?"
@@ -49,7 +52,7 @@ def _question(study: Study, status: dict[str, Any]) -> str:
     )
 
 
-def _answer(page: Page, study: Study, status: dict[str, Any]) -> None:
+def _answer(page: Page, study: StudyCore, status: dict[str, Any]) -> None:
     unit = "visits" if status["traffic"] else "measurements"
     if not status["finished"]:
         left = len(status["survivors"])
@@ -95,13 +98,13 @@ def _cell(value: Any) -> str:
     return (
         f"{value:,}"
         if isinstance(value, int)
-        else f"{value:.4g}"
+        else f"{value + 0.0:.4g}"  # which makes -0 a 0
         if isinstance(value, float)
         else value
     )
 
 
-def _reliance(page: Page, study: Study, status: dict[str, Any]) -> None:
+def _reliance(page: Page, study: StudyCore, status: dict[str, Any]) -> None:
     for text in status["warnings"]:
         page.text(f"Warning: {text}")
     fit = status["checks"]["fit"]
@@ -122,8 +125,10 @@ def _reliance(page: Page, study: Study, status: dict[str, Any]) -> None:
         )
 
 
-def _measurements(page: Page, study: Study) -> None:
-    rows = export.rows(study, "measurements")
+def _measurements(page: Page, study: StudyCore) -> None:
+    with tempfile.TemporaryDirectory() as folder:  # the same from a database and from a service
+        written = study.export(Path(folder) / "measurements.json")
+        rows = json.loads(written.read_text(encoding="utf-8"))
     if len(rows) > _MOST_ROWS:
         page.text(
             f"There are {len(rows):,}, too many to read: `surepick export {study.name} --out "

@@ -22,7 +22,7 @@ from surepick.problem import Problem
 class BlockDesign(NamedTuple):
     """A design, and the directions that it was made for."""
 
-    weights: FloatArray  #: shares of what is spent, (K,)
+    weights: Any  #: shares of what is spent, (K,); of very many arms only those that are not 0
     value: float  #: worst variance of a direction per pull; with leads: what seems to be missing
     directions: FloatArray  #: by which ways to round it are compared, (n, d)
     shares: FloatArray  #: how much each of these matters

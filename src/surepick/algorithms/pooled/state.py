@@ -106,6 +106,7 @@ class PooledState(AskingState):
 
     def save(self) -> dict[str, Any]:
         memory = super().save() | self.question.save()
+        memory["weights"] = np.asarray(self.weights)
         memory["ways"] = list(self.ways.ways)
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]

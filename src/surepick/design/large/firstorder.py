@@ -27,15 +27,13 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.design._bounds import Lower, Upper
 from surepick.design._result import Round
 from surepick.design.directions import Directions
+from surepick.design.large.steps import factor, inverse_root, multiplicative_steps
 from surepick.design.rounding import prune
 from surepick.errors import SolverError
 
 Sparse = tuple[IntArray, FloatArray]  # indices, and a weight for each
 
-_STEPS = 15  # between two looks
 _LOOKS_SAVED = 4  # by a good start
-_LEAST_WEIGHT, _LEAST_SHARE = 1e-12, 1e-9  # smaller ones could never grow again
-_RIDGE = 1e-14  # of the trace: M may be singular
 _NEGLIGIBLE_SHARE = 1e-7  # directions with a smaller share of the proof are left out of it
 
 
@@ -124,60 +122,36 @@ class FirstOrder:
     # -- steps on the working set ------------------------------------------------------------
     def _steps(self, tol: float) -> tuple[Any, float, float]:
         """Multiplicative steps; the best weights seen, their value and a lower bound on it."""
-        b, xp, x, y = self.backend, self.backend.xp, self._x, self._y
-        w, q = self._w, self._q
+        b, xp = self.backend, self.backend.xp
         # The mix of directions moves more slowly after each look, so that it settles.
         speed = 2.0 / (1.0 + 0.5 * (self.looks + self._looks_saved))
-        chosen, upper, lower = w, np.inf, 0.0
-        total = xp.zeros_like(w)
-        told, normals = xp.zeros_like(q), xp.zeros_like(y)
-        for step in range(_STEPS):
-            root = self._root(w)
-            there = b.put(root)
-            image = xp.matmul(y, there)
-            a = b.squares(image)
-            worst = float(xp.max(a))
-            if worst < upper:
-                chosen, upper = w, worst
-            solved = xp.matmul(image, xp.matrix_transpose(there))  # A⁻¹y
-            mass = float(xp.sum(q * a * a))
-            told += q * a * a / mass
-            normals += solved * (q * a / mass)[:, None]  # p λ
-            moments = xp.matmul(xp.matrix_transpose(solved * (q / mass)[:, None]), solved)
-            half = xp.matmul(x, b.put(_factor(b.host(moments))))
-            gain = b.squares(half)  # xᵀMx
-            lower = max(lower, 1.0 / float(xp.max(gain)))
-            total += w
-            if upper <= (1.0 + 0.3 * tol) * lower and step:
-                break
-            w = w * xp.sqrt(gain)
-            w = xp.clip(w / xp.sum(w), _LEAST_WEIGHT, None)
-            q = q * (a / worst) ** speed
-            q = xp.clip(q / xp.sum(q), _LEAST_SHARE, None)
-        self._w, self._q = w / xp.sum(w), q / xp.sum(q)
+        done = multiplicative_steps(b, (self._x, self._y), (self._w, self._q), speed, tol)
+        self._w, self._q = done.w, done.q
         weight = float((self.looks + 1) ** 2)  # later steps are better ones
-        self._proof.add(self.dirs, weight * b.host(told), weight * b.host(normals))
-        average = total / xp.sum(total)
-        image = xp.matmul(y, b.put(self._root(average)))
+        self._proof.add(self.dirs, weight * b.host(done.told), weight * b.host(done.normals))
+        chosen, upper = done.chosen, float(done.upper)
+        image = xp.matmul(self._y, b.put(self._root(done.average)))
         worst = float(xp.max(b.squares(image)))
         if worst < upper:
-            chosen, upper = average, worst
-        return chosen / xp.sum(chosen), upper, lower
+            chosen, upper = done.average, worst
+        return chosen / xp.sum(chosen), upper, float(done.lower)
 
     def _root(self, weights: Any) -> FloatArray:
         """R with A(w)⁻¹ = R Rᵀ for weights of the arms at work."""
         xp, x = self.backend.xp, self._x
-        return _root(self.backend.host(xp.matmul(xp.matrix_transpose(x * weights[:, None]), x)))
+        return inverse_root(
+            self.backend.host(xp.matmul(xp.matrix_transpose(x * weights[:, None]), x))
+        )
 
     def _root_of(self, design: Sparse) -> FloatArray:
         """The same for any design."""
         x = self.backend.rows(self.table, design[0])
-        return _root((x.T * design[1]) @ x)
+        return inverse_root((x.T * design[1]) @ x)
 
     # -- looks at everything -----------------------------------------------------------------
     def _score(self) -> tuple[float, IntArray, FloatArray]:
         """max xᵀMx over all arms, for the proof so far, and the arms that score highest."""
-        scores = self.backend.quadratic(self.table, _factor(self._proof.moments()))
+        scores = self.backend.quadratic(self.table, factor(self._proof.moments()))
         found, values = self.backend.largest(scores, self._size)
         return float(values[0]), found, values
 
@@ -274,24 +248,6 @@ class Proof:
         """The proof as it stands, of this lower bound."""
         weights = self._told / self._told.sum()
         return Lower(value, self._dirs, weights, self._normals / self._told[:, None])
-
-
-def _root(moments: FloatArray) -> FloatArray:
-    """R with A⁻¹ = R Rᵀ."""
-    try:
-        return np.asarray(np.linalg.inv(np.linalg.cholesky(moments)).T, dtype=np.float64)
-    except np.linalg.LinAlgError:
-        raise SolverError("arms: they are too close to linear dependence") from None
-
-
-def _factor(moments: FloatArray) -> FloatArray:
-    """C with M = C Cᵀ, up to rounding, never below."""
-    ridge = _RIDGE * np.trace(moments) * np.eye(len(moments))
-    try:
-        return np.linalg.cholesky(moments + ridge)
-    except np.linalg.LinAlgError:
-        values, vectors = np.linalg.eigh(moments + ridge)
-        return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
 def _heaviest(sparse: Sparse, limit: int) -> Sparse:

@@ -12,7 +12,6 @@ from surepick.arrays.backend import backend_of
 from surepick.arrays.progress import report
 from surepick.arrays.tables import is_large
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.design._bounds import Upper
 from surepick.design._result import MinimaxResult, Round, make_result, narrow, nothing_to_estimate
 from surepick.design.directions import Directions
 from surepick.design.large.firstorder import FirstOrder
@@ -39,7 +38,7 @@ def solve_large(
     arms: Any,
     directions: Directions,
     tol: float,
-    start: FloatArray | None,
+    near: tuple[IntArray, FloatArray] | None,
     seed: tuple[IntArray, FloatArray] | None,
     max_rounds: int,
     on_round: Callable[[Round], Any] | None,
@@ -49,11 +48,7 @@ def solve_large(
     whiten, table = large_whitening(arms, directions)
     worst, _, values = directions.scan(whiten, 1)
     if worst == 0 or values[0] == 0:
-        return nothing_to_estimate(arms, start)
-    near = None
-    if start is not None:
-        chosen = np.flatnonzero(start)
-        near = chosen, start[chosen]
+        return nothing_to_estimate(arms, near and spread_out(*near, arms.shape[0]))
     solver = FirstOrder(backend, table, whiten, directions, near, seed)
     goal, last_gain, stopped = max(tol, limits.ROUGH_GAP), 0, False
     while solver.gap > goal and solver.seen > (1.0 + goal) * solver.lower.value:
@@ -71,7 +66,12 @@ def solve_large(
     enough = (1.0 + tol) * solver.lower.value
     upper = solver.trim(enough if solver.upper.value <= enough else 1.02 * solver.upper.value)
     return make_result(
-        _spread_out(upper, arms.shape[0]), upper.value, solver.lower, tol, whiten, solver.looks
+        spread_out(upper.arms, upper.weights, arms.shape[0]),
+        upper.value,
+        solver.lower,
+        tol,
+        whiten,
+        solver.looks,
     )
 
 
@@ -97,7 +97,8 @@ def _polish(
     return narrow(work, tol, max_rounds, on_round, (solver.upper, lower))
 
 
-def _spread_out(upper: Upper, count: int) -> FloatArray:
-    weights = np.zeros(count)
-    weights[upper.arms] = upper.weights
-    return weights
+def spread_out(indices: IntArray, weights: FloatArray, count: int) -> FloatArray:
+    """Weights of all arms, of which only these have any."""
+    found = np.zeros(count)
+    found[indices] = weights
+    return found

@@ -6,9 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.lacking import Lacking
+from surepick.algorithms.pooled.large.few import FewWeights
 from surepick.algorithms.pooled.large.rounding import round_many, round_many_in_parts
+from surepick.algorithms.pooled.parts import Parts, dealt
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache
@@ -24,8 +27,9 @@ class LargePlanner(Planner):
 
     def __init__(self, problem: Problem, points: Any) -> None:
         super().__init__(problem, points)
-        self._b = problem.backend
+        self._b, self._count = problem.backend, problem.n_arms
         self.gaps: list[float] = []
+        self._shared: tuple[FloatArray, IntArray] | None = None  # shares, and where they are not 0
 
     def first_shares(self) -> FloatArray:
         return np.zeros(self._points.shape[0])
@@ -36,10 +40,9 @@ class LargePlanner(Planner):
         def compute() -> BlockDesign:
             centre = self._b.host(self._b.xp.mean(self._points, axis=0))
             found = self._solve(centre, None, None, np.zeros(0))
-            weights = 0.9 * found.weights
-            spanning = self.problem.spanning_arms
-            weights[spanning] += 0.1 / len(spanning)
-            return found._replace(weights=weights)
+            spanning = np.sort(self.problem.spanning_arms)
+            even = FewWeights(spanning, np.full(len(spanning), 0.1 / len(spanning)), self._count)
+            return found._replace(weights=0.9 * found.weights + even)
 
         return _FIRST_DESIGNS.get(self.problem.key, compute)
 
@@ -51,7 +54,8 @@ class LargePlanner(Planner):
     def next(
         self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
     ) -> BlockDesign:
-        start = weights if weights.any() else self.first().weights
+        start = FewWeights.of(weights)
+        start = start if start.any() else self.first().weights
         scales = self._b.xp.sqrt(2.0 * self._variance * self._b.xp.clip(missing.pulls, 0.0, None))
         centre = self._b.rows(self._points, np.array([leader]))[0]
         return self._solve(centre, scales, start, shares, missing.nats)
@@ -60,52 +64,54 @@ class LargePlanner(Planner):
         self, centre: FloatArray, scales: Any, start: Any, shares: FloatArray, nats: Any = None
     ) -> BlockDesign:
         """A design for the directions to ``centre``; ``shares`` are those of the last one."""
-        old = np.flatnonzero(shares)
+        known = self._shared is not None and self._shared[0] is shares
+        old = self._shared[1] if self._shared and known else np.flatnonzero(shares)
         leads = Leads(self._points, centre, scales)
         result = minimax(
             self.problem.features,
             leads,
             tol=limits.BLOCK_GAP,
-            start=start,
+            start=None if start is None else (start.indices, start.values),
             seed=(old, shares[old]) if len(old) else None,
             max_rounds=limits.BLOCK_LOOKS,
         )
         self.gaps.append(result.gap)
         if len(shares):
-            shares[:] = 0.0
+            shares[old] = 0.0
             shares[result.directions] = result.direction_weights
+            self._shared = shares, result.directions
         heavy = np.argsort(-result.direction_weights, kind="stable")[: limits.ROUNDING_DIRECTIONS]
         chosen = result.directions[heavy]
         vectors, own = leads.vectors(chosen), result.direction_weights[heavy]
         lacked = np.zeros(len(chosen)) if nats is None else self._b.rows(nats, chosen)
-        return BlockDesign(result.weights, result.value, vectors, own, lacked)
+        return BlockDesign(FewWeights.of(result.weights), result.value, vectors, own, lacked)
 
-    def whole_pulls(
-        self, weights: FloatArray, n: int, judges: BlockDesign, must_span: bool
-    ) -> IntArray:
-        at_work = np.union1d(np.flatnonzero(weights), self.problem.spanning_arms)
-        counts = np.zeros(self.problem.n_arms, dtype=np.int64)
-        counts[at_work] = round_many(
-            self.problem.feature_rows(at_work),
-            weights[at_work],
-            n,
-            judges.directions,
-            judges.shares,
-            np.searchsorted(at_work, self.problem.spanning_arms),
-            must_span=must_span,
-        )
+    def pulls(self, weights: Any, n: int, judges: BlockDesign, parts: Parts) -> Pulls:
+        at_work, own, spanning = self._at_work(weights)
+        rows = self.problem.feature_rows(at_work)
+        if parts == "same":
+            found = Pulls.in_parts(*round_many_in_parts(rows, own, n, judges, spanning))
+        else:
+            told = (judges.directions, judges.shares, spanning)
+            found = dealt(round_many(rows, own, n, *told, must_span=False), parts)
+        return Pulls(at_work[found.arms], found.counts, found.parts)
+
+    def _at_work(self, weights: Any) -> tuple[IntArray, FloatArray, IntArray]:
+        """Arms that may be pulled, their weights, and which of them span."""
+        few, spanning = FewWeights.of(weights), self.problem.spanning_arms
+        at_work = np.union1d(few.indices, spanning)
+        return at_work, few.at(at_work), np.searchsorted(at_work, spanning)
+
+    def whole_pulls(self, weights: Any, n: int, judges: BlockDesign, must_span: bool) -> IntArray:
+        at_work, own, spanning = self._at_work(weights)
+        rows, told = self.problem.feature_rows(at_work), (judges.directions, judges.shares)
+        counts = np.zeros(self._count, dtype=np.int64)
+        counts[at_work] = round_many(rows, own, n, *told, spanning, must_span=must_span)
         return counts
 
-    def pulls_in_parts(
-        self, weights: FloatArray, n: int, judges: BlockDesign
-    ) -> tuple[IntArray, int]:
-        at_work = np.union1d(np.flatnonzero(weights), self.problem.spanning_arms)
-        counts = np.zeros(self.problem.n_arms, dtype=np.int64)
-        counts[at_work], parts = round_many_in_parts(
-            self.problem.feature_rows(at_work),
-            weights[at_work],
-            n,
-            judges,
-            np.searchsorted(at_work, self.problem.spanning_arms),
-        )
+    def pulls_in_parts(self, weights: Any, n: int, judges: BlockDesign) -> tuple[IntArray, int]:
+        at_work, own, spanning = self._at_work(weights)
+        counts = np.zeros(self._count, dtype=np.int64)
+        rows = self.problem.feature_rows(at_work)
+        counts[at_work], parts = round_many_in_parts(rows, own, n, judges, spanning)
         return counts, parts
