@@ -12,6 +12,7 @@ from surepick.algorithms.pooled.compiled.market import CompiledMarket
 from surepick.algorithms.pooled.fit import Scales, block_fit, least_squares
 from surepick.algorithms.pooled.kinds.known import GaussianPayoff
 from surepick.algorithms.pooled.large.market import LargeMarket
+from surepick.algorithms.pooled.large.planner import LargePlanner
 from surepick.algorithms.pooled.large.rounding import information, round_many
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import PRECISIONS
@@ -159,3 +160,16 @@ def test_information_is_that_of_the_compiled_kernel(arms_pulled):
     found = information(arms, counts, directions, shares)
     assert found == pytest.approx(kernels.information(arms, counts, directions, shares), rel=1e-6)
     assert found > 0
+
+
+def test_where_no_arm_tells_of_another_the_first_design_is_even():
+    arms = np.random.default_rng(4).normal(size=(25, 25))
+    problem = sp.Problem(arms, noise=1.0)
+    found = LargePlanner(problem, problem.features).first()
+    np.testing.assert_allclose(np.asarray(found.weights).sum(), 1.0)
+    around = problem.features - problem.features.mean(axis=0)
+    best = sp.design.minimax(problem.features, around, tol=1e-4)
+    np.testing.assert_allclose(best.value, 24.0, rtol=1e-3)  # which the even design has
+    gram = (problem.features.T * np.asarray(found.weights)) @ problem.features
+    worst = np.einsum("ij,jk,ik->i", around, np.linalg.inv(gram), around).max()
+    np.testing.assert_allclose(worst, 24.0, rtol=1e-9)

@@ -39,12 +39,27 @@ class LargePlanner(Planner):
 
         def compute() -> BlockDesign:
             centre = self._b.host(self._b.xp.mean(self._points, axis=0))
+            if self.problem.rank == self._count and not self.problem.transductive:
+                return self._even(centre)
             found = self._solve(centre, None, None, np.zeros(0))
             spanning = np.sort(self.problem.spanning_arms)
             even = FewWeights(spanning, np.full(len(spanning), 0.1 / len(spanning)), self._count)
             return found._replace(weights=0.9 * found.weights + even)
 
         return _FIRST_DESIGNS.get(self.problem.key, compute)
+
+    def _even(self, centre: FloatArray) -> BlockDesign:
+        """The same for all arms: the best where none says anything about another one.
+
+        Variances are then sums over arms of squared coefficients over weights, and the directions
+        to the centre have the same coefficients, in another order.
+        """
+        count = self._count
+        weights = FewWeights(np.arange(count), np.full(count, 1.0 / count), count)
+        judges = np.arange(min(count, limits.ROUNDING_DIRECTIONS))
+        vectors, own = Leads(self._points, centre, None).vectors(judges), np.ones(len(judges))
+        self.gaps.append(0.0)
+        return BlockDesign(weights, count - 1.0, vectors, own / len(own), np.zeros(len(own)))
 
     def weigh(self, scales: Scales) -> None:
         """A table of arms per standard deviation would be a second one: their mean has to do."""
