@@ -45,6 +45,8 @@ def draw_panel(panel: Panel, formats: Sequence[str] = ("png", "pdf")) -> dict[st
         axes.set_title(panel.title)
         axes.set_xlabel(panel.axis)
         axes.set_ylabel("pulls until the stop")
+        if _falls_below(panel):
+            figure.supxlabel(BELOW, fontsize=7, color="0.35")
         if _decades(panel) > 1:
             axes.set_yscale("log")
         else:
@@ -58,6 +60,17 @@ def draw_panel(panel: Panel, formats: Sequence[str] = ("png", "pdf")) -> dict[st
         files = {f: save(figure, f) for f in formats}
         plt.close(figure)
     return files
+
+
+#: said where a mean lies below the lower bound
+BELOW = "The lower bound is about means of very many trials; those of few may lie below it."
+
+
+def _falls_below(panel: Panel) -> bool:
+    bound = dict(zip(*panel.bound)) if panel.bound is not None else {}
+    return any(
+        mean < bound.get(x, 0.0) for curve in panel.curves for x, mean in zip(curve.x, curve.mean)
+    )
 
 
 RC = {
