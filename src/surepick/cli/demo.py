@@ -160,8 +160,9 @@ def _kept(study: Study, out: Path) -> list[str]:
     verify(out / "certificate.json")
     said = ["the table (layouts.csv)", "the answer (answer.json)", "its proof (certificate.json)"]
     try:
-        write_whole(out / "demo.png", draw(view(study), ["png"])["png"])
-        write_whole(out / "demo.html", study_page(study))
+        png = draw(view(study), ["png"])["png"]
     except MissingExtraError:
         return said
+    write_whole(out / "demo.png", png)
+    write_whole(out / "demo.html", study_page(study, png=png))
     return [*said, "a picture (demo.png)", "a page for a colleague (demo.html)"]
