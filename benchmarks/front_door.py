@@ -75,7 +75,7 @@ def _without_numba(clone: Path) -> list[str]:
         ratio = times["1"] / times["0"]
         lines.append(f"| {name} | {times['0']:.1f} | {times['1']:.1f} | {ratio:.1f} |")
     verdict = (
-        "They stay: a study does without, but comparing algorithms and the paper's figures do not."
+        "They stay: small studies do without; a thousand options, forecasts and comparisons do not."
     )
     return [*lines, "", verdict]
 
