@@ -207,3 +207,4 @@ def test_a_start_may_name_the_weights_that_are_not_zero():
         pairs = AllPairs(arms[:50])
         whole, named = (minimax(arms, pairs, tol=tol, start=one) for one in (start, few))
         np.testing.assert_array_equal(whole.weights, named.weights)
+    assert minimax([[1, 0], [0, 1]], [[1, -1]], start=(0.5, 0.5)).status == "optimal"  # plain ones

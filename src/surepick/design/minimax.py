@@ -103,9 +103,14 @@ def minimax(
     return replace(result, weights=spread)
 
 
+def _names_arms(start: Any) -> bool:
+    """Whether it is (indices, weights): a tuple may be a weight for each arm as well."""
+    return isinstance(start, tuple) and len(start) == 2 and isinstance(start[0], np.ndarray)
+
+
 def _few(start: Any, count: int) -> tuple[IntArray, FloatArray]:
     """Weights to start from: those that are not 0, and where."""
-    if isinstance(start, tuple):
+    if _names_arms(start):
         return start[0], as_weights(start[1], "start", len(start[0]))
     weights = as_weights(start, "start", count)
     chosen = np.flatnonzero(weights)
@@ -114,7 +119,7 @@ def _few(start: Any, count: int) -> tuple[IntArray, FloatArray]:
 
 def _all(start: Any, count: int) -> FloatArray:
     """Weights to start from, of all arms."""
-    if isinstance(start, tuple):
+    if _names_arms(start):
         return spread_out(*_few(start, count), count)
     return as_weights(start, "start", count)
 

@@ -83,7 +83,7 @@ class Answer:
             }
             found = notebook.table(columns)
         else:
-            found = notebook.text(f"{', '.join(self.labels)}")
+            found = notebook.text(", ".join(self.labels))
         after = f"after {self.samples:,} measurements in {self.batches:,} batches. {self.plain}"
         return notebook.panel("The answer", found, notebook.text(after))
 
