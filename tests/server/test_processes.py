@@ -1,5 +1,6 @@
 """Starting, stopping, crashing; one process and several; SQLite and PostgreSQL."""
 
+import contextlib
 import json
 import os
 import re
@@ -167,9 +168,13 @@ def test_several_processes_share_tokens_studies_and_counts(postgres, database_fo
 
 
 def serving(served):
-    """The processes that answer requests."""
-    found = psutil.Process(served.process.pid).children()
-    return [one.pid for one in found if "spawn_main" in " ".join(one.cmdline())]
+    """The processes that answer requests; one that was killed just now may still be listed."""
+    found = []
+    for one in psutil.Process(served.process.pid).children():
+        with contextlib.suppress(psutil.NoSuchProcess):  # a ZombieProcess is one of them
+            if "spawn_main" in " ".join(one.cmdline()):
+                found.append(one.pid)
+    return found
 
 
 def test_a_database_that_goes_away_and_comes_back(postgres, database_folder):
