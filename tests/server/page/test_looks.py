@@ -143,7 +143,7 @@ def test_a_service_that_goes_away_is_missed_and_found_again(open_page, tmp_path)
     storage = f"sqlite:///{tmp_path}/studies.db"
     with Served(storage, tmp_path) as mine, mine.client() as client:
         study = client.create_study("steady", table=CSV, noise=0.5)
-        page = open_page(token=None)
+        page = open_page(token=None, motion="no-preference")
         page.goto(mine.url)
         page.get_by_label("Access token").fill(mine.token)
         page.keyboard.press("Enter")

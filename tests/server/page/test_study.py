@@ -24,7 +24,7 @@ from surepick.study import Sheet
 
 def test_from_a_table_to_a_verified_answer(open_page, client, tmp_path):
     """Create from a CSV, let remote workers measure, watch it to the end; export, verify."""
-    page = open_page(motion="no-preference")
+    page = open_page()
     page.get_by_role("link", name="New study").first.click()
     page.get_by_label("CSV file").set_input_files(CSV)
     expect(page.get_by_text("coefficients to learn")).to_be_visible()
@@ -80,13 +80,13 @@ def _watch(page, headline):
     """What the headline said until the study was finished."""
     seen = [headline.inner_text()]
     finished = page.get_by_role("region", name="The answer")
-    for _ in range(1200):
+    for _ in range(480):
         text = headline.inner_text()
         if text != seen[-1]:
             seen.append(text)
         if finished.count():
             return seen
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(250)  # it changes once a second
     raise AssertionError(f"not finished: {seen[-3:]}")
 
 
