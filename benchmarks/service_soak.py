@@ -315,14 +315,30 @@ def main() -> None:
     with ExitStack() as stack:
         found = Soak(asked, stack).run()
     print(json.dumps(found, indent=1))
-    about = {
-        name: getattr(asked, name) for name in ("workers", "pace", "readers", "kills", "restarts")
-    }
+    about = {name: getattr(asked, name) for name in ("workers", "pace", "readers")}
     record = Record("service_soak", about, asked)
-    record.parts[f"{asked.minutes:g} minutes"] = found
+    length = f"{asked.minutes:g} minutes, {asked.kills} kills, restarts: {asked.restarts}"
+    record.parts[length] = found
     record.save()
-    rows = [[key, json.dumps(part).replace('"', "")] for key, part in record.parts.items()]
-    record.write(table(["length", "found"], rows))
+    record.write(table(_HEAD, [_row(key, part) for key, part in record.parts.items()]))
+
+
+_WAITS = {
+    "alone": "alone_ms",
+    "with workers and readers": "with_workers_and_readers_ms",
+    "with all": "with_all_ms",
+    "after accidents": "after_accidents_ms",
+}
+_HEAD = ["length", *_WAITS, "p99, with all over alone", "acknowledged", "lost", "double", "MB"]
+
+
+def _row(length: str, part: dict[str, Any]) -> list[str]:
+    """Waits of the innocent as half of them, 99 of 100 and all; memory from first to largest."""
+    waits = [part[name] for name in _WAITS.values()]
+    each = ["{p50:g} / {p99:g} / {max:g} ms".format(**one) for one in waits]
+    memory = f"{part['memory_mb'][1]} to {max(part['memory_mb'])}"
+    counts = [f"{part[name]:,}" for name in ("acknowledged", "lost", "double")]
+    return [length, *each, f"{part['times']:g}", *counts, memory]
 
 
 if __name__ == "__main__":

@@ -241,6 +241,7 @@ def test_repeated_events_are_counted(storage, study):
     first = [event(0, "late", "a"), event(0, "conflict", "a"), event(0, "late", None)]
     storage.write(lambda tx: tx.count_or_add_events(study, first))
     more = [event(0, "late", "a", 4), event(0, "late", "b"), event(0, "late", None)]
+    more += [event(9, "late", "b"), event(9, "late", "b", 4)]  # new, and again in the same breath
     storage.write(lambda tx: tx.count_or_add_events(study, more))
     found = storage.read(lambda tx: tx.events(study))
     assert [(e.kind, e.token, e.count) for e in found] == [
@@ -248,8 +249,18 @@ def test_repeated_events_are_counted(storage, study):
         ("conflict", "a", 1),
         ("late", None, 2),
         ("late", "b", 1),
+        ("late", "b", 5),
     ]
-    assert storage.read(lambda tx: tx.count_events(study, ["late"])) == {3: 8}
+    assert storage.read(lambda tx: tx.count_events(study, ["late"])) == {3: 13}
+
+
+def test_many_repeated_events_are_counted_each(storage, study):
+    new = [Event(pull, 3, "conflict", "w", 1.0, "", 5.0, "a") for pull in range(1200)]
+    other = Event(7, 3, "conflict", "w", 1.0, "", 5.0, "b")
+    storage.write(lambda tx: tx.add_events(study, [*new, other]))
+    storage.write(lambda tx: tx.count_or_add_events(study, new[:1100]))
+    found = storage.read(lambda tx: tx.events(study))
+    assert [one.count for one in found] == [2] * 1100 + [1] * 101
 
 
 def test_tells_come_back_with_their_token(storage, study):

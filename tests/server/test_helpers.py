@@ -2,6 +2,7 @@
 
 import os
 import signal
+import subprocess
 import threading
 import time
 from pathlib import Path
@@ -9,6 +10,9 @@ from pathlib import Path
 import httpx
 import pytest
 from tests.server.test_routes import at
+
+from surepick.server.helpers import COMMAND, PART
+from surepick.server.settings import SETTINGS, Settings
 
 
 def helpers(service):
@@ -86,3 +90,22 @@ def test_readers_do_not_wait_for_each_other_for_ever(service, http, study):
     for thread in threads:
         thread.join(60)
     assert statuses == [200] * 30
+
+
+@pytest.mark.parametrize(("shared", "patience"), [(True, 10), (False, 0)])
+def test_helpers_stand_back_where_they_hold_nobody_up(shared, patience, postgres, database_folder):
+    """One that reads an SQLite file would hold up writers if it had to wait for a processor."""
+    url = postgres.url() if shared else f"sqlite:///{database_folder}/s.db"
+    settings = Settings(storage=url).to_json()
+    pipe, surroundings = subprocess.PIPE, os.environ | {SETTINGS: settings}
+    with subprocess.Popen(
+        COMMAND, stdin=pipe, stdout=pipe, env=surroundings, start_new_session=True
+    ) as helper:
+        helper.stdin.write(b'{"task": "nothing", "seconds": 5, "given": {}}\n')
+        helper.stdin.flush()
+        assert helper.stdout.read(1) == PART  # it is at work
+        between_sessions = Path(f"/proc/{helper.pid}/autogroup")
+        assert os.getpriority(os.PRIO_PROCESS, helper.pid) == patience
+        if between_sessions.exists():
+            assert between_sessions.read_text().split()[-1] == str(patience)
+        helper.stdin.close()

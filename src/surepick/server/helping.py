@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+import contextlib
 import json
 import os
 import signal
 import sys
 import traceback
 from collections.abc import Iterator
+from pathlib import Path
 from typing import BinaryIO
 
 from surepick.errors import OutOfMemoryError, SurepickError
@@ -60,6 +62,9 @@ def _take_less(memory: int, storage: str) -> None:
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
     if not storage.startswith("sqlite"):
         os.nice(_PATIENCE)
+        # Linux shares processors between sessions first; a helper is a session of its own.
+        with contextlib.suppress(OSError):
+            Path("/proc/self/autogroup").write_text(str(_PATIENCE))
 
 
 def _gathered(parts: Iterator[bytes]) -> Iterator[bytes]:

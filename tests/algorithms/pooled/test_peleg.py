@@ -17,6 +17,7 @@ from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import (
     ACCOUNTS,
     DOUBT,
+    NEARNESS,
     PRECISIONS,
 )
 from surepick.algorithms.pooled.peleg import PooledPeleg
@@ -24,7 +25,7 @@ from surepick.algorithms.pooled.state import PooledState
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.run import Run
 from surepick.run.certificate import fingerprint
-from surepick.simulate import Gaussian, instances, trials
+from surepick.simulate import Gaussian, instances, published, trials
 from surepick.simulate.conformance.tools import chance, failures
 from surepick.simulate.noise import Bernoulli
 from surepick.simulate.trials import drive, trial
@@ -190,21 +191,24 @@ def test_payoffs_are_those_of_the_formula():
 
     theta = gram(blocks[2][0]) @ problem.features.T @ blocks[2][1]
     old = gram(blocks[0][0] + blocks[1][0])
-    leader = int(np.argmax(points @ past.theta))
+    leader, felt = int(np.argmax(points @ past.theta)), False
     for x in range(6):
-        weights, paid = [], []
+        units, trails, paid = [], [], []
         for r in range(6):
             if r == x:
                 continue
             y, z = points[r] - points[x], points[leader] - points[r]
-            trail = 0.0 if r == leader else (z @ past.theta) ** 2 / (z @ old @ z)
+            trails.append(0.0 if r == leader else (z @ past.theta) ** 2 / (z @ old @ z))
             unit = scale / (y @ gram(blocks[0][0]) @ y)
             told, known = 1 / (y @ gram(blocks[2][0]) @ y), 1 / (y @ old @ y)
-            weights.append(unit * math.exp(-DOUBT * trail))
+            units.append(unit)
             precision = known + unit * np.array(PRECISIONS)
             paid.append(log_payoff(known * y @ past.theta, precision, told * y @ theta, told))
+        weights = np.minimum(units, NEARNESS * min(units)) * np.exp(-DOUBT * np.array(trails))
+        felt |= max(units) > NEARNESS * min(units)
         expected = np.log(np.average(np.exp(paid), axis=0, weights=weights))
         assert capital[x] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert felt
     assert market.rivals[0] == leader
 
 
@@ -453,3 +457,25 @@ def test_precise_rewards_need_few_pulls(large, noise, scale):
     assert run.samples <= 24
     assert run.answer.guarantee
     assert run.answer.arm == int(np.argmax(arms @ [1.0, 0.3]))
+
+
+def test_twins_do_not_take_the_capital_of_others():
+    """Where nearly all candidates are alike, most bets of release 0.1 were on twins."""
+    instance = published.many_arms(200)
+    problem, pulls = instance.problem, {}
+    for nearness in (10.0, None):
+        runs = [PooledPeleg(delta=0.01).start(problem) for _ in range(12)]
+        for seed, run in enumerate(runs):
+            run.state.load(run.state.save() | {"nearness": nearness})
+            drive(run, instance, np.random.default_rng(seed))
+            assert run.answer.arm == instance.best
+            assert run.state.evidence().get("nearness") == nearness
+        certificate = runs[0].answer.certificate()
+        sp.verify(certificate)
+        if nearness is not None:  # it cannot be checked by the other rule
+            del certificate["evidence"]["nearness"]
+            certificate["digest"] = fingerprint(certificate)
+            with pytest.raises(CertificateError, match="the log capital against"):
+                sp.verify(certificate)
+        pulls[nearness] = np.mean([run.samples for run in runs])
+    assert pulls[10.0] < 0.9 * pulls[None]

@@ -47,7 +47,7 @@ class TrustedFeatures(Guide):
     """Least squares."""
 
     def estimate(self, totals: Totals, scales: Scales) -> Any:
-        return least_squares(self.problem, totals.counts, totals.sums, scales)
+        return least_squares(self.problem, totals.counts, totals.sums, scales, totals.arms)
 
     def candidates(self, totals: Totals, points: Any) -> Any:
         return self.problem.backend.product(points, self.estimate(totals, Scales()).theta)

@@ -159,6 +159,13 @@ class Totals:
         self.counts: IntArray = np.zeros(n_arms, dtype=np.int64)
         self.sums: FloatArray = np.zeros(n_arms)
         self.spreads: FloatArray = np.zeros(n_arms)  # Σ (reward − mean of the arm)²
+        self.arms: IntArray = np.zeros(0, dtype=np.int64)  # those with pulls, of very many
+        self.pulls = 0
+
+    def load(self, counts: IntArray, sums: FloatArray, spreads: FloatArray) -> None:
+        """What was settled before."""
+        self.counts, self.sums, self.spreads = counts, sums, spreads
+        self.arms, self.pulls = np.flatnonzero(counts), int(counts.sum())
 
     def add(self, rows: Rows) -> None:
         """A settled block, with one row for each arm."""
@@ -171,11 +178,13 @@ class Totals:
             self.spreads[at] += rows.spreads + both * apart**2
         self.counts[at] += rows.counts
         self.sums[at] += rows.sums
+        self.arms, self.pulls = np.union1d(self.arms, at), self.pulls + int(rows.counts.sum())
 
     def plus(self, rows: Rows) -> Totals:
         """As if this block were settled too; without spreads."""
         both = Totals(len(self.counts), False)
         both.counts, both.sums = self.counts.copy(), self.sums.copy()
+        both.arms, both.pulls = self.arms, self.pulls
         both.add(rows)
         return both
 

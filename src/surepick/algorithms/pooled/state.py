@@ -21,7 +21,7 @@ from surepick.algorithms.pooled.items import NO_PAST, items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.known import known
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
-from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
+from surepick.algorithms.pooled.market import DOUBT, NEARNESS, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.options import first_left
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
@@ -66,7 +66,7 @@ class PooledState(AskingState):
         self.config, self.problem, self.seed = config, problem, seed
         self.retired = np.zeros(problem.n_arms, dtype=bool)
         self.opening = False  # whether the next block has to make newcomers known, without bets
-        self._read_in(ways_of(problem, config.items))
+        self._read_in(ways_of(problem, config.items), NEARNESS)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.scale_estimated = problem.noise_kind.kind != "known"
         K = problem.n_arms
@@ -88,12 +88,12 @@ class PooledState(AskingState):
         self._market: Market | None = None
         self._first_fit: BlockFit | None = None
 
-    def _read_in(self, ways: tuple[str, ...]) -> None:
+    def _read_in(self, ways: tuple[str, ...], nearness: float | None) -> None:
         """Choose what depends on how blocks are read."""
         problem = self.problem
         self._reading: Reading = make_reading(problem, ways)
         number = self.config.threshold is not None
-        self.ways = Evidence(self._reading, ways, number)
+        self.ways = Evidence(self._reading, ways, number, nearness)
         # Options compared directly have few numbers each: in memory, wherever features are.
         self._b: Backend = HOST if "direct" in ways or "paired" in ways else problem.backend
         self._points: Any = points_of(problem, self._b)
@@ -108,7 +108,7 @@ class PooledState(AskingState):
     def save(self) -> dict[str, Any]:
         memory = super().save() | self.question.save()
         memory["weights"] = np.asarray(self.weights)
-        memory["ways"] = list(self.ways.ways)
+        memory["ways"], memory["nearness"] = list(self.ways.ways), self.ways.nearness
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
         memory["held"] = [told.columns() for told in self.held]
@@ -117,11 +117,12 @@ class PooledState(AskingState):
     def load(self, memory: dict[str, Any]) -> None:
         memory = upgraded(memory)
         self.retired = memory["retired"]
-        if tuple(memory["ways"]) != self.ways.ways or self.retired.any():
-            self._read_in(tuple(memory["ways"]))
+        form = tuple(memory["ways"]), memory["nearness"]
+        if form != (self.ways.ways, self.ways.nearness) or self.retired.any():
+            self._read_in(*form)
         super().load(memory)
         self.held = [Told.from_columns(columns) for columns in memory["held"]]
-        self.totals.counts, self.totals.sums, self.totals.spreads = memory["totals"]
+        self.totals.load(*memory["totals"])
         self.block.load(memory["block"])
         self.question.load(memory)
         self._past = self._market = self._scales = self._first_fit = None
@@ -232,7 +233,7 @@ class PooledState(AskingState):
             record["past"] = block.pieces_of_past
         opening = self.opening or not self.blocks  # no past to choose rivals and stakes by
         if not opening:
-            pulls = int(self.totals.counts.sum() + block.told.counts.sum())
+            pulls = self.totals.pulls + int(block.told.counts.sum())
             read = self.ways.read(block.told, self._now())
             record |= self.question.bet(self._open_market(), read, pulls)
         else:

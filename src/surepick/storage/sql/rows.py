@@ -263,13 +263,19 @@ class SqlTransaction(SqlTraffic, Transaction):
     def count_or_add_events(self, study: int, new: Sequence[Event]) -> None:
         pulls = list({event.pull for event in new})
         known = {tuple(row) for row in self._rows(None, sql.KNOWN_EVENTS, study, pulls)}
+        added: list[Event] = []
+        counted: dict[tuple[str, str | None, int], list[int]] = {}  # pulls, one statement for all
         for event in new:
-            if (event.pull, event.kind, event.token) not in known:
+            if (event.pull, event.kind, event.token) in known:
+                counted.setdefault((event.kind, event.token, event.count), []).append(event.pull)
+            else:
                 known.add((event.pull, event.kind, event.token))
-                self.add_events(study, [event])
-                continue
-            values = {"_s": study, "_pull": event.pull, "_kind": event.kind}
-            self._write(sql.COUNT_EVENT, values | {"_token": event.token, "_n": event.count})
+                added.append(event)
+        self.add_events(study, added)
+        for (kind, token, count), again in counted.items():
+            values = {"_s": study, "_kind": kind, "_token": token, "_n": count}
+            for part in _parts(again):
+                self._write(sql.COUNT_EVENTS, values | {"_pulls": part})
 
     def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
         query = sql.EVENT if kinds is None else sql.EVENT.where(events.c.kind.in_(list(kinds)))
@@ -286,9 +292,14 @@ class SqlTransaction(SqlTraffic, Transaction):
         if len(pulls) == 1 and one is not None:
             yield from self._run(one, {"_s": study, "_pull": pulls[0]})
             return
-        for start in range(0, len(pulls), _MANY):
-            part = list(pulls[start : start + _MANY])
+        for part in _parts(pulls):
             yield from self._run(some, {"_s": study, "_pulls": part})
+
+
+def _parts(pulls: Sequence[int]) -> Iterator[list[int]]:
+    """The same pulls, as many at a time as one statement may name."""
+    for start in range(0, len(pulls), _MANY):
+        yield list(pulls[start : start + _MANY])
 
 
 def _stored(at: StudyProgress) -> dict[str, Any]:

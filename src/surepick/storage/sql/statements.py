@@ -94,15 +94,14 @@ LINK = select(*fields_of(chain, Link)).where(chain.c.study == _s)
 STUDY = select(*fields_of(studies, StudyRecord))
 EVENT = select(*fields_of(events, Event)).where(events.c.study == _s).order_by(events.c.id)
 ADD_LEASE, ADD_TELL, ADD_EVENT = insert(leases), insert(tells), insert(events).inline()
-SAME_EVENT = events.c.study == _s, events.c.kind == bindparam("_kind"), events.c.pull == _pull
-COUNT_EVENT = (
+_some_events = events.c.study == _s, events.c.pull.in_(bindparam("_pulls", expanding=True))
+COUNT_EVENTS = (
     update(events)
-    .where(*SAME_EVENT, events.c.token.is_not_distinct_from(_token))
+    .where(*_some_events, events.c.kind == bindparam("_kind"))
+    .where(events.c.token.is_not_distinct_from(_token))
     .values(count=events.c.count + _n)
 )
-KNOWN_EVENTS = select(events.c.pull, events.c.kind, events.c.token).where(
-    events.c.study == _s, events.c.pull.in_(bindparam("_pulls", expanding=True))
-)
+KNOWN_EVENTS = select(events.c.pull, events.c.kind, events.c.token).where(*_some_events)
 TOLD = (
     TELL.where(tells.c.pull >= bindparam("_first"))
     .where(tells.c.pull < bindparam("_last"))
