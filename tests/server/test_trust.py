@@ -129,6 +129,31 @@ def test_whoever_waits_for_a_pull_gets_none_after_the_token_was_revoked(crew, ht
     assert found == [401]
 
 
+def test_who_tells_what_does_not_count_has_to_wait(database_folder):
+    """Others do not, not even for the same study; nor does whoever repeats what was accepted."""
+    url = f"sqlite:///{database_folder}/s.db"
+    with Served(url, database_folder, "--rate", "20") as served, served.http() as http:
+        body = {"name": "s", "problem": {"arms": [[1, 0], [0, 1]]}}
+        http.post("/api/v1/studies", json=body).raise_for_status()
+        tokens = [
+            http.post("/api/v1/tokens", json={"role": "worker", "studies": ["s"]}).json()
+            for _ in "ab"
+        ]
+        with served.http(tokens[0]["token"]) as honest, served.http(tokens[1]["token"]) as liar:
+            pulls = [one["id"] for one in ask(honest, "s", n=4)]
+            false = {"rewards": [{"pull": pulls[0], "reward": 9.0}] * 30, "worker": "x"}
+            true = {"rewards": [{"pull": pull, "reward": 1.0} for pull in pulls], "worker": "w"}
+            assert liar.post(at("s", "/tell"), json=false).status_code == 409
+            slowed = liar.post(at("s", "/tell"), json=false)
+            assert (slowed.status_code, "did not count" in slowed.text) == (429, True)
+            assert (
+                int(slowed.headers["Retry-After"]) >= 40
+            )  # 10 more than there may be, 0.2 a second
+            assert len(ask(liar, "s", "x")) == 1
+            for _ in range(8):
+                assert honest.post(at("s", "/tell"), json=true).status_code == 200
+
+
 # -- sessions and streams -------------------------------------------------------------------
 def test_a_session_does_not_make_another_one(service):
     with service.http("") as page:

@@ -36,7 +36,7 @@ from surepick.cli.studies import storage_option
     "--rate",
     default=1000.0,
     show_default=True,
-    help="Asks and tells per second, token and process; a twentieth of other requests.",
+    help="Asks and tells per second, token and process; a fiftieth of other requests.",
 )
 @click.option(
     "--stranger-rate",

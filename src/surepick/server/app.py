@@ -75,7 +75,11 @@ def make_app(settings: Settings) -> FastAPI:
     app.add_exception_handler(Gone, _gone)
     app.add_exception_handler(Exception, _unexpected)
     app.add_middleware(
-        Gate, settings=settings, tokens=service.tokens, threads=service.studies.threads
+        Gate,
+        settings=settings,
+        tokens=service.tokens,
+        threads=service.studies.threads,
+        useless=service.useless,
     )
     plain = app.openapi
     app.openapi = lambda: _with_security(plain())

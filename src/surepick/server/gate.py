@@ -38,7 +38,9 @@ SLASH = "\x1f"
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 _WORK = ("/ask", "/tell", "/fail", "/progress")  # ends of the addresses that workers use
-_READS_COST, _PAGE_COST = 20, 5  # of other requests, in requests of workers
+_TELL = "/tell"
+_USELESS = "too many of the rewards told with this token did not count (late, or other values)"
+_READS_COST, _PAGE_COST = 50, 5  # of other requests, in requests of workers
 _METRICS = "/metrics"
 _METRICS_COST = 500  # they change once a second: nobody needs them more often
 _BODIES = 4  # largest bodies that one caller may be sending at a time
@@ -70,8 +72,11 @@ class Caller:
 class Gate:
     """The application behind its door."""
 
-    def __init__(self, app: ASGIApp, settings: Settings, tokens: Tokens, threads: Threads) -> None:
+    def __init__(
+        self, app: ASGIApp, settings: Settings, tokens: Tokens, threads: Threads, useless: Rate
+    ) -> None:
         self._app, self._settings, self._tokens, self._threads = app, settings, tokens, threads
+        self._useless = useless  # rewards that do not count, by token
         self._hosts = settings.hosts
         self._work = _rate(settings.rate)
         self._reads = _rate(settings.rate / _READS_COST)
@@ -116,6 +121,8 @@ class Gate:
             self._count(self._strangers if method not in _SAFE else self._page, _address(scope))
         else:
             self._count(self._rate_of(path), caller.token.owner)
+            if path.endswith(_TELL):
+                self._count(self._useless, caller.token.owner, 0.0, _USELESS)
             scope.setdefault("state", {})["caller"] = caller
         if method in _SAFE:
             return receive
@@ -155,11 +162,13 @@ class Gate:
             return self._metrics
         return self._work if path.endswith(_WORK) else self._reads
 
-    def _count(self, rate: Rate, caller: str) -> None:
-        wait = rate.wait(caller)
+    def _count(
+        self, rate: Rate, caller: str, cost: float = 1.0, why: str = "too many requests"
+    ) -> None:
+        wait = rate.wait(caller, cost)
         if wait:
             headers = {"Retry-After": str(math.ceil(wait))}
-            text = f"too many requests; come back in {math.ceil(wait)} s"
+            text = f"{why}; come back in {math.ceil(wait)} s"
             raise Refused("rate", replies.refusal(429, "TooManyRequestsError", text, headers))
 
     async def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:

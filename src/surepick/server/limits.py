@@ -37,6 +37,12 @@ class Rate:
             self._buckets.popitem(last=False)
         return 0.0
 
+    def owe(self, caller: str, cost: float) -> None:
+        """Count what has been done already, even if that is more than there was."""
+        self.wait(caller, 0.0)
+        level, when = self._buckets.get(caller, (self._burst, time.monotonic()))
+        self._buckets[caller] = (level - cost, when)
+
     def give_back(self, caller: str, cost: float = 1.0) -> None:
         """Undo the count of a request that turned out to be none of those."""
         level, when = self._buckets.get(caller, (self._burst, time.monotonic()))

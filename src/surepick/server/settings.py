@@ -63,8 +63,8 @@ class Settings:
         Connections of one address, in each process; proxies may have more.
     rate
         Asks, tells and fails per second and token in each process; twice as many (and 20) may come
-        at once. Of other requests a twentieth, of ``/metrics`` two a second, of those to the
-        page, by address, a fifth.
+        at once. Of other requests a fiftieth, of ``/metrics`` two a second, of those to the
+        page, by address, a fifth; of rewards that do not count a hundredth, and as many at once.
     stranger_rate
         Requests per second and address without a valid token; ten times as many (and 10) at once.
     threads

@@ -92,6 +92,7 @@ async def tell(request: Request, name: str, body: messages.TellBody) -> Json:
         unused = [one for one in told if not one.used]
         if not unused:
             return Json({"told": rows})
+        service_of(request).useless.owe(token, len(unused))
         error = {"kind": TellConflictError.__name__, "message": _unused(unused, len(told))}
         return Json({"error": error, "told": rows}, status_code=409)
 
