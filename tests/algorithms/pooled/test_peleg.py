@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from numpy.random import SeedSequence
 
 import surepick as sp
 from surepick.algorithms import get
@@ -26,7 +26,9 @@ from surepick.errors import CertificateError, InvalidInputError
 from surepick.run import Run
 from surepick.run.certificate import fingerprint
 from surepick.simulate import Gaussian, instances, published, trials
-from surepick.simulate.trials import drive
+from surepick.simulate.conformance.tools import chance, failures
+from surepick.simulate.noise import Bernoulli
+from surepick.simulate.trials import drive, trial
 from surepick.statistics import payoff_kernels
 from surepick.statistics.payoffs import log_payoff
 
@@ -48,6 +50,15 @@ def solved(instance, seed=0, **settings):
     return run
 
 
+def wrong_answers(algorithm, instance, seed, noise):
+    """Whether a trial ends in a wrong answer, by its number."""
+
+    def wrong(i):
+        return not trial(algorithm, instance, SeedSequence(seed, spawn_key=(i,)), noise)["correct"]
+
+    return wrong
+
+
 # -- pulls -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("instance", "rage", "oracle", "share"), PUBLIC, ids=lambda v: getattr(v, "name", "")
@@ -56,7 +67,7 @@ def test_pulls_are_a_fraction_of_rage_and_of_the_oracle(instance, rage, oracle, 
     """The standard error is 13 % at most; an error rate of 40 % is caught nine times in ten."""
     table = trials(PooledPeleg(0.1), instance, n=40, seed=1)
     assert table["samples"].mean() <= min(share * rage, 0.6 * oracle)
-    assert (~table["correct"]).sum() <= binom.ppf(0.999, 40, 0.1)
+    assert (~table["correct"]).sum() <= chance(40, 0.1)
 
 
 @pytest.mark.parametrize(("d", "rage", "oracle"), [(10, 8558, 3991), (30, 8918, 4977)])
@@ -118,8 +129,8 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
     rng = np.random.default_rng(3)
     table = np.eye(3) if arms == "basis" else rng.normal(size=(5, 3))
     problem = sp.Problem(table, noise=1.0)
-    lost = 0
-    for i in range(n):
+
+    def lost(i):
         state = Mischief(PooledPeleg(delta), problem)
         draws = np.random.default_rng([7, i])
         for _ in range(20):
@@ -128,8 +139,10 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
             pulls = state.propose(10**9)
             # all candidates are worth 0, so each of them is the best
             state.observe(pulls, np.sqrt(pulls.counts) * draws.standard_normal(len(pulls.arms)))
-        lost += bool(state.question.dropped_at[0])
-    assert 0 < lost <= binom.ppf(0.999, n, delta)
+        return state.question.dropped_at[0]
+
+    most = chance(n, delta)
+    assert 0 < failures(lost, n, most) <= most
 
 
 def test_capital_against_the_best_has_mean_at_most_one():
@@ -151,8 +164,8 @@ def test_capital_against_the_best_has_mean_at_most_one():
 
 def test_bernoulli_rewards():
     instance = sp.simulate.Instance(sp.Problem(np.eye(4), noise=0.5), [0.7, 0.5, 0.4, 0.3])
-    table = trials(PooledPeleg(0.1), instance, n=40, seed=4, noise="bernoulli")
-    assert (~table["correct"]).sum() <= binom.ppf(0.999, 40, 0.1)
+    most = chance(40, 0.1)
+    assert failures(wrong_answers(PooledPeleg(0.1), instance, 4, Bernoulli()), 40, most) <= most
 
 
 # -- bets ------------------------------------------------------------------------------------
@@ -345,8 +358,9 @@ def test_epsilon_stops_between_candidates_that_are_nearly_tied():
 
 def test_epsilon_error_rate_when_everything_is_just_not_good_enough():
     instance = sp.simulate.Instance(sp.Problem(np.eye(3), noise=1.0), [0.41, 0.0, 0.0])
-    table = trials(PooledPeleg(0.2, epsilon=0.4), instance, n=60, seed=6)
-    assert (~table["correct"]).sum() <= binom.ppf(0.999, 60, 0.2)
+    most = chance(60, 0.2)
+    wrong = wrong_answers(PooledPeleg(0.2, epsilon=0.4), instance, 6, Gaussian())
+    assert failures(wrong, 60, most) <= most
 
 
 def test_separate_candidates_are_measured_through_the_arms():

@@ -84,6 +84,7 @@ class PooledState(AskingState):
         self.held: list[Told] = []  # past measurements that wait for a first block to bet by
         self._spreads: FloatArray | None = None  # of the batch that is being told
         self._scales: Scales | None = None
+        self._past: Any = None
         self._market: Market | None = None
         self._first_fit: BlockFit | None = None
 
@@ -124,7 +125,7 @@ class PooledState(AskingState):
         self.totals.load(*memory["totals"])
         self.block.load(memory["block"])
         self.question.load(memory)
-        self._market = self._scales = self._first_fit = None
+        self._past = self._market = self._scales = self._first_fit = None
 
     def _now(self) -> Scales:
         """How much rewards vary, as far as the settled blocks say."""
@@ -132,11 +133,17 @@ class PooledState(AskingState):
             self._scales = self._reading.scales(self.totals)
         return self._scales
 
+    def _suggested(self) -> Any:
+        """What the guide makes of the settled blocks."""
+        if self._past is None:
+            self._past = self._reading.guide.estimate(self.totals, self._now())
+        return self._past
+
     def _open_market(self) -> Market:
         """Rivals and stakes for the block under way, from least squares on all earlier ones."""
         if self._market is None:
             scales, whom = self._now(), (self.question.about, self.question.offered())
-            past = self._reading.guide.estimate(self.totals, scales)
+            past = self._suggested()
             if isinstance(past, Values):
                 self._market = make_direct_market(self.problem, self._points, past, scales, *whom)
             else:
@@ -234,10 +241,11 @@ class PooledState(AskingState):
         self.blocks.append(record)
         if len(self.blocks) > 1 and self.follows_levels:
             known = self.totals.counts[told.arms] > 0 if opening else None
-            told = without_level(self._reading.guide, told, self.totals, self._now(), known)
+            guide, past = self._reading.guide, self._suggested()
+            told = without_level(guide, told, past, self._now(), known)
         self.totals.add(told)
         self.block = OpenBlock()
-        self._market = self._scales = None
+        self._past = self._market = self._scales = None
         self._first_fit = None if opening else self._first_fit
         self.opening = self.opening and not self._covered()
         self.question.conclude(self._open_market)

@@ -125,7 +125,7 @@ class CompiledMarket(Market):
             (tuple(self._first), self._scale),
         )
         off = allowances(seen.allowance, places, rivals)
-        shifts = shift - np.broadcast_to(off, found[1].shape)
+        shifts = np.full(found[1].shape, shift - off)
         shares, lead, information, unit, new_lead, told = found
         columns = None
         if seen.columns is not None:
