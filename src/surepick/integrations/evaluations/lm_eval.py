@@ -123,7 +123,7 @@ def _summary(
         "alias": task,
         "sample_len": len(values),
         f"{metric},none": float(np.mean(values)),
-        f"{metric}_stderr,none": "N/A",  # items were not chosen for it
+        f"{metric}_stderr,none": "N/A",  # which items were asked depends on who was left
     }
     kept = {"metric": metric, "aggregation": "mean", "higher_is_better": True}
     return {
