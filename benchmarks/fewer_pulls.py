@@ -26,7 +26,7 @@ import numpy as np
 from benchmarks import decomposition
 from benchmarks.recorded import Record, options, table
 
-from surepick.algorithms.pooled import asking, lacking, settings
+from surepick.algorithms.pooled import asking, lacking, settings, state
 from surepick.algorithms.pooled.compiled import market
 from surepick.algorithms.pooled.kinds.known import GaussianPayoff, KnownScale
 from surepick.algorithms.pooled.payoff import Bets, News
@@ -55,8 +55,10 @@ APART = (
 CROWDED = ("many_arms", "gaussian:d=5,k=500,gap=0.1")
 FOR_CROWDS = (
     "as it is",
+    "near rivals: any times as much",
     "near rivals: 100 times at most",
-    "the same, less for rivals that trail",
+    "near rivals: as much as others",
+    "less for rivals that trail",
 )
 Change = tuple[Any, str, Any]  # an object, the name of one of its attributes, another value
 
@@ -110,8 +112,8 @@ def first_block(per_dimension: float) -> list[Change]:
     return [(asking, "whole_batches", at_least)]
 
 
-def shares(most: float, trailing: float = 0.0) -> list[Change]:
-    """Other shares of rivals: what the first block tells counts ``most`` times the least at most.
+def near(most: float | None, trailing: float = 0.0) -> list[Change]:
+    """Other shares of rivals: a near one gets ``most`` times as much as others at most.
 
     And a rival r that itself trails x by z standard errors gets exp(−trailing·z²) of its share.
     """
@@ -119,19 +121,10 @@ def shares(most: float, trailing: float = 0.0) -> list[Change]:
 
     def pairs(self: Any, *of: Any) -> tuple[Bets, News]:
         bets, news = given(self, *of)
-        own = np.isneginf(bets.shares)  # x as a rival of itself
-        unit = np.where(own, np.inf, bets.unit)
-        over = np.log(np.where(own, 1.0, unit / np.minimum(unit, most * _least(unit))))
         behind = np.where(bets.lead < 0, bets.lead**2 * bets.information, 0.0)
-        return bets._replace(shares=bets.shares - over - trailing * behind), news
+        return bets._replace(shares=bets.shares - trailing * behind), news
 
-    return [(market.CompiledMarket, "_pairs", pairs)]
-
-
-def _least(unit: Any) -> Any:
-    """Of each row; any number where there is none."""
-    least = unit.min(axis=1, keepdims=True)
-    return np.where(np.isinf(least), 1.0, least)
+    return [(state, "NEARNESS", most), (market.CompiledMarket, "_pairs", pairs)]
 
 
 VARIANTS: dict[str, Callable[[], list[Change]]] = {
@@ -154,8 +147,10 @@ VARIANTS: dict[str, Callable[[], list[Change]]] = {
     "doubt 1": lambda: [(market, "DOUBT", 1.0)],
     "doubt 16": lambda: [(market, "DOUBT", 16.0)],
     "3 rivals": lambda: [(market, "RIVALS", 3)],
-    "near rivals: 100 times at most": lambda: shares(100.0),
-    "the same, less for rivals that trail": lambda: shares(100.0, 1.0),
+    "near rivals: any times as much": lambda: near(None),
+    "near rivals: 100 times at most": lambda: near(100.0),
+    "near rivals: as much as others": lambda: near(1.0),
+    "less for rivals that trail": lambda: near(10.0, 1.0),
 }
 
 

@@ -14,28 +14,42 @@ import numpy as np
 import surepick as sp
 from surepick.algorithms import names
 from surepick.algorithms.registry import maker
+from surepick.game import solve_game
 from surepick.simulate import conformance
 
+_SLOPE = np.array([[1.0, 0.0], [1.0, 0.4], [1.0, 1.0]])
 _KINDS = ("lingame", "lazy-ts", "fws", "uniform")  # with -c and -heuristic
 
 
 def compile_ratio_tests() -> None:
-    """Run every algorithm that stops by a likelihood ratio."""
+    """Run every algorithm that stops by a likelihood ratio, and the game by itself."""
     for name in names():
         if name.startswith(_KINDS):
             conformance.check_fast_path_is_the_slow_path(maker(name))
+    solve_game(np.eye(2), np.array([[1.0, -1.0]]))
 
 
 def compile_others() -> None:
-    """Run every other algorithm, by single pulls and in the compiled loop, and every noise."""
+    """Run every other algorithm, by single pulls and in the compiled loop, and every noise.
+
+    Every noise with options that are compared by their own rewards, by features, and on items.
+    """
     for name in names():
         if not name.startswith(_KINDS):
             conformance.check_fast_path_is_the_slow_path(maker(name))
     for noise in (None, "equal", "yes-no", (0.0, 1.0)):
-        run = sp.algorithms.PooledPeleg(0.1).start(sp.Problem(np.eye(3), noise=noise))
-        for _ in range(3):
-            batch = run.ask()
-            run.tell(batch, (np.arange(batch.size) % 3 == 0).astype(float))
+        by_three_blocks(sp.algorithms.PooledPeleg(0.1), np.eye(3), noise)
+        by_three_blocks(sp.algorithms.PooledPeleg(0.1, epsilon=0.1), _SLOPE, noise)
+        if noise != "equal":
+            by_three_blocks(sp.algorithms.PooledPeleg(0.1, items=9), np.eye(3), noise)
+
+
+def by_three_blocks(algorithm, arms, noise) -> None:
+    """What is made for a kind of noise is compiled where bets are paid, after the first block."""
+    run = algorithm.start(sp.Problem(arms, noise=noise))
+    for _ in range(3):
+        batch = run.ask()
+        run.tell(batch, (np.arange(batch.size) % 3 == 0).astype(float))
 
 
 def main() -> int:

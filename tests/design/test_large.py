@@ -7,7 +7,7 @@ import surepick as sp
 from surepick.arrays.backend import HOST, backend_named
 from surepick.arrays.progress import watching
 from surepick.design import AllPairs, Leads, Listed, complexity, minimax
-from surepick.design.large import steps
+from surepick.design.large import recorded, steps
 from surepick.design.large.diameter import long_pairs
 from surepick.design.large.firstorder import FirstOrder
 from surepick.errors import CancelledError, InvalidInputError, SolverError
@@ -181,21 +181,24 @@ def test_dropping_light_arms_does_not_cost_the_accuracy_asked_for():
 
 @pytest.mark.parametrize("spread", [1.0, 1e-3])
 def test_steps_on_a_device_are_those_on_the_host(spread):
+    """Played on tables with rows of zeros behind, five steps at a time."""
     rng = np.random.default_rng(5)
     backend = backend_named("torch")
-    x, y = (backend.put(rng.normal(size=(n, 6)) * spread) for n in (60, 40))
-    w = backend.put(rng.dirichlet(np.ones(60)))
-    here, there = steps._OnHost(backend, x), steps._OnDevice(backend, x)
-    root = here.inverse_root(w)
-    np.testing.assert_allclose(there.inverse_root(w), root, rtol=1e-9)
-    moments = (y @ root).mT @ (y @ root)
-    np.testing.assert_allclose(there.gain(moments), here.gain(moments), rtol=1e-9)
-    there.check()
-    assert not there.narrow(3, 1.0, 1.0, 0.1)  # looked at now and then only
-    assert there.narrow(4, 1.0, 1.0, 0.1)
-    there.inverse_root(0.0 * w)
+    table = tuple(backend.put(rng.normal(size=(n, 6)) * spread) for n in (60, 40))
+    start = tuple(backend.put(rng.dirichlet(np.ones(n))) for n in (60, 40))
+    expected = steps.multiplicative_steps(backend, table, start, 1.5, tol=-1.0)
+    for _ in range(2):  # the second time, arrays are full of the first
+        found = recorded.recorded_steps(backend, table, start, 1.5, tol=-1.0)
+        assert len(found.w) == len(found.chosen) == 60
+        assert (found.upper, found.lower) == pytest.approx((expected.upper, expected.lower), 1e-7)
+        for name in ("chosen", "average", "told"):
+            there, here = (getattr(one, name).numpy() for one in (found, expected))
+            np.testing.assert_allclose(there, here, rtol=1e-5, atol=1e-9, err_msg=name)
+        np.testing.assert_allclose(found.normals, expected.normals, rtol=1e-5, atol=1e-6 / spread)
+        short = recorded.recorded_steps(backend, table, start, 1.5, tol=1e3)
+        assert float(short.told.sum()) == pytest.approx(5)
     with pytest.raises(SolverError, match="linear dependence"):
-        there.check()
+        recorded.recorded_steps(backend, table, (0.0 * start[0], start[1]), 1.5, 0.1)
 
 
 def test_a_start_may_name_the_weights_that_are_not_zero():

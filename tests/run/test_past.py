@@ -4,12 +4,12 @@ import json
 
 import numpy as np
 import pytest
-from scipy.stats import binom
 
 import surepick as sp
 from surepick.algorithms import PooledPeleg
 from surepick.errors import CertificateError, InvalidInputError, InvalidTypeError, RunStateError
 from surepick.run.certificate import fingerprint
+from surepick.simulate.conformance.tools import chance, failures
 
 DELTA = 0.1
 rng = np.random.default_rng(2)
@@ -61,12 +61,13 @@ def sorted_pair(seed, dealing="hashed"):
 
 
 def test_a_sorted_table_is_not_dealt_by_ranks():
+    most = chance(40, 0.2)
     lost = {
-        dealing: sum(1 not in sorted_pair(seed, dealing).active for seed in range(40))
+        dealing: failures(lambda i, how=dealing: 1 not in sorted_pair(i, how).active, 40, most)
         for dealing in ("fixed", "hashed")
     }
-    assert lost["fixed"] > binom.ppf(0.999, 40, 0.2)  # what version 0.1.0 did
-    assert lost["hashed"] <= binom.ppf(0.999, 40, 0.2)
+    assert lost["fixed"] > most  # what version 0.1.0 did
+    assert lost["hashed"] <= most
 
 
 def test_the_order_of_rows_does_not_matter():
@@ -126,9 +127,11 @@ def test_past_measurements_that_count_save_new_ones():
 
 
 def test_the_error_rate_holds_with_past_measurements_that_count():
-    runs = [play(lambda draws: survey(10, draws), True, seed) for seed in range(60)]
-    errors = sum(run.answer.arm != BEST for run in runs)
-    assert errors <= binom.ppf(0.999, len(runs), DELTA)
+    def wrong(seed):
+        return play(lambda draws: survey(10, draws), True, seed).answer.arm != BEST
+
+    most = chance(60, DELTA)
+    assert failures(wrong, 60, most) <= most
 
 
 def pushed(draws):
@@ -146,7 +149,7 @@ def test_results_that_chose_themselves_only_guide():
     plain = [play(None, True, seed) for seed in range(40)]
     guided = [play(pushed, False, seed) for seed in range(40)]
     errors = sum(run.answer.arm != BEST for run in guided)
-    assert errors <= binom.ppf(0.999, len(guided), DELTA)
+    assert errors <= chance(len(guided), DELTA)
     # A bad guide costs measurements, but not without bounds.
     cost = [np.mean([run.samples for run in runs]) for runs in (plain, guided)]
     assert cost[1] < 3 * cost[0]

@@ -161,6 +161,7 @@ def test_other_arms_are_refused(certificate):
         (lambda c: c["claim"].update(label="7"), "label is another candidate's"),
         (lambda c: c["claim"].update(candidate=7, label="7"), "not among the survivors"),
         (lambda c: c["evidence"].update(doubt=0.1), "prior"),
+        (lambda c: c["evidence"].update(nearness=100.0), "prior"),
         (lambda c: c["evidence"]["blocks"][3]["rivals"].reverse(), "did not lead before"),
         (lambda c: c["evidence"]["blocks"][3]["rivals"].pop(), "right number of candidates"),
         (lambda c: blocks(c, -1, "log_capital", 9.0), "the log capital against"),

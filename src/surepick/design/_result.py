@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any, Literal
 
 import numpy as np
@@ -45,6 +45,8 @@ class MinimaxResult:
         Their λ_y: λ_yᵀ y = 1, and ``lower_bound`` = 1 / max_x Σ_y p_y (λ_yᵀ x)².
     rounds : int
         Newton steps taken.
+    at_work : array of int, (s,), optional
+        The arms with weight, where they are few of very many.
 
     Examples
     --------
@@ -63,6 +65,12 @@ class MinimaxResult:
     direction_weights: FloatArray
     normals: FloatArray
     rounds: int
+    at_work: IntArray | None = field(default=None, repr=False)
+
+    @property
+    def support(self) -> IntArray:
+        """The arms with weight, ascending."""
+        return np.flatnonzero(self.weights) if self.at_work is None else self.at_work
 
 
 @dataclass(frozen=True)
@@ -136,6 +144,7 @@ def make_result(
     tol: float,
     whiten: FloatArray,
     rounds: int,
+    at_work: IntArray | None = None,
 ) -> MinimaxResult:
     """The result of a solve in whitened coordinates."""
     gap = max(0.0, value / lower.value - 1.0)
@@ -150,6 +159,7 @@ def make_result(
         direction_weights=lower.weights[proof],
         normals=lower.normals[proof] @ whiten.T,
         rounds=rounds,
+        at_work=at_work,
     )
 
 

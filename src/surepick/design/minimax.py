@@ -100,7 +100,7 @@ def minimax(
     result = narrow(work, tol, max_rounds, on_round)
     spread = np.zeros(len(table))
     spread[first] = result.weights
-    return replace(result, weights=spread)
+    return replace(result, weights=spread, at_work=None)
 
 
 def _names_arms(start: Any) -> bool:

@@ -189,7 +189,7 @@ def _withdrawn(changes: list[dict[str, Any]], number: int, n_arms: int) -> np.nd
 
 def _form(evidence: dict[str, Any]) -> list[Any]:
     """Which form of a rule decides, where releases differ; that of the rule inside last."""
-    own = [evidence.get("ways"), evidence.get("levels")]
+    own = [evidence.get(part) for part in ("ways", "levels", "nearness")]
     inner = evidence.get("inner")
     return own + (_form(inner) if isinstance(inner, dict) else [])
 

@@ -15,6 +15,7 @@ from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import FloatArray
 
 STAKES = 9
+_SHARES = (np.arange(STAKES) + 0.5) / STAKES
 _LEAST = -5.0  # who expects to lose by more than this many standard errors bets as at this one
 
 
@@ -29,14 +30,24 @@ def normal_stakes(score: ArrayLike, precision: ArrayLike) -> FloatArray:
     True
     """
     parts = (np.asarray(part, dtype=float) for part in (score, precision))
-    return np.stack(array_stakes(HOST, *parts), axis=-1)
+    z, above, deviation = (column[..., None] for column in _cut(HOST, *parts))
+    return _stakes(HOST, z, above, deviation, _SHARES)
 
 
 def array_stakes(backend: Backend, score: Any, precision: Any) -> list[Any]:
     """The same for arrays of any library: an array for each stake."""
-    xp, ndtr, ndtri = backend.xp, backend.special("ndtr"), backend.special("ndtri")
+    cut = _cut(backend, score, precision)
+    return [_stakes(backend, *cut, share) for share in _SHARES.tolist()]
+
+
+def _cut(backend: Backend, score: Any, precision: Any) -> tuple[Any, Any, Any]:
+    """Means in standard deviations, what of each normal distribution is above 0, deviations."""
+    xp = backend.xp
     deviation = 1.0 / xp.sqrt(precision)
     z = xp.clip(score * deviation, _LEAST, None)
-    above = ndtr(z)  # of the normal distribution, what is not cut off
-    shares = (np.arange(STAKES) + 0.5) / STAKES
-    return [xp.clip(z - ndtri(above * share), 0.0, None) * deviation for share in shares.tolist()]
+    return z, backend.special("ndtr")(z), deviation
+
+
+def _stakes(backend: Backend, z: Any, above: Any, deviation: Any, share: Any) -> Any:
+    """The quantiles that such a share of what is above 0 lies above."""
+    return backend.xp.clip(z - backend.special("ndtri")(above * share), 0.0, None) * deviation

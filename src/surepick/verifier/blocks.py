@@ -110,9 +110,12 @@ def check_parts(check: Check, block: Block, where: str, own: bool) -> int:
 def _merged(blocks: list[Block]) -> Block:
     """One row for each arm and part: spreads are those of the rows, and of their means."""
     arms, parts, counts, sums, spreads = (np.concatenate(column) for column in zip(*blocks))
-    keys, place = np.unique(np.stack([arms, parts]), axis=1, return_inverse=True)
-    place = place.ravel()
+    order = np.lexsort((parts, arms))
+    new = np.ones(len(order), dtype=bool)
+    new[1:] = (np.diff(arms[order]) != 0) | (np.diff(parts[order]) != 0)
+    rows, place = order[new], np.empty(len(order), dtype=np.int64)
+    place[order] = np.cumsum(new) - 1
     count, total = (np.bincount(place, weights=column) for column in (counts, sums))
     apart = sums / counts - (total / count)[place]
     spread = np.bincount(place, weights=spreads + counts * apart**2)
-    return Block(keys[0], keys[1], count, total, spread)
+    return Block(arms[rows], parts[rows], count, total, spread)

@@ -41,6 +41,8 @@ class Guide:
             self.points = check.candidates @ check.whiten
             if check.misfit > 0:
                 self.most = (check.misfit / check.noise) ** 2
+        self._past: Block | None = None  # that these are about
+        self._views: list[tuple[Outlook, View]] = []
 
     def fit(self, block: Block, outlook: Outlook) -> Fit:
         """Least squares by weights that the past suggests; one row for each arm."""
@@ -50,19 +52,26 @@ class Guide:
         return Fit(rows, block.counts, sums, self.check.whiten, self.check.basis)
 
     def view(self, past: Block, outlook: Outlook) -> View:
-        """Estimates of all leads."""
-        if not self.deviations:
-            return ByFeatures(self.fit(past, outlook))
-        return self._with_deviations(past, outlook)
+        """Estimates of all leads; asked for again and again while the past is the same."""
+        if past is not self._past:
+            self._past, self._views = past, []
+        for known, found in self._views:
+            if known is outlook:
+                return found
+        by_features = not self.deviations
+        found = ByFeatures(self.fit(past, outlook)) if by_features else self._by_arm(past, outlook)
+        self._views.append((outlook, found))
+        return found
 
     def expect(
         self, past: Block, outlook: Outlook, arms: np.ndarray
     ) -> tuple[np.ndarray, np.ndarray]:
         """Means of these arms, in their own units, and how uncertain they are."""
-        if not self.deviations:
-            fit, rows = self.fit(past, outlook), self.check.arms[arms]
-            return rows @ fit.theta, fit.variance(rows)
-        found = self._with_deviations(past, outlook)
+        found = self.view(past, outlook)
+        if isinstance(found, ByFeatures):
+            rows = self.check.arms[arms]
+            return rows @ found.fit.theta, found.fit.variance(rows)
+        assert isinstance(found, ByArm)
         uncertain = (found.common**2).sum(axis=1) + found.own
         return (found.means / self.units)[arms], (uncertain / self.units**2)[arms]
 
@@ -86,7 +95,7 @@ class Guide:
         level *= 1.0 - _NO_LEVEL / surprise
         return block._replace(sums=block.sums - block.counts * level / units)
 
-    def _with_deviations(self, past: Block, outlook: Outlook) -> ByArm:
+    def _by_arm(self, past: Block, outlook: Outlook) -> ByArm:
         """The mean of an arm is what features say, and a normal deviation of unknown variance."""
         units, points = self.units[past.arms], self.points
         means = past.means * units

@@ -62,20 +62,20 @@ class ByFeatures(View):
     """Least squares."""
 
     def __init__(self, fit: Fit) -> None:
-        self._fit, self.theta = fit, fit.theta
+        self.fit, self.theta = fit, fit.theta
 
     def leads(self, field: Field) -> np.ndarray:
         theta = self.theta
         return field.rivals @ theta - (field.x @ theta)[:, None]
 
     def variances(self, field: Field) -> np.ndarray:
-        return self._fit.between(field.x, field.rivals)
+        return self.fit.between(field.x, field.rivals)
 
     def size(self, leader: np.ndarray) -> float:
         return abs(float(leader @ self.theta))
 
     def largest(self, reach: float) -> float:
-        return reach * self._fit.length
+        return reach * self.fit.length
 
 
 class ByArm(View):

@@ -6,7 +6,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 import surepick as sp
 from surepick.algorithms.base import Pulls, Told
@@ -21,6 +20,7 @@ from surepick.arrays.backend import backend_named
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.run.certificate import fingerprint
 from surepick.simulate import Instance
+from surepick.simulate.conformance.tools import chance, failures
 from surepick.simulate.trials import trials
 
 KINDS = [None, "equal", "yes-no", (0.0, 1.0)]
@@ -179,15 +179,17 @@ def rare(rng, arms):
 
 def losses(kind, noise, n, most):
     """How often the first of tied arms is dropped; each of them is the best."""
-    problem, lost = sp.Problem(np.eye(TIED), noise=kind), 0
-    for i in range(n):
+    problem = sp.Problem(np.eye(TIED), noise=kind)
+
+    def lost(i):
         rng = np.random.default_rng([13, i])
         run = sp.algorithms.PooledPeleg(0.2, max_samples=most).start(problem)
         while not run.stopped and not run.state.question.dropped_at[0]:
             batch = run.ask()
             run.tell(batch, noise(rng, batch.arms))
-        lost += bool(run.state.question.dropped_at[0])
-    return lost
+        return run.state.question.dropped_at[0]
+
+    return failures(lost, n, chance(n, 0.2))
 
 
 TIES = [(None, heavy), (None, sixfold), (None, signs), ("equal", normal), ("yes-no", rare)]
@@ -195,12 +197,12 @@ TIES = [(None, heavy), (None, sixfold), (None, signs), ("equal", normal), ("yes-
 
 @pytest.mark.parametrize(("kind", "noise"), TIES)
 def test_ties_are_broken_wrongly_at_most_at_the_rate_delta(kind, noise):
-    assert losses(kind, noise, 40, 600) <= binom.ppf(0.999, 40, 0.2)
+    assert losses(kind, noise, 40, 600) <= chance(40, 0.2)
 
 
 def test_the_test_above_notices_a_scale_that_is_not_shared():
     """Bets by Student's t assume one scale: with another for one arm they fail, as they must."""
-    assert losses("equal", sixfold, 30, 3000) > binom.ppf(0.999, 30, 0.2)
+    assert losses("equal", sixfold, 30, 3000) > chance(30, 0.2)
 
 
 @pytest.mark.parametrize("kind", [None, "equal"])

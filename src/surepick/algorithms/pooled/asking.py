@@ -59,7 +59,9 @@ class AskingState(TurningState):
 
     def propose_ahead(self, budget: int, out: int) -> Pulls | None:
         first, least = self._planner.first(), FEWEST_PULLS * self.problem.rank * self.strata
-        n, spent = int(self.totals.counts.sum()), self.problem.cost_of(self.totals.counts)
+        n = spent = self.totals.pulls
+        if self.problem.costs is not None:
+            spent = self.problem.cost_of(self.totals.counts)
         if n == 0 or self.opening:  # nothing is known: this cannot be better than the first block
             if out and too_far(0, out, 0.0, least):
                 return None

@@ -131,11 +131,12 @@ def direct_counts(leader: int, needs: FloatArray, variances: FloatArray) -> Floa
     if not len(s):
         counts[leader] = 1.0
         return counts
-    floor = float(s.max()) * own
-    low, high = 0.0, float(np.sqrt((s**2 * v * own).sum()))  # of n_L − floor
+    # What is the same in all steps is worked out before them.
+    floor, least, each = float(s.max()) * own, s * own, s**2 * v * own
+    low, high = 0.0, float(np.sqrt(each.sum()))  # of n_L − floor
     for _ in range(_STEPS):
         middle = 0.5 * (low + high)
-        slope = 1.0 - float((s**2 * v * own / (floor + middle - s * own) ** 2).sum())
+        slope = 1.0 - float(np.add.reduce(each / np.square(floor + middle - least)))
         low, high = (middle, high) if slope < 0 else (low, middle)
     counts[leader] = floor + high
     counts[others] = s * v / (1.0 - s * own / counts[leader])

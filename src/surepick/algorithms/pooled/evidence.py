@@ -25,7 +25,7 @@ from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.kinds.paired import net_of_items
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows
-from surepick.algorithms.pooled.market import ACCOUNTS, Market
+from surepick.algorithms.pooled.market import ACCOUNTS, NEARNESS, Market
 from surepick.algorithms.pooled.parts import Parts
 from surepick.algorithms.pooled.payoff import Payoff
 from surepick.algorithms.pooled.rounding import rounding_of
@@ -51,8 +51,16 @@ class Evidence:
     ``number``: behind all candidates there is one more, a number that they are compared with.
     """
 
-    def __init__(self, reading: Reading, ways: tuple[str, ...], number: bool = False) -> None:
+    def __init__(
+        self,
+        reading: Reading,
+        ways: tuple[str, ...],
+        number: bool = False,
+        nearness: float | None = NEARNESS,
+    ) -> None:
         self.reading, self.ways, self._number = reading, ways, number
+        #: how much more than others a near rival gets at most; None: any, as in release 0.1
+        self.nearness = nearness
         #: how the pulls of a block are dealt
         self.parts: Parts = "none"
         if reading.in_parts:
@@ -67,6 +75,8 @@ class Evidence:
         found: dict[str, Any] = {"accounts": self.accounts.tolist()}
         if self.ways != ("linear",):
             found["ways"] = list(self.ways)
+        if self.nearness is not None:
+            found["nearness"] = self.nearness
         return found | ({"levels": True} if levels else {})
 
     def read(self, rows: Rows, scales: Scales) -> list[Any]:
@@ -96,6 +106,8 @@ class Evidence:
         self, market: Market, capital: Any, against: Any, blocks: list[Any], **closeness: Any
     ) -> None:
         """Multiply the capital, as :meth:`Market.settle`, by what bets in each way paid."""
+        most = math.inf if self.nearness is None else self.nearness
         for number, (way, block) in enumerate(zip(self.ways, blocks)):
             own = self.own(number)
-            market.settle(capital[:, own], against, block, self.payoff(way), **closeness)
+            paid = self.payoff(way)
+            market.settle(capital[:, own], against, block, paid, nearness=most, **closeness)

@@ -45,10 +45,14 @@ class BlockFit(NamedTuple):
 
 
 def least_squares(
-    problem: Problem, counts: IntArray, sums: FloatArray, scales: Scales
+    problem: Problem,
+    counts: IntArray,
+    sums: FloatArray,
+    scales: Scales,
+    pulled: IntArray | None = None,
 ) -> LeastSquares:
-    """Least squares on all arms that were pulled."""
-    pulled = np.flatnonzero(counts)
+    """Least squares on all arms that were pulled; which these are, where that is known."""
+    pulled = np.flatnonzero(counts) if pulled is None else pulled
     rows, variances = problem.feature_rows(pulled), scales.of(pulled)
     if isinstance(variances, float):
         fit = LeastSquares(rows, counts[pulled], sums[pulled])

@@ -39,31 +39,26 @@ class Guide(ABC):
         """Estimated values of these candidates, noise of unknown size taken to be one."""
 
     @abstractmethod
-    def arms(
-        self, totals: Totals, scales: Scales, some: Any = ...
-    ) -> tuple[FloatArray, FloatArray]:
-        """Estimated mean reward of each arm, or of some of them, and its variance."""
+    def arms(self, found: Any, some: Any = ...) -> tuple[FloatArray, FloatArray]:
+        """Mean reward of each arm, or of some, in an estimate that was made; and its variance."""
 
 
 class TrustedFeatures(Guide):
     """Least squares."""
 
     def estimate(self, totals: Totals, scales: Scales) -> Any:
-        return least_squares(self.problem, totals.counts, totals.sums, scales)
+        return least_squares(self.problem, totals.counts, totals.sums, scales, totals.arms)
 
     def candidates(self, totals: Totals, points: Any) -> Any:
         return self.problem.backend.product(points, self.estimate(totals, Scales()).theta)
 
-    def arms(
-        self, totals: Totals, scales: Scales, some: Any = ...
-    ) -> tuple[FloatArray, FloatArray]:
+    def arms(self, found: Any, some: Any = ...) -> tuple[FloatArray, FloatArray]:
         problem, backend = self.problem, self.problem.backend
-        fit = self.estimate(totals, scales)
         if some is not ...:
             rows = problem.feature_rows(some)
-            return rows @ fit.theta, fit.variances(rows)
-        means = backend.host(backend.product(problem.features, fit.theta))
-        return means, backend.host(backend.quadratic(problem.features, fit.root, None))
+            return rows @ found.theta, found.variances(rows)
+        means = backend.host(backend.product(problem.features, found.theta))
+        return means, backend.host(backend.quadratic(problem.features, found.root, None))
 
 
 class FeaturesAndDeviations(Guide):
@@ -85,10 +80,8 @@ class FeaturesAndDeviations(Guide):
     def candidates(self, totals: Totals, points: Any) -> Any:
         return self.estimate(totals, Scales()).means
 
-    def arms(
-        self, totals: Totals, scales: Scales, some: Any = ...
-    ) -> tuple[FloatArray, FloatArray]:
-        found, units = self.estimate(totals, scales), np.sqrt(self.squared_units)
+    def arms(self, found: Any, some: Any = ...) -> tuple[FloatArray, FloatArray]:
+        units = np.sqrt(self.squared_units)
         variances = (found.white**2).sum(axis=1) + found.own
         return (found.means / units)[some], (variances / units**2)[some]
 
@@ -96,7 +89,7 @@ class FeaturesAndDeviations(Guide):
 def squared_units(problem: Problem, arms: IntArray | None = None) -> FloatArray:
     """What rewards of each arm, or of these, are divided by, squared, in the problem's unit."""
     arms = np.arange(problem.n_arms) if arms is None else arms
-    return (np.broadcast_to(problem.noise_kind.units(arms), len(arms)) / problem.unit) ** 2
+    return np.full(len(arms), np.square(problem.noise_kind.units(arms) / problem.unit))
 
 
 def means_of(totals: Totals, squared: FloatArray) -> tuple[FloatArray, FloatArray]:
@@ -107,10 +100,11 @@ def means_of(totals: Totals, squared: FloatArray) -> tuple[FloatArray, FloatArra
 
 
 def without_level(
-    guide: Guide, rows: Rows, totals: Totals, scales: Scales, known: BoolArray | None = None
+    guide: Guide, rows: Rows, found: Any, scales: Scales, known: BoolArray | None = None
 ) -> Rows:
     """A block, one row for each arm, less what all its rewards lie above earlier ones.
 
+    ``found`` is the guide's estimate from those.
     A level that nobody would notice, of less than two standard errors, is none; what is clear is
     taken nearly whole. Bets do not see it, as a block is compared within itself. Where something is
     known before of some rows only, the level is theirs.
@@ -119,7 +113,7 @@ def without_level(
     if known is not None and not known.any():
         return rows
     units = np.sqrt(squared_units(guide.problem, arms))
-    expected, variances = guide.arms(totals, scales, arms)
+    expected, variances = guide.arms(found, arms)
     weights = 1.0 / ((scales.of(arms) / rows.counts + variances) * units**2)
     weights = weights if known is None else np.where(known, weights, 0.0)
     total = float(weights.sum())

@@ -62,7 +62,7 @@ class Rows(NamedTuple):
 
     def _merged(self, keys: IntArray) -> Rows:
         """Rows of the same key as one: a spread is what each had, and how far means are apart."""
-        _, first, place = np.unique(keys, return_index=True, return_inverse=True)
+        first, place = _places(keys)
         n = len(first)
         counts, sums, spreads = np.zeros(n, dtype=np.int64), np.zeros(n), np.zeros(n)
         np.add.at(counts, place, self.counts)
@@ -70,6 +70,15 @@ class Rows(NamedTuple):
         apart = self.sums / self.counts - (sums / counts)[place]
         np.add.at(spreads, place, self.spreads + self.counts * apart**2)
         return Rows(self.arms[first], self.parts[first], counts, sums, spreads)
+
+
+def _places(keys: IntArray) -> tuple[IntArray, IntArray]:
+    """The first row of each key, and which of the keys each row has, from the smallest on."""
+    new = np.ones(len(keys), dtype=bool)
+    np.not_equal(keys[1:], keys[:-1], out=new[1:])
+    if (keys[1:] >= keys[:-1]).all():  # as in every block: no need to sort
+        return np.flatnonzero(new), np.cumsum(new) - 1
+    return np.unique(keys, return_index=True, return_inverse=True)[1:]
 
 
 _NOTHING = Pulls.from_counts(np.zeros(0, dtype=np.int64))
@@ -150,6 +159,13 @@ class Totals:
         self.counts: IntArray = np.zeros(n_arms, dtype=np.int64)
         self.sums: FloatArray = np.zeros(n_arms)
         self.spreads: FloatArray = np.zeros(n_arms)  # Σ (reward − mean of the arm)²
+        self.arms: IntArray = np.zeros(0, dtype=np.int64)  # those with pulls, of very many
+        self.pulls = 0
+
+    def load(self, counts: IntArray, sums: FloatArray, spreads: FloatArray) -> None:
+        """What was settled before."""
+        self.counts, self.sums, self.spreads = counts, sums, spreads
+        self.arms, self.pulls = np.flatnonzero(counts), int(counts.sum())
 
     def add(self, rows: Rows) -> None:
         """A settled block, with one row for each arm."""
@@ -162,11 +178,13 @@ class Totals:
             self.spreads[at] += rows.spreads + both * apart**2
         self.counts[at] += rows.counts
         self.sums[at] += rows.sums
+        self.arms, self.pulls = np.union1d(self.arms, at), self.pulls + int(rows.counts.sum())
 
     def plus(self, rows: Rows) -> Totals:
         """As if this block were settled too; without spreads."""
         both = Totals(len(self.counts), False)
         both.counts, both.sums = self.counts.copy(), self.sums.copy()
+        both.arms, both.pulls = self.arms, self.pulls
         both.add(rows)
         return both
 

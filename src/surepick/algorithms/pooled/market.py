@@ -22,6 +22,9 @@ ACCOUNTS = (1 / 3, 2 / 3)
 # A rival that trails the leader by z standard errors gets exp(−DOUBT z²) of its share.
 DOUBT = 4.0
 RIVALS = 8  # the leader and those who trail it least
+# A rival's share grows with what a block tells about it, up to so many times that about the one it
+# tells least of: where many candidates are alike, a twin would take nearly all, and prove nothing.
+NEARNESS = 10.0
 
 
 class Pairs(NamedTuple):
@@ -68,7 +71,14 @@ class Market(ABC):
         """Standard errors of the leads of all candidates over this one, (M,)."""
 
     def settle(
-        self, capital: Any, against: Any, block: Any, payoff: Payoff, *, closeness: Any = None
+        self,
+        capital: Any,
+        against: Any,
+        block: Any,
+        payoff: Payoff,
+        *,
+        nearness: float = NEARNESS,
+        closeness: Any = None,
     ) -> None:
         """Multiply the capital against those of a mask by what their bets on all rivals paid.
 
@@ -76,9 +86,9 @@ class Market(ABC):
         better than the leader".
         """
         if closeness is None:
-            self._pay(capital, against, block, payoff, len(self.rivals), -block.rounding)
+            self._pay(capital, against, block, payoff, len(self.rivals), -block.rounding, nearness)
         else:
-            self._pay(capital, against, block, payoff, 1, closeness - block.rounding)
+            self._pay(capital, against, block, payoff, 1, closeness - block.rounding, nearness)
 
     def pairs(self, places: IntArray, rivals: IntArray, block: Any, payoff: Payoff) -> Pairs:
         """Any candidates with any rivals, where they are few enough for a table of all."""
@@ -93,6 +103,7 @@ class Market(ABC):
         payoff: Payoff,
         rivals: int,
         shift: float,
+        nearness: float,
     ) -> None:
         """Add to the log capital (M, J) what bets on the first few rivals paid."""
 

@@ -12,7 +12,7 @@ from surepick.algorithms.pooled.ledger import Rows
 def upgraded(memory: dict[str, Any]) -> dict[str, Any]:
     """The memory of a state as it is saved now, from one of an earlier release."""
     none = np.zeros(len(memory["first"]), dtype=bool)
-    usual = {"ways": ["linear"], "follows_levels": False, "seed": 0, "strata": 1}
+    usual = {"ways": ["linear"], "follows_levels": False, "seed": 0, "strata": 1, "nearness": None}
     memory = usual | {"opening": False, "retired": none} | memory
     if "block" in memory:
         return memory

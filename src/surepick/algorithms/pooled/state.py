@@ -21,7 +21,7 @@ from surepick.algorithms.pooled.items import NO_PAST, items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.known import known
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
-from surepick.algorithms.pooled.market import DOUBT, PRECISIONS, Market
+from surepick.algorithms.pooled.market import DOUBT, NEARNESS, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.options import first_left
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
@@ -66,7 +66,7 @@ class PooledState(AskingState):
         self.config, self.problem, self.seed = config, problem, seed
         self.retired = np.zeros(problem.n_arms, dtype=bool)
         self.opening = False  # whether the next block has to make newcomers known, without bets
-        self._read_in(ways_of(problem, config.items))
+        self._read_in(ways_of(problem, config.items), NEARNESS)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.scale_estimated = problem.noise_kind.kind != "known"
         K = problem.n_arms
@@ -84,15 +84,16 @@ class PooledState(AskingState):
         self.held: list[Told] = []  # past measurements that wait for a first block to bet by
         self._spreads: FloatArray | None = None  # of the batch that is being told
         self._scales: Scales | None = None
+        self._past: Any = None
         self._market: Market | None = None
         self._first_fit: BlockFit | None = None
 
-    def _read_in(self, ways: tuple[str, ...]) -> None:
+    def _read_in(self, ways: tuple[str, ...], nearness: float | None) -> None:
         """Choose what depends on how blocks are read."""
         problem = self.problem
         self._reading: Reading = make_reading(problem, ways)
         number = self.config.threshold is not None
-        self.ways = Evidence(self._reading, ways, number)
+        self.ways = Evidence(self._reading, ways, number, nearness)
         # Options compared directly have few numbers each: in memory, wherever features are.
         self._b: Backend = HOST if "direct" in ways or "paired" in ways else problem.backend
         self._points: Any = points_of(problem, self._b)
@@ -107,7 +108,7 @@ class PooledState(AskingState):
     def save(self) -> dict[str, Any]:
         memory = super().save() | self.question.save()
         memory["weights"] = np.asarray(self.weights)
-        memory["ways"] = list(self.ways.ways)
+        memory["ways"], memory["nearness"] = list(self.ways.ways), self.ways.nearness
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
         memory["held"] = [told.columns() for told in self.held]
@@ -116,14 +117,15 @@ class PooledState(AskingState):
     def load(self, memory: dict[str, Any]) -> None:
         memory = upgraded(memory)
         self.retired = memory["retired"]
-        if tuple(memory["ways"]) != self.ways.ways or self.retired.any():
-            self._read_in(tuple(memory["ways"]))
+        form = tuple(memory["ways"]), memory["nearness"]
+        if form != (self.ways.ways, self.ways.nearness) or self.retired.any():
+            self._read_in(*form)
         super().load(memory)
         self.held = [Told.from_columns(columns) for columns in memory["held"]]
-        self.totals.counts, self.totals.sums, self.totals.spreads = memory["totals"]
+        self.totals.load(*memory["totals"])
         self.block.load(memory["block"])
         self.question.load(memory)
-        self._market = self._scales = self._first_fit = None
+        self._past = self._market = self._scales = self._first_fit = None
 
     def _now(self) -> Scales:
         """How much rewards vary, as far as the settled blocks say."""
@@ -131,11 +133,17 @@ class PooledState(AskingState):
             self._scales = self._reading.scales(self.totals)
         return self._scales
 
+    def _suggested(self) -> Any:
+        """What the guide makes of the settled blocks."""
+        if self._past is None:
+            self._past = self._reading.guide.estimate(self.totals, self._now())
+        return self._past
+
     def _open_market(self) -> Market:
         """Rivals and stakes for the block under way, from least squares on all earlier ones."""
         if self._market is None:
             scales, whom = self._now(), (self.question.about, self.question.offered())
-            past = self._reading.guide.estimate(self.totals, scales)
+            past = self._suggested()
             if isinstance(past, Values):
                 self._market = make_direct_market(self.problem, self._points, past, scales, *whom)
             else:
@@ -225,7 +233,7 @@ class PooledState(AskingState):
             record["past"] = block.pieces_of_past
         opening = self.opening or not self.blocks  # no past to choose rivals and stakes by
         if not opening:
-            pulls = int(self.totals.counts.sum() + block.told.counts.sum())
+            pulls = self.totals.pulls + int(block.told.counts.sum())
             read = self.ways.read(block.told, self._now())
             record |= self.question.bet(self._open_market(), read, pulls)
         else:
@@ -233,10 +241,11 @@ class PooledState(AskingState):
         self.blocks.append(record)
         if len(self.blocks) > 1 and self.follows_levels:
             known = self.totals.counts[told.arms] > 0 if opening else None
-            told = without_level(self._reading.guide, told, self.totals, self._now(), known)
+            guide, past = self._reading.guide, self._suggested()
+            told = without_level(guide, told, past, self._now(), known)
         self.totals.add(told)
         self.block = OpenBlock()
-        self._market = self._scales = None
+        self._past = self._market = self._scales = None
         self._first_fit = None if opening else self._first_fit
         self.opening = self.opening and not self._covered()
         self.question.conclude(self._open_market)

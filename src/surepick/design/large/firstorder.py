@@ -27,6 +27,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.design._bounds import Lower, Upper
 from surepick.design._result import Round
 from surepick.design.directions import Directions
+from surepick.design.large.recorded import recorded_steps
 from surepick.design.large.steps import factor, inverse_root, multiplicative_steps
 from surepick.design.rounding import prune
 from surepick.errors import SolverError
@@ -125,16 +126,17 @@ class FirstOrder:
         b, xp = self.backend, self.backend.xp
         # The mix of directions moves more slowly after each look, so that it settles.
         speed = 2.0 / (1.0 + 0.5 * (self.looks + self._looks_saved))
-        done = multiplicative_steps(b, (self._x, self._y), (self._w, self._q), speed, tol)
+        make = recorded_steps if b.name == "torch" and b.on_gpu else multiplicative_steps
+        done = make(b, (self._x, self._y), (self._w, self._q), speed, tol)
         self._w, self._q = done.w, done.q
         weight = float((self.looks + 1) ** 2)  # later steps are better ones
         self._proof.add(self.dirs, weight * b.host(done.told), weight * b.host(done.normals))
-        chosen, upper = done.chosen, float(done.upper)
+        chosen, upper = done.chosen, done.upper
         image = xp.matmul(self._y, b.put(self._root(done.average)))
         worst = float(xp.max(b.squares(image)))
         if worst < upper:
             chosen, upper = done.average, worst
-        return chosen / xp.sum(chosen), upper, float(done.lower)
+        return chosen / xp.sum(chosen), upper, done.lower
 
     def _root(self, weights: Any) -> FloatArray:
         """R with A(w)⁻¹ = R Rᵀ for weights of the arms at work."""

@@ -72,6 +72,7 @@ def solve_large(
         tol,
         whiten,
         solver.looks,
+        np.sort(upper.arms[upper.weights > 0]),
     )
 
 

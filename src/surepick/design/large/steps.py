@@ -1,11 +1,11 @@
-"""Multiplicative steps on the arms and directions at work; where they are made.
+"""Multiplicative steps on the arms and directions at work, on any array library.
 
-On the host, matrices are factored by LAPACK. On a GPU everything stays there: a step is some forty
-small operations, and each number that the host asks for would make it wait for all of them.
+Matrices are factored by LAPACK on the host; :mod:`.recorded` makes the same steps on a GPU.
 """
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,7 +14,7 @@ from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
 from surepick.errors import SolverError
 
-_STEPS = 15  # between two looks
+STEPS = 15  # between two looks
 _LEAST_WEIGHT, _LEAST_SHARE = 1e-12, 1e-9  # smaller ones could never grow again
 _RIDGE = 1e-14  # of the trace: M may be singular
 
@@ -25,11 +25,22 @@ class Steps(NamedTuple):
     w: Any  #: weights of the arms after them
     q: Any  #: shares of the directions
     chosen: Any  #: the best weights that were met
-    upper: Any  #: the largest variance of a direction with these
-    lower: Any  #: no weights on these arms have a smaller one for these directions
+    upper: float  #: the largest variance of a direction with these
+    lower: float  #: no weights on these arms have a smaller one for these directions
     average: Any  #: of all weights that were met
     told: Any  #: how much each direction mattered, summed over the steps
     normals: Any  #: that times its λ
+
+
+class Step(NamedTuple):
+    """One step: what was found at the weights and shares before it, and those after it."""
+
+    worst: Any  #: the largest variance of a direction
+    bound: Any  #: no weights on these arms have a smaller one for these directions
+    told: Any  #: how much each direction mattered
+    normals: Any  #: that times its λ
+    w: Any
+    q: Any
 
 
 def multiplicative_steps(
@@ -44,90 +55,65 @@ def multiplicative_steps(
     speed
         How far the mix of directions moves in a step.
     """
-    xp, (x, y), (w, q) = b.xp, table, start
-    algebra = _OnDevice(b, x) if b.name == "torch" and b.on_gpu else _OnHost(b, x)
-    chosen, total = w, xp.zeros_like(w)
-    told, normals = xp.zeros_like(q), xp.zeros_like(y)
-    upper = lower = None
-    for step in range(_STEPS):
-        root = algebra.inverse_root(w)
-        image = xp.matmul(y, root)
-        a = b.squares(image)
-        worst = xp.max(a)
-        if upper is None:
-            upper = worst
-        else:
-            chosen = xp.where(worst < upper, w, chosen)
-            upper = xp.where(worst < upper, worst, upper)
-        solved = xp.matmul(image, xp.matrix_transpose(root))  # A⁻¹y
-        mass = xp.sum(q * a * a)
-        told += q * a * a / mass
-        normals += solved * (q * a / mass)[:, None]  # p λ
-        moments = xp.matmul(xp.matrix_transpose(solved * (q / mass)[:, None]), solved)
-        gain = algebra.gain(moments)  # xᵀMx
-        bound = 1.0 / xp.max(gain)
-        lower = bound if lower is None else xp.where(bound > lower, bound, lower)
-        total += w
-        if algebra.narrow(step, upper, lower, tol):
+    xp, (w, q) = b.xp, start
+    chosen, total, upper, lower = w, xp.zeros_like(w), math.inf, 0.0
+    told, normals = xp.zeros_like(q), xp.zeros_like(table[1])
+    algebra = OnHost(b)
+    for step in range(STEPS):
+        done = one_step(b, algebra, table, (w, q), speed)
+        told, normals, total = told + done.told, normals + done.normals, total + w
+        if float(done.worst) < upper:
+            chosen, upper = w, float(done.worst)
+        lower = max(lower, float(done.bound))
+        if step > 0 and narrow(upper, lower, tol):
             break
-        w = w * xp.sqrt(gain)
-        w = xp.clip(w / xp.sum(w), _LEAST_WEIGHT, None)
-        q = q * (a / worst) ** speed
-        q = xp.clip(q / xp.sum(q), _LEAST_SHARE, None)
-    algebra.check()
+        w, q = done.w, done.q
     average = total / xp.sum(total)
     return Steps(w / xp.sum(w), q / xp.sum(q), chosen, upper, lower, average, told, normals)
 
 
-class _OnHost:
+def one_step(
+    b: Backend, algebra: OnHost, table: tuple[Any, Any], at: tuple[Any, Any], speed: Any
+) -> Step:
+    """From these weights and shares to the next ones."""
+    xp, (x, y), (w, q) = b.xp, table, at
+    root = algebra.inverse_root(xp.matmul(xp.matrix_transpose(x * w[:, None]), x))
+    image = xp.matmul(y, root)
+    a = b.squares(image)
+    worst = xp.max(a)
+    solved = xp.matmul(image, xp.matrix_transpose(root))  # A⁻¹y
+    mass = xp.sum(q * a * a)
+    normals = solved * (q * a / mass)[:, None]  # p λ
+    gain = algebra.gain(x, xp.matmul(xp.matrix_transpose(solved * (q / mass)[:, None]), solved))
+    moved, mixed = w * xp.sqrt(gain), q * (a / worst) ** speed
+    return Step(
+        worst,
+        1.0 / xp.max(gain),
+        q * a * a / mass,
+        normals,
+        xp.clip(moved / xp.sum(moved), _LEAST_WEIGHT, None),
+        xp.clip(mixed / xp.sum(mixed), _LEAST_SHARE, None),
+    )
+
+
+def narrow(upper: float, lower: float, tol: float) -> bool:
+    """Whether more steps are not worth while."""
+    return upper <= (1.0 + 0.3 * tol) * lower
+
+
+class OnHost:
     """Factorisations by LAPACK."""
 
-    def __init__(self, b: Backend, x: Any) -> None:
-        self._b, self._x = b, x
+    def __init__(self, b: Backend) -> None:
+        self._b = b
 
-    def inverse_root(self, w: Any) -> Any:
-        """R with A(w)⁻¹ = R Rᵀ."""
-        xp, x = self._b.xp, self._x
-        gram = xp.matmul(xp.matrix_transpose(x * w[:, None]), x)
+    def inverse_root(self, gram: Any) -> Any:
+        """R with A⁻¹ = R Rᵀ."""
         return self._b.put(inverse_root(self._b.host(gram)))
 
-    def gain(self, moments: Any) -> Any:
+    def gain(self, x: Any, moments: Any) -> Any:
         """xᵀMx of each arm x."""
-        half = self._b.xp.matmul(self._x, self._b.put(factor(self._b.host(moments))))
-        return self._b.squares(half)
-
-    def narrow(self, step: int, upper: Any, lower: Any, tol: float) -> bool:
-        """Whether more steps are not worth while."""
-        return step > 0 and float(upper) <= (1.0 + 0.3 * tol) * float(lower)
-
-    def check(self) -> None:
-        """What went wrong has been said."""
-
-
-class _OnDevice(_OnHost):
-    """PyTorch on a GPU: nothing is asked of it before the end, or every few steps."""
-
-    def __init__(self, b: Backend, x: Any) -> None:
-        super().__init__(b, x)
-        self._eye = b.put(np.eye(x.shape[1]))
-        self._failed: Any = None
-
-    def inverse_root(self, w: Any) -> Any:
-        linalg = self._b.xp.linalg
-        gram = self._x.mT @ (self._x * w[:, None])
-        lower, info = linalg.cholesky_ex(gram)
-        self._failed = info if self._failed is None else self._failed + info
-        return linalg.solve_triangular(lower, self._eye, upper=False).mT
-
-    def gain(self, moments: Any) -> Any:
-        return ((self._x @ moments) * self._x).sum(dim=1).clamp(min=0.0)
-
-    def narrow(self, step: int, upper: Any, lower: Any, tol: float) -> bool:
-        return step % 5 == 4 and super().narrow(step, upper, lower, tol)
-
-    def check(self) -> None:
-        if int(self._failed):
-            raise _too_close()
+        return self._b.squares(self._b.xp.matmul(x, self._b.put(factor(self._b.host(moments)))))
 
 
 def inverse_root(moments: FloatArray) -> FloatArray:
@@ -135,7 +121,7 @@ def inverse_root(moments: FloatArray) -> FloatArray:
     try:
         return np.asarray(np.linalg.inv(np.linalg.cholesky(moments)).T, dtype=np.float64)
     except np.linalg.LinAlgError:
-        raise _too_close() from None
+        raise too_close() from None
 
 
 def factor(moments: FloatArray) -> FloatArray:
@@ -148,5 +134,6 @@ def factor(moments: FloatArray) -> FloatArray:
         return vectors * np.sqrt(np.maximum(values, 0.0))
 
 
-def _too_close() -> SolverError:
+def too_close() -> SolverError:
+    """What is said where A(w) cannot be factored."""
     return SolverError("arms: they are too close to linear dependence")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 import copy
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.base import Algorithm
 from surepick.errors import CertificateError
 from surepick.run import verify
 from surepick.run.certificate import fingerprint
@@ -16,15 +18,18 @@ from surepick.simulate.conformance.tools import (
     Make,
     Tape,
     basis,
+    chance,
     check_answer,
     configure,
     demand,
+    failures,
     generic,
     nearby,
     play,
     solve,
     tiny,
 )
+from surepick.simulate.instance import Instance
 from surepick.simulate.noise import Gaussian
 from surepick.simulate.trials import trial
 
@@ -81,31 +86,34 @@ def check_budget(make: Make) -> dict[str, Any]:
 def check_error_rate(make: Make, *, trials: int = 100, delta: float = 0.2) -> dict[str, Any]:
     """Wrong at most ``delta`` of the time, up to chance (one in a thousand, per instance).
 
-    Algorithms that only have a heuristic threshold are measured, but not held to it.
+    Trials that can no longer change the verdict are left out. Algorithms that only have a heuristic
+    threshold are measured, but not held to it.
     """
-    from scipy.stats import binom
-
-    limit = int(binom.ppf(0.999, trials, delta))
+    limit = chance(trials, delta)
     report: dict[str, Any] = {"trials": trials, "delta": delta, "limit": limit, "errors": {}}
     for number, instance in enumerate((basis(0.5, 1.0), nearby(1.0), generic(1.0))):
         algorithm = configure(make, instance, delta, max_samples=MOST_PULLS)
-        rows = [
-            trial(
-                algorithm, instance, np.random.SeedSequence(13, spawn_key=(number, i)), Gaussian()
-            )
-            for i in range(trials)
-        ]
-        wrong = sum(not row["correct"] for row in rows)
+        rows: list[dict[str, Any]] = []
+        wrong = failures(partial(_is_wrong, algorithm, instance, number, rows), trials, limit)
         report["errors"][instance.name] = wrong
         kinds = {row["guarantee"] for row in rows}
         demand(kinds <= {"pac", "heuristic"}, f"{instance.name}: guarantees {sorted(kinds)}")
         report["guarantee"] = kinds.pop()
         demand(
             report["guarantee"] == "heuristic" or wrong <= limit,
-            f"{instance.name}: {wrong} of {trials} answers wrong, at delta {delta:g} at most "
-            f"{limit} can be chance",
+            f"{instance.name}: {wrong} of {len(rows)} answers wrong, at delta {delta:g} at most "
+            f"{limit} of {trials} can be chance",
         )
     return report
+
+
+def _is_wrong(
+    algorithm: Algorithm, instance: Instance, number: int, rows: list[dict[str, Any]], i: int
+) -> bool:
+    """Whether a trial ends in a wrong answer; its row of results is kept."""
+    seeds = np.random.SeedSequence(13, spawn_key=(number, i))
+    rows.append(trial(algorithm, instance, seeds, Gaussian()))
+    return not rows[-1]["correct"]
 
 
 def check_certificate(make: Make) -> dict[str, Any]:

@@ -43,6 +43,28 @@ def demand(holds: Any, complaint: str | Callable[[], str]) -> None:
         raise AssertionError(complaint if isinstance(complaint, str) else complaint())
 
 
+def chance(n: int, rate: float) -> int:
+    """Of ``n`` trials that fail at this rate, more than so many fail once in a thousand times."""
+    from scipy.stats import binom
+
+    return int(binom.ppf(0.999, n, rate))
+
+
+def failures(fails: Callable[[int], Any], n: int, most: int) -> int:
+    """How many of ``n`` trials fail, counted until it is clear whether more than ``most`` do.
+
+    The verdict is that of all ``n`` trials, so errors of both kinds are as likely as with all of
+    them: it is known as soon as too many have failed, or too few are left. ``fails(i)`` runs
+    trial i.
+    """
+    failed = 0
+    for done in range(n):
+        if failed > most or failed + n - done <= most:
+            break
+        failed += bool(fails(done))
+    return failed
+
+
 def configure(make: Make, instance: Instance, delta: float = DELTA, **settings: Any) -> Algorithm:
     """The algorithm under test; an oracle is told the truth."""
     if "theta" in inspect.signature(make).parameters:

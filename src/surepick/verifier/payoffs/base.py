@@ -192,10 +192,12 @@ def known(scale: float = 1.0) -> Outlook:
 
 def log_psi(z: np.ndarray) -> np.ndarray:
     """log of e^{z²/2} Φ(z)."""
+    near = np.maximum(z, -20.0)
+    found = 0.5 * near * near + log_twice_normal(near) - math.log(2)
+    if (z > -20).all():
+        return found
     # the tail's asymptotic series: exact to float64 out there
     tail = np.minimum(z, -20.0)
     t = 1 / (tail * tail)
     series = 1 - t * (1 - 3 * t * (1 - 5 * t * (1 - 7 * t * (1 - 9 * t))))
-    far = np.log(series / (-tail * math.sqrt(2 * math.pi)))
-    near = np.maximum(z, -20.0)
-    return np.where(z > -20, 0.5 * near * near + log_twice_normal(near) - math.log(2), far)
+    return np.where(z > -20, found, np.log(series / (-tail * math.sqrt(2 * math.pi))))

@@ -8,6 +8,7 @@ the lead is at most 0. For rewards between the bounds the logarithm of a factor 
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import NamedTuple
 
 import numpy as np
@@ -54,11 +55,12 @@ class Bounded(Payoff):
                 found = np.minimum(found, _shrunk(past, arms, spread))
             return np.maximum(found, _LEAST * (high - low) ** 2)
 
-        once = Outlook(1.0, lambda arms: variances(arms, known()))
+        even = known()
+        once = Outlook(1.0, _kept(lambda arms: variances(arms, even)))
         return Outlook(
             1.0,
-            lambda arms: variances(arms, once),
-            lambda arms: low + (high - low) * self._share(past, arms, once),
+            _kept(lambda arms: variances(arms, once)),
+            _kept(lambda arms: low + (high - low) * self._share(past, arms, once)),
         )
 
     def _share(self, past: Block, arms: np.ndarray, outlook: Outlook) -> np.ndarray:
@@ -162,6 +164,19 @@ class Bounded(Payoff):
                 paid = paid + bets * total
                 paid -= squares * bets**2 * _curve(np.abs(bets) * loss)
         return paid
+
+
+def _kept(work_out: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
+    """The same, worked out once for the same arms."""
+    found: dict[bytes, np.ndarray] = {}
+
+    def of(arms: np.ndarray) -> np.ndarray:
+        key = arms.tobytes()
+        if key not in found:
+            found[key] = work_out(arms)
+        return found[key]
+
+    return of
 
 
 def _shrunk(past: Block, arms: np.ndarray, overall: float) -> np.ndarray:

@@ -26,9 +26,9 @@ from surepick.verifier.strata import check_strata, first_block, with_strata
 from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
 from surepick.verifier.ways import cancels_of, levels_of, ways_of
 
-# Doubt, the stakes' prior precisions and the capital of their accounts, as published: they must
-# not have been chosen after the rewards were seen.
-_DOUBT, _PRECISIONS, _ACCOUNTS = 4.0, [10.0, 150.0], [1 / 3, 2 / 3]
+# Doubt, how much more than others a near rival gets at most (since release 0.2), the stakes' prior
+# precisions and the capital of their accounts: none was chosen after rewards were seen.
+_DOUBT, _NEARNESS, _PRECISIONS, _ACCOUNTS = 4.0, 10.0, [10.0, 150.0], [1 / 3, 2 / 3]
 RIVALS = 8
 _PAYOFFS: dict[str, type[Payoff]] = {
     "symmetric": Symmetric,
@@ -44,10 +44,9 @@ def verify(check: Check) -> list[int]:
 
     Block after block, the rivals must be the candidates that trailed the leader least in the
     earlier blocks, and shares and stakes what those blocks suggest. Each payoff, of the kind that
-    the noise calls for, then has an expectation of at most 1 while the candidate bet against is
-    the best. With epsilon, half of
-    the capital is bet on "not more than epsilon better than the leader" instead, leader after
-    leader.
+    the noise calls for, then has an expectation of at most 1 while the candidate bet against is the
+    best. With epsilon, half of the capital is bet on "not more than epsilon better than the leader"
+    instead, leader after leader.
     """
     check_prior(check)
     everyone = check.distinct()
@@ -71,9 +70,10 @@ def verify(check: Check) -> list[int]:
 def check_prior(check: Check) -> None:
     """What stakes are made from must have been fixed before anything was measured."""
     evidence, ways = check.body["evidence"], len(ways_of(check))
-    prior = (evidence["doubt"], evidence["precisions"], evidence["accounts"])
+    prior = [evidence[part] for part in ("doubt", "precisions", "accounts")]
     check.demand(
-        prior == (_DOUBT, _PRECISIONS, [share / ways for share in _ACCOUNTS] * ways),
+        prior == [_DOUBT, _PRECISIONS, [share / ways for share in _ACCOUNTS] * ways]
+        and evidence.get("nearness", _NEARNESS) == _NEARNESS,
         "the stakes' prior is not one that was fixed in advance",
     )
 
@@ -139,6 +139,7 @@ class Book:
         self.check, self.candidates = check, candidates
         evidence = check.body["evidence"]
         self.doubt, self.precisions = evidence["doubt"], evidence["precisions"]
+        self.nearness = evidence.get("nearness", math.inf)
         self.start = np.log(evidence["accounts"])  # log capital of each account
         self.goal = -math.log(check.delta)
         self.epsilon = check.epsilon / check.noise
@@ -284,7 +285,9 @@ class Book:
                 misfit = self.check.misfit / self.check.noise
                 pairs = pairs.raised(-misfit * told.view.allowances(field))
             pairs = pairs.raised(-told.rounding)
-            logs = np.where(own, -math.inf, shares + np.log(pairs.unit))  # nobody is its own rival
+            units = np.where(own, math.inf, pairs.unit)  # nobody is its own rival
+            units = np.minimum(units, self.nearness * units.min(axis=1, keepdims=True))
+            logs = np.where(own, -math.inf, shares + np.log(units))
             whole = log_sum(logs)
             for j, payoff in zip(accounts, self.payoff.log_paid(pairs, told), strict=True):
                 paid = log_sum(np.where(own, -math.inf, logs + payoff)) - whole

@@ -290,12 +290,13 @@ def _distance(points, i, j):
 
 
 @njit(cache=True)
-def pairs(against, rivals, doubt, points, past, block, first):
+def pairs(against, rivals, doubt, nearness, points, past, block, first):
     """Stakes and news about each candidate (rows) and rival (columns).
 
     The capital of each account is split over the rivals r ≠ x in proportion to
-    exp(−doubt_r) times the information of the first block about r − x. ``past``, ``block[0]`` and
-    ``first[0]`` are the columns of :class:`~surepick.algorithms.pooled.values.Values`.
+    exp(−doubt_r) times the information of the first block about r − x, or ``nearness`` times the
+    least of these where that is less. ``past``, ``block[0]`` and ``first[0]`` are the columns of
+    :class:`~surepick.algorithms.pooled.values.Values`.
     """
     past_means, past_white, past_own = past
     means, white, own = block[0]
@@ -307,13 +308,18 @@ def pairs(against, rivals, doubt, points, past, block, first):
     unit, new_lead, told = np.ones((n, R)), np.zeros((n, R)), np.zeros((n, R))
     for i in range(n):
         x = against[i]
+        least = np.inf
+        for a in range(R):
+            r = rivals[a]
+            if r != x:
+                unit[i, a] = scale / (_distance(first_white, r, x) + first_own[r] + first_own[x])
+                least = min(least, unit[i, a])
         for a in range(R):
             r = rivals[a]
             if r == x:
                 shares[i, a] = -np.inf
                 continue
-            unit[i, a] = scale / (_distance(first_white, r, x) + first_own[r] + first_own[x])
-            shares[i, a] = math.log(unit[i, a]) - doubt[a]
+            shares[i, a] = math.log(min(unit[i, a], nearness * least)) - doubt[a]
             apart = _distance(past_white, r, x) + past_own[r] + past_own[x]
             information[i, a] = 1.0 / apart
             lead[i, a] = past_means[r] - past_means[x]

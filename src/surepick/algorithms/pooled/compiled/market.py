@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any
 
 import numpy as np
@@ -91,10 +92,11 @@ class CompiledMarket(Market):
         payoff: Payoff,
         rivals: int,
         shift: float,
+        nearness: float,
     ) -> None:
         places, bet_on = np.nonzero(against)[0], self.rivals[:rivals]
         seen = block.seen(self._points)
-        bets, news = self._pairs(places, bet_on, self._doubt[:rivals], seen, shift)
+        bets, news = self._pairs(places, bet_on, self._doubt[:rivals], seen, shift, nearness)
         add_payoffs(capital, places, bets.shares, payoff.compiled(bets, news, seen))
 
     def pairs(self, places: IntArray, rivals: IntArray, block: Any, payoff: Payoff) -> Pairs:
@@ -103,20 +105,27 @@ class CompiledMarket(Market):
         return Pairs(bets, news, seen, payoff)
 
     def _pairs(
-        self, places: IntArray, rivals: IntArray, doubt: FloatArray, seen: Any, shift: float
+        self,
+        places: IntArray,
+        rivals: IntArray,
+        doubt: FloatArray,
+        seen: Any,
+        shift: float,
+        nearness: float = math.inf,
     ) -> tuple[Bets, News]:
         """Stakes on each of the rivals against each of the candidates, and what a block says."""
         found = pairs(
             places,
             rivals,
             doubt,
+            nearness,
             read_only(self._points),
             tuple(self._past),
             (tuple(seen.values), seen.outside),
             (tuple(self._first), self._scale),
         )
         off = allowances(seen.allowance, places, rivals)
-        shifts = shift - np.broadcast_to(off, found[1].shape)
+        shifts = np.full(found[1].shape, shift - off)
         shares, lead, information, unit, new_lead, told = found
         columns = None
         if seen.columns is not None:

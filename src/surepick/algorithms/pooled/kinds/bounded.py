@@ -100,10 +100,12 @@ class BoundedRewards(Reading):
 
     def scales(self, totals: Totals) -> Scales:
         """Predictions by least squares, first with equal weights, then by their own variances."""
+        overall = None if self._yes_no else self.variance(totals)
         plain = self._predicted(totals, Scales())
-        shares = self._predicted(totals, Scales(by_arm=self._variances(totals, plain)))
-        width = self._high - self._low
-        return Scales(by_arm=self._variances(totals, shares), means=self._low + width * shares)
+        first = self._variances(totals, plain, overall)
+        shares = self._predicted(totals, Scales(by_arm=first))
+        means = self._low + (self._high - self._low) * shares
+        return Scales(by_arm=self._variances(totals, shares, overall), means=means)
 
     def _predicted(self, totals: Totals, scales: Scales) -> FloatArray:
         """Where each arm's mean lies between the bounds, 0 to 1, never at an end.
@@ -114,17 +116,16 @@ class BoundedRewards(Reading):
         n = int(totals.counts.sum())
         width = self._high - self._low
         overall = ((float(totals.sums.sum()) - n * self._low) / width + 0.5) / (n + 1.0)
-        means, variances = self.guide.arms(totals, scales)
+        means, variances = self.guide.arms(self.guide.estimate(totals, scales))
         worth = np.clip(scales.of(np.arange(len(means))) / np.maximum(variances, 1e-300), 0, n)
         rarer = _SUCCESSES / min(overall, 1.0 - overall)
         share = np.clip((means - self._low) / width, 0.0, 1.0)
         return (worth * share + rarer * overall) / (worth + rarer)
 
-    def _variances(self, totals: Totals, shares: FloatArray) -> FloatArray:
+    def _variances(self, totals: Totals, shares: FloatArray, overall: float | None) -> FloatArray:
         square = (self._high - self._low) ** 2
         largest = square * shares * (1.0 - shares)  # of rewards with these means
-        if not self._yes_no:
-            overall = self.variance(totals)
+        if overall is not None:
             freedom = np.maximum(totals.counts - 1, 0)
             own = (_AS_MANY * overall + totals.spreads) / (_AS_MANY + freedom)
             largest = np.minimum(largest, own)

@@ -115,7 +115,7 @@ class SymmetricScales(Reading):
         counts[rows.arms, rows.parts], sums[rows.arms, rows.parts] = rows.counts, rows.sums
         parts = np.count_nonzero(counts, axis=1)
         means = np.zeros((len(parts), 2 * MOST_PARTS - 1))
-        m = MOST_PARTS
+        m = int(parts.max())  # a power of two
         while m:
             own = parts >= m
             means[own, m - 1 : 2 * m - 1] = sums[own, :m] / counts[own, :m]

@@ -45,7 +45,14 @@ class LargeMarket(Market):
         return self._b.xp.sqrt(self._b.quadratic(self._points, self._past.root, centre))
 
     def _pay(
-        self, capital: Any, against: Any, block: BlockFit, payoff: Payoff, rivals: int, shift: float
+        self,
+        capital: Any,
+        against: Any,
+        block: BlockFit,
+        payoff: Payoff,
+        rivals: int,
+        shift: float,
+        nearness: float,
     ) -> None:
         b = self._b
         against = b.nonzero(against)
@@ -54,11 +61,11 @@ class LargeMarket(Market):
             places = against[part]
             rows = part if everybody else places
             x = self._points[part] if everybody else b.take(self._points, places)
-            bets, news = self._pairs(x, places, block, rivals, shift)
+            bets, news = self._pairs(x, places, block, rivals, shift, nearness)
             capital[rows] += self._paid(bets.shares, payoff.on(b, bets, news, block))
 
     def _pairs(
-        self, x: Any, places: Any, block: BlockFit, rivals: int, shift: float
+        self, x: Any, places: Any, block: BlockFit, rivals: int, shift: float, nearness: float
     ) -> tuple[Bets, News]:
         """Stakes and news about candidates x, as the compiled ``pairs`` has them."""
         b, xp = self._b, self._b.xp
@@ -67,7 +74,9 @@ class LargeMarket(Market):
         first, past = self._apart(x, r, self._first.root), self._apart(x, r, self._past.root)
         unit = self._scale / xp.where(own, xp.ones_like(first), first)
         information = 1.0 / xp.where(own, xp.ones_like(past), past)
-        shares = xp.log(unit) - b.put(self._doubt[:rivals])[None, :]
+        least = xp.min(xp.where(own, xp.full_like(unit, math.inf), unit), axis=1)
+        told_of = xp.minimum(unit, (nearness * least)[:, None])
+        shares = xp.log(told_of) - b.put(self._doubt[:rivals])[None, :]
         shares = xp.where(own, xp.full_like(shares, -math.inf), shares)
         lead = self._lead(x, r, self._past.theta) + shift
         told, columns = self._told(x, r, block, own), None

@@ -99,7 +99,8 @@ class LargePlanner(Planner):
         chosen = result.directions[heavy]
         vectors, own = leads.vectors(chosen), result.direction_weights[heavy]
         lacked = np.zeros(len(chosen)) if nats is None else self._b.rows(nats, chosen)
-        return BlockDesign(FewWeights.of(result.weights), result.value, vectors, own, lacked)
+        weights = FewWeights(result.support, result.weights[result.support], self._count)
+        return BlockDesign(weights, result.value, vectors, own, lacked)
 
     def pulls(self, weights: Any, n: int, judges: BlockDesign, parts: Parts) -> Pulls:
         at_work, own, spanning = self._at_work(weights)

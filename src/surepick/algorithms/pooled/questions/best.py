@@ -82,17 +82,16 @@ class Best(Question):
         return found
 
     def conclude(self, market: Any) -> None:
-        alive = self._alive()
-        if len(alive) <= 1:
+        if int(self._b.xp.sum(self.dropped_at == 0)) <= 1:  # who is left may be very many
             self.finished = True
-            self.best = int(alive[0]) if len(alive) else self.best
+            self.best = next(iter(self._alive().tolist()), self.best)
         elif not self.finished:
             self.look(market().means)
 
     # -- options that come and go ----------------------------------------------------------
     def offered(self) -> BoolArray | None:
-        gone = self._b.host(self.dropped_at) < 0
-        return ~gone if gone.any() else None
+        gone = self.dropped_at < 0
+        return ~self._b.host(gone) if bool(self._b.xp.any(gone)) else None
 
     def reconsider(self, market: Any) -> None:
         winner = self.closeness.winner(self.dropped_at == 0) if self.epsilon > 0 else None
