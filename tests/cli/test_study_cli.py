@@ -201,7 +201,7 @@ def test_a_model_that_does_not_fit_is_said_and_voids_the_guarantee(surepick, fol
 
 def test_rewards_that_change_over_time_are_said(surepick, folder):
     plain = ("--unstructured", "--algorithm", "uniform", "--noise", "1")
-    surepick("new", "s", "options.csv", *plain)
+    surepick("new", "s", "options.csv", *plain, "--max-samples", "250")  # the forecast is short
     with sp.load_study("s") as study:
         for i in range(60):
             for pull in study.ask(4):

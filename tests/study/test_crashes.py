@@ -12,7 +12,7 @@ from tests.forks import client as forks
 from tests.study import toy
 
 import surepick as sp
-from surepick.errors import UnknownStudyError
+from surepick.storage import open_storage
 
 NOTHING = {"lost": 0, "twice": 0, "batches": 0, "wrong": 0}
 
@@ -68,22 +68,21 @@ def test_cut_connections_lose_nothing(postgres):
 
 def test_a_server_that_crashes_loses_nothing(postgres):
     url = postgres.url()
+    onlooker = open_storage(url)  # once: the crowd would be done before it is seen
     with ThreadPoolExecutor(1) as pool:
         crowd = pool.submit(run, "crowd", url, "--workers", 3, "--each", 50)
-        while told_so_far(url) < 30:
-            time.sleep(0.05)
+        while onlooker.read(told_so_far) < 30:
+            time.sleep(0.01)
         assert not crowd.done()
+        onlooker.close()
         postgres.stop("immediate")
         postgres.start()
         assert crowd.result()["errors"] == 0
 
 
-def told_so_far(url):
-    try:
-        with sp.load_study("crowd", url) as study:
-            return len(study.rewards().pulls)
-    except UnknownStudyError:
-        return 0
+def told_so_far(tx):
+    study = tx.find_study("crowd")
+    return 0 if study is None else tx.progress(study.id).measured
 
 
 @pytest.mark.parametrize("off", [86_400.0, -86_400.0])

@@ -55,8 +55,7 @@ def test_one_picture_at_every_moment(misfit, fields, past, tmp_path):
     look_consistent(study)
     n = 0
     while not study.finished:
-        for pull in study.ask(5):
-            study.tell(pull.id, MEANS[pull.label] + 0.3 * rng.normal())
+        study.tell_many({p.id: MEANS[p.label] + 0.3 * rng.normal() for p in study.ask(5)})
         n += 1
         if n % 5 == 0:
             look_consistent(study)  # while a batch is open

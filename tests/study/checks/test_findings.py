@@ -80,10 +80,9 @@ def test_what_is_counted_bit_by_bit_is_what_is_counted_at_once(storage_url):
     while told < 600 and not study.finished:
         held += study.ask(int(draws.integers(1, 60)))
         draws.shuffle(held)
-        for _ in range(min(len(held), int(draws.integers(1, 60)))):
-            pull = held.pop()
-            study.tell(pull.id, pull.arm * 0.01 + draws.normal())
-            told += 1
+        some = [held.pop() for _ in range(min(len(held), int(draws.integers(1, 60))))]
+        study.tell_many([(pull.id, pull.arm * 0.01 + draws.normal()) for pull in some])
+        told += len(some)
         fresh = sp.load_study("s", storage_url)
         ours, theirs = study.checks(), fresh.checks()
         assert ours.warnings == theirs.warnings
