@@ -5,9 +5,19 @@ import json
 
 import numpy as np
 import pytest
-from benchmarks import baseline_price, error_rates, guess, noise_cost, peeking, questions, yes_no
+from benchmarks import (
+    baseline_price,
+    error_rates,
+    evaluation_tools,
+    guess,
+    noise_cost,
+    peeking,
+    questions,
+    yes_no,
+)
 from benchmarks.recorded import Record, chunks, options, table
 
+from surepick.integrations.evaluations import ScoreTable, decide
 from surepick.problem.noise import Between
 from surepick.simulate.noise import check_rewards
 
@@ -210,3 +220,29 @@ def test_the_price_of_a_claim_adds_up():
     assert bound < together < needed <= reached < told
     assert blocks < whole
     assert ratio > needed / bound
+
+
+# -- other people's programs -----------------------------------------------------------------
+def test_items_are_asked_for_counting_up():
+    cells = [("a", "doc 7"), ("b", "doc 1"), ("a", "doc 12"), ("a", "doc 2")]
+    assert evaluation_tools.by_option(cells) == {"a": [2, 7, 12], "b": [1]}
+
+
+def test_a_program_that_says_something_else_is_noticed():
+    pupils, sums = list(evaluation_tools.PUPILS), evaluation_tools.sums(60)
+    right = [[evaluation_tools.is_right(pupil, a, b) for a, b in sums] for pupil in pupils]
+    full = ScoreTable(pupils, [f"doc {i}" for i in range(60)], right)
+    means = dict(zip(pupils, full.scores.mean(axis=1)))
+    assert max(means, key=means.__getitem__) == "school/dana"
+    found = decide(ScoreTable(full.options, full.items), full.of)
+    tried = evaluation_tools.Tried(
+        "program 1.0", full, means, found, found.evaluations, 19, found.table
+    )
+    assert evaluation_tools.row(tried)[:3] == ["program 1.0", "4 × 60", "240"]
+    for wrong in (
+        {"reported": means | {"school/ann": 0.99}},
+        {"asked": found.evaluations + 1},
+        {"returned": full},
+    ):
+        with pytest.raises(AssertionError):
+            evaluation_tools.row(tried._replace(**wrong))

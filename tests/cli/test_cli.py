@@ -6,6 +6,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.forks import client as forks
 
 import surepick as sp
 
@@ -14,10 +15,7 @@ import surepick as sp
 def demonstrated(tmp_path_factory):
     """What the demonstration has left in a folder, and what it has said."""
     folder = tmp_path_factory.mktemp("demo")
-    command = Path(sysconfig.get_path("scripts")) / "surepick"
-    done = subprocess.run(
-        [command, "demo", "--out", folder, "--delta", "0.1"], capture_output=True, text=True
-    )
+    done = forks.run("surepick", "demo", "--out", folder, "--delta", "0.1")
     assert done.returncode == 0, done.stderr
     return folder, done.stdout
 

@@ -74,14 +74,12 @@ def test_the_report_stands_alone(whole):
 
 
 def test_killed_and_started_again_gives_the_same_bytes(whole, tmp_path):
-    command = [sys.executable, "-c", "from surepick.cli import main; main()", "reproduce", *TINY]
     # the command in the report must not name what does not change the results
-    command += ["--out", str(tmp_path), "--jobs", "2"]
+    command = ["reproduce", *TINY, "--out", tmp_path, "--jobs"]
     kills = 0
-    for wanted in (3, 9):
-        process = subprocess.Popen(
-            command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, start_new_session=True
-        )
+    for wanted, jobs in ((3, 2), (9, 1)):
+        with open(os.devnull, "r+") as nothing:
+            process = forks.Forked("surepick", [*command, jobs], files=[nothing.fileno()] * 3)
         parts = tmp_path / "parts"
         while process.poll() is None and (
             not parts.exists() or len(list(parts.glob("[!.]*.json"))) < wanted
@@ -92,7 +90,7 @@ def test_killed_and_started_again_gives_the_same_bytes(whole, tmp_path):
             kills += 1
         process.wait()
     assert kills
-    done = subprocess.run(command, capture_output=True, text=True, timeout=240)
+    done = surepick(*command, 1)
     assert done.returncode == 0, done.stderr
     assert contents(tmp_path) == contents(whole[0])
 

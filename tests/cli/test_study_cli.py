@@ -6,17 +6,14 @@ import json
 import math
 import os
 import signal
-import subprocess
 import sys
-import sysconfig
 import time
 from pathlib import Path
 
 import pytest
+from tests.forks import client as forks
 
 import surepick as sp
-
-COMMAND = Path(sysconfig.get_path("scripts")) / "surepick"
 
 
 def python(script):
@@ -417,21 +414,31 @@ def test_a_script_of_this_folder_needs_no_path(surepick, study, folder):
     assert surepick("run", study, "--exec", "measure.sh {label}")[0] == 0
 
 
+def begin(folder, *words):
+    """The command in a process of its own; it writes into ``out`` and ``err``."""
+    with (
+        open(os.devnull) as nothing,
+        (folder / "out").open("w") as out,
+        (folder / "err").open("w") as err,
+    ):
+        files = [file.fileno() for file in (nothing, out, err)]
+        return forks.Forked("surepick", words, files=files)
+
+
 def test_being_terminated_keeps_what_was_measured(study, folder):
     (folder / "slow.py").write_text(
         "import os, time\ntime.sleep(0.6)\nprint(os.environ['SUREPICK_FEATURE_price'])\n"
     )
-    words = [COMMAND, "run", study, "--exec", python("slow.py"), "--workers", "2", "--json"]
-    process = subprocess.Popen(words, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True)
+    words = ["run", study, "--exec", python("slow.py"), "--workers", "2", "--json"]
+    process = begin(folder, *words)
     log = folder / "s.measurements.jsonl"
     for _ in range(300):
         if log.exists() and log.read_text():
             break
         time.sleep(0.05)
     process.send_signal(signal.SIGTERM)
-    out, err = process.communicate(timeout=20)
-    assert process.returncode == 130, err
-    content = json.loads(out)
+    assert process.wait(20) == 130, (folder / "err").read_text()
+    content = json.loads((folder / "out").read_text())
     with sp.load_study("s") as opened:
         status = opened.status()
         assert status["samples"] == content["told"] >= 2
@@ -440,20 +447,20 @@ def test_being_terminated_keeps_what_was_measured(study, folder):
 
 
 def test_being_killed_loses_nothing_that_was_told(study, folder):
-    words = [COMMAND, "run", study, "--exec", python("measure.py x"), "--worker", "w"]
-    process = subprocess.Popen(words, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+    words = ["run", study, "--exec", python("measure.py x"), "--worker", "w"]
+    process = begin(folder, *words)
     log = folder / "s.measurements.jsonl"
     for _ in range(300):
         if log.exists() and len(log.read_text().splitlines()) >= 2:
             break
         time.sleep(0.05)
-    os.kill(process.pid, signal.SIGKILL)
+    process.kill()
     process.wait()
     with sp.load_study("s") as opened:
         told = opened.status()["samples"]
     assert told >= 1
     # The same workers go on at once, with what they had in hand.
-    done = subprocess.run([*words, "--json"], capture_output=True, text=True, timeout=60)
+    done = forks.run("surepick", *words, "--json")
     assert done.returncode == 0, done.stderr
     with sp.load_study("s") as opened:
         assert opened.answer.samples == told + json.loads(done.stdout)["told"]
@@ -489,17 +496,15 @@ def test_a_file_of_no_bytes_and_a_full_disk_are_named(tmp_path):
     """The log of measurements goes to a device that is always full."""
     empty = tmp_path / "empty.db"
     empty.touch()
-    done = subprocess.run(
-        [COMMAND, "status", "s", "--storage", f"sqlite:///{empty}"], capture_output=True, text=True
-    )
+    done = forks.run("surepick", "status", "s", "--storage", f"sqlite:///{empty}")
     assert (done.returncode, "0 bytes" in done.stderr) == (2, True)
     options = tmp_path / "options.csv"
     options.write_text("label,size\na,1\nb,2\n")
     at = ["--storage", f"sqlite:///{tmp_path}/s.db"]
-    made = subprocess.run([COMMAND, "new", "s", options, *at], capture_output=True, text=True)
+    made = forks.run("surepick", "new", "s", options, *at)
     assert "It ends after 1,000,000 measurements at the latest" in made.stdout
-    run = [COMMAND, "run", "s", *at, "--exec", "echo 1", "--log", "/dev/full"]
-    done = subprocess.run(run, capture_output=True, text=True)
+    run = ("run", "s", *at, "--exec", "echo 1", "--log", "/dev/full")
+    done = forks.run("surepick", *run)
     assert done.returncode == 3
     assert "'/dev/full' cannot be written: No space left" in done.stderr
 

@@ -1,38 +1,40 @@
-"""Services whose patience is short, so that tests need not wait for it to end."""
+"""Services whose patience is short, so that tests need not wait for it to end.
+
+Such a service is a copy of a process that has loaded everything, which begins with ``main``: what
+only the tests need is imported where it is needed.
+"""
 
 import contextlib
-import shutil
-import sys
-from pathlib import Path
-
-import pytest
-from tests.postgres import fast_folder
-from tests.server import served
-
-_SCRIPT = """#!{python}
 import importlib
-for place, value in {changes!r}.items():
-    module, _, name = place.rpartition(".")
-    module = importlib.import_module(module)
-    assert getattr(module, name) > value, place
-    setattr(module, name, value)
-from surepick.cli import main
-main()
-"""
+import json
+import os
+import shutil
+
+_CHANGES = "SUREPICK_TEST_HASTY"  # as JSON: where a number is, and what it is to be
 
 
 @contextlib.contextmanager
-def hasty_service(*options, **changes):
-    """A service in which numbers (``server__gate___BODY_SECONDS=1``) are smaller than usual."""
-    folder = Path(fast_folder("sp-hasty-"))
-    command = folder / "surepick"
-    places = {"surepick." + name.replace("__", ".", 2): value for name, value in changes.items()}
-    command.write_text(_SCRIPT.format(python=sys.executable, changes=places))
-    command.chmod(0o755)
+def hasty_service(changes, *options):
+    """A service with numbers (``surepick.server.bodies._SECONDS``) that are smaller than usual."""
+    from tests.postgres import fast_folder
+    from tests.server.served import Served
+
+    folder, storage = fast_folder("sp-hasty-"), "sqlite:///{}/studies.db"
+    more = {"what": __name__, "env": {_CHANGES: json.dumps(changes)}}
     try:
-        with pytest.MonkeyPatch.context() as patch:
-            patch.setattr(served, "COMMAND", command)
-            with served.Served(f"sqlite:///{folder}/studies.db", folder, *options) as service:
-                yield service
+        with Served(storage.format(folder), folder, *options, **more) as service:
+            yield service
     finally:
         shutil.rmtree(folder)
+
+
+def main():
+    """In the service: as ``surepick``, with those numbers."""
+    for place, value in json.loads(os.environ[_CHANGES]).items():
+        module, _, name = place.rpartition(".")
+        module = importlib.import_module(module)
+        assert getattr(module, name) > value, place
+        setattr(module, name, value)
+    from surepick.cli import main
+
+    main()

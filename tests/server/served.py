@@ -31,10 +31,14 @@ def free_port() -> int:
 class Served:
     """A running service; ``token`` is an admin's.
 
-    In tests it is forked from a process that has loaded everything, unless it is to be ``fresh``.
+    In tests it is forked from a process that has loaded everything, unless it is to be ``fresh``;
+    ``what`` is then forked, with ``env`` added to its environment.
     """
 
-    def __init__(self, storage, folder, *options, token=None, tls=None, fresh=False):
+    def __init__(
+        self, storage, folder, *options,
+        token=None, tls=None, fresh=False, what="surepick", env=None,
+    ):  # fmt: skip
         self.storage, self.folder, self.options = storage, Path(folder), options
         self.port = free_port()
         self.scheme = "http" if tls is None else "https"
@@ -47,6 +51,7 @@ class Served:
         self.said = self.folder / f"served-{self.port}.out"
         self.token = token
         self.fresh = fresh or ADDRESS not in os.environ
+        self.what, self.env = what, os.environ | _ONE_THREAD | (env or {})
         self.start()
         if token is None:
             self.token = re.search(r"sp_\S+", self.said.read_text())[0]
@@ -55,14 +60,14 @@ class Served:
         command = ["serve", "--storage", self.storage]
         command += ["--port", str(self.port), *map(str, self.options)]
         command += ["--signing-key", str(self.folder / "signing-key")]
-        place = {"cwd": ROOT, "env": os.environ | _ONE_THREAD}
+        place = {"cwd": ROOT, "env": self.env}
         with self.log.open("a") as log, self.said.open("a") as said, open(os.devnull) as nothing:
             if self.fresh:
                 words = [str(COMMAND), *command]
                 self.process = subprocess.Popen(words, stdout=said, stderr=log, **place)
             else:
                 files = [file.fileno() for file in (nothing, said, log)]
-                self.process = Forked("surepick", command, files=files, **place)
+                self.process = Forked(self.what, command, files=files, **place)
         try:
             self.wait_until_healthy()
         except BaseException:

@@ -14,7 +14,8 @@ import httpx
 import numpy as np
 import psutil
 import pytest
-from tests.server.served import COMMAND, Served
+from tests.forks import client as forks
+from tests.server.served import Served
 from tests.server.test_routes import at
 
 import surepick as sp
@@ -264,7 +265,5 @@ def test_the_admin_token_is_shown_once(database_folder):
     ],
 )
 def test_settings_that_are_unsafe_are_refused(options, says, tmp_path):
-    done = subprocess.run(
-        [COMMAND, "serve", *options], capture_output=True, text=True, cwd=tmp_path, timeout=60
-    )
+    done = forks.run("surepick", "serve", *options, cwd=tmp_path)
     assert (done.returncode, says in done.stderr) == (2, True)

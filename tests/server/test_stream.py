@@ -1,37 +1,19 @@
 """A stream ends when the token that opened it does."""
 
 import contextlib
-import shutil
-import sys
 import threading
 import time
 
 import httpx
 import pytest
-from tests.postgres import fast_folder
-from tests.server import served
-
-#: the service with a heart that beats fifty times as fast: streams look at their token with it
-HASTY = """#!{python}
-from surepick.server.routes import stream
-assert stream._HEARTBEAT > 1
-stream._HEARTBEAT = 0.3
-from surepick.cli import main
-main()
-"""
+from tests.server.hasty import hasty_service
 
 
 @pytest.fixture(scope="module")
 def hasty():
-    folder = fast_folder("sp-stream-")
-    command = folder / "surepick"
-    command.write_text(HASTY.format(python=sys.executable))
-    command.chmod(0o755)
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(served, "COMMAND", command)
-        with served.Served(f"sqlite:///{folder}/studies.db", folder, fresh=True) as service:
-            yield service
-    shutil.rmtree(folder)
+    """With a heart that beats fifty times as fast: streams look at their token with it."""
+    with hasty_service({"surepick.server.routes.stream._HEARTBEAT": 0.3}) as service:
+        yield service
 
 
 def made(http, name, **token):

@@ -27,9 +27,11 @@ def run(what, url, *options):
 
 
 def test_killed_at_any_contact_with_the_database_nothing_is_lost(shared_url):
-    found = run("points", shared_url, "--step", 13)
+    # The benchmark takes every single contact; here each database has its own of the many.
+    first = 1 if shared_url.startswith("sqlite") else 12
+    found = run("points", shared_url, "--first", first, "--step", 23)
     assert found["failed"] == 0
-    assert found["opening"] >= 4  # the benchmark takes every single contact, here every 13th
+    assert found["opening"] >= 4
     assert found["study"] >= 20
 
 

@@ -49,10 +49,16 @@ def draw_panel(panel: Panel, formats: Sequence[str] = ("png", "pdf")) -> dict[st
             figure.supxlabel(BELOW, fontsize=7, color="0.35")
         if _decades(panel) > 1:
             axes.set_yscale("log")
+            # powers of ten alone would be one or two ticks on a short axis
+            axes.yaxis.get_major_locator().set_params(
+                subs=(1, 2, 5) if _decades(panel) < 3 else (1,)
+            )
+            axes.yaxis.minorticks_off()
         else:
             axes.set_ylim(bottom=0)
+        axes.yaxis.set_major_formatter(f"{{x:{PLAIN}}}")
         ticks = panel.curves[0].x if panel.curves else []
-        axes.set_xticks(ticks, [f"{v:g}" for v in ticks])
+        axes.set_xticks(ticks, [f"{v:{PLAIN}}" for v in ticks])
         axes.grid(axis="y", lw=0.4, color="0.85")
         axes.set_axisbelow(True)
         # beside the axes, where it can never lie over the data
@@ -61,6 +67,9 @@ def draw_panel(panel: Panel, formats: Sequence[str] = ("png", "pdf")) -> dict[st
         plt.close(figure)
     return files
 
+
+#: how ticks are written: 0.05 and 12,000, never 1.2e4
+PLAIN = ",.10g"
 
 #: said where a mean lies below the lower bound
 BELOW = "The lower bound is about means of very many trials; those of few may lie below it."

@@ -156,8 +156,39 @@ def test_lm_eval_of_other_documents_and_filters_is_refused(tmp_path):
 
 def test_lm_eval_comes_back(tmp_path):
     write_lm_eval(TABLE, tmp_path, "exam", "em")
-    found = read_lm_eval(
-        {"small": tmp_path / "small", "large · short": tmp_path / "large_short"}, "exam", "em"
-    )
+    found = read_lm_eval(tmp_path, "exam", "em")
+    assert found.options == ("large · short", "small")
     assert found.items == ("doc 0", "doc 1", "doc 2")
-    np.testing.assert_equal(found.scores, TABLE.scores)
+    np.testing.assert_equal(found.scores, TABLE.scores[::-1])
+    # What was read and is written again is about the same documents.
+    part = ScoreTable(["small"], ["doc 17", "doc 3"], [[1, 0]])
+    back = read_lm_eval(write_lm_eval(part, tmp_path / "part", "exam"), "exam")
+    assert (back.items, back.scores.tolist()) == (("doc 17", "doc 3"), [[1, 0]])
+
+
+def test_no_option_is_written_over_another(tmp_path):
+    """Their folders would be called the same, or be no folders of their own."""
+    names = ["a/b", "a:b", "A b", "a_b_2", "..", "é" * 300, "é" * 299, "nobody looked"]
+    scores = [[i % 2] for i in range(7)] + [[NAN]]
+    table = ScoreTable(names, ["q"], scores)
+    found = read_lm_eval(write_lm_eval(table, tmp_path / "in" / "out", "exam"), "exam")
+    assert {name: found.of(name, "doc 0") for name in found.options} == dict(
+        zip(names[:7], np.ravel(scores[:7]))
+    )
+    assert [path.name for path in (tmp_path / "in").iterdir()] == ["out"]
+    with pytest.raises(InvalidInputError, match="without a path"):
+        write_lm_eval(table, tmp_path, "../exam")
+
+
+def test_models_are_called_as_their_summaries_say_if_that_is_clear(tmp_path):
+    samples(tmp_path, "org__small", [sample(0, acc=1.0)])
+    samples(tmp_path, "org__large", [sample(0, acc=0.0)])
+    assert read_lm_eval(tmp_path, "sums").options == ("org__large", "org__small")
+    for folder, name in (("org__small", "org/small"), ("org__large", "org/large")):
+        summary = tmp_path / folder / "results_2026-11-16T10-00-00.123456.json"
+        summary.write_text(json.dumps({"model_name": name}))
+    assert read_lm_eval(tmp_path, "sums").options == ("org/large", "org/small")
+    summary.write_text(json.dumps({"model_name": "org/small"}))
+    assert read_lm_eval(tmp_path, "sums").options == ("org__large", "org__small")
+    with pytest.raises(InvalidInputError, match="no folder for each model; give"):
+        read_lm_eval(tmp_path / "org__small", "sums")

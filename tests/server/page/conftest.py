@@ -63,24 +63,40 @@ def open_page(browser, served):
         yield lambda **look: stack.enter_context(_page(browser, served, **look))
 
 
-@pytest.fixture(scope="module")
-def shared_page(browser, served):
-    """One that the tests of a file load anew, each in its turn: a session of its own takes long."""
+@pytest.fixture(scope="package")
+def _shared_page(browser, served):
     with _page(browser, served) as page:
         yield page
 
 
+@pytest.fixture
+def page(_shared_page, request):
+    """The list of studies, in a session that tests share, as beginning one takes long.
+
+    Every change of the address makes its view anew.
+    """
+    page, failed = _shared_page, request.session.testsfailed
+    page.goto("/#/studies")
+    page.get_by_role("heading", name="Studies", exact=True).wait_for()
+    yield page
+    complaints, page.complaints.found = page.complaints.found, []
+    page.goto("/#/nowhere")  # where nothing is asked for, whatever the next test does
+    if request.session.testsfailed > failed:
+        page.reload()
+    assert complaints == []
+
+
 @contextlib.contextmanager
-def _page(browser, served, token="", width=1280, height=900, theme="light"):
+def _page(browser, served, token="", width=1280, height=900, theme="light", motion="reduce"):
     context = browser.new_context(
         base_url=served.url,
         viewport={"width": width, "height": height},
         color_scheme=theme,
+        reduced_motion=motion,  # a light that pulses is drawn sixty times a second
         timezone_id="UTC",
     )
     context.set_default_timeout(_PATIENCE)
     page = context.new_page()
-    page.route("**/api/v1/plan", _with_few_trials)
     page.complaints = Complaints(page)
     page.goto("/")
     if token is not None:
@@ -92,9 +108,18 @@ def _page(browser, served, token="", width=1280, height=900, theme="light"):
         context.close()
 
 
-def _with_few_trials(route):
+@contextlib.contextmanager
+def few_trials(page):
     """Forecasts of four trials instead of thirty look the same, and take a second."""
-    route.continue_(post_data=json.dumps(route.request.post_data_json | {"trials": 4}))
+
+    def fewer(route):
+        route.continue_(post_data=json.dumps(route.request.post_data_json | {"trials": 4}))
+
+    page.route("**/api/v1/plan", fewer)
+    try:
+        yield
+    finally:
+        page.unroute("**/api/v1/plan", fewer)
 
 
 def log_in(page, token):

@@ -5,27 +5,27 @@ import re
 
 import pytest
 from playwright.sync_api import expect
+from tests.server.page.conftest import few_trials
 from tests.server.page.layouts import CSV
 
 
-@pytest.fixture
-def fresh(shared_page):
-    """Opens a view; nothing is left of what the last test did there."""
-
-    def go(place):
-        shared_page.goto(place)
-        shared_page.reload()
-        shared_page.get_by_role("heading", level=1).wait_for()
-        return shared_page
-
-    yield go
-    assert shared_page.complaints.found == []
+@pytest.fixture(scope="module")
+def to_delete(client):
+    """Names of studies that the tests make; deleted in the end."""
+    names = []
+    yield names
+    for name in names:
+        client.delete_study(name)
 
 
 @pytest.fixture
-def form(fresh):
+def form(page):
     """The form for a new study, with the table of layouts in it."""
-    page = fresh("/#/new")
+    page.goto("/#/new")
+    return with_layouts(page)
+
+
+def with_layouts(page):
     page.get_by_label("CSV file").set_input_files(CSV)
     expect(page.get_by_role("checkbox")).to_have_count(5)  # all columns but the label
     expect(page.get_by_label("Name of the study")).to_have_value("layouts")
@@ -59,8 +59,8 @@ def test_the_preview_follows_every_tick(form):
     expect(start).to_be_disabled()
 
 
-def test_a_file_can_be_dropped_and_a_table_pasted(fresh):
-    page = fresh("/#/new")
+def test_a_file_can_be_dropped_and_a_table_pasted(page):
+    page.goto("/#/new")
     page.evaluate(
         """csv => {
           const transfer = new DataTransfer();
@@ -83,7 +83,7 @@ def test_a_file_can_be_dropped_and_a_table_pasted(fresh):
     expect(page.locator(".notice")).to_contain_text("table.csv")
 
 
-def test_every_setting_reaches_the_study_and_errors_are_shown(fresh, form, client, layouts):
+def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layouts, to_delete):
     form.get_by_label("Name of the study").fill("settings")
     form.get_by_label("Error probability").fill("0.1")
     form.get_by_text("More settings").click()
@@ -98,18 +98,11 @@ def test_every_setting_reaches_the_study_and_errors_are_shown(fresh, form, clien
     assert (made.delta, made.epsilon, made.max_samples) == (0.1, 0.2, 900)
     assert study.status()["algorithm"] == "rage"
     assert study.problem.noise == 0.5
-    delete(form, client, "settings")
-    fresh("/#/new")
-    form.get_by_label("CSV file").set_input_files(CSV)
-    form.get_by_role("button", name="Start the study").click()  # it would be called layouts
+    to_delete.append("settings")
+    form.goto("/#/new")
+    with_layouts(form).get_by_role("button", name="Start the study").click()
     expect(form.get_by_role("alert")).to_contain_text("exists already")
     form.complaints.forgive("409")
-
-
-def delete(page, client, name):
-    """Delete the study that is shown, once nothing of it is asked for any more."""
-    page.goto("about:blank")
-    client.delete_study(name)
 
 
 def choose(form, kind):
@@ -135,7 +128,7 @@ KINDS = ("a number", "yes or no", "between", "equal", "known")
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_what_a_measurement_gives_reaches_the_study(form, client, kind):
+def test_what_a_measurement_gives_reaches_the_study(form, client, to_delete, kind):
     form.get_by_label("Name of the study").fill(f"gives {kind}")
     form.get_by_text("More settings").click()
     noise = choose(form, kind)
@@ -150,14 +143,14 @@ def test_what_a_measurement_gives_reaches_the_study(form, client, kind):
     assert study.meta.get("overlap") == (False if waits else None)
     assert study.meta.get("hedge") == (True if waits else None)
     expect(form.get_by_text(f"rewards: {study.status()['rewards']}")).to_be_visible()
-    delete(form, client, f"gives {kind}")
+    to_delete.append(f"gives {kind}")
 
 
 TRUST = {"guide": math.inf, "to within": 0.25, "linear": 0.0}
 
 
 @pytest.mark.parametrize("trust", TRUST)
-def test_how_far_features_are_trusted_reaches_the_study(form, client, trust):
+def test_how_far_features_are_trusted_reaches_the_study(form, client, to_delete, trust):
     form.get_by_label("Name of the study").fill(f"trust {trust}")
     form.get_by_text("More settings").click()
     question = form.get_by_role("group", name="How far are the features trusted?")
@@ -169,7 +162,7 @@ def test_how_far_features_are_trusted_reaches_the_study(form, client, trust):
     start.click()
     expect(form.get_by_role("heading", level=1)).to_have_text(f"trust {trust}")
     assert client.load_study(f"trust {trust}").problem.misfit == TRUST[trust]
-    delete(form, client, f"trust {trust}")
+    to_delete.append(f"trust {trust}")
 
 
 def test_trust_is_not_asked_for_where_nothing_could_be_done_without(form):
@@ -221,13 +214,12 @@ def test_every_algorithm_on_offer_can_be_had(form, client):
     expect(choice).to_have_value("pooled-peleg")
 
 
-def test_plan_shows_what_the_service_forecasts(fresh):
-    page = fresh("/")
+def test_plan_shows_what_the_service_forecasts(page):
     page.get_by_role("link", name="Plan", exact=True).click()
     page.get_by_label("CSV file").set_input_files(CSV)
     page.get_by_label("Gap").fill("0.4")
     page.get_by_label("Noise").fill("0.5")
-    with page.expect_response("**/api/v1/plan") as answer:
+    with few_trials(page), page.expect_response("**/api/v1/plan") as answer:
         page.get_by_role("button", name="Forecast").click()
     rows = [row for row in answer.value.json()["forecast"] if row["scenario"] == "as asked"]
     table = page.get_by_role("table", name="Expected measurements per method")
@@ -244,8 +236,8 @@ def test_plan_shows_what_the_service_forecasts(fresh):
     expect(chart.locator("line.bound")).to_have_count(1)
 
 
-def test_plan_asks_for_what_the_rewards_need(fresh):
-    page = fresh("/#/plan")
+def test_plan_asks_for_what_the_rewards_need(page):
+    page.goto("/#/plan")
     page.get_by_label("CSV file").set_input_files(CSV)
     button = page.get_by_role("button", name="Forecast")
     expect(page.get_by_label("Base rate")).to_be_hidden()
@@ -260,7 +252,7 @@ def test_plan_asks_for_what_the_rewards_need(fresh):
     expect(button).to_be_disabled()
     page.get_by_label("Base rate").fill("0.3")
     page.get_by_label("Lift").fill("0.1")
-    with page.expect_response("**/api/v1/plan") as answer:
+    with few_trials(page), page.expect_response("**/api/v1/plan") as answer:
         button.click()
     methods = {row["method"] for row in answer.value.json()["forecast"]}
     assert "lower bound" not in methods
@@ -271,8 +263,7 @@ def test_plan_asks_for_what_the_rewards_need(fresh):
     expect(table).not_to_contain_text("lower bound")
 
 
-def test_tokens_are_made_shown_once_and_revoked(fresh, served, layouts):
-    page = fresh("/")
+def test_tokens_are_made_shown_once_and_revoked(page, served, layouts):
     page.get_by_role("link", name="Access").click()
     rows = page.get_by_role("table", name="Tokens").get_by_role("row")
     expect(page.get_by_role("checkbox", name="layouts", exact=True)).to_be_visible()

@@ -22,8 +22,7 @@ def taste(pull):
     return TASTE[leaf] + 0.5 * float(minutes) + 0.1 * ((7 * pull.id) % 5 - 2)
 
 
-def test_an_hour_from_a_table_to_an_answer(open_page, client, served, picture):
-    page = open_page()
+def test_an_hour_from_a_table_to_an_answer(page, client, served, picture):
     # 9:00 a table is pasted, and a study made of it
     page.get_by_role("link", name="New study").first.click()
     page.get_by_text("Or paste the text of a table").click()

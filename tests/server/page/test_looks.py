@@ -4,6 +4,7 @@ import re
 
 from playwright.sync_api import expect
 from tests.browser import accessibility_violations
+from tests.server.page.conftest import few_trials
 from tests.server.page.layouts import CSV
 from tests.server.served import Served
 
@@ -29,8 +30,9 @@ def tour(page):
     page.get_by_label("CSV file").set_input_files(CSV)
     page.get_by_label("Gap").fill("0.4")
     page.get_by_label("Noise").fill("0.5")
-    page.get_by_role("button", name="Forecast").click()
-    yield "plan", page.get_by_role("region", name="Forecast", exact=True)
+    with few_trials(page):
+        page.get_by_role("button", name="Forecast").click()
+        yield "plan", page.get_by_role("region", name="Forecast", exact=True)
     page.get_by_role("button", name="Log out").click()
     yield "login", page.get_by_label("Access token")
 
@@ -61,8 +63,7 @@ def test_every_view_is_accessible_and_fits(open_page, layouts, picture):
         page.set_viewport_size({"width": PHONE[0], "height": PHONE[1]})
 
 
-def test_axe_would_find_something(open_page):
-    page = open_page()
+def test_axe_would_find_something(page):
     page.evaluate("document.querySelector('main').append(document.createElement('button'))")
     assert any("button-name" in one for one in accessibility_violations(page))
 
@@ -131,8 +132,7 @@ _RING = """() => {
 }"""
 
 
-def test_what_changes_is_announced(open_page, layouts):
-    page = open_page()
+def test_what_changes_is_announced(page, layouts):
     page.goto("/#/studies/layouts")
     expect(page.locator("#announcer")).to_contain_text("of 48 options still in")
     page.goto("/#/studies/layouts%2C%20first%20round")
@@ -143,7 +143,7 @@ def test_a_service_that_goes_away_is_missed_and_found_again(open_page, tmp_path)
     storage = f"sqlite:///{tmp_path}/studies.db"
     with Served(storage, tmp_path) as mine, mine.client() as client:
         study = client.create_study("steady", table=CSV, noise=0.5)
-        page = open_page(token=None)
+        page = open_page(token=None, motion="no-preference")
         page.goto(mine.url)
         page.get_by_label("Access token").fill(mine.token)
         page.keyboard.press("Enter")

@@ -37,8 +37,7 @@ def large(served):
     return study
 
 
-def test_a_large_study_shows_fast_and_stays_smooth(open_page, large):
-    page = open_page()
+def test_a_large_study_shows_fast_and_stays_smooth(page, large):
     expect(page.get_by_role("link", name="large")).to_be_visible()
     seconds = []
     for _ in range(3):

@@ -8,11 +8,10 @@ import surepick as sp
 MEANS = [0.2, 0.9, 0.1, 0.85, 0.3]
 
 
-def test_the_two_best_are_the_answer_and_what_was_spent_is_said(open_page, client):
+def test_the_two_best_are_the_answer_and_what_was_spent_is_said(page, client):
     labels = ["plain", "short", "long", "polite", "odd"]
     problem = sp.Problem(np.eye(5), labels=labels, costs=[1.0, 2.0, 3.0, 2.0, 1.0])
     study, rng = client.create_study("two prompts", problem, top=2), np.random.default_rng(3)
-    page = open_page()
     page.goto("/#/studies/two%20prompts")
     while not study.finished:
         pulls = study.ask(100)

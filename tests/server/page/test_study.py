@@ -9,19 +9,17 @@ import shlex
 import sqlite3
 import subprocess
 import sys
-import sysconfig
 from pathlib import Path
 
 import pandas as pd
 import pytest
 from playwright.sync_api import expect
+from tests.forks.client import command_folder
 from tests.server.page.layouts import CSV, EXAMPLES
 
 import surepick as sp
 from surepick.run.forecast import rough
 from surepick.study import Sheet
-
-SCRIPTS = sysconfig.get_path("scripts")
 
 
 def test_from_a_table_to_a_verified_answer(open_page, client, tmp_path):
@@ -42,9 +40,10 @@ def test_from_a_table_to_a_verified_answer(open_page, client, tmp_path):
     # The command line that the page offers, with a real measurement in it.
     page.get_by_role("button", name="Make a worker token").click()
     line = page.get_by_role("group", name="New worker token").locator("pre").first.inner_text()
-    measure = f"{sys.executable} {EXAMPLES / 'measure_layout.py'} {{label}}"
+    # without packages Python starts in half the time
+    measure = f"{sys.executable} -SE {EXAMPLES / 'measure_layout.py'} {{label}}"
     line = line.replace("command {label}", measure)  # one worker: nothing is begun in vain
-    line = line.replace("surepick run", shlex.quote(f"{SCRIPTS}/surepick") + " run")
+    line = line.replace("surepick run", shlex.quote(f"{command_folder()}/surepick") + " run")
     said = tmp_path / "worker.log"
     with said.open("w") as log:
         worker = subprocess.Popen(line, shell=True, cwd=tmp_path, stdout=log, stderr=log)
@@ -81,13 +80,13 @@ def _watch(page, headline):
     """What the headline said until the study was finished."""
     seen = [headline.inner_text()]
     finished = page.get_by_role("region", name="The answer")
-    for _ in range(1200):
+    for _ in range(480):
         text = headline.inner_text()
         if text != seen[-1]:
             seen.append(text)
         if finished.count():
             return seen
-        page.wait_for_timeout(100)
+        page.wait_for_timeout(250)  # it changes once a second
     raise AssertionError(f"not finished: {seen[-3:]}")
 
 
@@ -111,8 +110,7 @@ def _check_exports(page, study):
         assert read(Path(download.value.path()).read_bytes()) == rewards, name
 
 
-def test_a_running_study_shows_what_is_known(open_page, layouts):
-    page = open_page()
+def test_a_running_study_shows_what_is_known(page, layouts):
     page.get_by_role("link", name="layouts", exact=True).click()
     status = layouts.load_study("layouts").status()
     left, more = len(status["survivors"]), layouts.load_study("layouts").forecast()
@@ -142,8 +140,7 @@ def test_a_running_study_shows_what_is_known(open_page, layouts):
     expect(events).to_contain_text("failed by lab-1: the visitor left")
 
 
-def test_the_table_of_options_sorts_searches_and_filters(open_page, layouts):
-    page = open_page()
+def test_the_table_of_options_sorts_searches_and_filters(page, layouts):
     page.goto("/#/studies/layouts")
     status = layouts.load_study("layouts").status()
     table = page.get_by_role("table", name="Options")
@@ -167,8 +164,7 @@ def test_the_table_of_options_sorts_searches_and_filters(open_page, layouts):
     expect(page.get_by_text("No option has that in its name.")).to_be_visible()
 
 
-def test_broken_assumptions_are_said_at_the_top(open_page, layouts):
-    page = open_page()
+def test_broken_assumptions_are_said_at_the_top(page, layouts):
     page.goto("/#/studies/layouts%2C%20noise%20too%20low")
     warnings = page.get_by_role("group", name="Warnings")
     expect(warnings).to_contain_text("The noise is larger than stated: 0.2 is in use")
@@ -191,9 +187,8 @@ def hostile(client):
     client.delete_study(name)
 
 
-def test_script_in_labels_is_inert(open_page, hostile):
+def test_script_in_labels_is_inert(hostile, page):
     study, script = hostile
-    page = open_page()
     page.get_by_role("link", name=study.name).click()
     expect(page.get_by_role("heading", level=1)).to_have_text(study.name)
     expect(page.locator(".grid-row .name").first).to_have_text(f"{script} 0")
@@ -237,7 +232,7 @@ def test_a_study_that_cannot_be_read(open_page, served, client):
     page.complaints.forgive("cut%20off")
 
 
-def test_candidates_that_cannot_be_measured(open_page, client):
+def test_candidates_that_cannot_be_measured(page, client):
     """Where candidates differ from the arms, the table is about the candidates."""
     problem = sp.Problem(
         [[1.0, 0.0], [0.0, 1.0]],
@@ -248,7 +243,6 @@ def test_candidates_that_cannot_be_measured(open_page, client):
     )
     study = client.create_study("combinations", problem)
     study.tell_many([(pull.id, 1.0) for pull in study.ask(10_000)])
-    page = open_page()
     page.goto("/#/studies/combinations")
     expect(page.locator(".grid-row .name")).to_have_text(["sum", "half", "difference"])
     page.get_by_role("button", name="Delete study").click()
@@ -259,11 +253,10 @@ def test_candidates_that_cannot_be_measured(open_page, client):
     assert "combinations" not in client.list_studies()
 
 
-def test_an_admin_corrects_a_reward_even_of_a_finished_study(open_page, client):
+def test_an_admin_corrects_a_reward_even_of_a_finished_study(page, client):
     study = client.create_study("typo", sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0), delta=0.1)
     while not study.finished:
         study.tell_many([(p.id, 2.0 * p.arm + 0.01 * (p.id % 7)) for p in study.ask(20, "w")])
-    page = open_page()
     page.goto("/#/studies/typo")
     card = page.get_by_role("region", name="Corrections").first
     expect(page.get_by_role("region", name="The answer")).to_be_visible()
@@ -283,10 +276,9 @@ def test_an_admin_corrects_a_reward_even_of_a_finished_study(open_page, client):
     expect(answer if study.finished else page.locator(".headline")).to_be_visible()
 
 
-def test_an_admin_adds_and_retires_options(open_page, client):
+def test_an_admin_adds_and_retires_options(page, client):
     table = Sheet(csv="label,size\na,1\nb,2\nc,4\n")
     study = client.create_study("turnover", table=table, noise=0.1)
-    page = open_page()
     page.goto("/#/studies/turnover")
     card = page.get_by_role("region", name="Options that come and go").first
     card.get_by_text("Add options").click()
@@ -312,9 +304,8 @@ def test_an_admin_adds_and_retires_options(open_page, client):
     assert not study.finished
 
 
-def test_an_admin_pauses_resumes_and_ends_a_study(open_page, client):
+def test_an_admin_pauses_resumes_and_ends_a_study(page, client):
     study = client.create_study("steered", sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0))
-    page = open_page()
     page.goto("/#/studies/steered")
     badge, card = page.locator(".view-head .badge"), page.get_by_role("region", name="Course of")
     expect(badge).to_have_text("Waiting for workers")
@@ -338,12 +329,11 @@ def test_an_admin_pauses_resumes_and_ends_a_study(open_page, client):
     assert study.stop().guarantee.kind == "none"
 
 
-def test_what_is_spent_is_shown_and_limits_are_changed(open_page, client):
+def test_what_is_spent_is_shown_and_limits_are_changed(page, client):
     problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]], noise=1.0, costs=[1.0, 4.0])
     study = client.create_study("spending", problem, budget=40)
     study.tell_many([(pull.id, 0.5) for pull in study.ask(2)])
     spent = study.status()["limits"]["spent"]
-    page = open_page()
     page.goto("#/studies/spending")
     card = page.get_by_role("region", name="Limits", exact=True)
     expect(card).to_contain_text(f"{spent:g} of 40 spent, {40 - spent:g} left.")

@@ -1,7 +1,7 @@
 """Files of lm-evaluation-harness: what ``lm_eval --log_samples --output_path`` writes.
 
-A model is an option; its folder has a file ``samples_TASK_DATE.jsonl`` for each task, with a line
-for each document, which is an item. Which fields there are was seen in version 0.4.13.
+A model is an option. Its folder has a file ``samples_TASK_DATE.jsonl`` for each task, with a line
+for each document, which is an item, and a summary ``results_DATE.json``.
 """
 
 from __future__ import annotations
@@ -9,8 +9,8 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from collections.abc import Iterator, Mapping
-from datetime import UTC, datetime
+from collections.abc import Iterator, Mapping, Sequence
+from datetime import datetime
 from pathlib import Path
 from typing import Any
 
@@ -18,7 +18,7 @@ import numpy as np
 
 from surepick.errors import FormatError, InvalidInputError
 from surepick.files import write_whole
-from surepick.integrations.evaluations.reading import as_table, read_json
+from surepick.integrations.evaluations.reading import as_table, numbers_of, read_json
 from surepick.integrations.evaluations.scores import ScoreTable
 
 _SAMPLES = re.compile(r"samples_(?P<task>.+)_(?P<date>\d{4}-\d\d-\d\dT[\d.-]+)\.jsonl")
@@ -31,13 +31,13 @@ def read_lm_eval(
     rewards: Any = "yes-no",
     filter: str | None = None,
 ) -> ScoreTable:
-    """The scores of several models on a task.
+    """The scores of several models on a task, each from its last run.
 
     Parameters
     ----------
     folders
-        The ``--output_path``, which has a folder for each model; or what to call each model, and
-        its folder.
+        The ``--output_path``, which has a folder for each model; or what to call each option, and
+        the folder with its samples, where one model was run with several settings.
     task, metric
         The task, and which of its metrics. It must have a value for each document.
     rewards
@@ -47,41 +47,97 @@ def read_lm_eval(
 
     Examples
     --------
-    >>> table = ScoreTable(["small", "large"], ["q1", "q2"], [[1, 0], [1, 1]])
+    >>> table = ScoreTable(["org/small", "org/large"], ["q1", "q2"], [[1, 0], [1, 1]])
     >>> read_lm_eval(write_lm_eval(table, "results", "sums"), "sums").options
-    ('large', 'small')
+    ('org/large', 'org/small')
     """
-    if not isinstance(folders, Mapping):
-        inside = sorted(path for path in Path(folders).iterdir() if path.is_dir())
-        folders = {path.name: path for path in inside}
+    if isinstance(folders, Mapping):
+        files = {name: _newest(Path(folder), task) for name, folder in folders.items()}
+    else:
+        files = _by_model(Path(folders), task)
     asked: dict[str, str] = {}  # the hash of every document, as all must have met the same
     cells = [
         (option, item, score)
-        for option, folder in folders.items()
-        for item, score in _samples(_newest(Path(folder), task), metric, filter, asked)
+        for option, file in files.items()
+        for item, score in _samples(file, metric, filter, asked)
     ]
     return as_table(cells, rewards, f"samples of {task}")
 
 
 def write_lm_eval(table: ScoreTable, folder: str | Path, task: str, metric: str = "acc") -> Path:
-    """Write the scores that are known as samples, a folder for each option.
+    """Write the scores that are known as samples, with a folder and a summary for each option.
 
-    Documents are the names of items; answers are not in it.
+    Documents are the names of items; answers are not in it. Where items are called as
+    ``read_lm_eval`` calls them ("doc 17"), documents keep their numbers. The mean in a summary is
+    that of the items on which this option was evaluated, which may be others than those of the
+    next: what ``decide`` says is not read off from it.
 
     Examples
     --------
     >>> folder = write_lm_eval(ScoreTable(["small"], ["q1"], [[1]]), "results", "sums")
-    >>> [path.name[:13] for path in folder.glob("small/*")]
-    ['samples_sums_']
+    >>> sorted(path.name.split("_2")[0] for path in folder.glob("small/*"))
+    ['results', 'samples_sums']
     """
-    date = datetime.now(UTC).replace(tzinfo=None).isoformat().replace(":", "-")
-    for option, row in zip(table.options, table.scores.tolist()):
-        known = [(i, value) for i, value in enumerate(row) if not np.isnan(value)]
-        lines = [_line(i, table.items[i], metric, value) for i, value in known]
-        path = Path(folder) / re.sub(r"[^\w.-]+", "_", option) / f"samples_{task}_{date}.jsonl"
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, "".join(lines))
+    if re.search(r"[/\\]", task):
+        raise InvalidInputError(f"task: a name of a task, without a path; got {task!r}")
+    date = datetime.now().isoformat().replace(":", "-")
+    numbers = numbers_of(table.items, "doc")
+    names = _folder_names(table.options)
+    for option, name, row in zip(table.options, names, table.scores.tolist()):
+        known = {i: value for i, value in enumerate(row) if not np.isnan(value)}
+        if not known:
+            continue  # nobody has looked: the harness has no file for that
+        inside = Path(folder) / name
+        inside.mkdir(parents=True, exist_ok=True)
+        summary = _summary(option, task, metric, list(known.values()), len(table.items))
+        summary["model_name_sanitized"] = name
+        text = json.dumps(summary, indent=2, ensure_ascii=False) + "\n"
+        write_whole(inside / f"results_{date}.json", text)
+        lines = [_line(numbers[i], table.items[i], metric, value) for i, value in known.items()]
+        write_whole(inside / f"samples_{task}_{date}.jsonl", "".join(lines))
     return Path(folder)
+
+
+def _folder_names(options: Sequence[str]) -> list[str]:
+    """What the folder of each option is called, numbered where two would be the same.
+
+    A slash is written as the harness does, with two underscores. Some file systems do not tell
+    capitals from small letters, and take 255 bytes, which is more than 60 letters of any alphabet.
+    """
+    found: dict[str, str] = {}
+    for option in options:
+        plain = re.sub(r"[^\w.-]+", "_", option.replace("/", "__"))[:60].strip(".") or "_"
+        name, number = plain, 1
+        while name.casefold() in found:
+            number += 1
+            name = f"{plain}_{number}"
+        found[name.casefold()] = name
+    return list(found.values())
+
+
+def _summary(
+    option: str, task: str, metric: str, values: list[float], items: int
+) -> dict[str, Any]:
+    """What the harness would say of these samples, as far as it is known here."""
+    measured = {
+        "alias": task,
+        "sample_len": len(values),
+        f"{metric},none": float(np.mean(values)),
+        f"{metric}_stderr,none": "N/A",  # items were not chosen for it
+    }
+    kept = {"metric": metric, "aggregation": "mean", "higher_is_better": True}
+    return {
+        "results": {task: measured},
+        "group_subtasks": {},
+        "configs": {task: {"task": task, "output_type": "generate_until", "metric_list": [kept]}},
+        "versions": {},
+        "n-shot": {},
+        "higher_is_better": {task: {metric: True}},
+        "n-samples": {task: {"original": items, "effective": len(values)}},
+        "config": {"model": "surepick", "model_args": {"model": option}},
+        "model_source": "surepick",
+        "model_name": option,
+    }
 
 
 def _line(number: int, item: str, metric: str, value: float) -> str:
@@ -89,15 +145,43 @@ def _line(number: int, item: str, metric: str, value: float) -> str:
         "doc_id": number,
         "doc": {"item": item},
         "target": "",
-        "arguments": {},
-        "resps": [],
-        "filtered_resps": [],
+        "arguments": {"gen_args_0": {"arg_0": item}},
+        "resps": [[""]],
+        "filtered_resps": [""],
         "filter": "none",
         "metrics": [metric],
         "doc_hash": hashlib.sha256(item.encode("utf-8", "backslashreplace")).hexdigest(),
         metric: value,
     }
     return json.dumps(sample, ensure_ascii=False) + "\n"
+
+
+def _by_model(folder: Path, task: str) -> dict[str, Path]:
+    """The last samples of each model, by what it is called, or by folder where that is not clear.
+
+    Folders are not called quite as their models, as names of models have slashes in them.
+    """
+    files = [_newest(path, task) for path in sorted(folder.iterdir()) if path.is_dir()]
+    if not files:
+        raise InvalidInputError(
+            f"folders: {folder} has no folder for each model; give what to call them and where "
+            f"their samples are, such as {{'small': {str(folder)!r}}}"
+        )
+    names = [_model(file) for file in files]
+    if None in names or len(set(names)) < len(names):
+        names = [file.parent.name for file in files]
+    return {str(name): file for name, file in zip(names, files)}
+
+
+def _model(samples: Path) -> str | None:
+    """What the model of these samples is called, by the summary of the same run."""
+    match = _SAMPLES.fullmatch(samples.name)
+    assert match is not None
+    summary = samples.with_name(f"results_{match['date']}.json")
+    if not summary.exists():
+        return None
+    said = read_json(summary.read_text(encoding="utf-8"), str(summary))
+    return (said.get("model_name") or None) if isinstance(said, dict) else None
 
 
 def _newest(folder: Path, task: str) -> Path:
@@ -113,7 +197,8 @@ def _newest(folder: Path, task: str) -> Path:
 def _samples(
     path: Path, metric: str, chosen: str | None, asked: dict[str, str]
 ) -> Iterator[tuple[str, float]]:
-    lines = path.read_text(encoding="utf-8").splitlines()
+    # Only these end a line: documents may have other separators in them, which JSON lets stand.
+    lines = path.read_text(encoding="utf-8").split("\n")
     rows = [read_json(line, f"{path}, line {n}") for n, line in enumerate(lines, 1) if line]
     filters = sorted({row.get("filter", "none") for row in rows})
     if chosen is None and len(filters) > 1:

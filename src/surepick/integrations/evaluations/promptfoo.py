@@ -1,7 +1,7 @@
 """Files of promptfoo: what ``promptfoo eval --output results.json`` writes (versions 2 and 3).
 
-A column of its table, a prompt with a provider, is an option; a test is an item. Which fields there
-are was taken from its published types.
+A column of its table, a prompt with a provider, is an option; a test is an item. What is written
+is for ``promptfoo import``.
 """
 
 from __future__ import annotations
@@ -15,7 +15,7 @@ import numpy as np
 
 from surepick.errors import FormatError, InvalidInputError
 from surepick.files import write_whole
-from surepick.integrations.evaluations.reading import as_table, read_json
+from surepick.integrations.evaluations.reading import as_table, numbers_of, read_json
 from surepick.integrations.evaluations.scores import ScoreTable
 
 _ERROR = 2  # its failureReason where a test could not be made: that is no failed test
@@ -54,6 +54,7 @@ def read_promptfoo(path: str | Path, score: str = "pass", rewards: Any = None) -
             f"{place} has no list results.results: is it what promptfoo eval --output wrote?"
         )
     names = _names(rows, place)
+    rows = sorted(rows, key=lambda row: (row["promptIdx"], row["testIdx"]))  # not as answers came
     cells = [
         (names[row["promptIdx"]], f"test {row['testIdx']}", _score(row, score, place))
         for row in rows
@@ -65,16 +66,20 @@ def read_promptfoo(path: str | Path, score: str = "pass", rewards: Any = None) -
 def write_promptfoo(table: ScoreTable, path: str | Path) -> Path:
     """Write the scores that are known, as a file of results; prompts and answers are not in it.
 
+    ``promptfoo import FILE`` takes it, and ``promptfoo view`` then shows it. Where items are called
+    as ``read_promptfoo`` calls them ("test 17"), tests keep their numbers.
+
     Examples
     --------
     >>> write_promptfoo(ScoreTable(["short"], ["q1"], [[1]]), "results.json").name
     'results.json'
     """
     binary = table.rewards == "yes-no"
+    numbers = numbers_of(table.items, "test")
     rows = [
         {
             "promptIdx": option,
-            "testIdx": item,
+            "testIdx": numbers[item],
             "promptId": name,
             "provider": {"id": name, "label": name},
             "prompt": {"raw": name, "label": name},
@@ -96,7 +101,9 @@ def write_promptfoo(table: ScoreTable, path: str | Path) -> Path:
         "version": 3,
         "timestamp": datetime.now(UTC).isoformat(),
         "prompts": [
-            {"raw": name, "label": name, "provider": name, "id": name} for name in table.options
+            {"raw": name, "label": name, "provider": name, "id": name}
+            | {"metrics": _counts([row for row in rows if row["promptIdx"] == option])}
+            for option, name in enumerate(table.options)
         ],
         "results": rows,
         "stats": {"successes": passed, "failures": len(rows) - passed, "errors": 0},
@@ -104,6 +111,24 @@ def write_promptfoo(table: ScoreTable, path: str | Path) -> Path:
     body = {"evalId": None, "results": summary, "config": {}}
     write_whole(Path(path), json.dumps(body, indent=2, ensure_ascii=False) + "\n")
     return Path(path)
+
+
+def _counts(rows: list[dict[str, Any]]) -> dict[str, Any]:
+    """What promptfoo counts for a column: it reads all totals off from here."""
+    passed = sum(row["success"] for row in rows)
+    return {
+        "score": sum(row["score"] for row in rows),
+        "testPassCount": passed,
+        "testFailCount": len(rows) - passed,
+        "testErrorCount": 0,
+        "assertPassCount": passed,
+        "assertFailCount": len(rows) - passed,
+        "totalLatencyMs": 0,
+        "tokenUsage": {},
+        "namedScores": {},
+        "namedScoresCount": {},
+        "cost": 0,
+    }
 
 
 def _names(rows: list[Any], place: str) -> dict[int, str]:

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
+import re
+from collections.abc import Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -36,3 +37,14 @@ def as_table(cells: Iterable[tuple[str, str, float]], rewards: Any, place: str) 
     for (option, item), score in found.items():
         scores[rows[option], columns[item]] = score
     return ScoreTable(options, items, scores, rewards)
+
+
+def numbers_of(items: Sequence[str], word: str) -> list[int]:
+    """The number of each item in a file.
+
+    Where all are called as readers call them, such as "doc 17", it is that number: what was read
+    and written again is still about the same document. Else they are counted from 0.
+    """
+    found = [re.fullmatch(rf"{word} (\d+)", item) for item in items]
+    own = {int(match[1]): None for match in found if match}
+    return list(own) if len(own) == len(items) else list(range(len(items)))
