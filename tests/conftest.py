@@ -1,3 +1,4 @@
+import gc
 import os
 import shutil
 import uuid
@@ -25,6 +26,14 @@ _FIRST = (
 
 def pytest_collection_modifyitems(items):
     items.sort(key=lambda item: not item.nodeid.startswith(_FIRST))
+
+
+def pytest_collection_finish():
+    """All that was loaded to read the tests stays: it need not be gone through for garbage again.
+
+    These are hundreds of thousands of objects: a tenth of the time of short tests went into it.
+    """
+    gc.freeze()
 
 
 def pytest_configure(config):
