@@ -11,6 +11,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 _KEPT = 10_000  # callers remembered
+_LONGEST = 60.0  # seconds to wait for what was done already
 _PART = 2**19  # bytes that are looked at together
 _QUOTE, _BACKSLASH = ord('"'), ord("\\")
 _STEP = np.zeros(256, dtype=np.int32)  # deeper, or back
@@ -38,10 +39,13 @@ class Rate:
         return 0.0
 
     def owe(self, caller: str, cost: float) -> None:
-        """Count what has been done already, even if that is more than there was."""
+        """Count what has been done already, even if that is more than there was.
+
+        Nobody waits for more than a minute because of it: many workers may share a token.
+        """
         self.wait(caller, 0.0)
         level, when = self._buckets.get(caller, (self._burst, time.monotonic()))
-        self._buckets[caller] = (level - cost, when)
+        self._buckets[caller] = (max(level - cost, -_LONGEST * self._rate), when)
 
     def give_back(self, caller: str, cost: float = 1.0) -> None:
         """Undo the count of a request that turned out to be none of those."""

@@ -64,7 +64,7 @@ class Settings:
     rate
         Asks, tells and fails per second and token in each process; twice as many (and 20) may come
         at once. Of other requests a fiftieth, of ``/metrics`` two a second, of those to the
-        page, by address, a fifth; of rewards that do not count a hundredth, and as many at once.
+        page, by address, a fifth; of rewards that do not count a hundredth (and ``rate`` at once).
     stranger_rate
         Requests per second and address without a valid token; ten times as many (and 10) at once.
     threads
