@@ -8,7 +8,7 @@ lift after any block. Intervals of these rates are exact (Clopper–Pearson), 99
 
 *Costs.* 40 options without features, 8 of them better by half a standard deviation or more, the
 others worse by as much; pulls until all are decided, over the lower bound: with one allocation
-w of pulls, every lift must be told apart from 0, T · lift² / (2 (1/w_x + 1/w_b)) ≥ log(1/(2.4 δ)),
+w of pulls, every lift must be told apart from 0, T · lift² / (2 (1/w_x + 1/w_b)) ≥ kl(1 − δ, δ),
 smallest T.
 
 Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.baseline --trials 200
@@ -102,9 +102,14 @@ def forty(seed: int) -> np.ndarray:
     return lifts
 
 
+def alone(delta: float) -> float:
+    """Nats that telling a lift from none takes on average, kl(1 − δ, δ)."""
+    return (1.0 - 2.0 * delta) * math.log((1.0 - delta) / delta)
+
+
 def bound(lifts: np.ndarray, delta: float) -> float:
     needs = np.zeros(len(lifts))
-    needs[1:] = 2.0 * math.log(1 / (2.4 * delta)) / lifts[1:] ** 2
+    needs[1:] = 2.0 * alone(delta) / lifts[1:] ** 2
     return float(direct_counts(0, needs, np.ones(len(lifts))).sum())
 
 
@@ -139,7 +144,7 @@ def tasks(trials: int, costs: int, seed: int) -> dict[str, Any]:
     return found | {
         f"cost | {kind} | {delta:g} | {first} | {count}": ("cost", kind, delta, first, count, seed)
         for first, count in chunks(costs, 5)
-        for kind in ("unknown", "σ known")
+        for kind in ("unknown", "equal", "σ known")
         for delta in COST_DELTAS
     }
 
@@ -169,16 +174,20 @@ def tables(parts: dict[str, Any]) -> str:
         rows.append([name, kind, control, delta, claims, rate(cell["missed"], n, level)])
     head = ["truth", "noise", "control", "δ", "wrong claims", "interval ever missed"]
     costs = [
-        [kind, delta, f"{np.mean(c['pulls']):,.0f}", f"{np.mean(c['ratio']):.2f}", str(c["wrong"])]
+        [kind, delta, f"{np.mean(c['pulls']):,.0f}", _mean(c["ratio"]), str(c["wrong"])]
         for (kind, delta), c in gathered(parts, "cost").items()
     ]
     costs_head = ["noise", "δ", "pulls", "over the lower bound", "trials with a wrong claim"]
     return f"{table(head, rows)}\n\n## What claims cost\n\n{table(costs_head, costs)}"
 
 
+def _mean(values: list[float]) -> str:
+    return f"{np.mean(values):.2f} ± {np.std(values) / math.sqrt(len(values)):.2f}"
+
+
 def main() -> None:
     parser = options("options against a baseline", trials=200)
-    parser.add_argument("--costs", type=int, default=10)
+    parser.add_argument("--costs", type=int, default=40)
     given = parser.parse_args()
     settings = {"pulls": PULLS, "trials": given.trials, "costs": given.costs, "seed": given.seed}
     record = Record("baseline", settings, given)

@@ -4,9 +4,8 @@ The 40 options of ``benchmarks.baseline``, 8 of them better. All numbers are nat
 claim or of what the pulls so far could tell about its lift, averaged over claims at the block that
 made them:
 
-- *bound*: what the lower bound asks for, log(1/(2.4 δ)), as if each claim stood alone;
-- *all right*: the same where all 39 are to be right together, log(39/(2.4 δ));
-- *needed*: what a claim takes here, log((78 − R)/δ) after R others (Holm's steps);
+- *bound*: what the lower bound asks for, kl(1 − δ, δ), as if each claim stood alone;
+- *needed*: what the claim took at that moment, by the steps that make all 39 right together;
 - *reached*: the capital that it had, which is more as blocks are not made for one claim alone;
 - *told*: what whoever knew the lift would have won by bets on the same blocks. The difference to
   the line before is what bets lose because lifts, and scales where they are unknown, are not known;
@@ -18,24 +17,24 @@ Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.baseline_price --trials 10
 
 from __future__ import annotations
 
-import math
 import time
 from typing import Any
 
 import numpy as np
-from benchmarks.baseline import COST_DELTAS, KINDS, bound, forty, gathered, play
+from benchmarks.baseline import COST_DELTAS, KINDS, alone, bound, forty, gathered, play
 from benchmarks.recorded import Record, chunks, options, table
 
 import surepick as sp
+from surepick.algorithms.pooled.questions import steps
 
 CHUNK = 5
-COLUMNS = ("bound", "all right", "needed", "reached", "told", "in blocks", "in all")
+COLUMNS = ("bound", "needed", "reached", "told", "in blocks", "in all")
 
 
 def price(kind: str, delta: float, i: int, seed: int) -> tuple[np.ndarray, float]:
     """Nats of all claims of one run, (claims, columns); and its pulls over the lower bound."""
     lifts = forty(seed + i)
-    others = len(lifts) - 1
+    claimed = np.full(len(lifts) - 1, -1)
     run = sp.algorithms.get("pooled-peleg", delta=delta, baseline=0).start(
         sp.Problem.unstructured(len(lifts), noise=KINDS[kind])
     )
@@ -52,13 +51,22 @@ def price(kind: str, delta: float, i: int, seed: int) -> tuple[np.ndarray, float
             told += information * (seen * lifts - lifts**2 / 2)
             mean += information * lifts**2 / 2
         pulls, sums = run.pulls.copy(), run.sums
-        for claim in run.state.question.made[len(rows) :]:
+        question = run.state.question
+        capital = question.sides()[:, question.others]
+        for claim in question.made[len(rows) :]:
             x = claim["candidate"]
+            needed = steps.needed(question.weights, capital, claimed, delta)
+            side = steps.BETTER if claim["claim"] == "better" else steps.WORSE
+            claimed[x - 1] = side
             whole = lifts[x] ** 2 / (2 * (1 / pulls[x] + 1 / pulls[0]))
-            needed = math.log((2 * others - len(rows)) / delta)
-            alone = math.log(1 / (2.4 * delta))
-            together = alone + math.log(others)
-            rows[x] = [alone, together, needed, claim["log_capital"], told[x], mean[x], whole]
+            rows[x] = [
+                alone(delta),
+                needed[side, x - 1],
+                claim["log_capital"],
+                told[x],
+                mean[x],
+                whole,
+            ]
     return np.array(list(rows.values())), run.samples / bound(lifts, delta)
 
 

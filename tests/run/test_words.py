@@ -13,7 +13,14 @@ from surepick.run.strata import STRATA_PROVIDED
 from surepick.run.words import in_plain_words
 
 THEOREM = " (the capital bet against the best is a supermartingale (see there); Ville's inequality)"
-JARGON = ("supermartingale", "Ville", "probability at least", "guarantee", "candidate", "Holm")
+JARGON = (
+    "supermartingale",
+    "Ville",
+    "probability at least",
+    "guarantee",
+    "candidate",
+    "closed testing",
+)
 
 
 def _measured(problem, **settings):

@@ -137,9 +137,8 @@ def _of_claims(check: Check, found: Comparison) -> list[str]:
         share = f"a share of at most {check.delta:.12g} is wrong on average"
         text = f"of all claims against {against}, {share} ({bets}; e-BH)"
     else:
-        union = "union over statements" if check.epsilon else "Holm's steps"
         text = f"all claims against {against} are right with probability at least {_sure(check)} "
-        text += f"({bets}; Ville's inequality, {union})"
+        text += f"({bets}; Ville's inequality, closed testing)"
     left = _left_open(check, found)
     return _resting(check, f"{text}; {left}" if left else text)
 

@@ -65,14 +65,24 @@ class AskingState(TurningState):
         if n == 0 or self.opening:  # nothing is known: this cannot be better than the first block
             if out and too_far(0, out, 0.0, least):
                 return None
-            size = min(whole_batches(self.config, least), budget)
+            arm, extra = self.question.first_extra()
+            size = min(whole_batches(self.config, least * (1.0 + extra)), budget)
             weights, _ = in_pulls(self.problem, first.weights, 1.0)
+            if extra:
+                weights = weights / (1.0 + extra)
+                weights[arm] += extra / (1.0 + extra)
 
             def opening(pulls: int) -> Pulls:
                 counts = self._planner.whole_pulls(weights, pulls, first, must_span=True)
                 return dealt(counts, self.ways.parts)
 
             return within(self.problem, self.funds, size, opening)
+        # Where each is decided by its own pulls, those that are decided need no more of them.
+        open_only = self.question.decides_each and self.ways.ways == ("direct",)
+        width = self.problem.rank
+        if open_only:
+            width = min(width, len(self.question.open()) + 1)
+            least = FEWEST_PULLS * width * self.strata
         scales, market = self._now(), self._open_market()
         missing, leader = self.question.lacking(market, n + out), int(market.rivals[0])
         missing = evenly(missing) if self.config.guess else missing
@@ -88,8 +98,12 @@ class AskingState(TurningState):
             found = shared_out(self.problem, self._points, missing, leader, *own)
             design = design._replace(weights=found)
         self.weights, self.shares = design.weights, shares
-        explore = min(0.5, _EXPLORE * math.sqrt(self.problem.rank / (n + out)))
-        weights = (1 - explore) * design.weights + explore * first.weights
+        explore = min(0.5, _EXPLORE * math.sqrt(width / (n + out)))
+        even = first.weights
+        if open_only:
+            even = np.where(design.weights > 0, even, 0.0)
+            even = even / even.sum()
+        weights = (1 - explore) * design.weights + explore * even
         weights, rate = in_pulls(self.problem, weights, 1.0)  # pulls for a unit of money
         size = min(block_size(self.config, spent * rate, out, design.value * rate, least), budget)
         if self.config.guess and not out:

@@ -41,6 +41,10 @@ class Pairs(NamedTuple):
         news = self.news._replace(lead=self.news.lead + by, shift=self.news.shift + by)
         return self._replace(bets=bets, news=news)
 
+    def wider(self, prior: float) -> Pairs:
+        """With a prior of so many times the precision."""
+        return self._replace(bets=self.bets._replace(unit=prior * self.bets.unit))
+
     def paid(self) -> FloatArray:
         """Log of what bets pay, (n, R, J)."""
         return self.payoff.compiled(self.bets, self.news, self.seen)

@@ -32,7 +32,7 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm, Guarantee, confidence
 from surepick.algorithms.pooled.evidence import ways_of
-from surepick.algorithms.pooled.questions.baseline import candidate_of
+from surepick.algorithms.pooled.questions.named import candidate_of
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.strata import levels_cancel
 from surepick.arrays.validate import positive, real, whole
@@ -180,9 +180,10 @@ class PooledPeleg(Algorithm):
         if self.control == "fdr":
             share = f"a share of at most {self.delta:.12g} is wrong on average"
             return Guarantee("fdr", f"of all {name}, {share} ({bets}; e-BH)")
-        union = "union over statements" if self.epsilon else "Holm's steps"
         sure = f"are right with probability at least {confidence(self.delta)}"
-        return Guarantee("claims", f"all {name} {sure} ({bets}; Ville's inequality, {union})")
+        return Guarantee(
+            "claims", f"all {name} {sure} ({bets}; Ville's inequality, closed testing)"
+        )
 
     @property
     def any_pulls(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]

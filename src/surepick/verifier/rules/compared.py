@@ -5,9 +5,8 @@ not worse"; with epsilon also against "x is epsilon better, or more" and "epsilo
 the smaller of which counts against "x is at least epsilon away". For no x are more than two of
 these true. With M candidates beside the baseline:
 
-- all claims together are right with probability 1 − delta if each had a capital of 2M/delta;
-  without epsilon, if a claim after R others had (2M − R)/delta (Holm: candidates that were claimed
-  rightly are not tied, so that one statement about each is false);
+- all claims together are right with probability 1 − delta if each could be made by the steps of
+  :mod:`surepick.verifier.rules.steps`;
 - of k claims at the end, a share of delta is wrong on average if each has 2M/(k delta) (e-BH).
 """
 
@@ -25,6 +24,7 @@ from surepick.verifier.estimate import log_sum
 from surepick.verifier.guide import Outlook
 from surepick.verifier.payoffs.base import News, Pairs
 from surepick.verifier.rules.pooled import Book, Market, check_prior, settle_all
+from surepick.verifier.rules.steps import Steps
 from surepick.verifier.views import Field, Leaning
 
 
@@ -58,6 +58,7 @@ class _Comparison(Book):
         self.sides, self.closer = (np.tile(self.start, (2, n, 1)) for _ in range(2))
         self.left = list(exact.mappings(check.evidence["claims"], "the claims"))
         self.claims: dict[str, list[int]] = {name: [] for name in CLAIMS}
+        self.steps: Steps | None = None
         self.settled = 1  # the first block, which has no bets
 
     def has_rivals(self, record: dict[str, Any]) -> bool:
@@ -86,6 +87,12 @@ class _Comparison(Book):
         x = self.check.candidates[self.candidates[self.others]] - market.leader_row
         one, here = np.zeros((1, x.shape[1])), np.array([self.reference])
         fields = Field(one, here, x, self.others), Field(x, self.others, one, here)
+        if self.steps is None:  # by what was known before the first bets
+            seems = -market.before.leads(fields[1])[:, 0] - self.number
+            variances = np.clip(market.before.variances(fields[1])[:, 0], 1e-300, 1e300)
+            unit = 1.0 / market.unit.variances(fields[1])[:, 0]
+            self.steps = Steps(seems, variances, unit, self.near)
+            self.sides += np.tile(self.steps.accounts(np.exp(self.start)), len(news))
         for number, told in enumerate(news):
             told = self.payoff.with_number(told) if self.asked.baseline is None else told
             accounts = range(number * len(self.precisions), (number + 1) * len(self.precisions))
@@ -97,7 +104,8 @@ class _Comparison(Book):
                     misfit = self.check.misfit / self.check.noise
                     pairs = pairs.raised(-misfit * told.view.allowances(field))
                 pairs = pairs.raised((2 * side - 1) * self.number - told.rounding)
-                self._pay_side(self.sides[side], pairs, told, accounts)
+                wider = pairs._replace(unit=self.steps.prior * pairs.unit)
+                self._pay_side(self.sides[side], wider, told, accounts)
                 if self.near > 0:  # the one on the other side is close from here
                     self._pay_side(self.closer[side], pairs.raised(self.near), told, accounts)
 
@@ -110,19 +118,21 @@ class _Comparison(Book):
         self.check.demand(not len(dropped), f"{where} drops a candidate")
         if self.asked.control == "all":
             while self.left and self._block_of(self.left[0]) == self.settled:
-                self._accept(self.left.pop(0), self._needed(), where)
+                self._accept(self.left.pop(0), None, where)
 
     def _block_of(self, claim: dict[str, Any]) -> int:
         return exact.whole(claim["block"], "the block of a claim")
 
-    def _needed(self) -> float:
+    def _needed(self, kind: str, place: int) -> float:
         """Log capital that the next of claims takes which are all to be right."""
-        statements = 2 * len(self.others)
-        if self.near == 0:
-            statements -= sum(len(claimed) for claimed in self.claims.values())
-        return math.log(statements) + self.goal
+        assert self.steps is not None
+        named = {c: CLAIMS.index(kind) for kind, claimed in self.claims.items() for c in claimed}
+        made = [named.get(int(candidate)) for candidate in self.candidates[self.others]]
+        capital = [self._capital(name) for name in CLAIMS[: 3 if self.near > 0 else 2]]
+        spent = self.steps.needed(np.array(capital) - self.goal, made, CLAIMS.index(kind), place)
+        return spent + self.goal
 
-    def _accept(self, claim: dict[str, Any], needed: float, where: str) -> None:
+    def _accept(self, claim: dict[str, Any], needed: float | None, where: str) -> None:
         check = self.check
         candidate = exact.whole(claim["candidate"], "the candidate of a claim")
         kind = exact.text(claim["claim"], "what is claimed")
@@ -134,6 +144,8 @@ class _Comparison(Book):
         recorded = np.array([exact.number(claim["log_capital"], "the capital of a claim")])
         what = f"{where}: the log capital of {candidate} being {kind}"
         check.agree_all(recorded, capital, lambda _: what, self.rounding)
+        if needed is None:
+            needed = self._needed(kind, int(place[0]))
         check.demand(capital[0] >= needed - 1e-6, f"{what} is {capital[0]:.6g}, below {needed:.6g}")
         self.claims[kind].append(candidate)
         check.checked += 1

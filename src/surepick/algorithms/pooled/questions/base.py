@@ -36,6 +36,7 @@ class Question(ABC):
     finished: bool  #: whether it is answered
     #: the candidate that leads are measured from; None: the one that looks best
     about: Any = None
+    decides_each = False  #: whether something is claimed of every candidate in the end
 
     def __init__(self, ground: Ground) -> None:
         self.ground = ground
@@ -69,6 +70,10 @@ class Question(ABC):
     @abstractmethod
     def progress(self) -> FloatArray:
         """How much of the evidence that decides each candidate is there (1: decided)."""
+
+    def first_extra(self) -> tuple[int, float]:
+        """An arm that the first block pulls more often, and what share of its pulls that adds."""
+        return 0, 0.0
 
     def offered(self) -> BoolArray | None:
         """Who can be bet on, as a mask; None: everybody."""

@@ -8,11 +8,8 @@ least epsilon away".
 
 How sure claims are (M candidates beside the baseline):
 
-- ``control="all"``: all of them together are right with probability at least 1 − delta. For no x
-  are more than two of the statements true, so the 2M of them that may be true would each have to
-  be refuted wrongly at 2M/delta, which has probability at most delta. Without epsilon Holm's steps
-  apply: the R candidates that were claimed rightly are not tied with the baseline, and one true
-  statement each is the most that they have, so that (2M − R)/delta will do.
+- ``control="all"``: all of them together are right with probability at least 1 − delta, by
+  the steps of :mod:`surepick.algorithms.pooled.questions.steps`.
 - ``control="fdr"``: of all claims at the end, a share of at most delta is wrong on average (e-BH,
   Wang and Ramdas 2022). k claims are made if each of them has a capital of 2M/(k delta) at the end.
 """
@@ -28,13 +25,15 @@ from surepick.algorithms.base import Claims
 from surepick.algorithms.pooled.lacking import CAUTION, LEAST, Lacking
 from surepick.algorithms.pooled.leads import Interval, Leads
 from surepick.algorithms.pooled.market import Market, Pairs, all_accounts
+from surepick.algorithms.pooled.questions import steps
 from surepick.algorithms.pooled.questions.base import Ground, Question
+from surepick.algorithms.pooled.questions.named import candidate_of, place_of
 from surepick.arrays.backend import HOST
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
-from surepick.errors import InvalidInputError
 
 SIDES = ("better", "worse")  # than the baseline
 CLOSE = "close"  # within epsilon of it
+CLAIMS = (*SIDES, CLOSE)
 _PATIENCE = 10.0  # pulls that a lift is taken to lack at most, over those of the clearest
 
 
@@ -42,6 +41,7 @@ class AgainstBaseline(Question):
     """Capital on both sides of the baseline, and what was claimed."""
 
     about: int
+    decides_each = True
 
     def __init__(self, ground: Ground) -> None:
         super().__init__(ground)
@@ -58,6 +58,9 @@ class AgainstBaseline(Question):
         start = np.tile(np.log(ground.ways.accounts), (2, M, 1))
         self.capital: FloatArray = start  #: logs: better and worse, (2, M, J)
         self.close: FloatArray = start.copy()  #: not more than epsilon better, or worse
+        #: of the statements about others, (2 or 3, others); fixed before the first bets
+        self.weights: FloatArray | None = None
+        self.prior: float | None = None  #: by which stakes are less sure than elsewhere
         self.made: list[dict[str, Any]] = []  #: claims
         self.blocks = 0
         self.lifts = Leads(ground.ways, M, self.about)
@@ -70,6 +73,8 @@ class AgainstBaseline(Question):
         return {
             "capital": self.capital,
             "close": self.close,
+            "claim_weights": self.weights,
+            "prior": self.prior,
             "claims": self.made,
             "bets": self.blocks,
             "finished": self.finished,
@@ -80,14 +85,25 @@ class AgainstBaseline(Question):
 
     def load(self, memory: dict[str, Any]) -> None:
         self.capital, self.close = memory["capital"], memory["close"]
+        self.weights, self.prior = memory["claim_weights"], memory["prior"]
         self.made, self.blocks = memory["claims"], memory["bets"]
         self.finished, self.best = memory["finished"], memory["_best"]
         self.lifts.load(memory["leads"])
         self._lift = memory["lift"]
 
+    def first_extra(self) -> tuple[int, float]:
+        """The baseline is in every comparison, and worth as many pulls as √M of the others."""
+        if self.about == self.ground.candidates or self.ground.problem.transductive:
+            return 0, 0.0
+        arm = int(self.ground.problem.distinct[self.about])
+        n = len(self.others)
+        return arm, (math.sqrt(n) - 1.0) / (n + 1.0)
+
     # -- bets ------------------------------------------------------------------------------
     def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
         self.blocks += 1
+        if self.weights is None:
+            self.weights = self._weights_by(market)
         self.lifts.take(market, blocks)
         reference = np.array([self.about])
         ways = self.ground.ways
@@ -95,7 +111,11 @@ class AgainstBaseline(Question):
             own, payoff = ways.own(number), ways.payoff(way)
             up = market.pairs(reference, self.others, block, payoff).raised(-self._number)
             down = market.pairs(self.others, reference, block, payoff).raised(self._number)
-            self._pay(self.capital[:, :, own], up, down)
+            if self.prior is None:
+                seems = (column[self.others] for column in self._seems(market))
+                self.prior = steps.prior_of(*seems, up.bets.unit[0])
+                self.capital += steps.accounts_by(self.prior, len(ways.ways))
+            self._pay(self.capital[:, :, own], up.wider(self.prior), down.wider(self.prior))
             if self.epsilon > 0:  # beating the baseline less epsilon is not being far worse
                 closer = up.raised(self.epsilon), down.raised(self.epsilon)
                 self._pay(self.close[::-1, :, own], *closer)
@@ -119,26 +139,54 @@ class AgainstBaseline(Question):
         close = np.minimum(*(all_accounts(HOST, side) for side in self.close))
         return np.stack([better, worse, close])
 
-    def goal(self) -> float:
-        """Log capital that the next claim takes."""
-        config, H = self.ground.config, 2 * len(self.others)
-        if config.control == "fdr":
-            return math.log(2.0 / config.delta)  # where everything is claimed in the end
-        if self.epsilon == 0:
-            H -= len(self.made)
-        return math.log(H / config.delta)
+    def _goals(self, weights: FloatArray | None) -> FloatArray:
+        """Log capital that claims will take once the others are made, (2 or 3, M)."""
+        sides, config = self.sides(), self.ground.config
+        goals = np.full_like(sides, math.log(2.0 / config.delta))
+        if config.control == "all" and weights is not None:
+            goals[:, self.others] = steps.expected(weights, sides[:, self.others], config.delta)
+        return goals
+
+    def _next_goals(self, weights: FloatArray) -> FloatArray:
+        """Log capital that a claim takes if it is the next one, (2 or 3, M)."""
+        sides, config, n = self.sides(), self.ground.config, len(self.others)
+        goals = np.full_like(sides, math.log(2.0 * n / ((len(self.made) + 1) * config.delta)))
+        if config.control == "all":
+            own = sides[:, self.others], self._kinds(), config.delta
+            goals[:, self.others] = steps.needed(weights, *own)
+        return goals
+
+    def _kinds(self) -> IntArray:
+        """What was claimed about the others, by number; −1 for nothing."""
+        found = np.full(len(self.others), -1)
+        for place, claim in self.claimed().items():
+            found[np.searchsorted(self.others, place)] = CLAIMS.index(claim)
+        return found
+
+    def _weights_by(self, market: Market) -> FloatArray:
+        lift, variance = (column[self.others] for column in self._seems(market))
+        return steps.weights_of(lift, np.sqrt(variance), self.epsilon)
+
+    def _seems(self, market: Market) -> tuple[FloatArray, FloatArray]:
+        """How far candidates seem to be ahead of the baseline, and variances, (M,)."""
+        M = self.ground.candidates
+        number = self._number if self.about == M else 0.0
+        return -market.gaps[:M] - number, np.clip(market.variances[:M], 1e-300, 1e300)
 
     def _claim(self) -> None:
-        """Holm's steps: the largest capital first."""
-        sides = self.sides()
-        sides[:, ~self.undecided()] = -math.inf
-        for _ in self.others:
-            kind, place = np.unravel_index(int(np.argmax(sides)), sides.shape)
-            if sides[kind, place] < self.goal():
+        """Whatever may be claimed; each claim may be what another one has waited for."""
+        assert self.weights is not None
+        sides, delta = self.sides()[:, self.others], self.ground.config.delta
+        claimed = self._kinds()
+        while True:
+            spare = sides - steps.needed(self.weights, sides, claimed, delta)
+            spare[:, claimed >= 0] = -math.inf
+            kind, number = (int(i) for i in np.unravel_index(int(np.argmax(spare)), spare.shape))
+            if not spare[kind, number] >= 0:
                 break
-            capital = float(sides[kind, place])
-            self.made.append(self._record(int(kind), int(place), capital))
-            sides[:, place] = -math.inf
+            claimed[number] = kind
+            place = int(self.others[number])
+            self.made.append(self._record(kind, place, float(sides[kind, number])))
 
     def _discoveries(self) -> list[dict[str, Any]]:
         """e-BH: as many claims as have the capital that so many take."""
@@ -154,7 +202,7 @@ class AgainstBaseline(Question):
     def _record(self, kind: int, place: int, capital: float) -> dict[str, Any]:
         return {
             "candidate": int(self.ground.problem.distinct[place]),
-            "claim": (*SIDES, CLOSE)[kind],
+            "claim": CLAIMS[kind],
             "log_capital": float(capital),
             "block": self.blocks + 1,  # nothing is bet on the first
         }
@@ -173,11 +221,27 @@ class AgainstBaseline(Question):
         return found
 
     def lacking(self, market: Market, pulls: int) -> Lacking:
+        """What claims lack once the others are made; the one that is nearest, of being the next.
+
+        If it waited for the others, one that is tied might keep it waiting for ever.
+        """
         M, still = self.ground.candidates, self.undecided()
-        ahead = -market.gaps[:M] - (self._number if self.about == M else 0.0)
-        noise = np.maximum(CAUTION * market.variances[:M], 1e-300)
-        sides, goal = self.sides(), self.goal()
-        lack = np.maximum(goal - sides, LEAST)
+        weights = self._weights_by(market) if self.weights is None else self.weights
+        need, nats = self._need(market, self._goals(weights))
+        wanted, lacks = np.zeros(len(market.gaps)), np.full(len(market.gaps), LEAST)
+        if still.any():
+            sooner, more = self._need(market, self._next_goals(weights))
+            first = int(np.argmin(np.where(still, sooner, math.inf)))
+            need[first], nats[first] = sooner[first], more[first]
+            need = np.minimum(need, _PATIENCE * float(need[still].min()))
+        wanted[:M][still], lacks[:M] = need[still], nats
+        return Lacking(wanted, lacks)
+
+    def _need(self, market: Market, goals: FloatArray) -> tuple[FloatArray, FloatArray]:
+        """Pulls for a variance of one, and log capital, that the easiest claim of each lacks."""
+        ahead, variance = self._seems(market)
+        noise = CAUTION * variance
+        lack = np.maximum(goals - self.sides(), LEAST)
         nats = np.where(ahead > 0, lack[0], lack[1])
         need = nats / (ahead**2 + noise)
         if self.epsilon > 0:
@@ -185,11 +249,7 @@ class AgainstBaseline(Question):
             closer = lack[2] / (inside**2 + noise)
             easier = (closer < need) & (inside > 0)
             need, nats = np.where(easier, closer, need), np.where(easier, lack[2], nats)
-        if still.any():  # what is nearly tied must not keep the others waiting
-            need = np.minimum(need, _PATIENCE * float(need[still].min()))
-        wanted, lacks = np.zeros(len(market.gaps)), np.full(len(market.gaps), LEAST)
-        wanted[:M][still], lacks[:M] = need[still], nats
-        return Lacking(wanted, lacks)
+        return need, nats
 
     def look(self, means: Any) -> None:
         """The highest of those that are better; of all where they are compared with a number."""
@@ -209,7 +269,7 @@ class AgainstBaseline(Question):
         return still if len(still) else np.array([self.best])
 
     def progress(self) -> FloatArray:
-        share = np.clip(self.sides().max(axis=0) / self.goal(), 0.0, 1.0)
+        share = np.clip((self.sides() / self._goals(self.weights)).max(axis=0), 0.0, 1.0)
         return np.where(self.undecided(), share, 1.0)
 
     def p_values(self) -> FloatArray:
@@ -228,14 +288,12 @@ class AgainstBaseline(Question):
     def _ends(self, kinds: np.ndarray) -> tuple[FloatArray, FloatArray]:
         """Between which ends lifts are, on the side of the baseline that was claimed.
 
-        A claim that is one of all that are right takes (n+1)/delta or more. With a share of
-        2/(n+1) of delta it is enough to rule out 0, once and for all; intervals have the rest.
+        Claims stand once they are made; an interval may still reach across the baseline.
         """
-        n, config = len(self.others), self.ground.config
-        share = 2.0 / (n + 1) if config.control == "all" and n > 1 else 0.0
-        found = self.lifts.interval(config.delta * (1.0 - share))
+        config = self.ground.config
+        found = self.lifts.interval(config.delta)
         low, high = found.low - self._number, found.high - self._number
-        if share:
+        if config.control == "all":
             low[kinds == SIDES[0]] = np.maximum(low[kinds == SIDES[0]], 0.0)
             high[kinds == SIDES[1]] = np.minimum(high[kinds == SIDES[1]], 0.0)
         return low, high
@@ -277,27 +335,3 @@ class AgainstBaseline(Question):
         else:
             asked["baseline"] = candidate_of(problem, config.baseline)
         return {"question": asked, "claims": self.made}
-
-
-def candidate_of(problem: Any, baseline: Any) -> int:
-    """The number of the candidate that is the baseline: given as that, or by its label."""
-    labels = problem.candidate_labels
-    if isinstance(baseline, str):
-        if baseline not in labels:
-            some = ", ".join(repr(label) for label in labels[:8])
-            raise InvalidInputError(
-                f"baseline: no option is called {baseline!r:.80}; there are {some}"
-                f"{', …' if len(labels) > 8 else ''}"
-            )
-        return list(labels).index(baseline)
-    if not 0 <= baseline < len(labels):
-        raise InvalidInputError(
-            f"baseline: there are options 0 to {len(labels) - 1}, not {baseline}"
-        )
-    return int(baseline)
-
-
-def place_of(problem: Any, baseline: Any) -> int:
-    """Its place among those that differ."""
-    first = problem.same_as[candidate_of(problem, baseline)]
-    return int(np.searchsorted(problem.distinct, first))
