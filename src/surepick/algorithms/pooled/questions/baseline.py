@@ -60,7 +60,7 @@ class AgainstBaseline(Question):
         self.close: FloatArray = start.copy()  #: not more than epsilon better, or worse
         #: of the statements about others, (2 or 3, others); fixed before the first bets
         self.weights: FloatArray | None = None
-        self.prior: float | None = None  #: by which stakes are less sure than elsewhere
+        self.prior = 1.0  #: times the precision that stakes have elsewhere before the first bets
         self.made: list[dict[str, Any]] = []  #: claims
         self.blocks = 0
         self.lifts = Leads(ground.ways, M, self.about)
@@ -102,8 +102,6 @@ class AgainstBaseline(Question):
     # -- bets ------------------------------------------------------------------------------
     def bet(self, market: Market, blocks: list[Any], pulls: int) -> dict[str, Any]:
         self.blocks += 1
-        if self.weights is None:
-            self.weights = self._weights_by(market)
         self.lifts.take(market, blocks)
         reference = np.array([self.about])
         ways = self.ground.ways
@@ -111,9 +109,11 @@ class AgainstBaseline(Question):
             own, payoff = ways.own(number), ways.payoff(way)
             up = market.pairs(reference, self.others, block, payoff).raised(-self._number)
             down = market.pairs(self.others, reference, block, payoff).raised(self._number)
-            if self.prior is None:
-                seems = (column[self.others] for column in self._seems(market))
-                self.prior = steps.prior_of(*seems, up.bets.unit[0])
+            if self.weights is None:  # all of this by what was known before the first bets
+                self.weights = self._weights_by(market)
+                lift, variance = self._seems(market)
+                one_pull = up.bets.unit[0]
+                self.prior = steps.prior_of(lift[self.others], variance[self.others], one_pull)
                 self.capital += steps.accounts_by(self.prior, len(ways.ways))
             self._pay(self.capital[:, :, own], up.wider(self.prior), down.wider(self.prior))
             if self.epsilon > 0:  # beating the baseline less epsilon is not being far worse
