@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays import limits
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import IntArray
 
@@ -32,17 +34,41 @@ def first_equal(rows: Any, backend: Backend) -> IntArray:
     ranked = xp.take(key, order, axis=0)
     close = backend.host(backend.nonzero(ranked[1:] - ranked[:-1] <= 4 * width * SAME))
     first = np.arange(count, dtype=np.int64)
-    for run in np.split(close, np.flatnonzero(np.diff(close) > 1) + 1):
-        if not len(run):
-            continue
-        left = np.sort(backend.host(order[int(run[0]) : int(run[-1]) + 2]))
-        scaled = backend.rows(rows, left) / scale
-        while len(left) > 1:  # the first of those left, and all that equal it
-            size = np.maximum(np.abs(scaled), np.abs(scaled[0]))
-            equal = (np.abs(scaled - scaled[0]) <= SAME * size + DUST).all(axis=1)
-            first[left[equal]] = left[0]
-            left, scaled = left[~equal], scaled[~equal]
+    if not len(close):
+        return first
+    breaks = np.flatnonzero(np.diff(close) > 1)
+    starts, ends = np.append(0, breaks + 1), np.append(breaks, len(close) - 1)
+    lengths = close[ends] - close[starts] + 2  # of runs of neighbours
+    stops = np.cumsum(lengths)
+    # All of them in a few pieces: among ten million rows thousands are neighbours by chance.
+    for some in _pieces(stops, width):
+        runs = [np.arange(close[starts[i]], close[ends[i]] + 2) for i in some]
+        members = backend.host(backend.take(order, np.concatenate(runs)))
+        scaled_rows = backend.rows(rows, members) / scale
+        at = 0
+        for run in runs:
+            here = slice(at, at + len(run))
+            at += len(run)
+            _mark_equal(members[here], scaled_rows[here], first)
     return first
+
+
+def _pieces(stops: IntArray, width: int) -> Iterator[IntArray]:
+    """Runs that end at these places, as many at once as fill a block of memory."""
+    most = max(1, limits.BLOCK_BYTES["cpu"] // (8 * width))
+    number = stops // most
+    yield from np.split(np.arange(len(stops)), np.flatnonzero(np.diff(number)) + 1)
+
+
+def _mark_equal(places: IntArray, rows: NDArray[np.float64], first: IntArray) -> None:
+    """Note of these few rows which is the first that each equals."""
+    order = np.argsort(places)
+    left, scaled = places[order], rows[order]
+    while len(left) > 1:  # the first of those left, and all that equal it
+        size = np.maximum(np.abs(scaled), np.abs(scaled[0]))
+        equal = (np.abs(scaled - scaled[0]) <= SAME * size + DUST).all(axis=1)
+        first[left[equal]] = left[0]
+        left, scaled = left[~equal], scaled[~equal]
 
 
 def column_scale(rows: Any, backend: Backend) -> NDArray[np.float64]:
