@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -36,28 +35,20 @@ def first_equal(rows: Any, backend: Backend) -> IntArray:
     first = np.arange(count, dtype=np.int64)
     if not len(close):
         return first
-    breaks = np.flatnonzero(np.diff(close) > 1)
-    starts, ends = np.append(0, breaks + 1), np.append(breaks, len(close) - 1)
-    lengths = close[ends] - close[starts] + 2  # of runs of neighbours
-    stops = np.cumsum(lengths)
-    # All of them in a few pieces: among ten million rows thousands are neighbours by chance.
-    for some in _pieces(stops, width):
-        runs = [np.arange(close[starts[i]], close[ends[i]] + 2) for i in some]
-        members = backend.host(backend.take(order, np.concatenate(runs)))
-        scaled_rows = backend.rows(rows, members) / scale
-        at = 0
-        for run in runs:
-            here = slice(at, at + len(run))
-            at += len(run)
-            _mark_equal(members[here], scaled_rows[here], first)
+    runs = np.split(close, np.flatnonzero(np.diff(close) > 1) + 1)
+    runs = [np.append(run, run[-1] + 1) for run in runs]  # places of neighbours in the order
+    ends = np.cumsum([len(run) for run in runs])
+    # Many at once: among ten million rows thousands are neighbours by chance.
+    piece = ends // max(1, limits.BLOCK_BYTES["cpu"] // (8 * width))
+    for number in range(int(piece[-1]) + 1):
+        some = runs[slice(*np.searchsorted(piece, [number, number + 1]))]
+        if some:
+            members = backend.host(backend.take(order, np.concatenate(some)))
+            points = backend.rows(rows, members) / scale
+            cuts = np.cumsum([len(run) for run in some])[:-1]
+            for places, here in zip(np.split(members, cuts), np.split(points, cuts)):
+                _mark_equal(places, here, first)
     return first
-
-
-def _pieces(stops: IntArray, width: int) -> Iterator[IntArray]:
-    """Runs that end at these places, as many at once as fill a block of memory."""
-    most = max(1, limits.BLOCK_BYTES["cpu"] // (8 * width))
-    number = stops // most
-    yield from np.split(np.arange(len(stops)), np.flatnonzero(np.diff(number)) + 1)
 
 
 def _mark_equal(places: IntArray, rows: NDArray[np.float64], first: IntArray) -> None:
