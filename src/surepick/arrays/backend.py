@@ -126,11 +126,10 @@ class Backend:
         """‖rootᵀ(x − centre)‖² of each row x, on the device."""
         xp, there = self.xp, self.put(root)
         offset = None if centre is None else self.put(centre @ root)
-        if self.name == "torch" and self.on_gpu:
-            kernels = _gpu_kernels(str(self.device))
-            if kernels is not None and kernels.fits(array, there):
-                zero = self.full((root.shape[1],), 0.0)
-                return kernels.quadratic(array, there, zero if offset is None else offset)
+        kernels = self._kernels(array, there)
+        if kernels is not None:
+            zero = self.full((root.shape[1],), 0.0)
+            return kernels.quadratic(array, there, zero if offset is None else offset)
         out = self.full((array.shape[0],), 0.0)
         for rows in self.blocks(array):
             image = xp.matmul(array[rows], there)
@@ -138,6 +137,25 @@ class Backend:
                 image -= offset
             self.squares(image, out[rows])
         return out
+
+    def distances(self, array: Any, root: FloatArray, points: FloatArray) -> Any:
+        """‖rootᵀ(x − point)‖² of each row x and each of a few points, (n, R), on the device.
+
+        Free of cancellation where a row is nearly one of the points.
+        """
+        there, offsets = self.put(root), self.put(points @ root)
+        kernels = self._kernels(array, there)
+        if kernels is not None:
+            return kernels.distances(array, there, offsets)
+        image = self.xp.matmul(array, there)
+        return self.xp.stack([self.squares(image - offset) for offset in offsets], axis=1)
+
+    def _kernels(self, array: Any, root: Any) -> Any:
+        """Kernels of our own for these arrays, where there are any."""
+        if self.name != "torch" or not self.on_gpu:
+            return None
+        kernels = _gpu_kernels(str(self.device))
+        return kernels if kernels is not None and kernels.fits(array, root) else None
 
     def squares(self, array: Any, out: Any = None) -> Any:
         """Squared length of each row, on the device, in one pass over the array."""

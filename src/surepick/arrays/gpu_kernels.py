@@ -1,6 +1,6 @@
-"""The scan of all arms as one kernel for NVIDIA GPUs, in Triton (which PyTorch brings along).
+"""Scans of all arms, each as one kernel for NVIDIA GPUs, in Triton (which PyTorch brings along).
 
-In steps, the scan writes a table as large as the arms and reads it again; here a block of rows is
+In steps, a scan writes tables as large as the arms and reads them again; here a block of rows is
 read once, multiplied in registers, squared and summed. Loaded only where arms are on such a GPU.
 """
 
@@ -24,18 +24,25 @@ def fits(arms: Any, root: Any) -> bool:
 
 def quadratic(arms: Any, root: Any, offset: Any) -> Any:
     """‖rootᵀx − offset‖² of each row x of float64 ``arms``, (K,)."""
-    count, dim = arms.shape
-    out = arms.new_empty(count)
+    return distances(arms, root, offset[None, :])[:, 0]
+
+
+def distances(arms: Any, root: Any, offsets: Any) -> Any:
+    """‖rootᵀx − offset‖² of each row x of float64 ``arms`` and each row of ``offsets``, (K, R)."""
+    (count, dim), several = arms.shape, offsets.shape[0]
+    out = arms.new_empty((count, several))
     width = max(16, 1 << (dim - 1).bit_length())
     rows = _ROWS[width]
-    _quadratic[(-(-count // rows),)](
+    _distances[(-(-count // rows),)](
         arms,
         root.contiguous(),
-        offset,
+        offsets.contiguous(),
         out,
         count,
         dim,
         root.shape[1],
+        SEVERAL=several,
+        PADDED=1 << (several - 1).bit_length(),
         WIDTH=width,
         SPAN=-(-root.shape[1] // _TILE) * _TILE,
         ROWS=rows,
@@ -46,14 +53,16 @@ def quadratic(arms: Any, root: Any, offset: Any) -> Any:
 
 
 @triton.jit
-def _quadratic(
+def _distances(
     arms,
     root,
-    offset,
+    offsets,
     out,
     count,
     dim,
     rank,
+    SEVERAL: tl.constexpr,
+    PADDED: tl.constexpr,
     WIDTH: tl.constexpr,
     SPAN: tl.constexpr,
     ROWS: tl.constexpr,
@@ -64,12 +73,17 @@ def _quadratic(
     inside = rows < count
     mask = inside[:, None] & (columns < dim)[None, :]
     block = tl.load(arms + rows[:, None] * dim + columns[None, :], mask=mask, other=0.0)
-    total = tl.zeros((ROWS,), tl.float64)
+    several = tl.arange(0, PADDED)
+    total = tl.zeros((ROWS, PADDED), tl.float64)
     for start in tl.static_range(0, SPAN, TILE):  # pyright: ignore[reportGeneralTypeIssues]
         at = start + tl.arange(0, TILE)
         mask = (columns < dim)[:, None] & (at < rank)[None, :]
         part = tl.load(root + columns[:, None] * rank + at[None, :], mask=mask, other=0.0)
-        shift = tl.load(offset + at, mask=at < rank, other=0.0)
-        image = tl.dot(block, part, out_dtype=tl.float64) - shift[None, :]
-        total += tl.sum(image * image, axis=1)
-    tl.store(out + rows, total, mask=inside)
+        image = tl.dot(block, part, out_dtype=tl.float64)
+        for one in tl.static_range(0, SEVERAL):  # pyright: ignore[reportGeneralTypeIssues]
+            shift = tl.load(offsets + one * rank + at, mask=at < rank, other=0.0)
+            apart = image - shift[None, :]
+            square = tl.sum(apart * apart, axis=1)
+            total += tl.where((several == one)[None, :], square[:, None], 0.0)
+    where = rows[:, None] * SEVERAL + several[None, :]
+    tl.store(out + where, total, mask=inside[:, None] & (several < SEVERAL)[None, :])

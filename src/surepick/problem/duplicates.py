@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays import limits
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import IntArray
 
@@ -32,17 +33,33 @@ def first_equal(rows: Any, backend: Backend) -> IntArray:
     ranked = xp.take(key, order, axis=0)
     close = backend.host(backend.nonzero(ranked[1:] - ranked[:-1] <= 4 * width * SAME))
     first = np.arange(count, dtype=np.int64)
-    for run in np.split(close, np.flatnonzero(np.diff(close) > 1) + 1):
-        if not len(run):
-            continue
-        left = np.sort(backend.host(order[int(run[0]) : int(run[-1]) + 2]))
-        scaled = backend.rows(rows, left) / scale
-        while len(left) > 1:  # the first of those left, and all that equal it
-            size = np.maximum(np.abs(scaled), np.abs(scaled[0]))
-            equal = (np.abs(scaled - scaled[0]) <= SAME * size + DUST).all(axis=1)
-            first[left[equal]] = left[0]
-            left, scaled = left[~equal], scaled[~equal]
+    if not len(close):
+        return first
+    runs = np.split(close, np.flatnonzero(np.diff(close) > 1) + 1)
+    runs = [np.append(run, run[-1] + 1) for run in runs]  # places of neighbours in the order
+    ends = np.cumsum([len(run) for run in runs])
+    # Many at once: among ten million rows thousands are neighbours by chance.
+    piece = ends // max(1, limits.BLOCK_BYTES["cpu"] // (8 * width))
+    for number in range(int(piece[-1]) + 1):
+        some = runs[slice(*np.searchsorted(piece, [number, number + 1]))]
+        if some:
+            members = backend.host(backend.take(order, np.concatenate(some)))
+            points = backend.rows(rows, members) / scale
+            cuts = np.cumsum([len(run) for run in some])[:-1]
+            for places, here in zip(np.split(members, cuts), np.split(points, cuts)):
+                _mark_equal(places, here, first)
     return first
+
+
+def _mark_equal(places: IntArray, rows: NDArray[np.float64], first: IntArray) -> None:
+    """Note of these few rows which is the first that each equals."""
+    order = np.argsort(places)
+    left, scaled = places[order], rows[order]
+    while len(left) > 1:  # the first of those left, and all that equal it
+        size = np.maximum(np.abs(scaled), np.abs(scaled[0]))
+        equal = (np.abs(scaled - scaled[0]) <= SAME * size + DUST).all(axis=1)
+        first[left[equal]] = left[0]
+        left, scaled = left[~equal], scaled[~equal]
 
 
 def column_scale(rows: Any, backend: Backend) -> NDArray[np.float64]:

@@ -73,6 +73,7 @@ class LimitedRun:
     problem: Problem
     state: State
     pulls: IntArray
+    _made: int
     batches: int
     ended: bool
     skipped: list[int]
@@ -111,11 +112,11 @@ class LimitedRun:
 
     def _pulls_left(self, limits: Limits, out: IntArray | None = None) -> int:
         """How many pulls there may still be, beside those that are out; 0: it has to stop."""
-        made = self.pulls if out is None else self.pulls + out
         most = limits.max_samples or self.algorithm.tied_after()
-        left = max(0, most - int(made.sum()))
+        left = max(0, most - self._made - (0 if out is None else int(out.sum())))
         if limits.budget is None:
             return left
+        made = self.pulls if out is None else self.pulls + out
         money, one = limits.budget - self.problem.cost_of(made), dearest(self.problem)
         if money < one:
             return 0

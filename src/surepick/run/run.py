@@ -60,6 +60,7 @@ class Run(TurningRun, PastRun, LimitedRun):
         check_budget(problem, algorithm.budget)
         self.state = algorithm.begin(problem, np.random.default_rng(rng))
         self.pulls: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
+        self._made = 0  # all of them: adding up ten million takes time
         self.batches, self.skipped, self.ended = 0, list[int](), False  # ended: by hand
         self._sums: FloatArray = np.zeros(problem.n_arms)
         self._log: list[dict[str, Any]] = []
@@ -71,7 +72,7 @@ class Run(TurningRun, PastRun, LimitedRun):
     @property
     def samples(self) -> int:
         """Pulls told so far."""
-        return int(self.pulls.sum())
+        return self._made
 
     @property
     def sums(self) -> FloatArray:
@@ -225,14 +226,17 @@ class Run(TurningRun, PastRun, LimitedRun):
         self._turn()
 
     def _add(self, pulls: Pulls, totals: FloatArray) -> None:
+        self._made += pulls.total
         np.add.at(self.pulls, pulls.arms, pulls.counts)
         np.add.at(self._sums, pulls.arms, totals)
 
     def record_pulls(self, pulls: IntArray, sums: FloatArray) -> None:
         """Count pulls that the state has taken in already (simulation's fast loop)."""
+        made = int(pulls.sum())
         self.pulls += pulls
         self._sums += sums
-        self.batches += int(pulls.sum())
+        self._made += made
+        self.batches += made
 
     # -- the answer ------------------------------------------------------------------------
     @property
@@ -306,6 +310,7 @@ class Run(TurningRun, PastRun, LimitedRun):
         run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
         run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
         run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
+        run._made = int(run.pulls.sum())
         run.turns, run.waiting = list(saved.get("turns", ())), list(saved.get("waiting", ()))
         run.limit_changes = list(saved.get("limits", ()))
         run.state.load(saved["state"])

@@ -23,7 +23,7 @@ import numpy as np
 
 from surepick.arrays import limits
 from surepick.arrays.backend import Backend
-from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.design._bounds import Lower, Upper
 from surepick.design._result import Round
 from surepick.design.directions import Directions
@@ -140,15 +140,12 @@ class FirstOrder:
 
     def _root(self, weights: Any) -> FloatArray:
         """R with A(w)⁻¹ = R Rᵀ for weights of the arms at work."""
-        xp, x = self.backend.xp, self._x
-        return inverse_root(
-            self.backend.host(xp.matmul(xp.matrix_transpose(x * weights[:, None]), x))
-        )
+        return inverse_root(self.backend.gram(self._x, weights))
 
     def _root_of(self, design: Sparse) -> FloatArray:
         """The same for any design."""
-        x = self.backend.rows(self.table, design[0])
-        return inverse_root((x.T * design[1]) @ x)
+        b, (arms, weights) = self.backend, design
+        return inverse_root(b.gram(b.take(self.table, arms), b.put(weights)))
 
     # -- looks at everything -----------------------------------------------------------------
     def _score(self) -> tuple[float, IntArray, FloatArray]:
@@ -165,15 +162,16 @@ class FirstOrder:
         ):
             kept = _heaviest((at_work, weights), 3 * self._size // 4)
             new, _ = _distinct(found[good], values[good])
-            new = new[~np.isin(new, kept[0])][: self._size // 4]
+            new = new[~_among(new, kept[0])][: self._size // 4]
             fresh = new, np.full(len(new), 0.5 / self._size)
             take((np.append(kept[0], fresh[0]), np.append(kept[1], fresh[1])))
 
     def _sample(self, step: int) -> IntArray:
         """Arms at even distances, and others where these do not span."""
         sample = np.arange(0, self.table.shape[0], max(1, step))
-        s = np.linalg.svd(self.backend.rows(self.table, sample), compute_uv=False)
-        if len(s) == self.dim and s[-1] > 1e-3 * s[0]:
+        b = self.backend
+        extents = np.linalg.eigvalsh(b.gram(b.take(self.table, sample)))  # squared
+        if extents[0] > 1e-6 * extents[-1]:
             return sample
         left, found = self.backend.squares(self.table), []
         for _ in range(self.dim):  # each as far as can be from the span of those before it
@@ -250,6 +248,12 @@ class Proof:
         """The proof as it stands, of this lower bound."""
         weights = self._told / self._told.sum()
         return Lower(value, self._dirs, weights, self._normals / self._told[:, None])
+
+
+def _among(some: IntArray, others: IntArray) -> BoolArray:
+    """Which of some indices are among others; quicker than ``isin`` for a few thousand."""
+    ordered = np.sort(others)
+    return ordered[np.searchsorted(ordered, some).clip(max=len(ordered) - 1)] == some
 
 
 def _heaviest(sparse: Sparse, limit: int) -> Sparse:

@@ -71,7 +71,7 @@ class LargeMarket(Market):
         b, xp = self._b, self._b.xp
         r = self._rows[:rivals]
         own = places[:, None] == b.put(self.rivals[:rivals])[None, :]
-        first, past = self._apart(x, r, self._first.root), self._apart(x, r, self._past.root)
+        first, past = (b.distances(x, one.root, r) for one in (self._first, self._past))
         unit = self._scale / xp.where(own, xp.ones_like(first), first)
         information = 1.0 / xp.where(own, xp.ones_like(past), past)
         least = xp.min(xp.where(own, xp.full_like(unit, math.inf), unit), axis=1)
@@ -97,7 +97,7 @@ class LargeMarket(Market):
     def _told(self, x: Any, r: FloatArray, block: BlockFit, own: Any) -> Any:
         """Information of the block about r − x; none where it is blind to part of that."""
         xp = self._b.xp
-        apart = self._apart(x, r, block.root)
+        apart = self._b.distances(x, block.root, r)
         blind = own | (apart == 0)
         if block.blind.shape[1]:
             blind = blind | self._unseen(x, r, block.blind)
@@ -117,20 +117,10 @@ class LargeMarket(Market):
         doubtful = b.nonzero(~xp.all(clear, axis=1))
         if doubtful.shape[0]:
             rows = b.take(x, doubtful)
-            outside = self._apart(rows, r, blind)
-            apart = self._apart(rows, r, np.eye(blind.shape[0]))
+            outside = b.distances(rows, blind, r)
+            apart = b.distances(rows, np.eye(blind.shape[0]), r)
             clear[doubtful] = outside > 1e-18 * apart
         return clear
-
-    def _apart(self, x: Any, r: FloatArray, root: FloatArray) -> Any:
-        """‖rootᵀ(x − r)‖² for each x and each r, free of cancellation, (n, R)."""
-        b, xp = self._b, self._b.xp
-        image = xp.matmul(x, b.put(root))
-        columns = []
-        for point in b.put(r @ root):
-            difference = image - point
-            columns.append(b.squares(difference))
-        return xp.stack(columns, axis=1)
 
     def _lead(self, x: Any, r: FloatArray, theta: FloatArray) -> Any:
         """(r − x)ᵀθ, (n, R)."""

@@ -163,20 +163,30 @@ def _greedy(
     moments = scaled.T @ scaled
     start = 1e-3 * float(np.einsum("ij,ij->i", x, x).mean()) / dim
     inverse = np.eye(dim) / start
-    counts = np.zeros(len(arms), dtype=np.int64)
     solved = x @ inverse
-    lever = np.einsum("ij,ij->i", solved, x)  # xᵀPx
+    left = np.einsum("ij,ij->i", solved, x) + 1.0  # 1 + xᵀPx
     gain = np.einsum("ij,ij->i", solved @ moments, solved)  # xᵀPBPx
+    counts = np.zeros(len(used), dtype=np.int64)
+    # Thousands of times through a few short arrays: what counts is how many calls there are.
+    pair, told, ratio = np.empty((2, dim)), np.empty((2, len(used))), np.empty(len(used))
+    lower, columns = np.empty((dim, dim)), np.ascontiguousarray(x.T)
     for _ in range(n):
-        k = int(np.argmax(gain / (1.0 + lever)))
-        counts[used[k]] += 1
-        u = inverse @ x[k]
-        c = 1.0 / (1.0 + lever[k])
-        bu = moments @ u
-        along = x @ u  # xᵀPx_k
-        cross = x @ (inverse @ bu)  # xᵀPBPx_k
+        k = int(np.divide(gain, left, out=ratio).argmax())
+        counts[k] += 1
+        c = 1.0 / left[k]
+        u = np.dot(inverse, x[k], out=pair[0])
+        bu = np.dot(moments, u)
+        np.dot(inverse, bu, out=pair[1])
+        along, cross = np.dot(pair, columns, out=told)  # xᵀPx_k and xᵀPBPx_k
         # P ← P − c u uᵀ, and what follows from that
-        gain = gain - 2.0 * c * along * cross + (c * along) ** 2 * float(u @ bu)
-        lever = lever - c * along**2
-        inverse = inverse - np.outer(c * u, u)
-    return counts
+        cross *= -2.0
+        np.multiply(along, c, out=ratio)
+        cross += (c * np.dot(u, bu)) * along
+        cross *= ratio
+        gain += cross
+        ratio *= along
+        left -= ratio
+        inverse -= np.multiply((c * u)[:, None], u, out=lower)
+    whole = np.zeros(len(arms), dtype=np.int64)
+    whole[used] = counts
+    return whole
