@@ -13,6 +13,7 @@ from tests.postgres import fast_folder
 from tests.server.served import Served
 
 import surepick as sp
+from surepick.algorithms import registry
 from surepick.errors import SurepickError
 from surepick.study import OptionTable, StudySpec, store
 
@@ -107,8 +108,10 @@ def service():
 
 
 @pytest.fixture
-def doors(service, folder, surepick):  # noqa: F811
+def doors(service, folder, surepick, monkeypatch):  # noqa: F811
     """Ways to create a study: each returns where it is, or the sentence of the refusal."""
+    # Algorithms of other tests in this process, which the service would not know.
+    monkeypatch.setattr(registry, "_REGISTERED", {})
     (folder / "past.csv").write_text(PAST)
 
     def library(name, fields):
