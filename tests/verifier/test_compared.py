@@ -129,6 +129,36 @@ def test_another_number_is_refused():
         verify(forged(made(threshold=0.6), lower))
 
 
+@pytest.mark.parametrize("noise", [None, 0.4], ids=str)
+def test_a_claim_with_its_own_capital_that_is_not_enough_is_refused(noise):
+    """Honest numbers, false conclusion: most of the way is not all of it."""
+    rng = np.random.default_rng(3)
+    problem = sp.Problem(np.eye(5), noise=noise, labels=["now", "b", "c", "d", "e"])
+    run = sp.algorithms.PooledPeleg(0.05, baseline="now").start(problem)
+    while not run.stopped:
+        before = run.state.question.sides()
+        batch = run.ask()
+        run.tell(batch, [MEANS[arm] + 0.4 * rng.normal() for arm in batch.arms])
+        if run.state.question.made and np.exp(before).max() > 5:
+            break
+    run.end()
+    body, sides = run.answer.certificate(), run.state.question.sides()
+    left = body["claim"]["undecided"]
+    assert left
+    kind = int(np.argmax(sides[:, left[0]]))
+    claimed = {"candidate": left[0], "claim": ("better", "worse")[kind]}
+    claimed["log_capital"] = float(sides[kind, left[0]])
+
+    def claim(body):
+        body["evidence"]["claims"].append(claimed | {"block": len(body["evidence"]["blocks"])})
+        body["claim"][claimed["claim"]] = sorted([*body["claim"][claimed["claim"]], left[0]])
+        body["claim"]["undecided"].remove(left[0])
+
+    verify(body)
+    with pytest.raises(CertificateError, match="below"):
+        verify(forged(body, claim))
+
+
 def test_claims_that_only_a_milder_control_allows_are_refused():
     """Of k claims e-BH asks 2M/(k delta); taking one away, the others no longer have enough."""
     body = made("fdr")
