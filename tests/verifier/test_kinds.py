@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.breadth import each_value
 from tests.verifier.kinds import KINDS, as_json, finished
 from tests.verifier.test_forgeries import concluded, refused
 
@@ -54,8 +55,7 @@ def refusal(certificate):
 
 
 # -- what holds ----------------------------------------------------------------------------
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("name", "way"), each_value(list(KINDS), list(WAYS)))
 def test_certificates_hold(name, way):
     run = finished(name, **WAYS[way])
     result = verify(as_json(run))
