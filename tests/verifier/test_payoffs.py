@@ -155,7 +155,7 @@ def test_bounded_bets_are_those_of_the_algorithm(data, arms, share):
     max_batch=st.sampled_from([None, 7]),
     large=st.booleans(),
 )
-@settings(max_examples=6, deadline=None)
+@settings(max_examples=3, deadline=None)
 def test_capital_is_that_of_the_algorithm(name, seed, epsilon, past, in_advance, max_batch, large):
     """Against every candidate, in every account, after runs that may go any way."""
     run = finished(
