@@ -13,16 +13,16 @@ TYPESCRIPT := node_modules/.installed
 PYTEST_ARGS ?=
 
 # One BLAS thread per test process: two processes run side by side, and results stay comparable.
-test: export OPENBLAS_NUM_THREADS := 1
-test: export OMP_NUM_THREADS := 1
+test validate: export OPENBLAS_NUM_THREADS := 1
+test validate: export OMP_NUM_THREADS := 1
 # Hundreds of processes are started; each would compile the library's modules anew.
-test: export PYTHONDONTWRITEBYTECODE :=
+test validate: export PYTHONDONTWRITEBYTECODE :=
 # pyright would otherwise go online to look for a newer pyright.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test pytest docs dist lint format clean
+.PHONY: help run test pytest validate docs dist lint format clean
 
 help: ## show this list
 	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
@@ -42,6 +42,11 @@ test: ## lint, and run all tests (PYTEST_ARGS="-k name" to choose)
 pytest: $(DEV)
 	$(BIN)/python -m tests.compiled
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
+
+# Run by hand after larger changes: see CONTRIBUTING.md.
+validate: $(DEV) ## repetitions and combinations that make test leaves out
+	$(BIN)/python -m tests.compiled
+	$(BIN)/python -m pytest -n 3 --dist worksteal -m validation $(PYTEST_ARGS)
 
 docs: $(DEV) ## build the site in docs/_build/html; warnings are errors
 	$(BIN)/sphinx-build -W --keep-going -q -b html docs docs/_build/html

@@ -4,8 +4,6 @@ import functools
 import http.server
 import itertools
 import re
-import subprocess
-import sys
 import threading
 from html.parser import HTMLParser
 from urllib.parse import unquote
@@ -13,6 +11,7 @@ from urllib.parse import unquote
 import pytest
 from tests.browser import Complaints, accessibility_violations, running_browser
 from tests.docs.pages import ROOT
+from tests.forks import client as forks
 
 _LOADED = re.compile(r"<(?:script|img|iframe|source)\b[^>]*\ssrc=\"([^\"]+)\"")
 _STYLED = re.compile(r"<link\b(?=[^>]*rel=\"(?:stylesheet|preload|icon)\")[^>]*\shref=\"([^\"]+)\"")
@@ -24,12 +23,7 @@ def site(tmp_path_factory):
     folder = tmp_path_factory.mktemp("site")
     how = ["-W", "--keep-going", "-q", "-b", "html"]
     where = ["-d", folder / "doctrees", "docs", folder / "html"]
-    done = subprocess.run(
-        [sys.executable, "-m", "sphinx", *how, *where],
-        cwd=ROOT,
-        capture_output=True,
-        text=True,
-    )
+    done = forks.run("tests.docs.build_site", *how, *where, cwd=ROOT)
     assert done.returncode == 0, done.stdout + done.stderr
     return folder / "html"
 

@@ -29,7 +29,11 @@ def load(folder: Path) -> None:
 
     for verb in _VERBS:
         importlib.import_module(f"surepick.cli.{verb}")
-    for module in ("alembic.command", "psycopg", "rich.table", "uvicorn"):
+    os.environ.setdefault("MPLBACKEND", "agg")  # read when Matplotlib is loaded: here
+    for module in (
+        "alembic.command", "httpx", "matplotlib.pyplot", "pandas", "psycopg", "rich.table",
+        "sqlite3", "uvicorn",
+    ):  # fmt: skip
         importlib.import_module(module)
     importlib.import_module("surepick.server.app")
     importlib.import_module("surepick.server.helping")

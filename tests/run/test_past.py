@@ -4,6 +4,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.breadth import each_value
 
 import surepick as sp
 from surepick.algorithms import PooledPeleg
@@ -94,9 +95,9 @@ def test_unknown_ways_of_dealing_are_refused():
         )
 
 
-@pytest.mark.parametrize("chosen_in_advance", [True, False])
-@pytest.mark.parametrize("past", PASTS)
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize(
+    ("past", "chosen_in_advance", "epsilon"), each_value(list(PASTS), [True, False], [0.0, 0.3])
+)
 def test_certificates_hold_and_saving_changes_nothing(past, chosen_in_advance, epsilon):
     algorithm = PooledPeleg(DELTA, epsilon=epsilon)
     runs = [play(PASTS[past], chosen_in_advance, 1, again, algorithm) for again in (False, True)]

@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from sqlalchemy import create_engine, text
+from tests.breadth import each_value
 from tests.study.toy import check_whole
 
 import surepick as sp
@@ -112,7 +113,11 @@ def found(url, name="s"):
     return done.exit_code == 1 and not json.loads(done.output)["holds"]
 
 
-@pytest.mark.parametrize("finish", [True, False])
+@pytest.mark.parametrize(
+    ("shared_url", "finish"),
+    each_value(["sqlite", "postgresql"], [True, False]),
+    indirect=["shared_url"],
+)
 def test_tampering_with_one_row_is_found(shared_url, finish):
     study = make(shared_url)
     work(study, None if finish else 2)

@@ -26,7 +26,7 @@ from surepick.storage import open_storage
 from surepick.study.desk.order import Order
 from surepick.study.desk.rebuild import pulls_of
 
-RUNS = int(os.environ.get("SUREPICK_MACHINE_RUNS", "25"))
+RUNS = int(os.environ.get("SUREPICK_MACHINE_RUNS", "12"))
 WORKERS = st.sampled_from(["w0", "w1", None])
 OBJECTS = st.sampled_from([0, 1])
 STEPS = ["ask", "ask for one", "tell", "fail", "correct", "withdraw", "stop", "add", "retire"]
@@ -606,12 +606,14 @@ class Machine(RuleBasedStateMachine):
         sp.delete_study(self.name, self.storage)
 
 
+@pytest.mark.parametrize("times", [1, pytest.param(8, marks=pytest.mark.validation)])
 @pytest.mark.parametrize("overlap", [False, True])
-def test_random_histories_follow_the_rules(storage_url, overlap):
+def test_random_histories_follow_the_rules(storage_url, overlap, times):
     storage = open_storage(storage_url)
     own = {"storage": storage, "url": storage, "overlap": overlap}
     kind = type("Kind", (Machine,), own)
-    runs = RUNS if storage_url.startswith(("memory", "sqlite")) else max(1, RUNS // 5)
+    runs = times * RUNS
+    runs = runs if storage_url.startswith(("memory", "sqlite")) else max(1, runs // 5)
     runs = max(1, runs // 2) if overlap else runs
     run_machine(kind, settings=settings(max_examples=runs, stateful_step_count=50))
     storage.close()

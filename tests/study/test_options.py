@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from tests.breadth import each_value
 
 import surepick as sp
 from surepick.errors import InvalidInputError
@@ -38,7 +39,11 @@ def check(study):
     check_chain(study.storage, study.desk.record)
 
 
-@pytest.mark.parametrize("misfit", [0.0, None])
+@pytest.mark.parametrize(
+    ("storage_url", "misfit"),
+    each_value(["memory", "sqlite", "postgresql"], [0.0, None]),
+    indirect=["storage_url"],
+)
 def test_from_a_table_to_a_verified_answer(storage_url, misfit):
     study = study_of(storage_url, misfit=misfit)
     work(study, 3)

@@ -5,6 +5,7 @@ import json
 import numpy as np
 import pandas as pd
 import pytest
+from tests.breadth import each_value
 from tests.study.toy import check_whole
 
 import surepick as sp
@@ -32,7 +33,11 @@ def work(study):
         study.tell_many([(pull.id, MEANS[pull.arm] + draws.normal()) for pull in pulls])
 
 
-@pytest.mark.parametrize("chosen", ["in advance", "by results"])
+@pytest.mark.parametrize(
+    ("storage_url", "chosen"),
+    each_value(["memory", "sqlite", "postgresql"], ["in advance", "by results"]),
+    indirect=["storage_url"],
+)
 def test_the_past_is_kept_with_the_study(storage_url, chosen):
     study = sp.create_study(
         "s", PROBLEM, storage=storage_url, past=table(), past_chosen=chosen, delta=0.1

@@ -20,7 +20,7 @@ def lose_power(folder, *options):
     live.mkdir()
     kept.mkdir()
     layered = {"LD_PRELOAD": str(layer), "SYNCED_FROM": str(live), "SYNCED_TO": str(kept)}
-    command = [sys.executable, "-m", "tests.study.power", "--each", "60", *options]
+    command = [sys.executable, "-m", "tests.study.power", *options]
     done = subprocess.run(
         command, cwd=ROOT, env=os.environ | layered, capture_output=True, text=True, timeout=240
     )
@@ -30,12 +30,12 @@ def lose_power(folder, *options):
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the layer is compiled here")
 def test_what_was_acknowledged_survives_a_loss_of_power(database_folder):
-    found = lose_power(database_folder, "--count", "6")
-    assert found.pop("acknowledged") > 100  # of 300: some die before they hear of it
+    found = lose_power(database_folder, "--count", "6", "--each", "40")
+    assert found.pop("acknowledged") > 100  # of 200: some die before they hear of it
     clean = dict.fromkeys(("lost", "twice", "batches", "wrong", "failed"), 0)
     assert found == clean | {"losses": 6}
 
 
 @pytest.mark.skipif(shutil.which("gcc") is None, reason="the layer is compiled here")
 def test_a_database_that_does_not_sync_is_noticed(database_folder):
-    assert lose_power(database_folder, "--count", "2", "--careless")["lost"] > 0
+    assert lose_power(database_folder, "--count", "2", "--each", "20", "--careless")["lost"] > 0

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.breadth import each_value
 
 import surepick as sp
 
@@ -33,9 +34,12 @@ def look_consistent(study):
         assert (out["p_value"] <= study.algorithm.delta + 1e-12).all()
 
 
-@pytest.mark.parametrize("misfit", [0.0, math.inf])
-@pytest.mark.parametrize("fields", [{}, {"epsilon": 0.1}, {"baseline": "a"}, {"top": 2}], ids=str)
-@pytest.mark.parametrize("past", [False, True])
+@pytest.mark.parametrize(
+    ("fields", "misfit", "past"),
+    each_value(
+        [{}, {"epsilon": 0.1}, {"baseline": "a"}, {"top": 2}], [0.0, math.inf], [False, True]
+    ),
+)
 def test_one_picture_at_every_moment(misfit, fields, past, tmp_path):
     rng = np.random.default_rng(4)
     problem = sp.Problem(

@@ -5,6 +5,7 @@ import functools
 
 import numpy as np
 import pytest
+from tests.breadth import each_value
 
 import surepick as sp
 from surepick.errors import CertificateError
@@ -35,9 +36,10 @@ def forged(body, change):
     return body | {"digest": fingerprint(body)}
 
 
-@pytest.mark.parametrize("control", ["all", "fdr"])
-@pytest.mark.parametrize("threshold", [None, 0.6])
-@pytest.mark.parametrize("noise", [None, "equal", 0.4, (-1.0, 2.0)], ids=str)
+@pytest.mark.parametrize(
+    ("noise", "threshold", "control"),
+    each_value([None, "equal", 0.4, (-1.0, 2.0)], [None, 0.6], ["all", "fdr"]),
+)
 def test_honest_ones_hold(control, threshold, noise):
     body = made(control, threshold, noise)
     found = verify(body)

@@ -6,6 +6,7 @@ import json
 
 import numpy as np
 import pytest
+from tests.breadth import each_value
 from tests.verifier.kinds import KINDS, as_json, finished
 from tests.verifier.test_forgeries import concluded, refused
 
@@ -54,8 +55,7 @@ def refusal(certificate):
 
 
 # -- what holds ----------------------------------------------------------------------------
-@pytest.mark.parametrize("name", KINDS)
-@pytest.mark.parametrize("way", WAYS)
+@pytest.mark.parametrize(("name", "way"), each_value(list(KINDS), list(WAYS)))
 def test_certificates_hold(name, way):
     run = finished(name, **WAYS[way])
     result = verify(as_json(run))
@@ -85,9 +85,10 @@ def test_columns_are_those_the_kind_needs(name):
         assert batch.keys() - {"arms", "counts", "sums"} == more.get(name, set())
 
 
-@pytest.mark.parametrize("unit", [1e-9, 1e9])
-@pytest.mark.parametrize("name", ["symmetric", "equal"])
-@pytest.mark.parametrize("noise", [0.0, 1e-6, 1.0])
+@pytest.mark.parametrize(
+    ("noise", "name", "unit"),
+    each_value([0.0, 1e-6, 1.0], ["symmetric", "equal"], [1e-9, 1e9]),
+)
 def test_the_unit_of_rewards_does_not_matter(name, unit, noise):
     kind, rng = KINDS[name], np.random.default_rng(0)
     run = sp.algorithms.get("pooled-peleg", delta=0.05, max_samples=500).start(kind.problem())
@@ -98,9 +99,12 @@ def test_the_unit_of_rewards_does_not_matter(name, unit, noise):
 
 
 @pytest.mark.parametrize(
-    "by", ["peleg", "rage", "xy-static", "lingame", "glucb", "alba", "uniform"]
+    ("by", "name"),
+    each_value(
+        ["peleg", "rage", "xy-static", "lingame", "glucb", "alba", "uniform"],
+        ["by arm", "yes-no", "bounded"],
+    ),
 )
-@pytest.mark.parametrize("name", ["by arm", "yes-no", "bounded"])
 def test_rules_for_a_known_scale_take_bounds_and_scales_by_arm(name, by):
     settings = {"norm_bound": 2.0} if by in ("glucb", "alba") else {}
     certificate = as_json(finished(name, by=by, epsilon=0.3, delta=0.2, **settings))

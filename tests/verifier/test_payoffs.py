@@ -146,8 +146,7 @@ def test_bounded_bets_are_those_of_the_algorithm(data, arms, share):
 
 
 # -- whole runs ----------------------------------------------------------------------------
-@pytest.mark.parametrize("name", KINDS)
-@given(
+ANY_WAY = given(
     seed=st.integers(0, 10**6),
     epsilon=st.sampled_from([0.0, 0.1]),
     past=st.sampled_from([0, 9, 80]),
@@ -155,9 +154,25 @@ def test_bounded_bets_are_those_of_the_algorithm(data, arms, share):
     max_batch=st.sampled_from([None, 7]),
     large=st.booleans(),
 )
-@settings(max_examples=6, deadline=None)
-def test_capital_is_that_of_the_algorithm(name, seed, epsilon, past, in_advance, max_batch, large):
+
+
+@pytest.mark.parametrize("name", KINDS)
+@ANY_WAY
+@settings(max_examples=3, deadline=None)
+def test_capital_is_that_of_the_algorithm(name, **way):
     """Against every candidate, in every account, after runs that may go any way."""
+    compare_capital(name, **way)
+
+
+@pytest.mark.validation
+@pytest.mark.parametrize("name", KINDS)
+@ANY_WAY
+@settings(max_examples=50, deadline=None)
+def test_capital_is_that_of_the_algorithm_in_many_runs(name, **way):
+    compare_capital(name, **way)
+
+
+def compare_capital(name, seed, epsilon, past, in_advance, max_batch, large):
     run = finished(
         name,
         seed,

@@ -7,7 +7,6 @@ from typing import Any
 
 from fastapi import FastAPI, Request
 from fastapi.exceptions import RequestValidationError
-from fastapi.staticfiles import StaticFiles
 from starlette.exceptions import HTTPException
 
 import surepick
@@ -15,6 +14,7 @@ from surepick.errors import StorageError, SurepickError
 from surepick.server import replies
 from surepick.server.by_helper import Gone
 from surepick.server.gate import Gate
+from surepick.server.page_files import PageFiles
 from surepick.server.routes import (
     access,
     changes,
@@ -68,7 +68,8 @@ def make_app(settings: Settings) -> FastAPI:
         tables.routes,
     ):
         app.include_router(group)
-    app.mount("/static", StaticFiles(directory=operations.PAGE), name="static")
+    app.state.page = PageFiles()
+    app.mount("/static", app.state.page, name="static")
     app.add_exception_handler(SurepickError, _ours)
     app.add_exception_handler(RequestValidationError, _invalid)
     app.add_exception_handler(HTTPException, _http)

@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.breadth import first
 
 import surepick as sp
 from surepick.algorithms import Peleg
@@ -79,7 +80,7 @@ def test_first_phases_are_those_of_the_plain_implementation(name):
         run.tell(batch, sums=batch.counts * instance.means)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", first(2, range(4)))
 def test_phases_match_where_features_are_drawn(seed):
     rng = np.random.default_rng(seed)
     arms = rng.normal(size=(int(rng.integers(3, 9)), 3))

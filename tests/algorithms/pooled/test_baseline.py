@@ -4,6 +4,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.breadth import each_value
 
 import surepick as sp
 from surepick.algorithms.pooled.questions.baseline import AgainstBaseline
@@ -26,13 +27,11 @@ def features(kind):
     return np.c_[np.ones(5), rng.normal(size=(5, 2)), np.eye(5)[:, :2]]
 
 
-@pytest.mark.parametrize("kind", KINDS)
-@pytest.mark.parametrize(
-    ("misfit", "asked"),
-    [(math.inf, {"baseline": "now"}), (0.05, {"threshold": 0.4})],
-    ids=["option", "number"],
-)
-def test_what_is_clear_is_decided_and_what_is_tied_is_close(kind, misfit, asked):
+@pytest.mark.parametrize(("kind", "against"), each_value(list(KINDS), ["now", 0.4]))
+def test_what_is_clear_is_decided_and_what_is_tied_is_close(kind, against):
+    by_option = against == "now"
+    misfit = math.inf if by_option else 0.05
+    asked = {"baseline": "now"} if by_option else {"threshold": against}
     labels = ["now", "b", "c", "tied", "e"]
     problem = sp.Problem(features(kind), noise=KINDS[kind], misfit=misfit, labels=labels)
     answer = sp.identify(

@@ -8,6 +8,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.breadth import each_value
 
 import surepick as sp
 from surepick.algorithms.pooled.fit import Scales
@@ -59,8 +60,7 @@ def test_pairing_takes_fewer_evaluations_than_drawing_items_for_each():
     assert paired < 0.75 * alone
 
 
-@pytest.mark.parametrize("correlation", [-1.0, 0.0, 1.0])
-@pytest.mark.parametrize("noise", [None, "yes-no"])
+@pytest.mark.parametrize(("noise", "correlation"), each_value([None, "yes-no"], [-1.0, 0.0, 1.0]))
 def test_error_rate_with_rewards_that_depend_on_each_other(noise, correlation):
     """Two tied options, wrong where the first is dropped; 0.2 is allowed, 0.28 was measured before.
 

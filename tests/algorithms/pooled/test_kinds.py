@@ -6,6 +6,7 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from tests.breadth import each_value
 
 import surepick as sp
 from surepick.algorithms.base import Pulls, Told
@@ -45,9 +46,9 @@ def rewards_of(kind, rng, means):
 
 
 # -- answers ---------------------------------------------------------------------------------
-@pytest.mark.parametrize("epsilon", [0.0, 0.05])
-@pytest.mark.parametrize("large", [False, True])
-@pytest.mark.parametrize("kind", KINDS, ids=str)
+@pytest.mark.parametrize(
+    ("kind", "large", "epsilon"), each_value(KINDS, [False, True], [0.0, 0.05])
+)
 def test_it_finds_the_best(kind, large, epsilon):
     problem = sp.Problem(ARMS, noise=kind, large=large)
     run = sp.algorithms.PooledPeleg(0.05, epsilon=epsilon).start(problem)

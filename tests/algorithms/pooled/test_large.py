@@ -6,6 +6,7 @@ from functools import cache
 
 import numpy as np
 import pytest
+from tests.breadth import each_value
 
 import surepick as sp
 from surepick.algorithms.pooled.compiled import kernels
@@ -84,8 +85,7 @@ def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift, nearness):
     np.testing.assert_allclose(found[keep], expected[keep], rtol=1e-9, atol=1e-12)
 
 
-@BACKENDS
-@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+@pytest.mark.parametrize(("backend", "epsilon"), each_value(["numpy", "torch"], [0.0, 0.3]))
 def test_answers_are_right_and_their_certificates_hold(backend, epsilon):
     run, instance = finished(backend, epsilon)
     answer = run.answer

@@ -8,6 +8,7 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
+from tests.breadth import each_value
 
 import surepick as sp
 from surepick.algorithms.pooled.allowed import leaning
@@ -200,9 +201,9 @@ def test_errors_stay_rare_whatever_features_say():
 
 
 # -- certificates -------------------------------------------------------------------------------
-@pytest.mark.parametrize("epsilon", [0.0, 0.1])
-@pytest.mark.parametrize("misfit", [0.15, math.inf])
-@pytest.mark.parametrize("kind", [*KINDS, "by arm"])
+@pytest.mark.parametrize(
+    ("kind", "misfit", "epsilon"), each_value([*KINDS, "by arm"], [0.15, math.inf], [0.0, 0.1])
+)
 def test_certificates_are_verified(kind, misfit, epsilon):
     rng = np.random.default_rng(3)
     arms = table(9, 3, rng)

@@ -6,6 +6,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.breadth import each_value
 
 import surepick as sp
 from surepick.algorithms.pooled.fit import Scales
@@ -35,8 +36,9 @@ def test_a_tie_between_large_values_is_not_decided_by_rounding(noise):
     assert dropped <= 3
 
 
-@pytest.mark.parametrize("misfit", [0.0, math.inf])
-@pytest.mark.parametrize("noise", [1.0, None, "equal", (0.0, 2 * LARGE)])
+@pytest.mark.parametrize(
+    ("noise", "misfit"), each_value([1.0, None, "equal", (0.0, 2 * LARGE)], [0.0, math.inf])
+)
 def test_certificates_of_clear_answers_among_large_values_hold(noise, misfit):
     rng = np.random.default_rng(1)
     theta = np.array([LARGE, 0.0, 300.0])

@@ -7,6 +7,7 @@ import math
 
 import numpy as np
 import pytest
+from tests.breadth import each_value
 
 import surepick as sp
 from surepick.algorithms.pooled.ledger import OpenBlock
@@ -51,8 +52,7 @@ def finished(noise, misfit, *, rng=0, size=5.0, days=3, most=40_000, **settings)
     return run
 
 
-@pytest.mark.parametrize("misfit", [0.0, 0.05, math.inf])
-@pytest.mark.parametrize("noise", KINDS)
+@pytest.mark.parametrize(("noise", "misfit"), each_value(KINDS, [0.0, 0.05, math.inf]))
 def test_levels_of_strata_do_no_harm_and_the_certificate_holds(noise, misfit):
     run = finished(noise, misfit)
     answer = run.answer

@@ -56,16 +56,22 @@ def layouts(client):
     return client
 
 
+@pytest.fixture(scope="package")
+def _profiles(browser, served):
+    """Profiles of the browser that nobody uses now; taken again, they know the page's files."""
+    return []
+
+
 @pytest.fixture
-def open_page(browser, served):
+def open_page(browser, served, _profiles):
     """Opens pages, each in a session of its own; none may complain in its console."""
     with contextlib.ExitStack() as stack:
-        yield lambda **look: stack.enter_context(_page(browser, served, **look))
+        yield lambda **look: stack.enter_context(_page(browser, served, _profiles, **look))
 
 
 @pytest.fixture(scope="package")
-def _shared_page(browser, served):
-    with _page(browser, served) as page:
+def _shared_page(browser, served, _profiles):
+    with _page(browser, served, _profiles) as page:
         yield page
 
 
@@ -87,25 +93,37 @@ def page(_shared_page, request):
 
 
 @contextlib.contextmanager
-def _page(browser, served, token="", width=1280, height=900, theme="light", motion="reduce"):
-    context = browser.new_context(
-        base_url=served.url,
-        viewport={"width": width, "height": height},
-        color_scheme=theme,
-        reduced_motion=motion,  # a light that pulses is drawn sixty times a second
-        timezone_id="UTC",
-    )
-    context.set_default_timeout(_PATIENCE)
+def _page(
+    browser, served, profiles, token="", width=1280, height=900, theme="light", motion="reduce"
+):
+    context = profiles.pop() if profiles else _profile(browser, served)
     page = context.new_page()
+    page.set_viewport_size({"width": width, "height": height})
+    # A light that pulses is drawn sixty times a second.
+    page.emulate_media(color_scheme=theme, reduced_motion=motion)
     page.complaints = Complaints(page)
-    page.goto("/")
-    if token is not None:
-        log_in(page, token or served.token)
+    reusable = False
     try:
+        page.goto("/")
+        if token is not None:
+            log_in(page, token or served.token)
         yield page
         assert page.complaints.found == []
+        reusable = page.url.startswith(served.url)
     finally:
-        context.close()
+        if reusable:  # as if it had never been there
+            page.evaluate("localStorage.clear()")
+            page.close()
+            context.clear_cookies()
+            profiles.append(context)
+        else:
+            context.close()
+
+
+def _profile(browser, served):
+    context = browser.new_context(base_url=served.url, timezone_id="UTC")
+    context.set_default_timeout(_PATIENCE)
+    return context
 
 
 @contextlib.contextmanager

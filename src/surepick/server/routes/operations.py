@@ -2,17 +2,13 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 from fastapi import APIRouter, Request, Response
-from fastapi.responses import FileResponse
+from fastapi.responses import HTMLResponse
 
 from surepick.server import messages, metrics
 from surepick.server.replies import Json
 from surepick.server.routing import ADMINS, GuardedRoute, spec
 from surepick.server.service import service_of
-
-PAGE = Path(__file__).parent.parent / "page"
 
 #: for everybody
 public = APIRouter(tags=["operations"])
@@ -26,9 +22,9 @@ async def health() -> Json:
 
 
 @public.get("/", include_in_schema=False)
-async def page() -> Response:
+async def page(request: Request) -> Response:
     """The page."""
-    return FileResponse(PAGE / "index.html", headers={"Cache-Control": "no-cache"})
+    return HTMLResponse(request.app.state.page.index(), headers={"Cache-Control": "no-cache"})
 
 
 @guarded.get("/metrics", **spec(("admin", "viewer"), media=("text/plain",)))

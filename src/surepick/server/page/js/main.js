@@ -2,6 +2,7 @@
 
 import { whenLoggedOut } from "./api.js";
 import { h, put } from "./dom.js";
+import { brand } from "./parts/brand.js";
 import { failed, notAllowed } from "./parts/states.js";
 import { parts, route } from "./router.js";
 import { forget, isAdmin, logOut, resume, role } from "./session.js";
@@ -41,8 +42,7 @@ function bar(place) {
       h(
         "a",
         { class: "brand", href: "#/studies" },
-        h("img", { src: "/static/favicon.svg", alt: "" }),
-        "surepick",
+        brand(),
       ),
       role() && h("nav", { "aria-label": "Main" }, h("ul", {}, links)),
       h(

@@ -1,6 +1,7 @@
 // The door: a token opens it.
 
 import { h } from "../dom.js";
+import { brand } from "../parts/brand.js";
 import { errorLine, field, input, submit } from "../parts/field.js";
 import { logIn, logOut } from "../session.js";
 
@@ -39,7 +40,7 @@ export const loginView = (onEntered, said) => () => {
     h(
       "section",
       { class: "card", "aria-labelledby": "door-title" },
-      h("p", { class: "brand" }, h("img", { src: "/static/favicon.svg", alt: "" }), "surepick"),
+      h("p", { class: "brand" }, brand()),
       h("h1", { id: "door-title" }, "Log in"),
       h("p", { class: "muted" }, "Find the best of many options, and prove it."),
       h("form", { onsubmit: enter }, field("Access token", token), error.element, button),
