@@ -452,9 +452,23 @@ MUTATIONS = (
     Mutation(
         "stale-market",
         "algorithms/pooled/state.py",
-        "self.block = OpenBlock()\n        self._market = self._scales = None\n",
-        "self.block = OpenBlock()\n        self._scales = None\n",
+        "self.block = OpenBlock()\n        self._past = self._market = self._scales = None\n",
+        "self.block = OpenBlock()\n        self._past = self._scales = None\n",
         _FORGERIES,
+    ),
+    Mutation(
+        "claims-that-forget-the-others",
+        "algorithms/pooled/questions/steps.py",
+        "(beside + each.sum() - each) / weights",
+        "(beside + 0.0 * each) / weights",
+        "algorithms/pooled/test_steps.py",
+    ),
+    Mutation(
+        "claims-verified-without-the-others",
+        "verifier/rules/steps.py",
+        "                total += max(sum(row[j] for j in rest) for rest in sets)\n",
+        "",
+        "algorithms/pooled/test_steps.py",
     ),
     Mutation(
         "ellipsoid-shift-in-wrong-units",
