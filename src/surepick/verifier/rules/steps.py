@@ -91,7 +91,5 @@ def _odds(lift: float, variance: float, near: float) -> list[float]:
 
 def _tail(z: float) -> float:
     """How likely more than z standard errors are."""
-    if math.isnan(z):
-        return 0.5
     tail = 0.5 / (1.0 + z * z)
     return tail if z > 0 else 1.0 - tail
