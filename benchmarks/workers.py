@@ -11,10 +11,13 @@ than ten), δ = 0.05, noise of a known scale:
 Ways to work:
 
 - in turn: a batch starts when the one before is complete;
-- overlap: who would wait begins the next batch, as studies do with workers that have names.
+- overlap: who would wait begins the next batch, as studies do with workers that have names;
+- hedge: and those who hold up much are helped, as in studies with ``hedge=True``: what they measure
+  is given to a second worker, and the first reward counts.
 
-Pulls are all that were begun until the answer was there, also those that were not needed in the
-end. Busy is the share of the time until then in which a worker measured something.
+Pulls are all that were begun until the answer was there, also second ones and those that were not
+needed in the end. Busy is the share of the time until then in which a worker measured something.
+In all ways the k-th pull of an option has the same reward, so that luck does not tell them apart.
 
 *Errors.* Options that are all alike, δ = 0.2, 64 workers, overlapping batches, 2,000 pulls: how
 often the first of them was ruled out. Durations do not depend on rewards, or grow with them.
@@ -25,6 +28,7 @@ Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.workers --trials 40 --ties
 from __future__ import annotations
 
 import heapq
+import itertools
 import math
 import time
 import zlib
@@ -37,12 +41,16 @@ import surepick as sp
 from surepick.algorithms.base import Algorithm
 from surepick.bench.summary import clopper_pearson
 from surepick.simulate import families, instances
+from surepick.study.hedge import holds_up
 
 DELTA, DELTA_TIES, SPREAD = 0.05, 0.2, 1.0
 WORKERS = (16, 64)
-WAYS = ("in turn", "overlap")
+WAYS = ("in turn", "overlap", "hedge")
 GOALS = {16: (0.6, 1.15), 64: (0.45, 1.4)}  # time and pulls, as multiples of those in turn
-TIES = ("known scale", "nothing known", "yes or no", "known scale, durations by reward")
+TIES = (
+    *("known scale", "nothing known", "yes or no", "known scale, hedged"),
+    "known scale, durations by reward",
+)
 TIED, MOST, CHUNK, CONFIDENCE = 5, 2_000, 5, 0.999
 
 
@@ -74,7 +82,7 @@ def work(
     reward: Any,
     duration: Any,
     workers: int,
-    overlap: bool,
+    way: str,
     rng: np.random.Generator,
 ) -> Finished:
     """Simulate workers, from event to event; ``reward`` and ``duration`` draw one each."""
@@ -84,21 +92,25 @@ def work(
     batches = [_Open(run.ask(), rng)]
     while not run.stopped:
         while idle:
-            batch = next((one for one in batches if one.left), None)
-            if batch is None:
-                more = run.ask_ahead() if overlap else None
-                if more is None:
-                    break
-                batches.append(_Open(more, rng))
-                continue
-            place = batch.left.pop()
+            early = sum(one.batch.size - one.missing for one in batches[1:])
+            held_up = way == "hedge" and holds_up(early, workers - idle, run.samples)
+            batch, place = batches[0], batches[0].slowest() if held_up else None
+            if place is None:
+                fresh = next((one for one in batches if one.left), None)
+                if fresh is None:
+                    more = None if way == "in turn" else run.ask_ahead()
+                    if more is None:
+                        break
+                    batches.append(_Open(more, rng))
+                    continue
+                batch, place = fresh, fresh.left.pop()
             value = reward(int(batch.batch.arms[place]))
             begun, idle = begun + 1, idle - 1
+            batch.began(place, begun)
             heapq.heappush(events, (now + duration(value), begun, (batch, place, value), now))
         now, _, (batch, place, value), since = heapq.heappop(events)
         idle, busy = idle + 1, busy + now - since
-        batch.rewards[place] = value
-        batch.missing -= 1
+        batch.take(place, value)
         while batches and not batches[0].missing and not run.stopped:
             done = batches.pop(0)
             run.tell(run.ask(), done.rewards)
@@ -114,7 +126,35 @@ class _Open:
     def __init__(self, batch: Any, rng: np.random.Generator) -> None:
         self.batch = batch
         self.left = rng.permutation(batch.size).tolist()
-        self.rewards, self.missing = np.zeros(batch.size), batch.size
+        self.rewards, self.missing = np.full(batch.size, np.nan), batch.size
+        self._with_one: dict[int, int] = {}  # place -> when it was begun, in the order of pulls
+
+    def began(self, place: int, number: int) -> None:
+        """A pull was begun; the second time it is with two."""
+        if self._with_one.pop(place, None) is None:
+            self._with_one[place] = number
+
+    def slowest(self) -> int | None:
+        """What one worker alone has had for longest, once everything has been begun."""
+        return None if self.left else min(self._with_one, key=self._with_one.get, default=None)
+
+    def take(self, place: int, value: float) -> None:
+        """The first reward counts."""
+        self._with_one.pop(place, None)
+        if np.isnan(self.rewards[place]):
+            self.rewards[place] = value
+            self.missing -= 1
+
+
+class _Rewards:
+    """Rewards of unit variance; the k-th of an option is the same whoever asks, and when."""
+
+    def __init__(self, means: np.ndarray, seed: Any) -> None:
+        self._means = means
+        self._drawn = [np.random.default_rng(own) for own in seed.spawn(len(means))]
+
+    def __call__(self, arm: int) -> float:
+        return float(self._means[arm] + self._drawn[arm].standard_normal())
 
 
 def measure(task: tuple[str, int, str, int, int, int]) -> dict[str, Any]:
@@ -123,19 +163,19 @@ def measure(task: tuple[str, int, str, int, int, int]) -> dict[str, Any]:
     started, found = time.process_time(), []
     for trial in range(first, first + count):
         key = zlib.crc32(f"{name} {workers}".encode())
-        rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(key, trial)))
+        own = np.random.SeedSequence(seed, spawn_key=(key, trial))
+        rng = np.random.default_rng(own)
         if name in TIES:
             found.append(_tie(name, workers, rng))
             continue
         truth = instance(name)
-        means = truth.means
         done = work(
             sp.algorithms.PooledPeleg(DELTA),
             truth.problem,
-            lambda arm, rng=rng, means=means: means[arm] + rng.standard_normal(),
+            _Rewards(truth.means, own),
             lambda value, rng=rng: rng.lognormal(0.0, SPREAD),
             workers,
-            way == "overlap",
+            way,
             rng,
         )
         right = done.run.answer.arm == truth.best
@@ -156,7 +196,8 @@ def _tie(name: str, workers: int, rng: np.random.Generator) -> list[Any]:
         return math.exp(2 * value) if by_reward else rng.lognormal(0.0, SPREAD)
 
     algorithm = sp.algorithms.PooledPeleg(DELTA_TIES, max_samples=MOST)
-    done = work(algorithm, problem, reward, duration, workers, True, rng)
+    way = "hedge" if name.endswith("hedged") else "overlap"
+    done = work(algorithm, problem, reward, duration, workers, way, rng)
     return [0 not in done.run.active]
 
 
@@ -186,11 +227,13 @@ def _trials(tasks: dict[str, Any], parts: dict[str, Any], *head: Any) -> np.ndar
 
 
 def _speed(tasks: dict[str, Any], parts: dict[str, Any]) -> str:
-    head = ["workers", "instance", "pulls in turn", "busy in turn", "busy", "time", "pulls", ""]
+    head = ["workers", "instance", "pulls in turn", "busy in turn", "way"]
+    head += ["busy", "time", "pulls", ""]
     rows = []
     for workers in WORKERS:
-        for name in INSTANCES:
-            turn, ahead = (_trials(tasks, parts, name, workers, way) for way in WAYS)
+        for name, way in itertools.product(INSTANCES, WAYS[1:]):
+            turn = _trials(tasks, parts, name, workers, WAYS[0])
+            ahead = _trials(tasks, parts, name, workers, way)
             times, time_error = _ratio(ahead[:, 0], turn[:, 0])
             pulls, pulls_error = _ratio(ahead[:, 1], turn[:, 1])
             most_time, most_pulls = GOALS[workers]
@@ -201,6 +244,7 @@ def _speed(tasks: dict[str, Any], parts: dict[str, Any]) -> str:
                     name,
                     f"{turn[:, 1].mean():,.0f}",
                     f"{turn[:, 3].mean():.2f}",
+                    way,
                     f"{ahead[:, 3].mean():.2f}",
                     f"{times:.2f} ± {time_error:.2f} (≤ {most_time})",
                     f"{pulls:.2f} ± {pulls_error:.2f} (≤ {most_pulls})",
@@ -212,10 +256,10 @@ def _speed(tasks: dict[str, Any], parts: dict[str, Any]) -> str:
 
 
 def _ratio(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
-    """The ratio of two means, and its standard error."""
+    """The ratio of the means of two columns, trial by trial, and its standard error."""
     ratio = float(above.mean() / below.mean())
-    parts = [x.std(ddof=1) / x.mean() / math.sqrt(len(x)) for x in (above, below)]
-    return ratio, ratio * math.hypot(*parts)
+    apart = (above - ratio * below) / below.mean()
+    return ratio, float(apart.std(ddof=1) / math.sqrt(len(apart)))
 
 
 def _errors(tasks: dict[str, Any], parts: dict[str, Any]) -> str:

@@ -608,8 +608,8 @@ MUTATIONS = (
     Mutation(
         "copies-for-the-nameless",
         "study/desk/asking.py",
-        "elif waits and hedge and has_a_name(wanted.holder.worker):",
-        "elif waits and hedge:",
+        "helps = hedge and has_a_name(wanted.holder.worker)",
+        "helps = hedge",
         "study/test_hedge.py -k own_pull",
     ),
     Mutation(

@@ -12,6 +12,7 @@ from surepick.errors import (
 )
 from surepick.run.certificate import fingerprint
 from surepick.study.desk.crowd import Ask, Crowd
+from surepick.study.hedge import holds_up
 from surepick.study.pulls import ONCE, Reward
 
 SAYS = "provided that how long a measurement takes does not depend on its reward"
@@ -108,6 +109,42 @@ def test_batches_overlap_first_and_only_the_open_one_is_helped(storage_url):
         study.tell(pull, 1.0, "ann")
     assert ids(study.ask(3, "dan")) == [5], "others hold up nobody"
     assert study.ask(3, "fay") == []
+
+
+def test_who_holds_up_much_is_helped_before_anything_new_is_begun(storage_url):
+    algorithm = toy.ToyAhead(0.1, each=2)
+    study = sp.create_study("ahead", toy.problem(3), algorithm, storage_url, hedge=True)
+    study.ask(6, "ann")
+    study.ask(6, "bob")
+    for pull in (0, 1, 2, 3, 6, 7, 8, 9):
+        study.tell(pull, 1.0)
+    assert ids(study.ask(2, "eve")) == [12, 13], "4 pulls are out, and only 4 rewards wait"
+    for pull in (10, 11):
+        study.tell(pull, 1.0)
+    study.tell(12, 1.0)
+    assert ids(study.ask(2, "ann")) == [4, 5], "nobody is given a copy of what they have"
+    assert ids(study.ask(2, "dan")) == [4, 14], "7 rewards wait for 4 and 5, with 3 pulls out"
+    study.tell(4, 2.0, "dan")
+    assert study.tell(4, 1.0, "ann").status == "late"
+    assert study.ask(1, "fay", same=True)[0].id == 15, "who asks for one option gets new pulls"
+    assert ids(study.ask(1, "guy")) == [16], "4 pulls are out by now"
+    toy.check_whole(study)
+
+
+def test_without_hedge_nobody_is_helped(storage_url):
+    algorithm = toy.ToyAhead(0.1, each=2)
+    study = sp.create_study("ahead", toy.problem(3), algorithm, storage_url)
+    study.ask(6, "ann")
+    study.ask(6, "bob")
+    for pull in (0, 1, 2, 3, 4, 6, 7, 8, 9, 10, 11):
+        study.tell(pull, 1.0)
+    assert ids(study.ask(1, "eve")) == [12]
+
+
+def test_it_takes_a_share_of_what_counts_already():
+    assert holds_up(20, 10, 500)
+    assert not holds_up(19, 10, 0)
+    assert not holds_up(20, 10, 501)
 
 
 def finished(url, **fields):

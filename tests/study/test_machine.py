@@ -174,6 +174,9 @@ class Model:
         start, end = self.first + self.asked, sum(self.sizes[: self.planned])
         free = [pull for _, pull in sorted((since, p) for p, since in self.line.items())]
         free = [pull for pull in free if pull not in held]
+        named = not holder.startswith("nameless")
+        if self.hedge and named and arms is None and len(held) < n and self.held_up:
+            held += self.ask_for_a_copy(holder)
         fresh = list(range(start, end))
         if arms is not None:
             first = [pull for pull in free if pull in self.passed]
@@ -201,7 +204,6 @@ class Model:
         self.passed -= set(new)
         for pull in held + new:
             self.line.pop(pull, None)
-        named = not holder.startswith("nameless")
         if held + new or not named or self.complete:
             return held + new
         if self.overlap and self.planned - self.batch < 3 and not self.coming:
@@ -209,12 +211,20 @@ class Model:
             return self.ask(n, holder, arms)
         return self.ask_for_a_copy(holder) if self.hedge else []
 
+    @property
+    def held_up(self):
+        """Whether two rewards of later batches wait for each pull that is out, and 4 %."""
+        out = self.asked - self.told_now - self.early
+        whole = self.told_now < self.sizes[self.batch] <= self.asked
+        return whole and self.early >= 2 * out and self.early >= self.first / 25
+
     def ask_for_a_copy(self, holder):
         """What another one has had for longest."""
         end = self.first + self.sizes[self.batch]
         gone = {*self.returned, *self.line, *self.second}
         out = [pull for pull in self.out if pull < end and pull not in gone]
-        out = [pull for pull in out if not self.out[pull].startswith("nameless")]
+        others = ("nameless", holder)
+        out = [pull for pull in out if not self.out[pull].startswith(others)]
         given = sorted(out, key=lambda pull: (self.since[pull], pull))[:1]
         self.second.update(dict.fromkeys(given, holder))
         self.copied.update(given)

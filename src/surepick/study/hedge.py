@@ -1,4 +1,4 @@
-"""Whether a pull may be handed out a second time, to a worker who would otherwise wait."""
+"""Whether a pull may be handed out a second time, and when that is worth a measurement."""
 
 from __future__ import annotations
 
@@ -10,6 +10,10 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 HEDGE = "hedge"
 #: what is recorded when a pull is handed out a second time
 HEDGED = "hedged"
+# Those who are slow hold up others so much that a second measurement pays, once rewards of later
+# batches wait for them: as many as
+_OVERTAKEN = 2.0  # this many times the pulls that are out: two or more of every worker's; and
+_BEHIND = 0.04  # this share of those that count already: with fewer, too little is gained
 
 
 def as_hedge(value: Any) -> bool:
@@ -33,3 +37,18 @@ def hedge_noted(hedge: bool, strata: str | None, traffic: bool) -> dict[str, boo
             f"else can measure it; leave out hedge or strata"
         )
     return {HEDGE: True}
+
+
+def holds_up(early: int, out: int, counted: int) -> bool:
+    """Whether what is still out of the open batch holds up so much that it is measured twice.
+
+    Parameters
+    ----------
+    early
+        Rewards of later batches, which wait for it.
+    out
+        Pulls that are out, of all batches.
+    counted
+        Pulls of complete batches.
+    """
+    return early >= max(_OVERTAKEN * out, _BEHIND * counted)

@@ -13,7 +13,9 @@ _OF_LEFT = 0.15  # where all pulls that are left will be made, a block makes thi
 _FAR = 4.0  # this many times those that seem to be missing, and
 _SHARE = 0.5  # this share of the settled ones; or,
 _BLIND = 64.0  # while nothing is settled, so many of the smallest blocks
-_AHEAD = 0.05  # planned beside others, it makes about this share of the pulls that are out
+# Planned beside others, it makes about
+_AHEAD = 0.05  # this share of the pulls that are out, and
+_FEWEST_AHEAD = 20  # at least so many: several small ones by one plan are rounded alike
 
 
 class BlockSettings(Protocol):
@@ -72,7 +74,7 @@ def block_size(
         return whole_batches(settings, max(_LEAST * settled, most, least))
     # Nobody waits for a block of these to end, so they may be small: the later a block is planned,
     # the more is known. They grow with the pulls that are out, and so with the number of workers.
-    return whole_batches(settings, max(_AHEAD * out, least))
+    return whole_batches(settings, max(_AHEAD * out, _FEWEST_AHEAD, least))
 
 
 def guess_size(size: int, left: int, least: float) -> int:

@@ -13,7 +13,7 @@ from surepick.storage.contract import Transaction
 from surepick.storage.records import Event, Holder, Lease, StudyProgress
 from surepick.study.desk.leases import claim
 from surepick.study.desk.opened import OpenBatches
-from surepick.study.hedge import HEDGED
+from surepick.study.hedge import HEDGED, holds_up
 from surepick.study.pulls import has_a_name
 
 #: places of the line, and pulls that wait, in which others of the same option are looked for
@@ -63,8 +63,8 @@ def ask(
     whose time ran out or that failed, longest first: an arm that cannot be measured holds up
     nothing else. Coming back, a worker may keep a pull for ``longest`` seconds in all. What is
     handed out belongs to the stratum that ``stamp`` says; or, for good, to its item. Who would get
-    nothing plans a batch ahead, where that ``may`` be; else, with ``hedge``, gets what another
-    worker has.
+    nothing plans a batch ahead, where that ``may`` be. With ``hedge``, a worker gets what another
+    one has: where that holds up much, before anything new, and else where nothing is to be had.
     """
     at = tx.progress(study, lock=True)
     if at.finished:
@@ -81,12 +81,15 @@ def ask(
     if wanted.same:
         held = [one for one in held if one.arm == held[0].arm]
     counter.renew(held)
+    helps = hedge and has_a_name(wanted.holder.worker)
+    if helps and counter.left and counter.is_held_up() and not wanted.same:
+        counter.hand_out_second()
     if counter.left:
         (counter.hand_out_same if wanted.same else counter.hand_out)()
     plan, waits = False, not counter.given and not counter.at.complete
     if waits and may_plan(counter.at):
         plan = claim(tx, study, counter.at, who)
-    elif waits and hedge and has_a_name(wanted.holder.worker):
+    elif waits and helps:
         counter.hand_out_second()
     at, given = counter.at, counter.given
     return Asked(given, False, False, at.batch, at.asked, plan)
@@ -155,11 +158,18 @@ class _Counter:
         self._first_time([place for place in places if ahead[place] == arm][: self.left])
         self._again([x for x in failed if x.arm == arm][: self.left])
 
+    def is_held_up(self) -> bool:
+        """Whether those who still have pulls of the open batch hold up too much."""
+        at = self.at
+        out = at.asked - at.told - at.early
+        return at.told < at.size <= at.asked and holds_up(at.early, out, at.first)
+
     def hand_out_second(self) -> None:
         """A pull of the open batch that another worker has had for longest."""
         at, (worker, token) = self.at, self._wanted.holder
         out = self._tx.longest_out(self._study, at.now, at.first + at.size, FAR)
-        one = next((x for x in out if has_a_name(x.worker or "")), None)
+        others = (x for x in out if (x.worker, x.token) != (worker, token))
+        one = next((x for x in others if has_a_name(x.worker or "")), None)
         if one is None:
             return
         until = max(one.until, self._until)
