@@ -143,8 +143,9 @@ class _Noise(click.ParamType):
 @click.option(
     "--hedge",
     is_flag=True,
-    help="Who would otherwise wait gets a pull that another worker has had for long; the first "
-    "reward counts. Only where how long a measurement takes has nothing to do with its reward.",
+    help="A pull that holds up others, or for which somebody would wait, is given to a second "
+    "worker, too; the first reward counts. It saves time and measurements where there are many "
+    "workers. Only where how long a measurement takes has nothing to do with its reward.",
 )
 @click.option(
     "--past",

@@ -104,9 +104,9 @@ class StudySpec:
         otherwise have nothing to do. It takes more measurements and less time, and it rests on
         measurements that do not depend on each other.
     hedge
-        Whether a worker of some name who would otherwise wait gets a pull that another one has had
-        for long; the first reward counts. It rests on measurements that take as long whatever
-        their reward is.
+        Whether a worker of some name gets a pull that another one has had for long, where that one
+        holds up others, or it would have to wait; the first reward counts. It rests on measurements
+        that take as long whatever their reward is.
     past
         Measurements made before: a CSV or Parquet file or a DataFrame with the columns label (or
         arm, its number) and reward, or what ``surepick.problem.tables.past_measurements`` returned.

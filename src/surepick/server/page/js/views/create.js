@@ -40,7 +40,7 @@ export const createView = (scope) => {
     "select",
     { class: "input" },
     h("option", { value: "" }, "To nobody else"),
-    h("option", { value: "yes" }, "Also to a worker who would wait"),
+    h("option", { value: "yes" }, "Also to a second worker"),
   );
   const delta = input({
     type: "text",
