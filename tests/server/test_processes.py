@@ -9,6 +9,7 @@ import subprocess
 import threading
 import time
 from functools import cache
+from pathlib import Path
 
 import httpx
 import numpy as np
@@ -59,6 +60,13 @@ def crew(servers, name, size, told, problems, n=1):
     return threads
 
 
+def own_temporary(folder):
+    """A folder for temporary files."""
+    temporary = Path(folder) / "temporary"
+    temporary.mkdir()
+    return temporary
+
+
 def check(study, told):
     """Nothing acknowledged is lost, nothing counts twice, and the answer is a single worker's."""
     log = study.rewards()
@@ -94,8 +102,8 @@ def test_two_servers_that_are_killed_lose_nothing(shared_url, database_folder):
 
 def test_a_stop_finishes_what_is_under_way(database_folder):
     """Long polls end early, streams end, what was told is kept; and the exit is clean."""
-    url = f"sqlite:///{database_folder}/s.db"
-    with Served(url, database_folder, fresh=True) as served:
+    url, temporary = f"sqlite:///{database_folder}/s.db", own_temporary(database_folder)
+    with Served(url, database_folder, fresh=True, env={"TMPDIR": str(temporary)}) as served:
         with served.http() as http:
             body = {"name": "s", "problem": {"arms": [[1, 0], [0, 1]]}}
             http.post("/api/v1/studies", json=body).raise_for_status()
@@ -123,6 +131,7 @@ def test_a_stop_finishes_what_is_under_way(database_folder):
         assert served.stop() in (0, -signal.SIGTERM)
         for thread in threads:
             thread.join(30)
+    assert not list(temporary.iterdir())
     assert ended["poll"] == {"pulls": [], "finished": False, "early": True}
     assert any(line.startswith("data:") for line in ended["stream"])
     with sp.load_study("s", url) as study:
@@ -135,8 +144,9 @@ def test_a_stop_finishes_what_is_under_way(database_folder):
     "kills", [(20,), pytest.param((20, 60), marks=pytest.mark.validation)], ids=len
 )
 def test_several_processes_share_tokens_studies_and_counts(postgres, database_folder, kills):
-    url = postgres.url()
-    with Served(url, database_folder, "--workers", "2", fresh=True) as served:
+    url, temporary = postgres.url(), own_temporary(database_folder)
+    several, env = ("--workers", "2"), {"TMPDIR": str(temporary)}
+    with Served(url, database_folder, *several, fresh=True, env=env) as served:
         with served.client() as client:
             client.create_study("shared", PROBLEM, "peleg")
             token = client.make_token("viewer")
@@ -165,7 +175,9 @@ def test_several_processes_share_tokens_studies_and_counts(postgres, database_fo
         for worker in workers:
             worker.join(120)
         assert not trouble
+        assert any(temporary.iterdir()), "where they add up what they count"
         assert served.stop() in (0, -signal.SIGTERM)
+    assert not list(temporary.iterdir())
     for name, acknowledged in (("shared", told), ("killed", again)):
         with sp.load_study(name, url) as study:
             check(study, acknowledged)

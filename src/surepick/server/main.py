@@ -4,6 +4,8 @@ from __future__ import annotations
 
 import os
 import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING
 
 from surepick.server import logs
@@ -39,9 +41,7 @@ def serve(settings: Settings) -> None:
 
     raise_open_files()
     os.environ[SETTINGS] = settings.to_json()  # how processes are told their settings
-    with tempfile.TemporaryDirectory(prefix="surepick-metrics-") as folder:
-        if settings.workers > 1:
-            os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+    with _shared_counts() if settings.workers > 1 else nullcontext():
         uvicorn.run(
             "surepick.server.main:app",
             factory=True,
@@ -59,6 +59,18 @@ def serve(settings: Settings) -> None:
             log_config=logs.configuration(settings.log_level),
             timeout_graceful_shutdown=_GRACE,
         )
+
+
+@contextmanager
+def _shared_counts() -> Iterator[None]:
+    """A folder in which several processes add up what they count.
+
+    One process has no need of it, nor would it be removed: when a signal stops it, uvicorn ends
+    the process itself.
+    """
+    with tempfile.TemporaryDirectory(prefix="surepick-metrics-") as folder:
+        os.environ["PROMETHEUS_MULTIPROC_DIR"] = folder
+        yield
 
 
 def app() -> FastAPI:
