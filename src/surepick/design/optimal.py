@@ -9,6 +9,8 @@ linear program (G. Elfving, Optimum allocation in linear regression theory, 1952
 
 from __future__ import annotations
 
+from typing import Any, cast
+
 import numpy as np
 from numpy.typing import ArrayLike
 
@@ -146,10 +148,12 @@ def one_direction(arms: ArrayLike, direction: ArrayLike) -> MinimaxResult:
     if length == 0:
         raise InvalidInputError("direction must not be zero")
 
-    from scipy.optimize import linprog
+    from scipy import optimize
 
+    # Cast: what it returns is declared nowhere, and type checkers take ten seconds to work it out.
+    solve = cast(Any, optimize.linprog)
     # c = plus − minus; the solver sees a target of length one
-    answer = linprog(
+    answer = solve(
         np.ones(2 * len(x)), A_eq=np.hstack([x.T, -x.T]), b_eq=target / length, method="highs"
     )
     if answer.x is None:
