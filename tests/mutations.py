@@ -610,7 +610,21 @@ MUTATIONS = (
         "study/desk/asking.py",
         "helps = hedge and has_a_name(wanted.holder.worker)",
         "helps = hedge",
-        "study/test_hedge.py -k own_pull",
+        "study/test_hedge.py -k no_name",
+    ),
+    Mutation(
+        "copies-of-their-own",
+        "study/desk/asking.py",
+        "if (x.worker, x.token) != (worker, token))",
+        "if True)",
+        "study/test_hedge.py -k holds_up_much",
+    ),
+    Mutation(
+        "copies-as-soon-as-anything-waits",
+        "study/hedge.py",
+        "early >= max(_OVERTAKEN * out, _BEHIND * counted)",
+        "early >= _BEHIND * counted",
+        "study/test_hedge.py -k holds_up_much",
     ),
     Mutation(
         "who-fails-takes-the-other-ones-pull",
@@ -859,15 +873,16 @@ def outcome(mutation: Mutation) -> str:
     with tempfile.TemporaryDirectory(prefix="surepick-mutation-") as folder:
         package = shutil.copytree(PACKAGE, Path(folder) / "surepick", ignore=stale)
         (package / mutation.file).write_text(content)
-        code = run_tests(mutation.tests.split(), Path(folder), _PATIENCE)
+        code = run_tests(mutation.tests, Path(folder), _PATIENCE)
     kinds = {_PASSED: "SURVIVED", _FAILED: "caught", None: "caught (the tests never ended)"}
     return kinds.get(code, f"BROKEN (pytest ended with {code})")
 
 
-def run_tests(tests: list[str], source: Path, patience: float | None = None) -> int | None:
+def run_tests(tests: str, source: Path, patience: float | None = None) -> int | None:
     """The exit code of pytest for the package in ``source``; None where it did not end in time."""
     command = [sys.executable, "-m", "pytest", "-q", "-x", "-p", "no:cacheprovider"]
-    command += [f"tests/{one}" for one in tests]
+    files, chosen, name = tests.partition(" -k ")
+    command += [f"tests/{one}" for one in files.split()] + ["-k", name] * bool(chosen)
     environment = os.environ | {"PYTHONPATH": str(source)}
     try:
         done = subprocess.run(
@@ -904,8 +919,8 @@ def main() -> int:
 
 def tried(chosen: list[Mutation]) -> dict[str, str]:
     """What became of each bug; first the tests must pass without any."""
-    tests = list(dict.fromkeys(one for mutation in chosen for one in mutation.tests.split()))
-    if run_tests(tests, PACKAGE.parent) != _PASSED:
+    files = (file for one in chosen for file in one.tests.partition(" -k ")[0].split())
+    if run_tests(" ".join(dict.fromkeys(files)), PACKAGE.parent) != _PASSED:
         return dict.fromkeys((one.name for one in chosen), "TESTS FAIL ANYWAY")
     found = {}
     for mutation in chosen:

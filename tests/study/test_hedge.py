@@ -64,6 +64,12 @@ def test_nobody_gets_a_copy_of_their_own_pull(study):
     assert study.ask(1, f"{ONCE}1") == []
 
 
+def test_who_has_no_name_may_have_that_pull_already(study):
+    study.ask(6, "ann")
+    assert study.ask(1) == []
+    assert ids(study.ask(1, "bob")) == [0]
+
+
 def test_one_of_two_gives_it_back_and_the_other_one_has_it(study):
     study.ask(6, "ann")
     assert ids(study.ask(1, "bob")) == [0]
@@ -122,12 +128,14 @@ def test_who_holds_up_much_is_helped_before_anything_new_is_begun(storage_url):
     for pull in (10, 11):
         study.tell(pull, 1.0)
     study.tell(12, 1.0)
-    assert ids(study.ask(2, "ann")) == [4, 5], "nobody is given a copy of what they have"
-    assert ids(study.ask(2, "dan")) == [4, 14], "7 rewards wait for 4 and 5, with 3 pulls out"
+    assert ids(study.ask(3, "ann")) == [4, 5, 14], "nobody is given a copy of what they have"
+    study.tell(14, 1.0)
+    assert ids(study.ask(2, "dan")) == [4, 15], "8 rewards wait for 4 and 5, with 3 pulls out"
     study.tell(4, 2.0, "dan")
     assert study.tell(4, 1.0, "ann").status == "late"
-    assert study.ask(1, "fay", same=True)[0].id == 15, "who asks for one option gets new pulls"
-    assert ids(study.ask(1, "guy")) == [16], "4 pulls are out by now"
+    assert study.ask(1, "fay", same=True)[0].id == 16, "who asks for one option gets new pulls"
+    study.tell(15, 1.0)
+    assert ids(study.ask(1, "guy")) == [5]
     toy.check_whole(study)
 
 

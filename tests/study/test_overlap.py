@@ -11,6 +11,7 @@ import surepick as sp
 from surepick.errors import CertificateError, InvalidInputError, InvalidTypeError
 from surepick.run.certificate import fingerprint
 from surepick.run.replay import EXACT
+from surepick.study.desk import going_on
 from surepick.study.manage import describe_studies
 
 ARMS = np.array([[1.0, a, b] for a in range(3) for b in range(3)])
@@ -286,6 +287,21 @@ def test_threads_and_processes_may_plan_at_once(storage_url):
     batch = study.storage.read(lambda tx: tx.batch(study.desk.record.id, 2))
     assert batch is not None  # the second one saw the first, and asked for one more
     assert at.ahead == batch.first + batch.size - at.size
+    check_whole(study)
+
+
+def test_who_is_slow_to_plan_at_once_with_others_changes_nothing(storage_url):
+    """What others have asked for ahead meanwhile, or just now, stays as it is."""
+    study = Crew(storage_url).study
+    study.ask(100, "ann")
+    (quick, before), (slow, _) = study.desk.load(), sp.load_study("crew", study.storage).desk.load()
+    assert quick is not slow
+    where = (study.storage, study.desk.record)
+    once = going_on.plan_ahead(*where, quick, before)
+    twice = going_on.plan_ahead(*where, quick, once)
+    assert twice.ahead > once.ahead > before.ahead
+    assert going_on.plan_ahead(*where, slow, before) is None
+    assert study.progress().ahead == twice.ahead
     check_whole(study)
 
 

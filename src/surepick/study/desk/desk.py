@@ -102,9 +102,14 @@ class Desk(KnownProblem):
         return bool(wanted) and self._full != _standing(at)
 
     @property
+    def _hedges(self) -> bool:
+        """Whether a pull may be handed out a second time."""
+        return bool(self._meta.get(HEDGE))
+
+    @property
     def _plain(self) -> bool:
-        """Whether a pull is for nothing but its arm."""
-        return self.strata is None and not self.on_items
+        """Whether the next pull is for whoever asks, and for nothing but its arm."""
+        return self.strata is None and not self.on_items and not self._hedges
 
     @cached_property
     def _least_unit(self) -> float:
@@ -139,7 +144,7 @@ class Desk(KnownProblem):
             stamp=lambda now: stamp(self.strata, wanted.stratum, now),
             on_items=self.on_items,
             may_plan=lambda at: self._may_plan(at, named),
-            hedge=bool(self._meta.get(HEDGE)),
+            hedge=self._hedges,
         )
 
     def pulls(self, given: Sequence[Lease]) -> list[Pull]:
