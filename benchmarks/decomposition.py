@@ -27,6 +27,7 @@ Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.decomposition --trials 40
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from typing import Any, cast
 
 import numpy as np
@@ -85,14 +86,22 @@ class Watch:
         return int(late[np.argmin(self.question.against()[late])])
 
 
+def as_in_any_trial(run: sp.Run, instance: sp.simulate.Instance, seeds: Any) -> None:
+    """Rewards that are drawn as they come."""
+    _, for_rewards = seeds.spawn(2)
+    drive(run, instance, np.random.default_rng(for_rewards))
+
+
 def steps(
-    algorithm: Any, instance: sp.simulate.Instance, seeds: np.random.SeedSequence
+    algorithm: Any,
+    instance: sp.simulate.Instance,
+    seeds: np.random.SeedSequence,
+    feed: Callable[..., None] = as_in_any_trial,
 ) -> list[float] | None:
     """Of one trial: pulls, those bet on, and nats, as above; None where the answer is wrong."""
     problem, run = instance.problem, algorithm.start(instance.problem)
     watch = Watch(run, instance)
-    _, for_rewards = seeds.spawn(2)  # as in any trial: nothing else is drawn here
-    drive(run, instance, np.random.default_rng(for_rewards))
+    feed(run, instance, seeds)
     if run.answer.arm != instance.best:
         return None
     x, state = watch.last(), cast(Any, run.state)
@@ -113,20 +122,23 @@ def steps(
     ]
 
 
-def measure(task: tuple[str, float, int, int, int]) -> dict[str, Any]:
+def measure(
+    task: tuple[str, float, int, int, int], feed: Callable[..., None] = as_in_any_trial
+) -> dict[str, Any]:
+    """Trials with the right answer, by row and by number, and how many were wrong."""
     text, delta, first, count, seed = task
     named, algorithm = instance_named(text), sp.algorithms.get("pooled-peleg", delta=delta)
-    rows, wrong = [], 0
+    rows, right = [], []
     for i in range(first, first + count):
         instance = named.build(np.random.SeedSequence(seed, spawn_key=(i, 1)))
-        found = steps(algorithm, instance, np.random.SeedSequence(seed, spawn_key=(i,)))
+        found = steps(algorithm, instance, np.random.SeedSequence(seed, spawn_key=(i,)), feed)
         if found is None:
-            wrong += 1
             continue
         bound = sp.design.complexity(instance.problem, instance.theta).lower_bound(delta)
         per_nat = bound / kl(delta)
         rows.append([found[0] / per_nat, found[1] / per_nat, *found[2:]])
-    return {"wrong": wrong, "rows": rows}
+        right.append(i)
+    return {"wrong": count - len(rows), "rows": rows, "right": right}
 
 
 def kl(delta: float) -> float:

@@ -2,9 +2,10 @@
 
 The theorem leaves pulls, rivals and stakes open, so every variant here is as safe as the algorithm.
 They are tried at δ = 0.1, where the way to the lower bound is longest, on the instances in
-``CHOOSING`` with the same seeds. ``FINALISTS``, those that came out best in this run or in earlier
-ones on the same instances, and the algorithm as it is then meet on ``APART``: instances that no
-variant was chosen by, with other seeds and more trials.
+``CHOOSING``. In all of them the k-th pull of an option has the same reward, so luck hardly tells
+them apart: a change is that of the trials that both got right. ``FINALISTS``, those that came out
+best in this run or in earlier ones on the same instances, and the algorithm as it is then meet on
+``APART``: instances that no variant was chosen by, with other seeds.
 Beside the pulls the tables say what became of which factor (``benchmarks.decomposition`` explains
 them).
 
@@ -87,8 +88,10 @@ def own_scale(precision: float) -> list[Change]:
     return [*stakes((precision,), (1.0,)), *pays(OwnScale((precision,)))]
 
 
-def blocks(fewest: float = 2.0, most: float = 0.3, of_missing: float = math.inf) -> list[Change]:
-    """Other sizes of blocks: pulls per dimension, and shares of what seems to be missing.
+def blocks(
+    fewest: float = 2.0, most: float = 0.3, of_missing: float = math.inf, so_far: float = 0.03
+) -> list[Change]:
+    """Other sizes of blocks: pulls per dimension, and shares of what is missing and there.
 
     A block may be smaller than the fewest pulls where it makes ``of_missing`` of those missing; it
     has one per dimension at least, as fewer cannot tell most directions at all.
@@ -98,7 +101,7 @@ def blocks(fewest: float = 2.0, most: float = 0.3, of_missing: float = math.inf)
         rank = least / settings.FEWEST_PULLS
         least = min(fewest * rank, max(rank, of_missing * missing))
         largest = min(given.batch_growth * settled, most * missing)
-        return settings.whole_batches(given, max(min(0.03 * settled, least), largest, least))
+        return settings.whole_batches(given, max(so_far * settled, largest, least))
 
     return [(asking, "block_size", size)]
 
@@ -140,7 +143,9 @@ VARIANTS: dict[str, Callable[[], list[Change]]] = {
     "blocks: 1.5 per dimension at least": lambda: blocks(1.5),
     "blocks: down to 1 per dimension at the end": lambda: blocks(of_missing=0.4),
     "blocks: 0.15 of what is missing": lambda: blocks(most=0.15),
+    "blocks: half as large": lambda: blocks(most=0.15, so_far=0.015),
     "half the exploration": lambda: [(asking, "_EXPLORE", 0.5)],
+    "both of these": lambda: [*blocks(most=0.15, so_far=0.015), (asking, "_EXPLORE", 0.5)],
     "a quarter of the exploration": lambda: [(asking, "_EXPLORE", 0.25)],
     "caution 0.7": lambda: [(lacking, "CAUTION", 0.7)],
     "caution 3": lambda: [(lacking, "CAUTION", 3.0)],
@@ -160,7 +165,9 @@ FINALISTS = (
     "accounts of 30 and 300, 4/5 and 1/5",
     "first block: 4 per dimension",
     "blocks: 1.5 per dimension at least",
+    "blocks: half as large",
     "half the exploration",
+    "both of these",
     "caution 0.7",
 )
 
@@ -174,10 +181,21 @@ def changed(changes: list[Change]) -> Iterator[None]:
         yield
 
 
+def the_same_rewards(run: Any, instance: Any, seeds: np.random.SeedSequence) -> None:
+    """The k-th pull of an arm has the same reward whatever else is pulled, and when."""
+    noise, means = instance.problem.noise, instance.means
+    draws = [np.random.default_rng(own) for own in seeds.spawn(len(means))]
+    while not run.stopped:
+        batch = run.ask()
+        pulled = zip(batch.pulls.arms, batch.pulls.counts)
+        sums = [n * means[arm] + noise * draws[arm].standard_normal(n).sum() for arm, n in pulled]
+        run.tell_totals(batch, np.array(sums), None)
+
+
 def measure(task: tuple[str, str, int, int]) -> dict[str, Any]:
     variant, text, trials, seed = task
     with changed(VARIANTS[variant]()):
-        return decomposition.measure((text, DELTA, 0, trials, seed))
+        return decomposition.measure((text, DELTA, 0, trials, seed), the_same_rewards)
 
 
 def tasks(trials: int, apart: int, seed: int) -> dict[str, Any]:
@@ -194,23 +212,37 @@ def tasks(trials: int, apart: int, seed: int) -> dict[str, Any]:
     }
 
 
+def both_right(one: dict[str, Any], other: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Pulls of the trials that both got right."""
+    by_trial = [dict(zip(part["right"], part["rows"])) for part in (one, other)]
+    trials = sorted(by_trial[0].keys() & by_trial[1].keys())
+    first, second = (np.array([rows[trial][0] for trial in trials]) for rows in by_trial)
+    return first, second
+
+
+def ratio(below: np.ndarray, above: np.ndarray) -> tuple[float, float]:
+    """The ratio of two means, trial by trial, and its standard error."""
+    found = float(above.mean() / below.mean())
+    return found, float((above - found * below).std() / below.mean() / math.sqrt(len(below)))
+
+
 def compared(parts: dict[str, Any], variants: Iterable[str], texts: tuple[str, ...]) -> str:
     """A line for each variant: its ratios, and their change against the first one."""
-    rows, first = [], None
+    rows, first = [], next(iter(variants))
     for variant in variants:
-        cells = [np.array(parts[f"{variant} | {text}"]["rows"]) for text in texts]
-        pulls = np.array([cell[:, 0].mean() for cell in cells])
-        spread = [cell[:, 0].std() / math.sqrt(len(cell)) for cell in cells]
-        logs, error = np.log(pulls / decomposition.kl(DELTA)), np.linalg.norm(spread / pulls)
-        first = first or (logs, error)
-        change = math.exp(float((logs - first[0]).mean())) - 1
-        error_of_change = math.hypot(float(error), float(first[1])) / len(texts)
+        found = [parts[f"{variant} | {text}"] for text in texts]
+        cells = [np.array(part["rows"]) for part in found]
+        logs = np.log([cell[:, 0].mean() / decomposition.kl(DELTA) for cell in cells])
+        pairs = [both_right(parts[f"{first} | {text}"], part) for text, part in zip(texts, found)]
+        ratios, errors = zip(*(ratio(*pair) for pair in pairs))
+        change = math.exp(float(np.log(ratios).mean())) - 1
+        error_of_change = float(np.linalg.norm(np.divide(errors, ratios))) / len(texts)
         each = [list(decomposition.factors(cell, DELTA).values()) for cell in cells]
         means = dict(zip(decomposition.FACTORS, np.exp(np.log(each).mean(axis=0)), strict=True))
         rows.append(
             [variant, f"{math.exp(float(logs.mean())):.2f}"]
             + [f"{100 * change:+.1f} ± {100 * error_of_change:.1f} %" if rows else ""]
-            + [f"{ratio:.2f}" for ratio in np.exp(logs)]
+            + [f"{mean:.2f}" for mean in np.exp(logs)]
             + [f"{means[name]:.2f}" for name in ("overshoot", "stakes", "rivals", "blocks")]
             + [f"{means['luck'] * means['design']:.2f}"]
         )

@@ -69,10 +69,28 @@ def test_a_near_rival_counts_for_less_where_that_is_asked_for():
 
 
 def test_variants_are_compared_with_the_first():
-    cell = [[20.0, 18.0, 5.0, 4.0, 4.0, 3.5, 3.0]] * 3
-    parts = {f"{name} | x": {"rows": cell} for name in ("as it is", "caution 3")}
-    parts["caution 3 | x"] = {"rows": [[22.0, *cell[0][1:]]] * 3}
+    def cell(pulls):
+        rows = [[one, 18.0, 5.0, 4.0, 4.0, 3.5, 3.0] for one in pulls.values()]
+        return {"rows": rows, "right": list(pulls)}
+
+    parts = {
+        "as it is | x": cell({0: 10.0, 1: 20.0, 2: 30.0}),
+        "caution 3 | x": cell({0: 11.0, 2: 33.0, 3: 900.0}),  # trial by trial, where both are right
+    }
     text = fewer_pulls.compared(parts, ["as it is", "caution 3"], ("x",))
     ratio = 20.0 / decomposition.kl(0.1)
     assert f"| as it is | {ratio:.2f} |  | {ratio:.2f} |" in text
     assert "| +10.0 ± 0.0 % |" in text
+
+
+def test_variants_meet_the_same_rewards():
+    instance = build_instance("standard:gap=0.5")
+    pulls = []
+    for fewest in (4, 40):
+        run = sp.algorithms.PooledPeleg(0.1, min_batch=fewest).start(instance.problem)
+        fewer_pulls.the_same_rewards(run, instance, np.random.SeedSequence(7))
+        draws = map(np.random.default_rng, np.random.SeedSequence(7).spawn(len(run.pulls)))
+        noise = [draw.standard_normal(n).sum() for draw, n in zip(draws, run.pulls)]
+        np.testing.assert_allclose(run.sums, run.pulls * instance.means + noise)
+        pulls.append(run.samples)
+    assert pulls[0] != pulls[1]

@@ -25,7 +25,12 @@ def test_table_picture_and_notes(plan, tmp_path):
     known = ("--noise", "1", "--noise-is", "known", "--algorithms", "peleg,rage")
     done = plan("--features", "price,colour", "--gap", "1", *known)
     assert done.exit_code == 0, done.output
-    for words in ("4 different options, 3 coefficients", "PELEG", "RAGE", "A/B/n test"):
+    for words in (
+        "4 different options, 3 coefficients, features trusted;",
+        "PELEG",
+        "RAGE",
+        "A/B/n test",
+    ):
         assert words in done.output
     for words in ("lower bound", "half the gap", "half of delta", "Labels come from"):
         assert words in done.output
@@ -67,7 +72,15 @@ def test_formula_and_unstructured(plan):
     assert done.exit_code == 0, done.output
     assert any("count as one" in note for note in json.loads(done.stdout)["notes"])
     done = plan("--gap", "1", "--unstructured")
-    assert "4 different options, 4 coefficients" in done.output
+    assert "4 different options, 4 coefficients;" in done.output
+
+
+@pytest.mark.parametrize(
+    ("misfit", "said"), [("any", "features only guide"), ("0.1", "features right to within 0.1")]
+)
+def test_how_far_features_are_trusted_is_said_first(plan, misfit, said):
+    done = plan("--features", "price,colour", "--gap", "1", "--misfit", misfit)
+    assert f"3 coefficients, {said};" in done.output
 
 
 @pytest.mark.parametrize(

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import math
 import time
 from pathlib import Path
 from typing import Any
@@ -202,8 +203,8 @@ def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
     if not console.is_terminal:
         console.width = 120
     console.print(
-        f"\n[bold]{len(problem.distinct)} different options, {problem.rank} coefficients[/bold]; "
-        f"{question.words}; delta {question.delta:g}"
+        f"\n[bold]{len(problem.distinct)} different options, {problem.rank} coefficients[/bold]"
+        f"{_trust(problem)}; {question.words}; delta {question.delta:g}"
     )
     head, rows = table(found)
     shown = Table(box=box.SIMPLE_HEAD, pad_edge=False)
@@ -216,3 +217,14 @@ def _show(found: Any, problem: Any, notes: list[str], files: list[str]) -> None:
     for note in notes:
         console.print(f"Note: {escape(note)}", soft_wrap=True)
     console.print(f"Written: {', '.join(escape(f) for f in files)}", soft_wrap=True)
+
+
+def _trust(problem: Any) -> str:
+    """How far features are trusted: what is forecast depends on that more than on all else."""
+    if problem.rank == len(problem.distinct):
+        return ""
+    if not problem.misfit:
+        return ", features trusted"
+    if math.isinf(problem.misfit):
+        return ", features only guide"
+    return f", features right to within {problem.misfit:g}"
