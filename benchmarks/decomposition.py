@@ -136,7 +136,8 @@ def measure(
             continue
         bound = sp.design.complexity(instance.problem, instance.theta).lower_bound(delta)
         per_nat = bound / kl(delta)
-        rows.append([found[0] / per_nat, found[1] / per_nat, *found[2:]])
+        row = [found[0] / per_nat, found[1] / per_nat, *found[2:]]
+        rows.append([float(f"{number:.7g}") for number in row])
         right.append(i)
     return {"wrong": count - len(rows), "rows": rows, "right": right}
 

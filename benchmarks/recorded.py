@@ -59,8 +59,10 @@ class Record:
         return {key: self.parts[key] for key in tasks}
 
     def save(self) -> None:
-        content = {"settings": self.settings, "parts": dict(sorted(self.parts.items()))}
-        write_whole(self.file, json.dumps(content, indent=0) + "\n")
+        parts = sorted(self.parts.items())
+        lines = ",\n".join(f"{json.dumps(key)}: {json.dumps(part)}" for key, part in parts)
+        head = json.dumps(self.settings)
+        write_whole(self.file, f'{{"settings": {head},\n"parts": {{\n{lines}\n}}}}\n')
 
     def write(self, text: str) -> None:
         """Show the table, and keep it beside the results."""
