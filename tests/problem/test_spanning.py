@@ -6,6 +6,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 import surepick as sp
+from surepick.problem.span import spread_rows
 
 
 def independent(problem):
@@ -32,6 +33,16 @@ def test_spanning_arms_are_independent(seed, rank, more, backend):
     assert problem.rank == rank
     assert len(set(problem.spanning_arms.tolist())) == rank
     assert independent(problem) == rank
+
+
+@given(st.integers(0, 10**6), st.integers(1, 5))
+def test_rows_are_spread_over_all_directions(seed, rank):
+    """What is done where there are very many: a long row is no reason for one parallel to it."""
+    rng = np.random.default_rng(seed)
+    lines = rng.normal(size=(rank, rank))
+    rows = lines[np.arange(4 * rank) % rank] * 10.0 ** rng.uniform(-2, 2, size=(4 * rank, 1))
+    chosen = spread_rows(rows, rank)
+    assert sorted(chosen % rank) == list(range(rank)), "one of each line"
 
 
 @pytest.mark.parametrize("seed", range(5))

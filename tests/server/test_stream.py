@@ -3,10 +3,14 @@
 import contextlib
 import threading
 import time
+from dataclasses import replace
 
 import httpx
 import pytest
 from tests.server.hasty import hasty_service
+
+from surepick.server.tokens import Tokens
+from surepick.storage import open_storage
 
 
 @pytest.fixture(scope="module")
@@ -63,3 +67,13 @@ def test_a_token_that_runs_out_ends_its_streams(hasty):
         short = made(http, "followed for a while", expires_in=2.0)
         _, ended = follow(hasty, short["token"], "followed for a while")
         assert ended.wait(20)
+
+
+def test_a_token_that_is_there_but_has_expired_is_not_valid(tmp_path):
+    with contextlib.closing(open_storage(f"sqlite:///{tmp_path}/tokens.db")) as storage:
+        tokens = Tokens(storage)
+        good, _ = tokens.make("viewer", expires_in=60.0)
+        assert tokens.still_valid(good)
+        assert not tokens.still_valid(replace(good, expires=time.time() - 1))
+        tokens.revoke(good.id)
+        assert not tokens.still_valid(good)

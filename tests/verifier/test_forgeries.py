@@ -313,11 +313,12 @@ def test_an_arm_has_no_more_pulls_than_there_were_rounds():
         assert refused(with_counts(rounds + more, rounds - more))
 
 
-def test_pulls_of_a_cycle_are_whole_cycles():
+@pytest.mark.parametrize("number", [0, 1, -1], ids=["first", "second", "last"])
+def test_pulls_of_a_cycle_are_whole_cycles(number):
     """More pulls of an arm than the cycle has, chosen who knows when; the numbers follow."""
     honest = certificate_of("static")
     forgery = copy.deepcopy(honest)
-    batch = forgery["batches"][0]
+    batch = forgery["batches"][number]
     batch["counts"][0] *= 3
     batch["sums"][0] *= 3
     forgery["claim"]["samples"] += 2 * batch["counts"][0] // 3
