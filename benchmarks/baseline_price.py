@@ -21,7 +21,8 @@ import time
 from typing import Any
 
 import numpy as np
-from benchmarks.baseline import COST_DELTAS, KINDS, alone, bound, forty, gathered, play
+from benchmarks.baseline import COST_DELTAS, KINDS, bound, forty, gathered, play
+from benchmarks.decomposition import kl
 from benchmarks.recorded import Record, chunks, options, table
 
 import surepick as sp
@@ -60,7 +61,7 @@ def price(kind: str, delta: float, i: int, seed: int) -> tuple[np.ndarray, float
             claimed[x - 1] = side
             whole = lifts[x] ** 2 / (2 * (1 / pulls[x] + 1 / pulls[0]))
             rows[x] = [
-                alone(delta),
+                kl(delta),
                 needed[side, x - 1],
                 claim["log_capital"],
                 told[x],

@@ -136,8 +136,7 @@ def measure(
             continue
         bound = sp.design.complexity(instance.problem, instance.theta).lower_bound(delta)
         per_nat = bound / kl(delta)
-        row = [found[0] / per_nat, found[1] / per_nat, *found[2:]]
-        rows.append([float(f"{number:.7g}") for number in row])
+        rows.append([found[0] / per_nat, found[1] / per_nat, *found[2:]])
         right.append(i)
     return {"wrong": count - len(rows), "rows": rows, "right": right}
 

@@ -25,6 +25,7 @@ from unittest.mock import patch
 
 import numpy as np
 from benchmarks import decomposition
+from benchmarks.paired import ratio
 from benchmarks.recorded import Record, options, table
 
 from surepick.algorithms.pooled import asking, lacking, settings, state
@@ -195,7 +196,9 @@ def the_same_rewards(run: Any, instance: Any, seeds: np.random.SeedSequence) -> 
 def measure(task: tuple[str, str, int, int]) -> dict[str, Any]:
     variant, text, trials, seed = task
     with changed(VARIANTS[variant]()):
-        return decomposition.measure((text, DELTA, 0, trials, seed), the_same_rewards)
+        found = decomposition.measure((text, DELTA, 0, trials, seed), the_same_rewards)
+    short = [[float(f"{number:.5g}") for number in row] for row in found["rows"]]
+    return found | {"rows": short}  # thousands of trials are kept
 
 
 def tasks(trials: int, apart: int, seed: int) -> dict[str, Any]:
@@ -212,18 +215,12 @@ def tasks(trials: int, apart: int, seed: int) -> dict[str, Any]:
     }
 
 
-def both_right(one: dict[str, Any], other: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
-    """Pulls of the trials that both got right."""
-    by_trial = [dict(zip(part["right"], part["rows"])) for part in (one, other)]
+def both_right(one: dict[str, Any], first: dict[str, Any]) -> tuple[np.ndarray, np.ndarray]:
+    """Pulls of the trials that both got right, of each."""
+    by_trial = [dict(zip(part["right"], part["rows"])) for part in (one, first)]
     trials = sorted(by_trial[0].keys() & by_trial[1].keys())
-    first, second = (np.array([rows[trial][0] for trial in trials]) for rows in by_trial)
-    return first, second
-
-
-def ratio(below: np.ndarray, above: np.ndarray) -> tuple[float, float]:
-    """The ratio of two means, trial by trial, and its standard error."""
-    found = float(above.mean() / below.mean())
-    return found, float((above - found * below).std() / below.mean() / math.sqrt(len(below)))
+    own, others = (np.array([rows[trial][0] for trial in trials]) for rows in by_trial)
+    return own, others
 
 
 def compared(parts: dict[str, Any], variants: Iterable[str], texts: tuple[str, ...]) -> str:
@@ -233,7 +230,7 @@ def compared(parts: dict[str, Any], variants: Iterable[str], texts: tuple[str, .
         found = [parts[f"{variant} | {text}"] for text in texts]
         cells = [np.array(part["rows"]) for part in found]
         logs = np.log([cell[:, 0].mean() / decomposition.kl(DELTA) for cell in cells])
-        pairs = [both_right(parts[f"{first} | {text}"], part) for text, part in zip(texts, found)]
+        pairs = [both_right(part, parts[f"{first} | {text}"]) for text, part in zip(texts, found)]
         ratios, errors = zip(*(ratio(*pair) for pair in pairs))
         change = math.exp(float(np.log(ratios).mean())) - 1
         error_of_change = float(np.linalg.norm(np.divide(errors, ratios))) / len(texts)

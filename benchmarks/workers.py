@@ -35,6 +35,7 @@ import zlib
 from typing import Any, NamedTuple
 
 import numpy as np
+from benchmarks.paired import ratio
 from benchmarks.recorded import Record, chunks, options, table
 
 import surepick as sp
@@ -234,8 +235,8 @@ def _speed(tasks: dict[str, Any], parts: dict[str, Any]) -> str:
         for name, way in itertools.product(INSTANCES, WAYS[1:]):
             turn = _trials(tasks, parts, name, workers, WAYS[0])
             ahead = _trials(tasks, parts, name, workers, way)
-            times, time_error = _ratio(ahead[:, 0], turn[:, 0])
-            pulls, pulls_error = _ratio(ahead[:, 1], turn[:, 1])
+            times, time_error = ratio(ahead[:, 0], turn[:, 0])
+            pulls, pulls_error = ratio(ahead[:, 1], turn[:, 1])
             most_time, most_pulls = GOALS[workers]
             met = ahead[:, 3].mean() >= 0.9 and times <= most_time and pulls <= most_pulls
             rows.append(
@@ -253,13 +254,6 @@ def _speed(tasks: dict[str, Any], parts: dict[str, Any]) -> str:
             )
     note = "Time and pulls are multiples of those in turn, ± their standard errors."
     return f"{table(head, rows)}\n\n{note}"
-
-
-def _ratio(above: np.ndarray, below: np.ndarray) -> tuple[float, float]:
-    """The ratio of the means of two columns, trial by trial, and its standard error."""
-    ratio = float(above.mean() / below.mean())
-    apart = (above - ratio * below) / below.mean()
-    return ratio, float(apart.std(ddof=1) / math.sqrt(len(apart)))
 
 
 def _errors(tasks: dict[str, Any], parts: dict[str, Any]) -> str:
