@@ -641,6 +641,13 @@ MUTATIONS = (
         "study/test_hedge.py -k rests_on",
     ),
     Mutation(
+        "failures-add-no-condition",
+        "run/guarantee.py",
+        "        parts.append(LOST_PROVIDED)",
+        "        pass",
+        "study/test_lost.py -k names_what",
+    ),
+    Mutation(
         "certificates-hide-overlap",
         "run/run.py",
         "logged(pulls, totals, spread, batch.after)",

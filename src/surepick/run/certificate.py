@@ -71,6 +71,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
         body["corrections"] = record["changes"]
     if record.get("hedged"):  # pulls that were handed out twice
         body["hedged"] = record["hedged"]
+    if record.get("lost"):  # pulls that failed or came too late, and were handed out again
+        body["lost"] = record["lost"]
     if record.get("options"):  # were added or retired
         body["options"] = record["options"]
     if record.get("limits"):  # of what may be measured were changed

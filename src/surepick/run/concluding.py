@@ -29,6 +29,7 @@ class Course(NamedTuple):
     retired: tuple[int, ...]
     limits: list[dict[str, Any]]  #: changes of what may be measured
     hedged: int = 0  #: pulls that were handed out twice
+    lost: int = 0  #: pulls that failed or came too late, and were handed out again
 
 
 def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Course) -> Answer:
@@ -48,6 +49,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             turned=bool(course.turns),
             limit=why_stopped(problem, course.pulls, algorithm, course.limits),
             hedged=bool(course.hedged),
+            lost=bool(course.lost),
         ),
         survivors=tuple(int(i) for i in np.flatnonzero(left)),
         equivalent=tuple(
@@ -72,5 +74,6 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "options": list(course.turns),
             "limits": course.limits,
             "hedged": course.hedged,
+            "lost": course.lost,
         },
     )

@@ -38,6 +38,12 @@ HEDGE_PROVIDED = (
     "handed out twice"
 )
 
+#: the condition of a guarantee where measurements were made again for want of a reward
+LOST_PROVIDED = (
+    "provided that whether a measurement fails or comes too late does not depend on its reward, as "
+    "some were made again"
+)
+
 #: what an answer is about where options came and went
 TURNED = "among all options that were ever added and not retired"
 
@@ -57,6 +63,7 @@ def guarantee_of(
     turned: bool = False,
     limit: str = "",
     hedged: bool = False,
+    lost: bool = False,
 ) -> Guarantee:
     """The promise of a stopped run.
 
@@ -76,6 +83,8 @@ def guarantee_of(
         What stopped it, if neither the question was answered nor somebody did.
     hedged
         Whether pulls were handed out twice.
+    lost
+        Whether measurements failed or came too late, and were made again.
     """
     left, kind = len(state.active), problem.noise_kind
     why = "by hand" if by_hand else limit
@@ -123,6 +132,8 @@ def guarantee_of(
         parts.append(OVERLAP_PROVIDED)
     if hedged:
         parts.append(HEDGE_PROVIDED)
+    if lost:
+        parts.append(LOST_PROVIDED)
     if changed:
         parts.append(CHANGED)
     if turned:

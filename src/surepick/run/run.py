@@ -244,10 +244,13 @@ class Run(TurningRun, PastRun, LimitedRun):
         """The answer, once stopped."""
         return self.conclude()
 
-    def conclude(self, changes: Sequence[dict[str, Any]] = (), hedged: int = 0) -> Answer:
+    def conclude(
+        self, changes: Sequence[dict[str, Any]] = (), hedged: int = 0, lost: int = 0
+    ) -> Answer:
         """The answer, where these rewards were corrected or withdrawn after they were told.
 
-        So many pulls were handed out twice.
+        So many pulls were handed out twice, and so many were lost (they failed or came too late)
+        and made again.
         """
         if not self.stopped:
             left = f"{len(self.active)} candidates are still in, after {self.samples} pulls"
@@ -257,7 +260,7 @@ class Run(TurningRun, PastRun, LimitedRun):
             *(self.algorithm, self.problem, self.state),
             Course(
                 *(self.pulls, self.batches, self._log, whole, self._past, changes, self.ended),
-                *(self.turns, self.retired, self.limits_certified(), hedged),
+                *(self.turns, self.retired, self.limits_certified(), hedged, lost),
             ),
         )
 

@@ -11,7 +11,13 @@ import re
 
 from surepick.algorithms.findings import PROVEN
 from surepick.problem.noise import EqualNoise, SymmetricNoise
-from surepick.run.guarantee import CHANGED, ITEMS_PROVIDED, LOOKED, NOT_SYMMETRIC
+from surepick.run.guarantee import (
+    CHANGED,
+    ITEMS_PROVIDED,
+    LOOKED,
+    LOST_PROVIDED,
+    NOT_SYMMETRIC,
+)
 from surepick.run.past import PROVIDED
 from surepick.run.strata import STRATA_PROVIDED
 from surepick.verifier.verify import Verification
@@ -36,6 +42,8 @@ _CONDITIONS = {
     PROVIDED: "if what was measured before did not depend on how it came out",
     STRATA_PROVIDED: "if where a measurement belongs (its day, plate, …) did not depend on how it "
     "came out",
+    LOST_PROVIDED: "if whether a measurement fails or comes too late has nothing to do with its "
+    "result (some were made again)",
     CHANGED: "if which measurements were looked at again, and changed, depended neither on how "
     "they had come out nor on whom one favours",
 }

@@ -12,7 +12,7 @@ from surepick.storage.contract import Storage
 from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.study import chain, limits
 from surepick.study.checks.checks import Checks
-from surepick.study.checks.failures import warnings
+from surepick.study.checks.failures import remark, warnings
 from surepick.study.desk.leases import FAILURES
 from surepick.study.outlook import noise_in_use, outlook
 
@@ -51,6 +51,8 @@ def status_of(
         counted[arm] += count
         sums[arm] += total
     failed = failures_per_arm(storage, study.id, K)
+    checked = checks.to_dict()
+    checked["remarks"] += remark(failed)
     means = [s / n if n else None for s, n in zip(sums.tolist(), counted.tolist())]
     past = run.past
     return {
@@ -85,7 +87,7 @@ def status_of(
         "chain": links,
         "revision": at.revision,
         "paused": at.paused,
-        "checks": checks.to_dict(),
+        "checks": checked,
         "warnings": warnings(failed, told, problem.labels) + checks.warnings,
         **_options_and_outlook(run),
     }

@@ -33,6 +33,7 @@ from surepick.study.checks.findings import Findings
 from surepick.study.desk import rebuild
 from surepick.study.desk.asking import Asked, Wanted
 from surepick.study.desk.desk import Desk
+from surepick.study.desk.leases import FAILURES
 from surepick.study.hedge import HEDGED
 from surepick.study.history import History
 from surepick.study.living import LivingStudy
@@ -305,8 +306,8 @@ class Study(LivingStudy):
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         changes = [one.certified(run.skipped) for one in self.corrections()]
         changes += [one.certified() for one in self.report_changes()]
-        twice = self.storage.read(lambda tx: tx.count_events(self._record.id, (HEDGED,)))
-        found = run.conclude(changes, sum(twice.values()))
+        twice, again = self._measured_again()
+        found = run.conclude(changes, twice, again)
         found = found.linked(chain.head_of(self.storage, self._record))
         if self._sends_traffic:
             found = found.reported(self.traffic.record_of_shares())
@@ -315,6 +316,13 @@ class Study(LivingStudy):
         if failed or checks.broken:
             found = replace(found, p_value=None)
         return qualified(without_guarantee(found, failed), checks)
+
+    def _measured_again(self) -> tuple[int, int]:
+        """Pulls that were handed out twice at a time, and those handed out again when lost."""
+        twice, lost = self.storage.read(
+            lambda tx: tuple(tx.events(self._record.id, kinds) for kinds in ((HEDGED,), FAILURES))
+        )
+        return sum(one.count for one in twice), len({one.pull for one in lost})
 
     def standing(self) -> Any:
         """What is known now about every option; see :meth:`StudyCore.standing`."""

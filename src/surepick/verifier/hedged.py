@@ -1,8 +1,10 @@
-"""Pulls that were handed out twice, of which the first reward counts.
+"""Pulls that were measured more than once for one reward.
 
-Which of two rewards comes first must not depend on what they are: whoever is quicker to report a
-success would otherwise decide which are seen. No certificate can show that, so it is part of the
-statement.
+Handed out twice, of which the first reward counts: which of two rewards comes first must not depend
+on what they are, as whoever is quicker to report a success would otherwise decide which are seen.
+Handed out again, as a measurement failed or came too late: only rewards of those that succeed in
+time are seen, and whether they do must not depend on what they are. No certificate can show either,
+so both are part of the statement.
 
 Part of the verifier: nothing here is shared with the algorithms.
 """
@@ -12,9 +14,12 @@ from __future__ import annotations
 from surepick.verifier import exact
 from surepick.verifier.check import Check
 
+_COUNTED = {"hedged": "handed out twice", "lost": "handed out again for want of a reward"}
+
 
 def check_hedged(check: Check) -> None:
-    """How many there were, if there were any."""
-    if "hedged" in check.body:
-        count = exact.whole(check.body["hedged"], "its pulls that were handed out twice")
-        check.demand(count > 0, "it has no pulls that were handed out twice, and lists them")
+    """How many there were of each, if there were any."""
+    for name, words in _COUNTED.items():
+        if name in check.body:
+            count = exact.whole(check.body[name], f"its pulls that were {words}")
+            check.demand(count > 0, f"it has no pulls that were {words}, and lists them")

@@ -42,6 +42,10 @@ _HEDGED = (
     "provided that how long a measurement takes does not depend on its reward, as some pulls were "
     "handed out twice"
 )
+_LOST = (
+    "provided that whether a measurement fails or comes too late does not depend on its reward, as "
+    "some were made again"
+)
 _PAST = "provided that what was measured in the past did not depend on rewards"
 _TURNED = "among all options that were ever added and not retired"
 _CHANGED = (
@@ -215,6 +219,8 @@ def _joined(check: Check, parts: list[str]) -> str:
         parts = [*parts, _OVERLAP]
     if check.body.get("hedged"):
         parts = [*parts, _HEDGED]
+    if check.body.get("lost"):
+        parts = [*parts, _LOST]
     if check.body.get("corrections"):
         parts = [*parts, _CHANGED]
     if check.body.get("options"):

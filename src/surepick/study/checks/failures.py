@@ -1,9 +1,10 @@
 """Whether failed measurements can have biased the result.
 
 A failed measurement is made again, so only rewards of measurements that succeed are seen. If
-failing has nothing to do with the reward, that is harmless. If low (or high) rewards fail more
-often, the means are those of the rewards that got through, and no guarantee holds. The rewards of
-failed measurements are not known, so this cannot be tested directly. But failures that depend on
+failing has nothing to do with the reward, that is harmless; that it has not is a condition of the
+promise wherever something was measured again (``run.guarantee``). If low (or high) rewards fail
+more often, the means are those of the rewards that got through, and no guarantee holds. The rewards
+of failed measurements are not known, so this cannot be tested directly. But failures that depend on
 the reward hit arms unevenly, and that can be tested.
 
 The rule. Counted are failures and leases that ran out, per arm. An arm is named when it has at
@@ -21,6 +22,27 @@ from numpy.typing import NDArray
 
 FEWEST, LEVEL = 3, 0.001
 MOST, FEWEST_IN_ALL = 0.30, 10
+
+
+def remark(failed: NDArray) -> list[str]:
+    """On what the promise of a study rests where measurements were made again.
+
+    Examples
+    --------
+    >>> print(*remark(np.array([2, 0, 1])))
+    3 measurements failed or came too late, and were made again. What is promised holds if that \
+had nothing to do with their results. Where bad or slow ones fail, tell a number for a failure, \
+such as the worst one possible.
+    """
+    count = int(failed.sum())
+    if not count:
+        return []
+    many, had = ("1 measurement", "was") if count == 1 else (f"{count:,} measurements", "were")
+    return [
+        f"{many} failed or came too late, and {had} made again. What is promised holds if that had "
+        f"nothing to do with {'its result' if count == 1 else 'their results'}. Where bad or slow "
+        f"ones fail, tell a number for a failure, such as the worst one possible."
+    ]
 
 
 def warnings(failed: NDArray, told: NDArray, labels: Sequence[str]) -> list[str]:
