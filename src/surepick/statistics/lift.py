@@ -16,6 +16,7 @@ import numpy as np
 
 from surepick.arrays.types import FloatArray
 from surepick.statistics.bounded import CAP
+from surepick.statistics.reported import rounded_off
 
 _SIZES = np.geomspace(1e-4, 2.0, 28)  # of leads that are bet on, in standard deviations
 _SUCCESSES = 10.0  # that the mean of all options counts for in the prediction for one
@@ -88,6 +89,7 @@ class Lifts:
         for side, (up, down) in enumerate(((own, other), (other, own))):
             stakes = np.minimum(wanted, CAP / self._worst(up, down))
             paid = self._log_paid(stakes, up, 1.0) + self._log_paid(stakes, down, -1.0)
+            paid -= stakes * (self._rounding(up[0]) + self._rounding(down[0]))
             self._paid[side][:, both] += paid
             self._staked[side][:, both] += stakes
 
@@ -109,6 +111,11 @@ class Lifts:
         return sign * stakes * (total / n) - square / loss**2 * np.where(
             bet < 1e-3, bet * bet * (0.5 + bet * (1 / 3 + bet / 4)), exact
         )
+
+    def _rounding(self, n: FloatArray) -> FloatArray:
+        """By how much a mean of so many rewards may be off; numbers of successes are exact."""
+        largest = 0.0 if self._yes_no else max(abs(self._low), abs(self._high))
+        return rounded_off(n) * largest
 
     def _predicted(self) -> FloatArray:
         """Mean reward of each option from earlier periods, never at a bound."""

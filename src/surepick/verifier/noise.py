@@ -75,8 +75,10 @@ class Noise(NamedTuple):
         if self.kind == "bounded":
             mean, width = total / count, self.high - self.low
             most = count * (self.high - mean) * (mean - self.low)
+            # The mean may be off by a unit in the last place for each reward.
+            off = (count + 64) * _EPS * max(abs(self.low), abs(self.high)) / width
             demand(
-                spread <= most + 10 * _ROUNDING * count * width**2,
+                spread <= most + (10 * _ROUNDING + off) * count * width**2,
                 f"{where}: rewards between {self.low:g} and {self.high:g} with mean {mean:.6g} "
                 f"cannot differ as much as is said",
             )

@@ -19,6 +19,8 @@ from surepick.verifier.check import Check
 
 _STRENGTHS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
 _LEVEL = 0.001
+_UNIT = 2.0**-53  # to which a sum is exact, with every number that is added
+_SLACK = 1e-9  # of the squared range, for each reward: nothing that bets notice
 _RULES = {"at_least", "control", "control_share", "periods"}
 
 
@@ -51,6 +53,7 @@ def check_traffic(check: Check) -> None:
             lambda arm, w=where: f"{w}: visitors came to arm {arm}, which had no share",
         )
         logs += past.take(shares, counts)
+        _check_rounding(check, batch, where)
     for record in exact.mappings(check.evidence["blocks"], "blocks"):
         check.demand(record["batches"] == 1, "a report is not a block of its own")
     if check.claim["guarantee"] in ("pac", "eps-pac") and len(periods):
@@ -58,6 +61,29 @@ def check_traffic(check: Check) -> None:
         evidence = top + math.log(float(np.exp(logs - top).mean()))
         check.demand(
             evidence < -math.log(_LEVEL), "visitors did not come in the shares they were sent by"
+        )
+
+
+def _check_rounding(check: Check, batch: dict[str, Any], where: str) -> None:
+    """Rewards between bounds must be said to differ by at least what rounding can hide.
+
+    They are reported by sums of n rewards and of n squares, whose difference may lose n units in
+    the last place of both. The squares add up to S²/n at least, so from the sum S alone it is
+    known how much that is.
+    """
+    if check.kind.kind != "bounded":
+        return
+    low, high = check.kind.low, check.kind.high
+    largest = max(abs(low), abs(high))
+    for row, n in enumerate(batch["counts"]):
+        total, spread = abs(float(batch["sums"][row])), float(batch["spreads"][row])
+        mean = float(batch["sums"][row]) / n
+        hidden = n * _UNIT * (total * total / n + 2 * largest * total)
+        most = max(n * (high - mean) * (mean - low), 0.0)
+        check.demand(
+            n == 1 or spread >= min(hidden, most) - _SLACK * n * (high - low) ** 2,
+            f"{where}, arm {batch['arms'][row]}: rounding may hide that rewards differ by more "
+            f"than is said",
         )
 
 

@@ -1,13 +1,20 @@
 """Reports with mistakes: each is refused with its row and column, and nothing is recorded."""
 
+import math
+from dataclasses import replace
+
 import numpy as np
 import pytest
 from tests.study.traffic import site
 
 import surepick as sp
-from surepick.errors import InvalidInputError
+from surepick.errors import CertificateError, InvalidInputError
+from surepick.run.report import tell_report
+from surepick.statistics.reported import Reported
 from surepick.study import Sheet
+from surepick.study.traffic import rules
 from surepick.study.traffic.block import told_of
+from surepick.study.traffic.lookback import look_back
 from surepick.study.traffic.report import Counts, read_report
 
 GOOD = [("plain", "1000", "41"), ("bold", "990", "50"), ("photo", "0", "0"), ("video", "1010", "9")]
@@ -121,3 +128,74 @@ def test_revenue_of_unknown_scale_is_reported_by_bucket():
         read_report(study.problem, {"plain": (5, 1.0)}, np.full(4, 0.25))
     with pytest.raises(InvalidInputError, match="buckets are numbered from 0 to 15; got 16"):
         read_report(study.problem, {"plain": {16: (5, 1.0)}}, np.full(4, 0.25))
+
+
+def offset_reports(n, seed, offset=1e8):
+    """Periods of two options whose rewards are the offset or one more, half of the time each."""
+    rng = np.random.default_rng(seed)
+    while True:
+        rewards = [offset + (rng.random(n) < 0.5) for _ in range(2)]
+        sums = [(n, float(y.sum()), float((y * y).sum())) for y in rewards]
+        yield dict(zip("ab", sums, strict=True))
+
+
+def test_rewards_far_from_nought_prove_nothing_by_rounding():
+    """Sums of squares near 5e18 are exact to 1024: nothing was left of what rewards differ by."""
+    problem = sp.Problem(np.eye(2), noise=(1e8, 1e8 + 1), labels=["a", "b"])
+    for seed in range(4):
+        run = sp.algorithms.PooledPeleg(0.2).start(problem)
+        for _, report in zip(range(8), offset_reports(500, seed), strict=False):
+            told = told_of(read_report(problem, report, np.array([0.5, 0.5])), 2)
+            assert told.spreads == pytest.approx([125.0, 125.0], rel=0.05)
+            if not run.stopped:
+                tell_report(run, told)
+        assert not run.stopped
+
+
+def test_rewards_far_from_nought_are_refused_with_what_to_do_instead():
+    cure = r"subtract 100000000.0 from each reward .* between 0 and 1.0"
+    with pytest.raises(InvalidInputError, match=cure):
+        site.create(noise=(1e8, 1e8 + 1))
+    days = "period,label,visits,sum,squares\nmonday,a,9,9,9\nmonday,b,9,9,9\n"
+    with pytest.raises(InvalidInputError, match=cure):
+        look_back(Sheet(csv=days), rewards="100000000..100000001")
+    site.create(noise=(273.0, 373.0))
+
+
+def test_reports_that_were_taken_in_before_count_as_they_did():
+    """0.2.0 kept no spreads: what it worked out is worked out again, and nothing is a change."""
+    study = site.create(noise=(0.0, 2.0), rates=(0.1, 0.2))
+    study.split()
+    report = {"plain": (10, 11.0, 13.0), "bold": (9, 9.0, 9.0)}
+    study.record(report, "monday")
+    desk = study.traffic.desk
+    (kept,) = desk.reports()
+    assert Counts.from_json(kept.content).spreads == pytest.approx([0.9, 0.0], abs=1e-11)
+    old = replace(kept, content=Counts.from_json(kept.content).reported.to_json())
+    assert told_of(Counts.from_json(old.content), 2).spreads.tolist() == [13 - 11 * (11 / 10), 0.0]
+    study.desk.storage.write(lambda tx: tx.change_report(study.desk.record.id, old))
+    assert study.record(report, "monday").status == "duplicate"
+    with pytest.raises(InvalidInputError, match="recorded with these numbers"):
+        study.correct_report("monday", report, reason="again")
+
+
+@pytest.mark.parametrize("careful", [True, False])
+def test_a_certificate_fails_where_rounding_hides_what_rewards_differ_by(monkeypatch, careful):
+    monkeypatch.setattr(rules, "FARTHEST", math.inf)
+    study = site.create(noise=(1e7, 1e7 + 1), rates=(0.2, 0.8), delta=0.2)
+    rng = np.random.default_rng(1)
+    if not careful:
+        monkeypatch.setattr(Reported, "spread", 0.0)
+    for day in range(9):
+        if not study.finished:
+            study.split()
+            rewards = [1e7 + (rng.random(200) < rate) for rate in (0.2, 0.8)]
+            sums = [(200, float(y.sum()), float((y * y).sum())) for y in rewards]
+            study.record(dict(zip(site.LABELS, sums, strict=False)), f"day {day}")
+    assert study.finished
+    certificate = study.answer.certificate()
+    if careful:
+        sp.verify(certificate)
+    else:
+        with pytest.raises(CertificateError, match="rounding may hide that rewards differ"):
+            sp.verify(certificate)

@@ -26,7 +26,9 @@ def told_of(counts: Counts, n_arms: int) -> Told:
     if counts.buckets is not None:
         return _by_bucket(arms, np.array(counts.buckets, dtype=np.int64), visits, sums, n_arms)
     spreads = None
-    if counts.squares is not None:
+    if counts.spreads is not None:
+        spreads = np.array(counts.spreads)
+    elif counts.squares is not None:  # as 0.2.0 took it in
         spreads = np.maximum(np.array(counts.squares) - sums * (sums / visits), 0.0)
     return Told(Pulls(arms, visits), sums, spreads)
 

@@ -116,7 +116,7 @@ class TrafficDesk:
         problem = self.desk.problem
         counts = read_report(problem, report, _shares(due))
         if known is not None:
-            if known.content != counts.to_json():
+            if Counts.from_json(known.content).reported != counts.reported:
                 raise TellConflictError(
                     f"period {name!r} was recorded before, with other numbers; those count, and "
                     f"nothing was changed. If they were wrong, correct the report"

@@ -28,6 +28,7 @@ from surepick.study.sheet import Sheet
 from surepick.study.traffic.block import told_of
 from surepick.study.traffic.look import by_option, risk_of
 from surepick.study.traffic.report import Counts, as_share_of, columns_of, read_report
+from surepick.study.traffic.rules import check_bounds
 from surepick.study.traffic.words import ratio_message
 
 #: on what all that is said of a past test rests
@@ -114,6 +115,7 @@ def look_back(
     """
     whole = Sheet.of(table).read("past")
     problem = Problem.unstructured(_labels(whole), noise=read_rewards(rewards))
+    check_bounds(problem)
     parts = _by_period(whole)
     reports = [(name, *_report(problem, part)) for name, part in parts.items()]
     if control is not None and control not in problem.labels:

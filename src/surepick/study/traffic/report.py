@@ -10,7 +10,7 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
@@ -21,6 +21,7 @@ from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.problem.noise import Between
 from surepick.problem.tables.read import Columns
+from surepick.statistics.reported import Reported
 from surepick.study.sheet import Sheet
 from surepick.study.traffic.rules import BUCKETS
 
@@ -38,11 +39,18 @@ class Counts:
     sums: tuple[float, ...]
     squares: tuple[float, ...] | None = None  #: sums of squares
     buckets: tuple[int, ...] | None = None
+    #: Σ (reward − mean)², never too small; reports that 0.2.0 took in have none
+    spreads: tuple[float, ...] | None = None
 
     def to_json(self) -> str:
         """As text; the same report gives the same text."""
         kept = {name: column for name, column in vars(self).items() if column is not None}
         return json.dumps(kept, separators=(",", ":"))
+
+    @property
+    def reported(self) -> Counts:
+        """What somebody reported, without what was worked out from it."""
+        return replace(self, spreads=None)
 
     @classmethod
     def from_json(cls, text: str) -> Counts:
@@ -80,7 +88,7 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
         By which visitors were sent: who had one must be reported, if only as nobody.
     """
     wanted = columns_of(problem)
-    found: dict[tuple[int, int], tuple[int, float, float]] = {}
+    found: dict[tuple[int, int], tuple[int, float, float, float]] = {}
     places = {label: arm for arm, label in enumerate(problem.labels)}
     for row in _rows(given, wanted):
         if row.label not in places:
@@ -97,8 +105,8 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
                 f"was sent there; leave out visitors who came in another way"
             )
         total = _total(problem, row, visits)
-        squares = _squares(problem, row, visits, total) if "squares" in wanted else 0.0
-        found[arm, bucket] = (visits, total, squares)
+        squares = _squares(problem, row, visits, total) if "squares" in wanted else (0.0, 0.0)
+        found[arm, bucket] = (visits, total, *squares)
     reported = {arm for arm, _ in found}
     missing = [
         label
@@ -120,6 +128,7 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
         tuple(columns[1]),
         tuple(columns[2]) if "squares" in wanted else None,
         tuple(bucket for (_, bucket), _ in kept) if "bucket" in wanted else None,
+        tuple(columns[3]) if "squares" in wanted else None,
     )
 
 
@@ -252,20 +261,21 @@ def _total(problem: Problem, row: _Row, visits: int) -> float:
     return total
 
 
-def _squares(problem: Problem, row: _Row, visits: int, total: float) -> float:
-    """Σ reward²: rewards between bounds leave it little room."""
+def _squares(problem: Problem, row: _Row, visits: int, total: float) -> tuple[float, float]:
+    """Σ reward², for which rewards between bounds leave little room, and Σ (reward − mean)²."""
     where, kind = row.at("squares"), problem.noise_kind
     squares = _number(row.squares, where)
     if not visits:
-        return 0.0
+        return 0.0, 0.0
     assert isinstance(kind, Between)
     low, high = kind.low, kind.high
+    told = Reported(visits, total, squares, low, high)
     least, most = total * total / visits, (low + high) * total - visits * low * high
-    slack = _SLACK * visits * max(low * low, high * high)
+    slack = told.rounding + _SLACK * visits * (high - low) ** 2
     if not least - slack <= squares <= most + slack:
         raise InvalidInputError(
             f"{where}: {row.squares!r} cannot be the sum of squares of {visits:,} rewards between "
             f"{low:g} and {high:g} with the sum {total:g}: it lies between {least:.6g} and "
             f"{most:.6g}"
         )
-    return squares
+    return squares, told.spread

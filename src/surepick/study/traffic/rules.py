@@ -13,10 +13,12 @@ from surepick.algorithms.registry import DEFAULT
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.problem import Problem
+from surepick.problem.noise import Between
 from surepick.run.sharing import Sharing
 from surepick.storage.records import StudyRecord
 
 KEY = "traffic"  # where the meta of a study keeps them
+FARTHEST = 1000.0  # times their range that rewards may be from 0: squares lose twice the digits
 BUCKETS = 16  # groups of visitors in reports of rewards whose scale nobody knows
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
@@ -87,6 +89,7 @@ class TrafficRules:
                 "noise: 'equal' needs every single reward; with traffic say that rewards are "
                 "yes-no, or lie between bounds, or leave it out and report by bucket"
             )
+        check_bounds(problem)
         self.sharing(problem)
 
     def to_dict(self) -> dict[str, Any]:
@@ -125,6 +128,21 @@ def noted(rules: TrafficRules | None, problem: Problem, meta: dict[str, Any]) ->
         return meta
     rules.check(problem)
     return meta | {KEY: rules.to_dict()}
+
+
+def check_bounds(problem: Problem) -> None:
+    """Refuse bounds so far from 0 that sums of squares would be rounded to nothing."""
+    kind = problem.noise_kind
+    if kind.kind != "bounded":
+        return
+    assert isinstance(kind, Between)
+    low, width = kind.low, kind.high - kind.low
+    if max(abs(low), abs(kind.high)) > FARTHEST * width:
+        raise InvalidInputError(
+            f"noise: rewards between {low!r} and {kind.high!r} are so far from 0 that their sums "
+            f"and sums of squares lose what they differ by; subtract {low!r} from each reward "
+            f"before it is added up and squared, and say that they lie between 0 and {width!r}"
+        )
 
 
 def free(problem: Problem) -> bool:
