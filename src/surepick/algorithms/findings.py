@@ -50,7 +50,8 @@ class Claims(NamedTuple):
     close: IntArray  #: within epsilon of the baseline
     undecided: IntArray  #: neither better nor worse, those that are close among them
     lift: FloatArray  #: estimated lead of every candidate over the baseline, (M,)
-    low: FloatArray  #: it lies between these, each at all times with probability 1 - delta
+    #: it lies between these at all times, each pair with probability 1 - delta, whatever is claimed
+    low: FloatArray
     high: FloatArray
     open: int  #: different candidates about which nothing is claimed
 

@@ -97,6 +97,34 @@ def test_capital_on_a_false_lift_has_mean_at_most_one(kind):
     assert missing <= 22  # of 60 at 0.2: more than that happens once in a thousand times
 
 
+def test_intervals_hold_at_their_level_beside_the_claims():
+    """Claims are wrong with probability delta: an interval that rests on them would add to it."""
+    delta = 0.2
+    problem = sp.Problem(np.eye(3), noise=1.0)
+    run = sp.algorithms.PooledPeleg(delta, baseline=0).start(problem)
+    rng = np.random.default_rng(1)
+    for _ in range(3):
+        batch = run.ask()
+        run.tell(batch, 0.05 * batch.arms + rng.normal(size=batch.size))
+    question = run.state.question
+    plain = question.lifts.interval(delta / 4)
+    assert (plain.low[1:] < 0).all()
+    assert (plain.high[1:] > 0).all()
+    # level of an end drawn to the baseline, and of the two ends of the interval: delta in all
+    drawn, ends = 0.75 * delta, 0.25 * delta
+    assert drawn + ends <= delta
+    question.made = []
+    for capital, low in [(1.01 / delta, plain.low[1]), (1.01 / drawn, 0.0)]:
+        question.capital[0, 1] = math.log(capital / question.capital.shape[-1])
+        question.made = [question._record(0, 1, math.log(capital))]  # claimed to be better
+        claims = run.state.claims()
+        assert claims.better.tolist() == [1]
+        assert claims.low[1] == low
+        assert claims.high.tolist() == plain.high.tolist()
+    question.capital[0, 1] = -3.0  # it was as high once
+    assert run.state.claims().low[1] == 0.0
+
+
 def test_saved_and_loaded_it_goes_on_as_before():
     problem = sp.Problem(np.eye(4))
     whole, pieces = (sp.algorithms.PooledPeleg(0.05, baseline=1).start(problem) for _ in range(2))

@@ -34,6 +34,7 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 SIDES = ("better", "worse")  # than the baseline
 CLOSE = "close"  # within epsilon of it
 CLAIMS = (*SIDES, CLOSE)
+_BY_SIDE = 0.75  # of delta: on which side of the baseline a lift is; the rest is for how far
 _PATIENCE = 10.0  # pulls that a lift is taken to lack at most, over those of the clearest
 
 
@@ -285,17 +286,25 @@ class AgainstBaseline(Question):
             return None
         return self.lifts.interval(self.ground.config.delta)
 
-    def _ends(self, kinds: np.ndarray) -> tuple[FloatArray, FloatArray]:
-        """Between which ends lifts are, on the side of the baseline that was claimed.
+    def _ends(self) -> tuple[FloatArray, FloatArray]:
+        """Between which ends lifts are; each pair ever misses its own with probability δ or less.
 
-        Claims stand once they are made; an interval may still reach across the baseline.
+        A lift below 0 is missed in three ways: the capital on "better" reached 1/(cδ), which has
+        probability cδ at most, or one of the interval's own ends missed it, (1 − c)δ/2 each. The
+        same with "worse" for a lift above 0; so an end may be drawn to the baseline once there is
+        this capital, which most claims take anyway. Claims of the others have no part in it.
         """
-        config = self.ground.config
-        found = self.lifts.interval(config.delta)
+        delta = self.ground.config.delta
+        found = self.lifts.interval((1.0 - _BY_SIDE) * delta)
         low, high = found.low - self._number, found.high - self._number
-        if config.control == "all":
-            low[kinds == SIDES[0]] = np.maximum(low[kinds == SIDES[0]], 0.0)
-            high[kinds == SIDES[1]] = np.minimum(high[kinds == SIDES[1]], 0.0)
+        top = self.sides()[:2]
+        for claim in self.made:  # the capital may have been higher when it was claimed
+            if claim["claim"] in SIDES:
+                place = np.searchsorted(self.ground.problem.distinct, claim["candidate"])
+                own = top[SIDES.index(claim["claim"])]
+                own[place] = max(own[place], claim["log_capital"])
+        better, worse = top >= -math.log(_BY_SIDE * delta)
+        low[better], high[worse] = np.maximum(low[better], 0.0), np.minimum(high[worse], 0.0)
         return low, high
 
     def claims(self) -> Claims:
@@ -312,7 +321,7 @@ class AgainstBaseline(Question):
             words = repr(problem.candidate_labels[b])
         else:
             words = f"{config.threshold:.12g}"
-        low, high = self._ends(kinds)
+        low, high = self._ends()
         lift, low, high = (column[place] * problem.unit for column in (self._lift, low, high))
         decided = np.isin(named, SIDES)
         return Claims(
