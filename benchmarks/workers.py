@@ -43,6 +43,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.bench.summary import clopper_pearson
 from surepick.simulate import families, instances
 from surepick.study.hedge import holds_up
+from surepick.study.overlap import worth_it
 
 DELTA, DELTA_TIES, SPREAD = 0.05, 0.2, 1.0
 WORKERS = (16, 64)
@@ -99,7 +100,9 @@ def work(
             if place is None:
                 fresh = next((one for one in batches if one.left), None)
                 if fresh is None:
-                    more = None if way == "in turn" else run.ask_ahead()
+                    ahead = sum(one.batch.size for one in batches[1:])
+                    worth = way != "in turn" and worth_it(ahead, workers, run.samples)
+                    more = run.ask_ahead() if worth else None
                     if more is None:
                         break
                     batches.append(_Open(more, rng))

@@ -601,7 +601,7 @@ MUTATIONS = (
     Mutation(
         "nameless-plan-ahead",
         "study/desk/desk.py",
-        "(self.overlap is None and named)",
+        "(self.overlap is None and not worker.startswith(ANONYMOUS))",
         "self.overlap is None",
         "study/test_overlap.py -k name",
     ),

@@ -10,8 +10,6 @@ import pytest
 from surepick.algorithms.registry import DEFAULT, maker
 
 ROOT = Path(__file__).resolve().parents[1] / "src"
-LONGEST = 350  # lines; a longer file says in its docstring why it is one file
-WHY_LONG = "one file because"
 
 
 def modules() -> dict[str, Path]:
@@ -93,15 +91,6 @@ def test_a_circle_is_seen_however_it_is_written(back):
     assert circles(graph) == {frozenset({"p.a", "p.b", "p.c"})}
     del graph["p.c"]
     assert circles(graph | {"p.c": set()}) == set()
-
-
-def test_files_are_short_or_say_why_not():
-    long = {
-        name
-        for name, text in read().items()
-        if text.count("\n") > LONGEST and WHY_LONG not in (ast.get_docstring(ast.parse(text)) or "")
-    }
-    assert long == set()
 
 
 def test_the_limits_are_plain_numbers_each_of_which_is_used():

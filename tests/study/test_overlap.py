@@ -1,6 +1,7 @@
 """Batches that overlap: who would wait begins the next one, and every promise stays as it was."""
 
 import json
+from datetime import datetime
 
 import numpy as np
 import pytest
@@ -11,7 +12,7 @@ import surepick as sp
 from surepick.errors import CertificateError, InvalidInputError, InvalidTypeError
 from surepick.run.certificate import fingerprint
 from surepick.run.replay import EXACT
-from surepick.study.desk import going_on
+from surepick.study.desk import going_on, waiting
 from surepick.study.manage import describe_studies
 
 ARMS = np.array([[1.0, a, b] for a in range(3) for b in range(3)])
@@ -154,6 +155,63 @@ def test_a_worker_that_is_lost_delays_its_batch_and_nobody_else(url):
     assert crew.study.progress().batch > 1  # all that was complete is counted at once
     crew.work()
     assert check_everything(crew.study).replay == EXACT
+
+
+def held_up(url, hold):
+    """What a study of four options takes, while somebody holds so many pulls of its first batch.
+
+    The k-th pull of an option has the same reward, whoever makes it. They come back once the other
+    one has nothing to do.
+    """
+    drawn = [np.random.default_rng([1, arm]) for arm in range(4)]
+
+    def reward(pull):
+        return float((pull.arm == 3) + drawn[pull.arm].normal())
+
+    study = sp.create_study("held", sp.Problem(np.eye(4)), storage=f"{url} {hold}", delta=0.05)
+    theirs = study.ask(hold, "ann", 1e6) if hold else []
+    while not study.finished:
+        if pulls := study.ask(1, "bob"):
+            study.tell(pulls[0].id, reward(pulls[0]), "bob")
+        elif not study.finished:
+            assert study.desk.waits_for().startswith("waiting for 4 measurements that ann has had")
+            blind = study.progress().ahead
+            assert 0 < blind <= 40
+            assert not study.ask(1, "bob")  # nor later
+            assert study.progress().ahead == blind
+            for pull in theirs:
+                study.tell(pull.id, reward(pull), "ann")
+    return study.progress().measured
+
+
+def test_what_is_begun_while_a_few_are_held_is_worth_it(url):
+    alone = held_up(url, 0)
+    assert alone < 120
+    assert held_up(url, 4) <= 1.5 * alone
+
+
+def test_a_newcomer_counts_as_one_more_who_may_go_on(url):
+    study = Crew(url).study
+    study.ask(100, "ann", 1e6)
+    while pulls := study.ask(1, "bob"):
+        study.tell(pulls[0].id, 0.0, "bob")
+    two = study.progress().ahead
+    assert study.ask(1, "eve")
+    assert study.progress().ahead > two
+
+
+def test_for_whom_one_waits():
+    noon = datetime(2026, 3, 1, 12, 0).timestamp()
+    ann = waiting.Held("ann", 4, noon - 120.0, noon + 180.0)
+    assert waiting.in_words([ann], noon) == (
+        "waiting for 4 measurements that ann has had since 11:58; unless told by 12:03, others get "
+        "them"
+    )
+    somebody = waiting.Held(None, 1, noon - 90_000.0, noon + 90_000.0)
+    assert waiting.in_words([somebody, ann], noon) == (
+        "waiting for 1 measurement that somebody without a name has had since 2026-02-28 11:00, "
+        "and for 4 more that others have; unless told by 2026-03-02 13:00, others get it"
+    )
 
 
 def test_how_far_ahead_is_bounded(url):

@@ -76,7 +76,7 @@ def command(
     elif study.progress().paused:
         click.echo(f"Study {name!r} is paused: surepick resume {name}", err=True)
     else:
-        click.echo("All pulls of this batch are with other workers: ask again later.", err=True)
+        click.echo(f"Nothing to measure now: {shown(study.desk.waits_for())}.", err=True)
     raise SystemExit(FINISHED if finished else NOT_YET)
 
 

@@ -10,6 +10,35 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 
 #: what a study's notes call it
 OVERLAP = "overlap"
+# What is begun while others are waited for is chosen without what they will tell. It is worth it
+# for as long as it makes at most
+_EACH = 16  # measurements for every worker: only those that take far longer are waited for; or
+_SHARE = 0.25  # this share of those that count: by these it is known well enough what to measure
+
+
+def worth_it(ahead: int, workers: int, counted: int) -> bool:
+    """Whether a batch more is worth asking for while the open one is being waited for.
+
+    Nothing that is proved rests on it: a batch that was asked for is told in its turn, by whatever
+    rule it was decided to ask for it.
+
+    Parameters
+    ----------
+    ahead
+        Pulls in batches after the open one.
+    workers
+        Who has told or holds pulls of the open batches, and who asks.
+    counted
+        Pulls of complete batches.
+
+    Examples
+    --------
+    Two workers, of whom one holds a few pulls of the first batch for long; and 64 workers:
+
+    >>> worth_it(20, 2, 0), worth_it(40, 2, 0), worth_it(40, 64, 0)
+    (True, False, True)
+    """
+    return ahead < max(_EACH * workers, _SHARE * counted)
 
 
 def as_overlap(value: Any) -> bool | None:

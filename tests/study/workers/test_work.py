@@ -14,6 +14,7 @@ from tests.study.workers.processes import gone, number_in, until
 
 import surepick as sp
 from surepick import errors
+from surepick.study.workers import work
 from surepick.study.workers.measure import Command, Measure
 from surepick.study.workers.work import Workers
 
@@ -367,6 +368,18 @@ def test_a_crew_waits_for_what_others_have_in_hand(make, url):
         other.tell(theirs.id, toy.reward(theirs), "other")
     assert (found[0].told, found[0].finished) == (9, True)
     assert study.answer == toy.alone().answer
+
+
+def test_a_crew_says_for_whom_it_waits_once(make, url, monkeypatch, caplog):
+    monkeypatch.setattr(work, "_PATIENCE", 0.1)
+    study, other = make(), sp.load_study("s", url)
+    (theirs,) = other.ask(1, "other", lease=1000.0)
+    with at_work(Workers(study, By(right), workers=3, name="crew")):
+        until(lambda: caplog.messages)
+        time.sleep(0.5)  # twice as long as it takes to look again
+        other.tell(theirs.id, toy.reward(theirs), "other")
+    (said,) = caplog.messages
+    assert said.startswith("waiting for 1 measurement that other has had since ")
 
 
 def test_a_lease_that_was_lost_is_no_harm(make, url):

@@ -25,12 +25,12 @@ from surepick.storage import Storage, Transaction
 from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, Tell
 from surepick.study import changes
 from surepick.study.changes import Change
-from surepick.study.desk import asking, correct, going_on, leases, rebuild
+from surepick.study.desk import asking, correct, going_on, leases, rebuild, waiting
 from surepick.study.desk.known import KnownProblem
 from surepick.study.desk.look import Look
 from surepick.study.desk.opened import OpenBatches
 from surepick.study.hedge import HEDGE
-from surepick.study.overlap import OVERLAP
+from surepick.study.overlap import OVERLAP, worth_it
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import stamp
 from surepick.study.traffic.rules import rules_of
@@ -65,6 +65,7 @@ class Desk(KnownProblem):
         self._run: tuple[_Standing, Run] | None = None
         self._opened = OpenBatches()
         self._full: _Standing | None = None  # where no batch more is asked for ahead
+        self._enough: tuple[_Standing, set[str]] | None = None  # nor there, for so many workers
         self.look = Look(self)
         self._place: tuple[int, int] | None = None  # batch, and how many pulls are out at least
 
@@ -93,13 +94,22 @@ class Desk(KnownProblem):
         possible = self._algorithm.overlaps and not self._takes_reports
         return (said if isinstance(said, bool) else None) if possible else False
 
-    def _may_plan(self, at: StudyProgress, named: bool) -> bool:
-        """Whether a batch may be asked for ahead, for somebody for whom nothing is left.
+    def _may_plan(self, tx: Transaction, at: StudyProgress, worker: str) -> bool:
+        """Whether a batch may be asked for ahead, for a worker for whom nothing is left.
 
         Who has no name may be the one who has the rest of the batch.
         """
-        wanted = self.overlap or (self.overlap is None and named)
-        return bool(wanted) and self._full != _standing(at)
+        wanted = self.overlap or (self.overlap is None and not worker.startswith(ANONYMOUS))
+        if not wanted or self._full == _standing(at):
+            return False
+        known = self._enough if self._enough and self._enough[0] == _standing(at) else None
+        if known is not None and worker in known[1]:
+            return False
+        workers = waiting.workers(tx, self.record.id, at) | {worker}
+        if worth_it(at.ahead, len(workers), at.first):
+            return True
+        self._enough = (_standing(at), workers)
+        return False
 
     @property
     def _hedges(self) -> bool:
@@ -143,7 +153,7 @@ class Desk(KnownProblem):
             opened=self._open_batches,
             stamp=lambda now: stamp(self.strata, wanted.stratum, now),
             on_items=self.on_items,
-            may_plan=lambda at: self._may_plan(at, named),
+            may_plan=lambda at: self._may_plan(tx, at, worker),
             hedge=self._hedges,
         )
 
@@ -323,6 +333,15 @@ class Desk(KnownProblem):
     def progress(self) -> StudyProgress:
         """Where the study stands."""
         return self.storage.read(lambda tx: tx.progress(self.record.id))
+
+    def waits_for(self) -> str:
+        """In words: who has the rest of the open batch, for which all others wait."""
+
+        def read(tx: Transaction) -> str:
+            at = tx.progress(self.record.id)
+            return waiting.in_words(waiting.held(tx, self.record.id, at), at.now)
+
+        return self.storage.read(read)
 
     def told(self) -> Iterator[Tell]:
         """Every reward that counts, with who told it, in the order of the pulls.

@@ -33,6 +33,7 @@ T = TypeVar("T")
 _GRACE = 30.0  # seconds: a lease is this much longer than a measurement may take
 _LOOK_EVERY = 0.2  # seconds between looks at the study while nothing can be done
 _MOST_AT_ONCE = 8  # pulls that one worker takes with it
+_PATIENCE = 5.0  # seconds without anything to measure, after which it is said for whom one waits
 _LINGER = 0.05  # seconds at most for which a reward waits for others, to be told together
 
 
@@ -116,6 +117,8 @@ class Workers:
         self._done_now: list[_Done] = []  # measured, and not told yet
         self._exchanging = 0.0  # seconds that the last visit to the study took
         self._measuring = 0.0  # seconds that a measurement takes, lately
+        self._idle_since: float | None = None  # no worker has had anything to measure since then
+        self._said = False  # for whom they wait
 
     def run(self) -> Work:
         """Work until the study is finished, too many measurements fail, or :meth:`interrupt`."""
@@ -167,8 +170,22 @@ class Workers:
                 # Waiting for the others must not take long, compared with what it saves.
                 end = min(end, time.monotonic() + min(_LINGER, 0.5 * self._exchanging))
         if not found and not self._running:
+            self._say_for_whom()
             time.sleep(_LOOK_EVERY)
         return found
+
+    def _say_for_whom(self) -> None:
+        """Say who has what nobody here can go on without; once, where it takes a while."""
+        now = time.monotonic()
+        if self._idle_since is None:
+            self._idle_since = now
+        if self._said or now - self._idle_since < _PATIENCE:
+            return
+        self._said = True
+        if self._desk is not None:
+            _log.warning("%s", self._desk.waits_for())
+        else:
+            _log.warning("waiting for other workers")
 
     def _exchange(self) -> None:
         """Tell what has come in and ask for more: one visit to the study for all of it."""
@@ -242,6 +259,7 @@ class Workers:
             for x in pulls
         ]
         self._started += 1
+        self._idle_since, self._said = None, False
         # Commands end themselves in time; this is for functions, which nobody can end.
         deadline = time.monotonic() + len(tasks) * self.measure.timeout + 1.0
         running = self._running[self._started] = _Running(slot, tasks, deadline)
