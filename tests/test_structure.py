@@ -1,4 +1,4 @@
-"""The shape of the source tree: no circles among modules, no module too long to read."""
+"""The shape of the source tree: no circles among modules."""
 
 import ast
 import importlib
