@@ -393,6 +393,27 @@ MUTATIONS = (
         "problem/test_table.py",
     ),
     Mutation(
+        "a-level-that-the-intercept-has",
+        "problem/tables/coding.py",
+        "if j or not reduced",
+        "if j >= 0 or reduced",
+        "problem/test_formula.py",
+    ),
+    Mutation(
+        "a-minus-of-a-minus",
+        "problem/tables/grammar.py",
+        'found = "+" if found == sign or (found is None and sign == "+") else "-"',
+        "found = sign",
+        "problem/test_formula.py",
+    ),
+    Mutation(
+        "any-function-of-a-formula",
+        "problem/tables/grammar.py",
+        "if name.text not in NUMERIC:",
+        "if name.text not in NUMERIC and not name.text.islower():",
+        "problem/test_formula.py",
+    ),
+    Mutation(
         "game-bounded-by-the-least",
         "game/loop.py",
         "lower = played / float(total.max())",

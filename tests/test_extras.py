@@ -10,7 +10,6 @@ import pytest
 # What an extra brings, and what its packages need of other extras.
 BRINGS = {
     "pandas": {"pandas", "pyarrow"},
-    "formula": {"formulaic", "pandas"},
     "plot": {"matplotlib"},
     "postgres": {"psycopg"},
     "dask": {"dask", "distributed"},
@@ -28,11 +27,6 @@ USES = {
         problem = sp.Problem(pd.DataFrame({"size": [1.0, 2.0]}, index=["a", "b"]))
         assert problem.labels == ("a", "b")
         sp.simulate.Table({"samples": [1, 2]}).to_pandas()
-        """,
-    "formula": """
-        from surepick.problem.tables import from_table
-        open("options.csv", "w").write("size,colour\\n1,red\\n2,red\\n1,blue\\n2,blue\\n")
-        assert from_table("options.csv", formula="size*colour").problem.rank == 4
         """,
     "plot": """
         from surepick.report.plots import pyplot, save
@@ -188,6 +182,7 @@ def test_core_works_without_any(run, tmp_path):
         from surepick.cli import cli
         cli(["new", "sizes", "options.csv"], standalone_mode=False)
         cli(["ask", "sizes"], standalone_mode=False)
+        cli(["new", "squares", "options.csv", "--formula", "I(size**2)"], standalone_mode=False)
         """
     code, err = run(code, set().union(*BRINGS.values()), tmp_path)
     assert code == 0, err

@@ -261,10 +261,9 @@ def test_csv_needs_nothing_and_the_rest_says_what(csv, tmp_path, monkeypatch):
     pd.read_csv(path).to_parquet(tmp_path / "options.parquet")
     without(monkeypatch, "pandas", "pyarrow", "formulaic")
     assert from_table(path, features="price,colour") == expected
+    assert from_table(path, formula="price + colour").columns == expected.columns
     with pytest.raises(MissingExtraError, match=r"surepick\[pandas\]"):
         from_table(tmp_path / "options.parquet")
-    with pytest.raises(MissingExtraError, match=r"surepick\[formula\]"):
-        from_table(path, formula="price")
 
 
 def test_unstructured(csv):

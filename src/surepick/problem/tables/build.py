@@ -64,8 +64,8 @@ def from_table(
         differ. Numbers are standardised; texts are categories; ``C(size)`` makes a category of a
         column of numbers.
     formula
-        Instead of features: a formula such as ``price + C(colour)*C(layout)``, with interactions
-        (needs the extra ``formula``).
+        Instead of features: a formula such as ``price + C(colour)*C(layout)``, with interactions.
+        It is read by a grammar of its own; nothing in it is evaluated.
     label
         Column of labels. By default the index of a DataFrame, if it has one; otherwise a column
         that is called label, name, option or id; otherwise the first column of texts that all
@@ -110,7 +110,7 @@ def from_table(
         made = Problem(np.eye(len(names)), noise=noise, labels=names, costs=costs)
         return TableProblem(made, tuple(notes), tuple(names))
     if formula is not None:
-        effects, without = by_formula(table, formula, max_levels)
+        effects, without = by_formula(table, formula, max_levels, notes)
         if without and intercept:
             notes.append(
                 "An intercept was added although the formula leaves it out: rewards have a level "

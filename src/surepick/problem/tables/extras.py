@@ -17,16 +17,3 @@ def need_pandas(what: str) -> Any:
             f"{what} needs pandas: install surepick[pandas] (CSV files work without it)"
         ) from None
     return pandas
-
-
-def need_formulaic() -> tuple[Any, Any]:
-    """formulaic and pandas."""
-    try:
-        import formulaic
-        import pandas
-    except ImportError:
-        raise MissingExtraError(
-            "a formula needs formulaic: install surepick[formula] "
-            "(a list of features works without it)"
-        ) from None
-    return formulaic, pandas
