@@ -63,7 +63,7 @@ def test_progress_is_live_and_stays_in_its_place(shown):
     live = shown[1][0][1]
     assert "1 candidates left" not in live
     assert "stopped" in live  # the last of the updates
-    assert "The chance that another option is better is at most 5 %" in last(shown[1])
+    assert "Of 100 studies like this one, at most 5 name a wrong option" in last(shown[1])
 
 
 def test_a_study_says_who_is_in_the_race(shown):

@@ -56,7 +56,7 @@ def test_demo_speaks_to_people(demonstrated):
     text = " ".join(demonstrated[1].split())
     assert "Which of 12 page layouts do visitors like best?" in text
     assert "Answer: short-photo-round, after" in text
-    assert "The chance that another option is better is at most 10 %." in text
+    assert "Of 100 studies like this one, at most 10 name a wrong option." in text
     assert "It is the best one" in text
     assert "1 of 12 options still in the race" in text
 
@@ -105,7 +105,7 @@ def test_verify_says_what_holds(surepick, certificate):
     code, out, err = surepick("verify", certificate)
     assert (code, err) == (0, "")
     assert out.startswith(
-        "The certificate holds: the answer is short-photo-round.\nThe chance that another option"
+        "The certificate holds: the answer is short-photo-round.\nOf 100 studies like this one"
     )
     assert "worked out again by an independent program" in out
     assert "theorem" not in out

@@ -48,7 +48,7 @@ def test_from_a_table_and_a_command_that_says_yes_or_no_to_an_answer(surepick, f
     assert "The certificate holds" in said[3]
     assert "A measurement gives yes or no; repeated ones differ by about 0." in said[1]
     assert "Answer: d" in said[2]
-    assert "The chance that another option is better is at most 5 %." in said[2]
+    assert "Of 100 studies like this one, at most 5 name a wrong option." in said[2]
     everything = "".join(said)
     assert "σ" not in everything
     assert "sigma" not in everything.lower()

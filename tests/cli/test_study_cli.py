@@ -546,4 +546,4 @@ def test_a_picture_and_a_report_for_a_colleague(surepick, study, folder):
     assert "must end in .png, .pdf or .svg" in err
     code, content = run_json(surepick, "report", study)
     assert (code, content["file"]) == (0, "s.html")
-    assert "The chance that another option is better" in (folder / "s.html").read_text()
+    assert "Of 100 studies like this one, at most" in (folder / "s.html").read_text()

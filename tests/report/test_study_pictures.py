@@ -34,7 +34,7 @@ def test_the_answer_and_who_was_ruled_out():
     study = studied()
     seen = view(study)
     assert seen.title == "last is the answer"
-    assert "wrong with probability 0.05 at most" in seen.subtitle
+    assert "Of 100 studies like this one, at most 5 name a wrong option." in seen.subtitle
     assert seen.rows[0][:3] == ("last", "best", 0.0)
     assert {row.state for row in seen.rows[1:]} == {"out"}
     assert sum(row.pulls for row in seen.rows) == study.answer.samples

@@ -31,9 +31,9 @@ def _measured(problem, **settings):
 def test_an_answer_says_how_sure_it_is_and_what_that_takes():
     answer = _measured(sp.Problem(np.c_[np.ones(4), np.arange(4)], misfit=math.inf))
     assert answer.plain == (
-        "The chance that another option is better is at most 5 %. This holds whatever the features "
-        "are worth, and if a measurement is as likely to come out too high as too low by the same "
-        "amount."
+        "Of 100 studies like this one, at most 5 name a wrong option. This holds whatever the "
+        "features are worth, and if a measurement is as likely to come out too high as too low by "
+        "the same amount."
     )
     assert answer.to_dict()["guarantee"]["plain"] == answer.plain
     assert "plain" not in str(answer.certificate()["claim"])
@@ -42,7 +42,7 @@ def test_an_answer_says_how_sure_it_is_and_what_that_takes():
 def test_claims_say_so_whatever_the_baseline_is_called():
     problem = sp.Problem.unstructured(["now 5 (old); best", "b", "c"], noise=0.2)
     answer = _measured(problem, baseline="now 5 (old); best")
-    assert answer.plain == "The chance that anything of this is wrong is at most 5 %."
+    assert answer.plain == "Of 100 studies like this one, at most 5 make a wrong claim."
 
 
 def test_what_is_not_proven_says_why():
@@ -72,12 +72,15 @@ def test_what_is_not_proven_says_why():
 def test_no_condition_gets_lost(condition):
     promise = f"the best with probability at least 0.9{THEOREM}"
     short, said = (in_plain_words(text, 0.1) for text in (promise, f"{promise}; {condition}"))
-    assert short == "The chance that another option is better is at most 10 %."
+    assert short == "Of 100 studies like this one, at most 10 name a wrong option."
     assert said.startswith(short)
     assert len(said) > len(short) + 20
     assert not any(word in said for word in JARGON)
     within = in_plain_words(f"within 0.5 of {promise}, provided that |x| <= 3; {condition}", 0.1)
-    assert within.startswith("The chance that another option is better by more than 0.5 is at most")
+    begin = (
+        "It is within 0.5 of the best. Of 100 studies like this one, at most 10 name one that is"
+    )
+    assert within.startswith(begin)
     assert "if |x| <= 3" in within
     stopped = "no guarantee: stopped by hand with 3 candidates left; the answer is the one that "
     stopped += "looks best, and the best is among those 3 with probability at least 0.9"

@@ -50,7 +50,7 @@ def test_the_command_asks_for_several(surepick):  # noqa: F811
             finished = json.loads(said)["finished"]
     _, out, _ = surepick("answer", "two", "--certificate", "proof.json")
     assert out.startswith("Answer, what looks best first: d, c\n")
-    assert "The chance that these are not the 2 best is at most 5 %." in out
+    assert "Of 100 studies like this one, at most 5 are wrong about the 2 best." in out
     _, out, _ = surepick("verify", "proof.json")
     assert "The certificate holds: the answer is d, c." in out
     _, out, _ = surepick("status", "two")

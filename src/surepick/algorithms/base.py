@@ -128,6 +128,10 @@ class State(ABC):
         """Go on with other options: more of them, or without those of a mask (of arms)."""
         raise NotImplementedError("only where options may come and go")
 
+    def left(self) -> int:
+        """How many different candidates are not decided; :attr:`active` always names one."""
+        return len(self.active)
+
     @abstractmethod
     def leader(self) -> int:
         """The candidate that looks best now."""

@@ -19,7 +19,7 @@ from surepick.cli.studies import (
     spent,
     study_options,
 )
-from surepick.run.words import sureness
+from surepick.study.outlook import no_answer_yet
 
 if TYPE_CHECKING:
     from surepick.run import Answer
@@ -57,8 +57,6 @@ def command(
         *said_of_uncounted(study.progress().uncounted),
         answer.plain,
     ]
-    if answer.p_value is not None and not answer.guarantee:
-        lines.append(sureness(answer.p_value))
     if explain:
         lines.append(f"Exactly: {shown(str(answer.guarantee))}.")
     if answer.equivalent and not answer.lifts:
@@ -89,9 +87,9 @@ def _named(answer: Answer) -> str:
 def _compared(answer: Answer) -> list[str]:
     """What is better than the baseline, what is worse, and what is neither."""
     lines = []
-    for name, title in (("better", "Better"), ("worse", "Worse"), ("undecided", "Undecided")):
-        labels = sorted(getattr(answer, name), key=lambda label: -answer.lifts[label].estimate)
-        lines.append(f"{title}: {len(labels) or 'none'}")
+    for name, listed in answer.verdicts().items():
+        labels = sorted(listed, key=lambda label: -answer.lifts[label].estimate)
+        lines.append(f"{name.capitalize()}: {len(labels) or 'none'}")
         for label in labels:
             lift = answer.lifts[label]
             ends = f"between {lift.low:+.3g} and {lift.high:+.3g}"
@@ -105,9 +103,4 @@ def _not_yet(status: dict, as_json: bool) -> None:
         keys = ("name", "samples", "survivor_labels", "leader")
         click.echo(json.dumps({"finished": False, **{key: status[key] for key in keys}}))
         return
-    leader = "" if status["leader"] is None else f"; {shown(status['leader'])} looks best"
-    click.echo(
-        f"No answer yet: {len(status['survivors'])} options are still in the race after "
-        f"{status['samples']:,} measurements{leader}.",
-        err=True,
-    )
+    click.echo(shown(no_answer_yet(status)), err=True)

@@ -46,23 +46,27 @@ def command(
 
 
 def _lines(found: LookBack, rates: bool) -> list[str]:
-    from surepick.study.traffic.words import percent
-
     total = len(found.labels)
     width = max(6, *(len(shown(one.period)) for one in found.periods))
     lines = [
         f"{total} options, {found.all_periods} periods, {found.all_visits:,} visits.",
-        f"{'period':<{width}}  {'visits':>12}  still in  chance of being wrong",
+        f"{'period':<{width}}  {'visits':>12}  still in  p-value",
     ]
     for one in found.periods:
         lines.append(
             f"{shown(one.period):<{width}}  {one.visits:>12,}  {one.left:>8}  "
-            f"{percent(one.risk)} ({shown(one.leader)} ahead)"
+            f"{one.risk:.2g} ({shown(one.leader)} ahead)"
         )
     leader = shown(found.leader)
+    by = f" by more than {found.epsilon:g}" if found.epsilon else ""
+    lines.append(
+        f"The p-value is that of “another option is better{by}”: if one were, it would ever fall "
+        f"so low in at most that share of tests."
+    )
     if found.decided:
+        best = f"within {found.epsilon:g} of the best" if found.within else "best"
         lines.append(
-            f"Decided after {shown(found.periods[-1].period)}: {leader} is best. That took "
+            f"Decided after {shown(found.periods[-1].period)}: {leader} is {best}. That took "
             f"{found.visits:,} of {found.all_visits:,} visits."
         )
     else:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from surepick.cli.studies import bar, shown
+from surepick.study.outlook import states_in_words
 from surepick.study.traffic.words import step
 
 if TYPE_CHECKING:
@@ -17,12 +18,11 @@ def screen(study: Study, content: dict[str, Any], top: int) -> Any:
     from rich.text import Text
 
     at = content["traffic"]
-    left, total = len(content["survivors"]), content["options"]
     lines = [
         Text(shown(at["headline"]), "bold green" if content["finished"] else "bold"),
         Text(
             f"{content['samples']:,} visits in {at['settled']} period"
-            f"{'' if at['settled'] == 1 else 's'}; {left} of {total} options still in"
+            f"{'' if at['settled'] == 1 else 's'}; {_left(content)}"
         ),
     ]
     forecast = content["forecast"]
@@ -45,14 +45,16 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     table.add_column("option", no_wrap=True, max_width=34)
     heads = ["visits", "rate" if _is_rate(study) else "mean"]
     if at["lift"] is not None:
-        heads += ["over control", f"{_sure(content)} sure"]
+        heads += ["over control", f"{_sure(content)} interval"]
     heads += ["share"] if at["shares"] is not None else []
-    for head in [*heads, "evidence against"]:
+    compared = content["standing"]["question"] == "baseline"
+    for head in [*heads, "evidence" if compared else "evidence against"]:
         table.add_column(head, justify="right", no_wrap=True)
     order = sorted(
         range(len(labels)),
         key=lambda i: (i not in survivors, labels[i] != control, -(means[i] or 0.0)),
     )
+    words = states_in_words(content)
     for i in order[: top or None]:
         name = f"{shown(labels[i])}{' (control)' if labels[i] == control else ''}"
         lift = [] if at["lift"] is None else _lift(study, at, i)
@@ -63,7 +65,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             value(means[i], _is_rate(study)),
             *lift,
             *share,
-            _evidence(content, i),
+            _evidence(content, words, i),
             style="" if i in survivors else "dim",
         )
     if top and len(order) > top:
@@ -97,8 +99,18 @@ def _lift(study: Study, at: dict[str, Any], i: int) -> list[str]:
     return [f"{100 * lead:+.2f} pt", between]
 
 
-def _evidence(content: dict[str, Any], i: int) -> str:
-    if content["finished"] and i == content["leader_index"]:
-        return "the answer"
-    evidence = content["evidence"]
-    return bar(i in set(content["survivors"]), evidence[i] if evidence else None)
+def _left(content: dict[str, Any]) -> str:
+    """How many are not decided."""
+    left = len(content["survivors"])
+    if content["standing"]["question"] == "baseline":
+        return f"{left} of {content['started_with']} options undecided"
+    how = "not ruled out" if content["finished"] else "still in"
+    return f"{left} of {content['options']} options {how}"
+
+
+def _evidence(content: dict[str, Any], words: list[str], i: int) -> str:
+    """What is known of an option; as long as that is open, how much evidence there is."""
+    evidence = content["evidence"][i] if content["evidence"] else None
+    state = content["standing"]["columns"]["state"][i]
+    open_now = state in ("in", "leads", "undecided") and not content["finished"]
+    return bar(True, evidence) if open_now else words[i]

@@ -17,7 +17,8 @@ from surepick.cli.studies import (
     spent_of,
     study_options,
 )
-from surepick.run.words import chance
+from surepick.run.standing import VERDICTS, between, counted
+from surepick.study.outlook import states_in_words
 
 if TYPE_CHECKING:
     from surepick.study import Study
@@ -31,11 +32,12 @@ if TYPE_CHECKING:
 def command(name: str, storage: str, as_json: bool, watch: bool, every: float, top: int) -> None:
     """Show who is still in the race, estimates, pulls, and whether anything looks wrong.
 
-    The evidence against an option is what decides: at 100 % it is ruled out. The p-value is the
-    one of the option being the best (not a probability that it is); it, and the ends between which
-    options are behind, hold at any time, however often one looks. Of a study of traffic: who is
-    ahead, the chance that this is wrong, what it is worth, and what to do next. With --watch and
-    --json, one object is printed per line.
+    The evidence against an option is what decides: at 100 % it is ruled out. The p-value is that of
+    "this option is the best": if it were, the p-value would ever fall so low in at most so large a
+    share of studies. It, and the ends between which options are behind, hold at any time, however
+    often you look. Of an option that was ruled out it is known that it is behind the best. Of a
+    study of traffic: who is ahead, how sure that is, what it is worth, and what to do next. With
+    --watch and --json, one object is printed per line.
     """
     study = open_study(name, storage)
     if as_json:
@@ -111,17 +113,19 @@ class _Fitting:
 
 def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     batch, ahead = content["batch"], content["forecast"]
-    risk = f"the answer will be wrong with a chance of at most {chance(content['delta'])}"
-    settings = f"{risk} ({content['algorithm']})"
     gives = f"A measurement gives {content['rewards']}".replace("gives numbers", "gives a number")
     if content["noise_estimated"] and content["noise"] is not None:
         gives += f"; repeated ones differ by about {content['noise']:.2g}"
     if content["epsilon"]:
-        gives += f"; whatever is within {content['epsilon']:g} of the best will do"
+        gives += (
+            f"; options within {content['epsilon']:g} of the baseline count as just as good"
+            if content["standing"]["question"] == "baseline"
+            else f"; whatever is within {content['epsilon']:g} of the best will do"
+        )
     total = content["options"]
     lines = [
-        (f"{study.name}: {settings}", "bold"),
-        (gives, "dim"),
+        (f"{study.name}: {content['promise']['text']}", "bold"),
+        (f"{gives}; decided by {content['algorithm']}", "dim"),
         (
             f"{content['samples']:,} measurements{spent(content['cost'])}; "
             f"{_count(content, total)}",
@@ -156,10 +160,9 @@ def _count(content: dict[str, Any], total: int) -> str:
     states = now["columns"]["state"]
     if now["question"] != "baseline":
         places = f" for {states.count('leads')} places" if now["question"] == "top" else ""
-        return f"{len(content['survivors'])} of {total} options still in the race{places}"
-    said = {"better": "better", "worse": "worse", "close": "as good", "undecided": "undecided"}
-    found = [f"{states.count(name)} {word}" for name, word in said.items() if name in states]
-    return ", ".join(found)
+        left = f"{len(content['survivors'])} of {total} options"
+        return f"{left} not ruled out" if content["finished"] else f"{left} still in{places}"
+    return counted(states)
 
 
 def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str, ...]) -> Any:
@@ -170,36 +173,33 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
 
     problem = study.problem
     survivors = set(content["survivors"])
-    estimates, behind, evidence = content["estimates"], content["behind"], content["evidence"]
+    estimates, behind = content["estimates"], content["behind"]
     leader, columns = content["leader_index"], content["standing"]["columns"]
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     table.add_column("option", no_wrap=True, max_width=40)
-    ends = [_ends(*both) for both in zip(columns["behind_low"], columns["behind_high"])]
+    low, high = columns["behind_low"], columns["behind_high"]
+    ends = [between(*row) for row in zip(columns["state"], low, high)]
     bounded = any(text for i, text in enumerate(ends) if i != leader)
     failed = any(content["failures"])
-    shown_if = {"between": bounded, "failures": failed}
+    known = any(p is not None for p in columns["p_value"])
+    shown_if = {"between": bounded, "p-value": known, "failures": failed}
     heads = ("estimate", "behind the best", "between", "p-value", "evidence against", "pulls")
     heads = [
         head for head in (*heads, "failures") if shown_if.get(head, True) and head not in left_out
     ]
     for head in heads:
         table.add_column(head, justify="right", no_wrap=True)
+    words = states_in_words(content)
     order = [int(i) for i in problem.distinct]
     order.sort(key=lambda i: (i not in survivors, -estimates[i] if estimates else 0.0))
     for i in order[: top or None]:
         measured = not problem.transductive
         cells = {
             "estimate": "" if estimates is None else f"{estimates[i]:.4g}",
-            "behind the best": ""
-            if behind is None
-            else f"{behind[i]:.3g} ± {content['standard_error'][i]:.2g}",
+            "behind the best": "" if behind is None else _behind(content, i),
             "between": "" if i == leader else ends[i],
             "p-value": _p_value(columns["p_value"][i]),
-            "evidence against": "retired"
-            if problem.labels[i] in content["retired"]
-            else "the answer"
-            if content["finished"] and (i == leader or columns["state"][i] == "leads")
-            else bar(i in survivors, evidence[i] if evidence else None),
+            "evidence against": _evidence(content, words, i),
             "pulls": f"{content['pulls'][i]:,}" if measured else "",
             "failures": _failures(content["failures"][i]) if measured else "",
         }
@@ -211,6 +211,22 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
     if top and len(order) > top:
         table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")
     return table
+
+
+def _behind(content: dict[str, Any], i: int) -> str:
+    """The estimate; how uncertain it is, where that matters: not of what is ruled out."""
+    behind = f"{content['behind'][i]:.3g}"
+    if content["standing"]["columns"]["state"][i] == "out":
+        return behind
+    return f"{behind} ± {content['standard_error'][i]:.2g}"
+
+
+def _evidence(content: dict[str, Any], words: list[str], i: int) -> str:
+    state, finished = content["standing"]["columns"]["state"][i], content["finished"]
+    evidence = content["evidence"][i] if content["evidence"] else None
+    graded = state in ("in", "leads") and not finished
+    unproven = state == "in" and content["promise"]["kind"] != "eps-pac"
+    return bar(True, evidence) if graded or unproven else words[i]
 
 
 def _compared(columns: dict[str, list[Any]], top: int) -> Any:
@@ -229,7 +245,7 @@ def _compared(columns: dict[str, list[Any]], top: int) -> Any:
         baseline = columns["state"][i] == "baseline"
         table.add_row(
             _cell(columns["option"][i]),
-            "as good" if columns["state"][i] == "close" else columns["state"][i],
+            VERDICTS.get(columns["state"][i], columns["state"][i]),
             "" if baseline or not known else f"{columns['lift'][i]:+.3g}",
             "" if baseline else _ends(columns["lift_low"][i], columns["lift_high"][i]),
             f"{columns['estimate'][i]:.4g}" if known else "",

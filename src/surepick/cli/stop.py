@@ -5,7 +5,6 @@ from __future__ import annotations
 import click
 
 from surepick.cli.studies import open_study, say, shown, study_options
-from surepick.run.words import sureness
 
 
 @click.command("stop", short_help="End a study now, with what is known.")
@@ -20,6 +19,4 @@ def command(name: str, storage: str, as_json: bool, reason: str, by: str | None)
     """
     answer = open_study(name, storage).stop(reason, by)
     said = f"Answer: {shown(answer.label)}, after {answer.samples:,} measurements."
-    sure = [] if answer.p_value is None else [sureness(answer.p_value)]
-    text = "\n".join([said, answer.plain, *sure])
-    say(as_json, {"study": name, **answer.to_dict()}, text)
+    say(as_json, {"study": name, **answer.to_dict()}, f"{said}\n{answer.plain}")

@@ -40,7 +40,8 @@ def _compared(found: dict[str, Any]) -> dict[str, Any]:
         label: Lift(*(end if one is None else one for one, end in zip(row, ends)))
         for label, row in found["lifts"].items()
     }
-    return {name: tuple(found[name]) for name in COMPARED} | {"lifts": lifts}
+    groups = {name: tuple(found.get(name) or ()) for name in (*COMPARED, "close")}
+    return groups | {"lifts": lifts}
 
 
 def changes_of(found: dict[str, Any]) -> list[Change]:

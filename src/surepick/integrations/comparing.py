@@ -15,6 +15,7 @@ from surepick.arrays.validate import real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.run import Answer, identify
+from surepick.run.words import out_of
 
 Verdict = Literal["not worse", "worse", "undecided"]
 _NEW, _OLD = 0, 1
@@ -46,9 +47,10 @@ class Comparison:
                 f"calls (max_calls) or a larger epsilon would decide it."
             )
         worse = "worse" if self.verdict == "worse" else "not worse"
+        few, many = out_of(self.answer.delta)
         return (
-            f"The new variant is {worse} {by} ({seen}); the chance that this is wrong is at most "
-            f"{self.answer.delta:g}."
+            f"The new variant is {worse} {by} ({seen}). Of {many:,} tests like this one, at most "
+            f"{few:,} {'is' if few == 1 else 'are'} wrong."
         )
 
 
@@ -74,7 +76,7 @@ def compare(
     max_calls
         The most calls of both together.
     delta
-        The probability that the verdict is wrong, at most.
+        The share of such tests that come to a wrong verdict, at most.
     noise
         What is known about scores, as for :class:`surepick.Problem`: ``"yes-no"`` for pass or fail,
         a pair of bounds; by default they vary symmetrically around their mean.

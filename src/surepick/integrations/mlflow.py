@@ -19,7 +19,6 @@ from surepick.errors import InvalidInputError, InvalidTypeError, MissingExtraErr
 from surepick.report.colleague import study_page
 from surepick.report.picture import draw, view
 from surepick.run import Answer
-from surepick.run.answer import COMPARED
 from surepick.study import StudyCore
 
 try:
@@ -175,8 +174,8 @@ def _tags(study: StudyCore, status: dict[str, Any], answer: Answer | None) -> di
 def _in_words(answer: Answer) -> str:
     if not answer.lifts:
         return ", ".join(answer.labels)
-    verdicts = {name: getattr(answer, name) for name in COMPARED}
-    return "; ".join(f"{name}: {', '.join(labels) or 'none'}" for name, labels in verdicts.items())
+    found = answer.verdicts().items()
+    return "; ".join(f"{name}: {', '.join(labels) or 'none'}" for name, labels in found)
 
 
 def _metrics(

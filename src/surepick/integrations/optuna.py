@@ -22,7 +22,6 @@ from surepick.errors import (
 )
 from surepick.problem import Problem
 from surepick.run import Answer
-from surepick.run.words import sureness
 from surepick.storage import Storage
 from surepick.storage.memory import MemoryStorage
 from surepick.study import Measurement, Study, StudySpec, store
@@ -66,13 +65,11 @@ class FinalDecision:
     def __str__(self) -> str:
         """The decision in a few sentences."""
         found = next(row for row in self.table if row.trial == self.trial.number)
-        sure = self.answer.plain
-        if not self.answer.guarantee and self.answer.p_value is not None:
-            sure = f"{sure} {sureness(self.answer.p_value)}"
         return (
             f"Trial {found.trial}, of {len(self.table)} that were measured again, after "
-            f"{self.answer.samples:,} new measurements. {sure} Its new mean is {found.mean:.4g} "
-            f"({found.measurements:,} measurements); the search had seen {found.searched:.4g}."
+            f"{self.answer.samples:,} new measurements. {self.answer.plain} Its new mean is "
+            f"{found.mean:.4g} ({found.measurements:,} measurements); the search had seen "
+            f"{found.searched:.4g}."
         )
 
 

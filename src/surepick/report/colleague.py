@@ -11,9 +11,12 @@ import tempfile
 from pathlib import Path
 from typing import Any
 
+from surepick.algorithms.findings import PROVEN
 from surepick.report.html import Page
 from surepick.report.picture import draw, view
+from surepick.run.standing import between
 from surepick.study import StudyCore
+from surepick.study.outlook import no_answer_yet, states_in_words
 
 _MOST_ROWS = 20_000  # of the appendix; a longer list is nothing to read
 
@@ -28,7 +31,7 @@ def study_page(study: StudyCore, top: int = 15, png: bytes | None = None) -> str
     _answer(page, study, status)
     if status["leader"] is not None:
         seen = view(study, top)
-        page.picture(png or draw(seen)["png"], f"{seen.title}. {seen.subtitle}.")
+        page.picture(png or draw(seen)["png"], f"{seen.title.removesuffix('.')}. {seen.subtitle}")
     page.heading("What was found out about each option")
     _options(page, status)
     page.heading("Can it be relied on?")
@@ -42,54 +45,73 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
     count, now = status["options"], status["standing"]
     if now["question"] == "best":
         asked = f"Which of {count:,} options is the best, in the long run and on average?"
+    elif now["question"] == "top":
+        places = now["columns"]["state"].count("leads") or "so many"
+        asked = f"Which {places} of {count:,} options are the best, in the long run and on average?"
     else:
-        asked = f"Which of {count:,} options are better than what they are compared with?"
+        states, labels = now["columns"]["state"], now["columns"]["option"]
+        one = (
+            labels[states.index("baseline")] if "baseline" in states else "a number that was given"
+        )
+        asked = f"Which of {count:,} options are better than {one}, and which are worse?"
     if status["epsilon"]:
-        asked += f" Options within {status['epsilon']:g} of the best count as good enough."
+        good = "it count as equally good" if now["question"] == "baseline" else "the best will do"
+        asked += f" Options within {status['epsilon']:g} of {good}."
     return (
-        f"{asked} Measurements are {status['rewards']}. The answer may be wrong with probability "
-        f"{status['delta']:g} at most. Decided by {status['algorithm']}."
+        f"{asked} Measurements are {status['rewards']}. Error probability asked for: "
+        f"{status['delta']:g}. Decided by {status['algorithm']}."
     )
 
 
 def _answer(page: Page, study: StudyCore, status: dict[str, Any]) -> None:
     unit = "visits" if status["traffic"] else "measurements"
     if not status["finished"]:
-        left = len(status["survivors"])
-        leader = status["leader"]
-        ahead = "" if leader is None else f" {leader} is ahead, which proves nothing yet."
-        page.text(
-            f"There is no answer yet: after {status['samples']:,} {unit}, {left:,} options are "
-            f"still in the race.{ahead}"
-        )
+        page.text(no_answer_yet(status))
+        page.text(status["promise"]["text"])
         return
     answer = study.answer
     if answer.lifts:
-        for name in ("better", "worse", "undecided"):
-            labels = getattr(answer, name)
+        for name, labels in answer.verdicts().items():
             page.text(f"{name.capitalize()}: {', '.join(labels) or 'none'}.")
     else:
-        page.text(f"{answer.label}, after {answer.samples:,} {unit}.")
+        page.text(f"{', '.join(answer.labels)}, after {answer.samples:,} {unit}.")
     page.text(answer.plain)
     page.text(f"Exactly: {answer.guarantee}.")
 
 
 def _options(page: Page, status: dict[str, Any]) -> None:
-    now = status["standing"]["columns"]
+    now = status["standing"]["columns"] | {"state": states_in_words(status)}
     heads = {"option": "option", "state": "", "pulls": "measured", "estimate": "estimate"}
-    heads |= {"behind": "behind the leader", "behind_low": "at least", "behind_high": "at most"}
-    heads |= {"lift": "lift", "lift_low": "at least", "lift_high": "at most"}
     if "lift" in now:
-        heads = {name: head for name, head in heads.items() if not name.startswith("behind")}
+        heads |= {"lift": "lift", "lift_low": "at least", "lift_high": "at most"}
+        said = "“At least” and “at most” hold at any time, however often somebody looked"
+    else:
+        states, low, high = (
+            status["standing"]["columns"][name] for name in ("state", "behind_low", "behind_high")
+        )
+        now |= {"between": [between(*row) for row in zip(states, low, high)]}
+        heads |= {"behind": "behind the best"}
+        best = "the best" if status["standing"]["question"] == "best" else "one of the best"
+        said = ""
+        if any(p is not None for p in now["p_value"]):
+            heads |= {"between": "between", "p_value": "p-value"}
+            said = (
+                f"“Between” and the p-value, which is that of “this option is {best}”, hold at any "
+                f"time, however often somebody looked"
+            )
     names = [name for name in heads if name in now]
-    order = sorted(range(len(now["option"])), key=lambda i: -(now["estimate"][i] or -math.inf))
+    order = sorted(range(len(now["option"])), key=lambda i: -_or(now["estimate"][i], -math.inf))
     page.table(
         [heads[name] for name in names], [[_cell(now[name][i]) for name in names] for i in order]
     )
-    page.text(
-        "“At least” and “at most” hold at any time, however often somebody looked; where there "
-        "is nothing, nothing is known yet."
-    )
+    if status["promise"]["kind"] not in PROVEN and status["warnings"]:
+        page.text("What is said here of options is not proven: see below what speaks against it.")
+    elif said:
+        page.text(f"{said}; where there is nothing, nothing is known yet.")
+
+
+def _or(value: float | None, other: float) -> float:
+    return other if value is None else value
 
 
 def _cell(value: Any) -> str:

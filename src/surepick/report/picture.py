@@ -13,20 +13,24 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from surepick.algorithms.findings import PROVEN
 from surepick.errors import InvalidInputError
 from surepick.report.plots import RC, pyplot, save
+from surepick.run.standing import counted
 from surepick.study import StudyCore
 
 FORMATS = ("png", "pdf", "svg")
 _LONGEST = 28  # characters of a label
 _TITLE = 92  # characters of a line of the title, which is as wide as the picture
+_NAMED = 4  # options that the title names at most
 _MANY = 100  # options: from here on the last ones of a race would not be seen on an even axis
 #: colour and words for what is known of an option
 _STATES = {
     "leads": ("#000000", "leads"),
     "best": ("#009E73", "the answer"),
-    "in": ("#0072B2", "still in"),
+    "in": ("#0072B2", "not ruled out"),
     "out": ("#999999", "ruled out"),
+    "retired": ("#CCCCCC", "retired"),
     "baseline": ("#000000", "what it is compared with"),
     "better": ("#009E73", "better"),
     "worse": ("#D55E00", "worse"),
@@ -59,26 +63,28 @@ class View:
     hidden: int  #: options that have no room
     steps: Sequence[tuple[int, int]]  #: measurements so far, options still in
     percent: bool
+    counted: str = "Options still in"  #: what the steps count
 
 
 def view(study: StudyCore, top: int = 15) -> View:
     """What to draw; ``top`` options at most, 0: all."""
     status = study.status()
-    if status["standing"]["leader"] is None:
+    now = status["standing"]
+    if now["leader"] is None:
         raise InvalidInputError(f"{study.name}: nothing can be drawn yet, measure some options")
-    promised = status["finished"] and bool(study.answer.guarantee)
     rows = sorted(_rows(status), key=lambda row: (-row.value, row.label))
     shown = rows[: top or None]
     counts = [(row["samples"], row["survivors"]) for row in study.history()]
     unit = "visits" if status["traffic"] else "measurements"
     return View(
-        title=_title(status, promised),
-        subtitle=f"{study.name}: {status['samples']:,} {unit}; {_promise(status, promised)}",
+        title=_title(status),
+        subtitle=f"{study.name}: {status['samples']:,} {unit}. {_promise(status)}",
         compared=_compared(status),
         unit=unit,
         rows=shown,
         hidden=len(rows) - len(shown),
-        steps=[(0, status["options"]), *counts],
+        steps=[(0, status["started_with"]), *counts],
+        counted="Undecided options" if now["question"] == "baseline" else "Options still in",
         percent="yes" in status["rewards"],
     )
 
@@ -92,7 +98,7 @@ def _rows(status: dict[str, Any]) -> list[Row]:
         if same is not None and same[i] != i:
             continue  # the same features as an option that is shown
         state = now["state"][i]
-        if status["finished"] and i == status["leader_index"] and state == "leads":
+        if status["finished"] and state == "leads" and status["promise"]["kind"] in PROVEN:
             state = "best"
         ruled_out = state == "out"  # which says more than how far it may be behind
         if lifts is not None and label == traffic["control"]:
@@ -124,7 +130,7 @@ def _compared(status: dict[str, Any]) -> str:
     traffic = status["traffic"]
     if traffic and traffic["lift"] is not None:
         return f"compared with {_short(traffic['control'])} (the control)"
-    if status["standing"]["question"] == "best":
+    if status["standing"]["question"] != "baseline":
         return f"compared with {_short(status['leader'])}"
     states = status["standing"]["columns"]["state"]
     if "baseline" in states:
@@ -133,25 +139,36 @@ def _compared(status: dict[str, Any]) -> str:
     return "compared with the number given"
 
 
-def _promise(status: dict[str, Any], promised: bool) -> str:
-    if promised or (status["standing"]["question"] != "best" and not status["warnings"]):
-        return f"wrong with probability {status['delta']:.3g} at most"
-    return "ended without a guarantee" if status["finished"] else "no answer yet"
+def _promise(status: dict[str, Any]) -> str:
+    """What is promised; nothing about an answer that is not there yet."""
+    kind, baseline = status["promise"]["kind"], status["standing"]["question"] == "baseline"
+    if status["finished"] or baseline or kind not in PROVEN:
+        return status["promise"]["text"]
+    return "There is no answer yet."
 
 
-def _title(status: dict[str, Any], promised: bool) -> str:
+def _title(status: dict[str, Any]) -> str:
     if status["traffic"]:
         return status["traffic"]["headline"]
     now = status["standing"]
-    if now["question"] != "best":
-        states = now["columns"]["state"]
-        counts = [f"{states.count(one)} {_STATES[one][1]}" for one in _STATES if one in states]
-        return ", ".join(count for count in counts if _STATES["baseline"][1] not in count)
+    states, labels = now["columns"]["state"], now["columns"]["option"]
+    if now["question"] == "baseline":
+        return counted(states)
+    named = [_short(label) for label, state in zip(labels, states) if state == "leads"]
+    several = len(named) > 1
+    who = ", ".join(named) if len(named) <= _NAMED else f"{len(named)} options"
     if status["finished"]:
-        sure = "is the answer" if promised else "looks best, which is not proven"
-        return f"{_short(status['leader'])} {sure}"
-    left = len(status["survivors"])
-    return f"{_short(status['leader'])} leads; {left} of {status['options']} options still in"
+        return f"{who} {_verdict(status, several)}"
+    left = f"{len(status['survivors'])} of {status['options']} options still in"
+    return f"{who} lead{'' if several else 's'}; {left}"
+
+
+def _verdict(status: dict[str, Any], several: bool) -> str:
+    kind, epsilon = status["promise"]["kind"], status["epsilon"]
+    if kind not in PROVEN:
+        return f"look{'' if several else 's'} best, which is not proven"
+    verb = "are" if several else "is"
+    return f"{verb} within {epsilon:g} of the best" if kind == "eps-pac" else f"{verb} the answer"
 
 
 def _short(label: str) -> str:
@@ -266,6 +283,6 @@ def _draw_race(axes: Any, seen: View) -> None:
         axes.set_ylim(bottom=0)
     axes.set_xlim(left=0)
     axes.set_xlabel(seen.unit)
-    axes.set_title("Options still in", loc="left")
+    axes.set_title(seen.counted, loc="left")
     axes.grid(lw=0.4, color="0.9")
     _in_thousands(axes.xaxis)

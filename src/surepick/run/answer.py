@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 from surepick.algorithms.base import Claims, Guarantee
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
-from surepick.run.words import in_plain_words
+from surepick.run.words import in_plain_words, sureness
 
 
 class Lift(NamedTuple):
@@ -55,13 +55,14 @@ class Answer:
     arms: tuple[int, ...] = ()
     labels: tuple[str, ...] = ()
     cost: float | None = None  #: of all pulls, where the problem says what they cost
-    #: of "another one is the best", valid at any time: that much, or less, at most by chance, where
-    #: it is wrong; None where there is no such number
+    #: of "another one is the best": if one were, it would ever fall so low in at most that share of
+    #: runs; None where there is no such number
     p_value: float | None = None
     #: against a baseline: labels of the options that are better, that are worse, and the others
     better: tuple[str, ...] = ()
     worse: tuple[str, ...] = ()
     undecided: tuple[str, ...] = ()
+    close: tuple[str, ...] = ()  #: of these others, those within epsilon of the baseline
     #: and of each of these its estimated lead, between two ends
     lifts: dict[str, Lift] = field(default_factory=dict)
 
@@ -88,8 +89,22 @@ class Answer:
         return notebook.panel("The answer", found, notebook.text(after))
 
     def _verdict(self, label: str) -> str:
-        names = {"better": self.better, "worse": self.worse}
-        return next((name for name, labels in names.items() if label in labels), "undecided")
+        return next(name for name, labels in self.verdicts().items() if label in labels)
+
+    def verdicts(self) -> dict[str, tuple[str, ...]]:
+        """Against a baseline: labels by what is said of them, each once.
+
+        Examples
+        --------
+        >>> import surepick as sp
+        >>> problem = sp.Problem([[1.0], [2.0], [3.0]], labels=["one", "two", "three"])
+        >>> sp.identify(problem, lambda arm: float(arm), baseline="two").verdicts()
+        {'better': ('three',), 'worse': ('one',), 'undecided': ()}
+        """
+        found = {"better": self.better, "worse": self.worse}
+        if self.close:
+            found["as good"] = self.close
+        return found | {"undecided": tuple(x for x in self.undecided if x not in self.close)}
 
     def __eq__(self, other: object) -> bool:
         return self.to_dict() == other.to_dict() if isinstance(other, Answer) else NotImplemented
@@ -99,8 +114,14 @@ class Answer:
 
     @property
     def plain(self) -> str:
-        """The guarantee for somebody who has never heard of one: how sure, and what that takes."""
-        return in_plain_words(str(self.guarantee), self.delta)
+        """The guarantee for somebody who has never heard of one: how sure, and what that takes.
+
+        Where nothing is proven, what the p-value says.
+        """
+        said = in_plain_words(str(self.guarantee), self.delta)
+        if self.guarantee or self.p_value is None:
+            return said
+        return f"{said} {sureness(self.p_value)}"
 
     def certificate(self) -> dict[str, Any]:
         """Everything needed to re-check this answer, as a JSON-ready dict.
@@ -145,7 +166,7 @@ class Answer:
         if len(self.arms) > 1:
             found |= {"arms": list(self.arms), "labels": list(self.labels)}
         if self.lifts:
-            found |= {name: list(getattr(self, name)) for name in COMPARED}
+            found |= {name: list(getattr(self, name)) for name in (*COMPARED, "close")}
             found["lifts"] = {label: _finite(lift) for label, lift in self.lifts.items()}
         return found
 
@@ -159,7 +180,8 @@ def compared(problem: Problem, claims: Claims | None) -> dict[str, Any]:
     if claims is None:
         return {}
     labels, every = problem.candidate_labels, Lift.all_of(claims)
-    found = {name: tuple(labels[i] for i in getattr(claims, name)) for name in COMPARED}
+    groups = (*COMPARED, "close")
+    found = {name: tuple(labels[i] for i in getattr(claims, name)) for name in groups}
     listed = [i for name in COMPARED for i in getattr(claims, name)]
     return found | {"lifts": {labels[i]: every[i] for i in listed}}
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -21,6 +22,12 @@ class Standing:
 
     ``standing["estimate"]`` is a column, with an entry for each option; the same names are those
     of the DataFrame that :meth:`frame` makes.
+
+    What a row says of an option agrees with its state. ``p_value`` is that of "this option is the
+    best" (among the m best, where m are asked for). An option that is out has one of at most delta,
+    which says that it is behind the best by more than 0 and no more: ``behind_low`` is 0 and
+    ``behind_high`` is not known. One that is still in may be the best: how far it is behind lies
+    between the two ends, which hold at all times, and 0 is between them.
 
     Examples
     --------
@@ -58,9 +65,12 @@ class Standing:
         """As a table of HTML, for a notebook: the leader first, then by the estimates."""
         from surepick import notebook
 
-        names = [name for name in _SHOWN if name in self.columns]
+        compared = self.question == "baseline"
+        hidden = ("behind",) if compared else ("lift", "lift_low", "lift_high")
+        names = [name for name in _SHOWN if name in self.columns and name not in hidden]
         known = self.columns["estimate"]
-        order = sorted(range(len(known)), key=lambda i: (i != self.leader_index, -(known[i] or 0)))
+        first = None if compared else self.leader_index
+        order = sorted(range(len(known)), key=lambda i: (i != first, -(known[i] or 0)))
         return notebook.table(
             {_SHOWN[name]: [self.columns[name][i] for i in order] for name in names},
             bars=[_SHOWN["pulls"]] if "pulls" in names else [],
@@ -70,6 +80,8 @@ class Standing:
         from surepick import notebook
 
         ahead = "nothing is known yet" if self.leader is None else f"{self.leader} is ahead"
+        if self.leader is not None and self.question == "baseline":
+            ahead = counted(self["state"])
         return notebook.panel(f"{self.samples:,} measurements: {ahead}", self.table())
 
     def to_dict(self) -> dict[str, Any]:
@@ -154,6 +166,8 @@ def standing_of(
     for name in _COLUMNS:
         found = None if estimates is None else estimates.get(name)
         columns[name] = nothing if found is None else found.tolist()
+    if claims is None and estimates is not None and estimates.get("p_value") is not None:
+        columns |= _agreeing(columns, one=len(state.named()) == 1)
     if claims is not None:
         columns["state"] = _against_baseline(claims, n)
         lift = nothing if leader is None else claims.lift.tolist()
@@ -189,11 +203,61 @@ def _estimates(
 _COLUMNS = ("estimate", "behind", "error", "behind_low", "behind_high", "p_value")
 
 
+def _agreeing(columns: dict[str, list[Any]], one: bool) -> dict[str, list[Any]]:
+    """P-values and ends that say of each option what its state says.
+
+    Ends come from bets of their own, on leads over the one that looks best, and would now and then
+    contradict the bets that decide. What was ruled out was ruled out by these: it is behind the
+    best. And who is in, where one is asked for, may be the best: a wider interval is as true.
+    """
+    states = np.array(columns["state"])
+    low, high = (np.array(columns[f"behind_{end}"], dtype=float) for end in ("low", "high"))
+    out, gone = states == "out", states == "retired"
+    if one:
+        low = np.minimum(low, 0.0)
+    low, high = np.where(out, 0.0, low), np.where(out, math.inf, high)
+    low[gone], high[gone] = -math.inf, math.inf
+    p_values = [None if mine else p for p, mine in zip(columns["p_value"], gone)]
+    return {"behind_low": low.tolist(), "behind_high": high.tolist(), "p_value": p_values}
+
+
+def between(state: str, low: float | None, high: float | None) -> str:
+    """How far an option is behind, for a table: what is known at all times.
+
+    Examples
+    --------
+    >>> between("out", 0.0, None), between("in", -0.25, 1.0), between("in", None, None)
+    ('more than 0', '-0.25 to 1', '')
+    """
+    ends = [None if end is None or math.isinf(end) else end for end in (low, high)]
+    if state == "out":
+        return "" if ends[0] is None else "more than 0"
+    if ends == [None, None] or (state == "leads" and ends == [0.0, 0.0]):
+        return ""
+    return " to ".join("…" if end is None else f"{end + 0.0:.2g}" for end in ends)
+
+
 def _against_baseline(claims: Any, n: int) -> list[str]:
     words = np.full(n, "baseline", dtype=object)
     for name in ("undecided", "close", "better", "worse"):
         words[getattr(claims, name)] = name
     return words.tolist()
+
+
+#: what is said of options compared with a baseline
+VERDICTS = {"better": "better", "worse": "worse", "close": "as good", "undecided": "undecided"}
+
+
+def counted(states: Sequence[str], without: Sequence[str] = ()) -> str:
+    """How many options are better than a baseline, and so on.
+
+    Examples
+    --------
+    >>> counted(["baseline", "better", "close", "close"])
+    '1 better, 2 as good'
+    """
+    names = [name for name in VERDICTS if name in states and name not in without]
+    return ", ".join(f"{states.count(name)} {VERDICTS[name]}" for name in names)
 
 
 def fitted(

@@ -7,6 +7,7 @@ gets lost on the way.
 
 from __future__ import annotations
 
+import math
 import re
 
 from surepick.algorithms.findings import PROVEN
@@ -26,6 +27,7 @@ _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
 _THEOREM = re.compile(r"(?<=\d) \(|(?<=on average) \(")
 _BASELINE = re.compile(r"claims against .*(?= are right with probability|, a share of)", re.DOTALL)
 _BEST = re.compile(r"(?:within (\S+) of )?the (?:(\d+) )?best with probability at least")
+_NEAR = re.compile(r"(\d+) options, each at most (\S+) below the lowest of the \d+ best, with")
 _STOPPED = re.compile(r"stopped (.+) with (\d+) (?:candidate|option)s? (left|undecided)")
 _AMONG = re.compile(r", and (the (?:\d+ )?best (?:is|are) among those \d+) with probability.*")
 _MOST = re.compile(r"by (max_samples|budget)=(\S+)")
@@ -50,19 +52,23 @@ _CONDITIONS = {
 _REASONS = {
     NOT_SYMMETRIC: "all rewards are 0 or 1, and the study was not told that they are yes or no "
     "(start it with --rewards yes-no, in Python noise='yes-no')",
-    LOOKED: "somebody stopped it who may have seen rewards, and then a share of wrong claims has "
-    "no limit",
+    LOOKED: "somebody stopped it who may have seen rewards, and then the share of wrong claims can "
+    "be larger than was asked for",
 }
 
 
-def in_plain_words(guarantee: str, delta: float) -> str:
-    """The sentences for a guarantee with this error probability.
+def in_plain_words(
+    guarantee: str, delta: float, conditions: bool = True, it: str | None = None
+) -> str:
+    """The sentences for a guarantee with this error probability; conditions can be left out.
+
+    What was chosen is called "it", or as it is told to be called.
 
     Examples
     --------
     >>> exact = "the best with probability at least 0.95 (by a theorem; see there); if rewards are "
     >>> print(in_plain_words(exact + "linear in the features", 0.05))
-    The chance that another option is better is at most 5 %. This holds if the effects of \
+    Of 100 studies like this one, at most 5 name a wrong option. This holds if the effects of \
 features add up (rewards are linear in them).
     >>> early = "no guarantee: stopped by hand with 3 candidates left; the answer is the one that "
     >>> print(in_plain_words(early + "looks best", 0.05))
@@ -71,14 +77,15 @@ features add up (rewards are linear in them).
     compared = "claims" in guarantee or "claimed" in guarantee
     text = _without_theorem(_BASELINE.sub("claims against it", guarantee))
     if text.startswith(_NO):
-        return _not_proven(text.removeprefix(_NO), delta, compared)
-    promise, *parts = text.split("; ")
-    promise, provided, more = promise.partition(", provided that ")
+        said = _not_proven(text.removeprefix(_NO), delta, compared, conditions)
+        return re.sub("^It(?= looks best)", lambda _: it or "It", said)
+    promised, *parts = text.split("; ")
+    promised, provided, more = promised.partition(", provided that ")
     parts = [provided[2:] + more, *parts] if provided else parts
     stopped = [_how(part) for part in parts if _STOPPED.fullmatch(part)]
     parts = [part for part in parts if not _STOPPED.fullmatch(part)]
-    said = [_promised(promise, delta), *(f"The study {how}." for how in stopped), _rests(parts)]
-    return " ".join(filter(None, said))
+    said = [_promised(promised, delta, it or "It"), *(f"The study {how}." for how in stopped)]
+    return " ".join(filter(None, [*said, _rests(parts) if conditions else ""]))
 
 
 def verdict(result: Verification) -> list[str]:
@@ -103,34 +110,86 @@ def explained(result: Verification) -> list[str]:
     return lines
 
 
-def chance(delta: float) -> str:
-    """A small probability.
+def promise(kind: str, delta: float, epsilon: float = 0.0, top: int = 1) -> str:
+    """What a guarantee of this kind comes to: how many of many studies may go wrong.
+
+    It is about studies, not about one answer: a small error probability is no probability that an
+    option which was named is wrong.
 
     Examples
     --------
-    >>> chance(0.05), chance(1e-6)
-    ('5 %', '1 in 1,000,000')
+    >>> promise("pac", 0.05)
+    'Of 100 studies like this one, at most 5 name a wrong option.'
+    >>> promise("eps-pac", 0.01, epsilon=0.2)
+    'Of 100 studies like this one, at most 1 names an option that is not within 0.2 of the best.'
+    >>> promise("fdr", 0.1)
+    'On average over studies like this one, at most 10 % of the claims are wrong.'
     """
-    return f"{100 * delta:.3g} %" if delta >= 0.001 else f"1 in {1 / delta:,.0f}"
+    if kind == "fdr":
+        share = f"at most {100 * delta:.3g} % of the claims are wrong"
+        return f"On average over studies like this one, {share}."
+    if kind == "claims":
+        return f"{_of_many(delta, 'make')} a wrong claim."
+    best = "the best" if top == 1 else f"the {top} best"
+    if kind == "eps-pac":
+        return f"{_of_many(delta, 'name')} an option that is not within {epsilon:.12g} of {best}."
+    if top > 1:
+        return f"{_of_many(delta, 'are')} wrong about {best}."
+    return f"{_of_many(delta, 'name')} a wrong option."
 
 
-def _promised(promise: str, delta: float) -> str:
-    most = f"is at most {chance(delta)}."
-    best = _BEST.match(promise)
-    if best and best[2]:
-        by = f" to within {best[1]}" if best[1] else ""
-        return f"The chance that these are not the {best[2]} best{by} {most}"
+def withdrawn(why: str) -> str:
+    """What is left of a promise where something speaks against what it rests on."""
+    return f"Nothing is promised: {why}."
+
+
+def out_of(share: float, tolerance: float = 0.001) -> tuple[int, int]:
+    """A share as whole numbers, so many of so many; rounded up, by no more than the tolerance.
+
+    Examples
+    --------
+    >>> out_of(0.05), out_of(0.025), out_of(1e-6), out_of(0.0123, tolerance=0.1)
+    ((5, 100), (25, 1000), (1, 1000000), (13, 1000))
+    """
+    many = 100
+    while many < 10**15:
+        few = math.ceil(share * many * (1 - 1e-12))
+        if few <= share * many * (1 + tolerance):
+            return few, many
+        many *= 10
+    return 1, math.floor(1 / max(share, 1e-300))
+
+
+_SINGULAR = {"name": "names", "make": "makes", "are": "is", "rule": "rules"}
+
+
+def _of_many(delta: float, verb: str) -> str:
+    few, many = out_of(delta)
+    verb = _SINGULAR[verb] if few == 1 else verb
+    return f"Of {_written(many)} studies like this one, at most {few:,} {verb}"
+
+
+def _written(many: int) -> str:
+    return f"{many:,}" if many <= 10**9 else f"{many:.3g}"
+
+
+def _promised(said: str, delta: float, it: str) -> str:
+    best, near = _BEST.match(said), _NEAR.match(said)
+    not_so = f"{_of_many(delta, 'name')} one that is not."
+    if near:
+        return f"Each is within {near[2]} of the {near[1]} best. {not_so}"
+    if best and best[1]:
+        return f"{it} is within {best[1]} of the best. {not_so}"
     if best:
-        by = f" by more than {best[1]}" if best[1] else ""
-        return f"The chance that another option is better{by} {most}"
-    if promise.startswith("all claims against"):
-        return f"The chance that anything of this is wrong {most}"
-    if promise.startswith("of all claims against"):
-        return f"On average, at most {chance(delta)} of what is said here is wrong."
-    return f"{promise[:1].upper()}{promise[1:]}."
+        return promise("pac", delta, top=int(best[2] or 1))
+    if said.startswith("all claims against"):
+        return promise("claims", delta)
+    if said.startswith("of all claims against"):
+        return promise("fdr", delta)
+    return f"{said[:1].upper()}{said[1:]}."
 
 
-def _not_proven(text: str, delta: float, compared: bool) -> str:
+def _not_proven(text: str, delta: float, compared: bool, conditions: bool) -> str:
     why, _, _ = text.partition(_OTHERWISE)
     looks = "None of this is proven" if compared else "It looks best, but that is not proven"
     if "look best" in text or re.search(r"the \d+ best", text):
@@ -143,8 +202,9 @@ def _not_proven(text: str, delta: float, compared: bool) -> str:
     said, among = [f"{looks}: the study {_how(stopped)}."], _AMONG.search(rest[0]) if rest else None
     if among:
         best = among[1][:1].upper() + among[1][1:]
-        said += [f"{best}; the chance that this is wrong is at most {chance(delta)}."]
-        said += [_rests(rest[1:])]
+        it = "it" if "best is" in best else "one of them"
+        said += [f"{best}: {rules_out_the_best(delta, it)}."]
+        said += [_rests(rest[1:]) if conditions else ""]
     return " ".join(filter(None, said))
 
 
@@ -162,14 +222,28 @@ def _how(stopped: str) -> str:
     return f"was stopped {how} with {count:,} option{'' if count == 1 else 's'} {found[3]}"
 
 
-def sureness(p_value: float) -> str:
-    """How sure an answer is that is not proven."""
-    if p_value >= 1:
-        return "Nothing speaks against each of the others yet (p-value 1)."
+def sureness(p_value: float, supposing: str = "If another option were the best") -> str:
+    """How sure an answer is that is not proven.
+
+    Examples
+    --------
+    >>> sureness(0.03)
+    'If another option were the best, evidence this strong would come up in at most 3 of 100 \
+studies, however often one looks (p-value 0.03).'
+    """
+    few, many = out_of(p_value, tolerance=0.1)
+    if few >= many:
+        return "Another option may just as well be the best (p-value 1)."
     return (
-        f"If another option is the best, so much speaks for this one with a chance of at most "
-        f"{chance(p_value)}, however often one looks (p-value {p_value:.2g})."
+        f"{supposing}, evidence this strong would come up in at most {few:,} of {_written(many)} "
+        f"studies, however often one looks (p-value {p_value:.2g})."
     )
+
+
+def rules_out_the_best(delta: float, it: str = "the best") -> str:
+    """How many of many studies do, where some options were ruled out and others are left."""
+    said = _of_many(delta, "rule")
+    return f"{said[:1].lower()}{said[1:]} {it} out"
 
 
 def _rests(parts: list[str]) -> str:

@@ -279,6 +279,13 @@ class Limits(Answered):
     in_money: bool = Field(description="Whether options have costs.")
 
 
+class PromiseOf(Answered):
+    """What a study promises."""
+
+    kind: str = Field(description="Kind of the guarantee; 'none' and 'heuristic' promise nothing.")
+    text: str = Field(description="The promise in a sentence, without what it rests on.")
+
+
 class Status(Answered):
     """A study at a glance."""
 
@@ -286,11 +293,13 @@ class Status(Answered):
     algorithm: str
     delta: float
     epsilon: float
+    promise: PromiseOf
     finished: bool
     samples: int
     uncounted: int = Field(0, description="Once finished: told for a batch that was not complete.")
     cost: float | None = Field(None, description="Of these, where options have costs.")
     limits: Limits
+    started_with: int = Field(description="How many options were to be decided at the start.")
     survivors: list[int]
     survivor_labels: list[str]
     leader: str | None
@@ -305,7 +314,7 @@ class Status(Answered):
     batch: BatchOf
     standing: dict[str, Any] = Field(
         description="What is known about every option, in columns: its state, estimate, how far it "
-        "is behind and between which ends, the p-value of its being the best; against a baseline "
+        "is behind and between which ends, the p-value of “it is the best”; against a baseline "
         "its lift."
     )
     rewards: str = Field(description="What a measurement gives, in words.")

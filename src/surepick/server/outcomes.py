@@ -26,10 +26,11 @@ class AnswerOf(Answered):
     arms: list[int] | None = Field(None, description="Where several are asked for: all of them.")
     labels: list[str] | None = Field(None, description="Their labels, best first.")
     cost: float | None = Field(None, description="Of all measurements, where options have costs.")
-    p_value: float | None = Field(None, description="Of 'another option is the best'.")
+    p_value: float | None = Field(None, description="The p-value of “another option is the best”.")
     better: list[str] | None = Field(None, description="Against a baseline: labels.")
     worse: list[str] | None = None
     undecided: list[str] | None = None
+    close: list[str] | None = Field(None, description="Of these, those within epsilon of it.")
     lifts: dict[str, list[float | None]] | None = Field(
         None, description="Of each of these: how far it is ahead, and between which ends."
     )

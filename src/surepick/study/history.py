@@ -50,4 +50,4 @@ class History:
         last = first + batch.size
         rewards = self._storage.read(lambda tx: tx.rewards(self._study.id, first, last))
         tell_batch(run, batch, rewards, self._study.name)
-        return len(run.active)
+        return run.state.left()

@@ -1,14 +1,16 @@
-"""How far each candidate is from being ruled out."""
+"""How far each candidate is from being ruled out, and what that comes to in words."""
 
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.findings import PROVEN
 from surepick.arrays.types import FloatArray
 from surepick.run import Run
-from surepick.run.standing import Standing
+from surepick.run.standing import VERDICTS, Standing, counted
 
 
 @dataclass(frozen=True, eq=False)
@@ -43,3 +45,29 @@ def noise_in_use(run: Run) -> float | None:
         return float(each)
     counts = run.totals()[0]
     return float(np.sqrt(np.average(each**2, weights=counts if counts.any() else None)))
+
+
+def no_answer_yet(status: dict[str, Any]) -> str:
+    """Where a study stands that is not finished, in a sentence or two."""
+    unit = "visits" if status["traffic"] else "measurements"
+    left, after = len(status["survivors"]), f"after {status['samples']:,} {unit}"
+    if status["standing"]["question"] == "baseline":
+        said = f"{left} of {status['started_with']} options undecided {after}"
+        found = counted(status["standing"]["columns"]["state"], without=("undecided",))
+        return f"No answer yet: {said}{f' ({found})' if found else ''}."
+    states, labels = (status["standing"]["columns"][name] for name in ("state", "option"))
+    named = [label for label, state in zip(labels, states) if state == "leads"]
+    look = "look" if len(named) > 1 else "looks"
+    leader = f"; {', '.join(named)} {look} best so far" if named else ""
+    return f"No answer yet: {left} of {status['options']} options still in {after}{leader}."
+
+
+def states_in_words(status: dict[str, Any]) -> list[str]:
+    """What a table says of each option, once it is known what its state amounts to."""
+    words: dict[str, str] = VERDICTS | {"in": "still in", "out": "ruled out"}
+    kind, states = status["promise"]["kind"], status["standing"]["columns"]["state"]
+    if status["finished"]:
+        words |= {"leads": "the answer" if kind in PROVEN else "looks best", "in": "not ruled out"}
+        if kind == "eps-pac":
+            words["in"] = f"at most {status['epsilon']:g} better"
+    return [words.get(state, str(state)) for state in states]

@@ -7,7 +7,8 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.run import Run
+from surepick.run import Answer, Run
+from surepick.run.words import in_plain_words, promise, withdrawn
 from surepick.storage.contract import Storage
 from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.study import chain, limits
@@ -65,8 +66,8 @@ def status_of(
         "uncounted": at.uncounted,
         "cost": None if problem.costs is None else problem.cost_of(told),
         "limits": limits.status_of(run, int(told.sum()), problem.cost_of(told)),
-        "survivors": list(run.active),
-        "survivor_labels": [problem.candidate_labels[i] for i in run.active],
+        "survivors": (left := list(run.active) if run.state.left() else []),
+        "survivor_labels": [problem.candidate_labels[i] for i in left],
         "rewards": problem.noise_kind.words,
         "noise": noise_in_use(run),
         "noise_estimated": run.state.scale_estimated,
@@ -93,12 +94,52 @@ def status_of(
     }
 
 
+def promise_of(run: Run, against: str, answer: Answer | None) -> dict[str, str]:
+    """What a study promises now: a kind of guarantee, and a sentence without its conditions.
+
+    Parameters
+    ----------
+    against
+        What speaks against what the promise rests on; empty: nothing.
+    answer
+        That of a finished study.
+    """
+    algorithm, delta = run.algorithm, run.algorithm.delta
+    if answer is not None:
+        promised = answer.guarantee
+        one = answer.label if len(answer.labels) == 1 else None
+        said = in_plain_words(promised, delta, conditions=False, it=one)
+        return {"kind": promised.kind, "text": said}
+    claims = run.state.claims()
+    promised = (
+        algorithm.guarantee(epsilon_used=algorithm.epsilon > 0)
+        if claims is None
+        else algorithm.guarantee_of_claims(claims.baseline)
+    )
+    against = against or ("" if promised else promised.removeprefix("no guarantee: "))
+    if against:
+        return {"kind": "heuristic", "text": withdrawn(against)}
+    top = len(run.state.named()) if claims is None else 1
+    said = promise(promised.kind, delta, algorithm.epsilon, top)
+    return {"kind": promised.kind, "text": said}
+
+
+def started_with(run: Run) -> int:
+    """How many different options were to be decided at the start."""
+    problem = run.problem
+    came = sum(len(turn.get("labels", ())) for turn in run.turns)
+    options = len(np.unique(problem.same_as[: len(problem.same_as) - came]))
+    baseline = getattr(run.algorithm, "baseline", None) is not None
+    return options - 1 if baseline else options
+
+
 def _options_and_outlook(run: Run) -> dict[str, Any]:
     """The options, and what the complete batches say about them."""
     problem, ahead = run.problem, outlook(run)
     distinct = len(problem.distinct)
     now = run.standing() if ahead is None else ahead.standing
     return {
+        "started_with": started_with(run),
         "labels": list(problem.labels),
         # None where it would say nothing new: candidates are the arms, or all options differ
         "candidate_labels": list(problem.candidate_labels) if problem.transductive else None,

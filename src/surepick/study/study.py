@@ -38,7 +38,7 @@ from surepick.study.hedge import HEDGED
 from surepick.study.history import History
 from surepick.study.living import LivingStudy
 from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
-from surepick.study.status import failure_warnings, status_of
+from surepick.study.status import failure_warnings, promise_of, status_of
 from surepick.study.strata import check_stratum
 from surepick.study.traffic.rules import rules_of
 from surepick.study.turns import grown_columns
@@ -302,7 +302,10 @@ class Study(LivingStudy):
                 f"study {self.name!r} is not finished: {len(run.active)} candidates are still in, "
                 f"after {at.measured} pulls"
             )
-        checks = self.checks()
+        return self._concluded(run, self.checks())
+
+    def _concluded(self, run: Run, checks: Checks) -> Answer:
+        """The answer of a run that has stopped, as far as the checks leave it standing."""
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         changes = [one.certified(run.skipped) for one in self.corrections()]
         changes += [one.certified() for one in self.report_changes()]
@@ -331,7 +334,13 @@ class Study(LivingStudy):
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
         run, at = self.desk.load()
-        found = status_of(self.storage, self._record, run, at, self.checks())
+        checks = self.checks()
+        found = status_of(self.storage, self._record, run, at, checks)
+        failed = failure_warnings(self.storage, self._record.id, run)
+        against = " and ".join([*failed, *checks.broken])
+        found["promise"] = promise_of(
+            run, against, self._concluded(run, checks) if run.stopped else None
+        )
         return found | {"traffic": self.traffic.status() if self._sends_traffic else None}
 
     def rewards(self) -> Rewards:

@@ -21,7 +21,9 @@ def test_the_two_best_are_the_answer_and_what_was_spent_is_said(page, client):
     expect(card).to_contain_text("The best 2 options")
     expect(card).to_contain_text("short")
     expect(card).to_contain_text("polite")
-    expect(card).to_contain_text("The chance that these are not the 2 best is at most 5 %.")
+    expect(card).to_contain_text(
+        "Of 100 studies like this one, at most 5 are wrong about the 2 best."
+    )
     expect(page.locator(".headline")).to_contain_text("spent")
     card.get_by_role("button", name="Verify").click()
     expect(card).to_contain_text("The certificate holds.")

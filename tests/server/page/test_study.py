@@ -59,7 +59,7 @@ def test_from_a_table_to_a_verified_answer(open_page, client, tmp_path):
     answer = study.answer
     card = page.get_by_role("region", name="The answer")
     expect(card).to_contain_text(answer.label)
-    expect(card).to_contain_text("The chance that another option is better is at most 5 %.")
+    expect(card).to_contain_text("Of 100 studies like this one, at most 5 name a wrong option.")
     expect(headline).to_contain_text(f"{answer.samples} measurements")
     card.get_by_role("button", name="Verify").click()
     expect(card).to_contain_text("The certificate holds.")

@@ -264,6 +264,9 @@ class PooledState(AskingState):
         """Candidates that are not decided yet."""
         return self.problem.distinct[self.question.open()]
 
+    def left(self) -> int:
+        return self.question.left()
+
     def still_in(self) -> BoolArray:
         """Candidates that are not decided yet, as a mask (of those that differ)."""
         return np.isin(np.arange(len(self.problem.distinct)), self.question.open())

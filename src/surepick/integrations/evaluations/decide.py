@@ -23,7 +23,7 @@ from surepick.errors import InvalidInputError
 from surepick.integrations.evaluations.scores import ScoreTable
 from surepick.problem import Problem
 from surepick.run import Answer, Run
-from surepick.run.words import chance, in_plain_words
+from surepick.run.words import rules_out_the_best
 
 Cell = tuple[str, str]
 
@@ -60,13 +60,12 @@ to chance: everything was evaluated.
         if self.how == "complete":
             ruled_out = len(self.table.options) - len(self.left)
             risk = (
-                f"The chance that one of the {ruled_out} others is better is at most "
-                f"{chance(self.answer.delta)}."
+                f"{ruled_out:,} others were ruled out: {rules_out_the_best(self.answer.delta)}."
                 if ruled_out
                 else "Nothing is left to chance: everything was evaluated."
             )
             return f"{made} It has the best mean of {len(self.left)} that are fully known. {risk}"
-        return f"{made} {in_plain_words(str(self.answer.guarantee), self.answer.delta)}"
+        return f"{made} {self.answer.plain}"
 
 
 def decide(

@@ -16,6 +16,7 @@ from surepick.errors import RunStateError, StudyDamagedError
 from surepick.problem import Problem
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
+from surepick.run.standing import counted
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
 from surepick.storage.traffic import Report
@@ -62,8 +63,10 @@ def summary_of(run: Run) -> Summary:
     """What lists show of a run."""
     problem = run.problem
     answer = problem.candidate_labels[int(run.state.leader())] if run.stopped else None
+    if run.stopped and run.state.claims() is not None:
+        answer = counted(run.standing()["state"])
     options = problem.n_arms - len(run.retired)
-    return Summary(run.batches, options, len(run.active), answer)
+    return Summary(run.batches, options, run.state.left(), answer)
 
 
 def start(tx: Transaction, study: StudyRecord) -> Run:
@@ -192,7 +195,7 @@ def follow(study: StudyRecord, log: Log) -> Followed:
         _turn(study, run, log, stored, plans)
         if not (run.stopped and log.changes):
             _take(study, run, log, stored, withdrawn, plans)
-        survivors.append(len(run.active))
+        survivors.append(run.state.left())
     rest = log.batches[log.complete :]
     if rest:
         _turn(study, run, log, rest[0], plans)

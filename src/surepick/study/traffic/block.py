@@ -95,5 +95,5 @@ def tell_reports(run: Run, reports: Sequence[Report], corrected: bool = False) -
     for report in reports:
         if not (corrected and run.stopped):
             tell_report(run, told_of(Counts.from_json(report.content), run.problem.n_arms))
-        left.append(len(run.active))
+        left.append(run.state.left())
     return left

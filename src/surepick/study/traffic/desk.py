@@ -218,7 +218,7 @@ class TrafficDesk:
 
     def _recorded(self, name: str, status: str, counts: Counts) -> Recorded:
         run, at = self.desk.load()
-        return Recorded(name, status, sum(counts.visits), len(run.active), at.finished)
+        return Recorded(name, status, sum(counts.visits), run.state.left(), at.finished)
 
     # -- what there is ---------------------------------------------------------------------
     def periods(self) -> list[Period]:

@@ -16,6 +16,7 @@ from surepick.problem.noise import Between
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
 from surepick.run.forecast import Ahead
+from surepick.run.standing import counted
 from surepick.statistics.lift import Lifts, Sums
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.storage.records import StudyProgress
@@ -140,8 +141,10 @@ class Traffic:
             },
         }
         ended = at.finished
-        said = {"name": desk.record.name, "left": len(run.active), "finished": ended, **found}
-        said |= {"promised": ended and bool(run.answer.guarantee), "labels": len(labels)}
+        said = {"name": desk.record.name, "left": run.state.left(), "finished": ended, **found}
+        kind = run.answer.guarantee.kind if ended and not finding.alarm else "none"
+        said |= {"kind": kind, "labels": len(labels), "epsilon": run.algorithm.epsilon}
+        said["claims"] = _claims(run)
         said |= {"yes_no": run.problem.noise_kind.kind == "yes-no", "leader_index": leader}
         said["delta"] = run.algorithm.delta
         step, command = next_step(said)
@@ -179,13 +182,25 @@ class Traffic:
 
 
 def risk_of(run: Run, leader: int | None) -> float:
-    """The chance that the leader is not the best, at most: everybody else has to be ruled out."""
-    evidence = run.state.progress()
-    assert evidence is not None
-    others = np.arange(len(evidence)) != leader
-    if leader is None or not others.any():
-        return 1.0 if leader is None else 0.0
-    return float(run.algorithm.delta ** evidence[others].min())
+    """The p-value of "another one is better than the leader" (by more than epsilon).
+
+    Not below delta: everybody else has to be ruled out, and counts no further then.
+    """
+    if leader is None:
+        return 1.0
+    doubts = _state(run).question.doubts()
+    others = run.problem.distinct != run.problem.same_as[leader]
+    return float(doubts[others].max(initial=0.0))
+
+
+def _claims(run: Run) -> dict[str, str] | None:
+    """What is claimed where options are compared with a baseline."""
+    claims = run.state.claims()
+    if claims is None:
+        return None
+    now = run.standing()
+    options = dict(zip(now["state"], now["option"]))
+    return {"baseline": options.get("baseline", claims.baseline), "counted": counted(now["state"])}
 
 
 def _open(period: Period) -> dict[str, Any]:

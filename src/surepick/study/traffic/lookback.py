@@ -50,7 +50,7 @@ class PastPeriod:
     visits: int
     left: int  #: options that were still in
     leader: str
-    risk: float  #: the chance that the leader is not the best, at most
+    risk: float  #: p-value of "another one is better than the leader" (by more than epsilon)
 
 
 @dataclass(frozen=True)
@@ -77,6 +77,8 @@ class LookBack:
     lift: tuple[float, float, float] | None  #: lead of the leader over the control, and its ends
     late: tuple[str, ...]  #: options that nobody was sent to at first
     doubts: tuple[str, ...]  #: why the statement may not hold here, beside the conditions
+    epsilon: float = 0.0  #: what was close enough
+    within: bool = False  #: whether that decided: others that are no more than it better are left
     conditions: tuple[str, ...] = CONDITIONS
 
     def to_dict(self) -> dict[str, Any]:
@@ -133,7 +135,7 @@ def look_back(
             lifts.add(added)
         tell_report(run, told)
         leader = run.state.leader()
-        said = (len(run.active), problem.labels[leader], risk_of(run, leader))
+        said = (run.state.left(), problem.labels[leader], risk_of(run, leader))
         seen.append(PastPeriod(name, int(added.counts.sum()), *said))
     late = _late(problem, reports)
     leader = problem.labels.index(seen[-1].leader)
@@ -149,6 +151,8 @@ def look_back(
         lift=None if lifts is None else _lead(lifts, leader, delta),
         late=late,
         doubts=tuple(_doubts(problem, late, ratio, reports)),
+        epsilon=epsilon,
+        within=run.stopped and seen[-1].left > 1,
     )
 
 

@@ -5,7 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from surepick.algorithms.findings import PROVEN
 from surepick.arrays.types import FloatArray
+from surepick.run.words import promise, sureness
 
 _NAMED = 5  # options that a sentence names at most
 
@@ -15,17 +17,44 @@ def headline(at: dict[str, Any]) -> str:
     leader = at["leader"]
     if leader is None:
         return f"Nothing is known yet about the {at['labels']} options."
+    if at["claims"] is not None:
+        return _compared(at)
     rate = mean_text(at["leader_mean"], at["yes_no"])
     if at["finished"]:
-        if not at["promised"]:
+        if at["kind"] not in PROVEN:
             return f"Stopped: {leader} looks best ({rate}), without a guarantee."
-        chance = percent(at["risk"])
-        return f"Decided: {leader} is best ({rate}). The chance that this is wrong is {chance}."
+        if at["kind"] == "eps-pac":
+            decided = f"Decided: {leader} is within {at['epsilon']:.12g} of the best ({rate})."
+        else:
+            decided = f"Decided: {leader} is best ({rate})."
+        return f"{decided} {promise(at['kind'], at['delta'], at['epsilon'])}"
+    if at["ratio"]["alarm"]:
+        return (
+            f"{leader} is ahead ({rate}), but visitors did not come in the shares they were sent "
+            f"by: this proves nothing."
+        )
     others = at["left"] - 1
+    if at["epsilon"]:
+        supposing = f"If another option were more than {at['epsilon']:.12g} better"
+        return f"{leader} is ahead ({rate}). {sureness(at['risk'], supposing)}"
     return (
         f"{leader} is ahead ({rate}), and {others} other{'' if others == 1 else 's'} may still be "
-        f"better. If you stopped now, the chance that this is wrong would be {percent(at['risk'])}."
+        f"better. {sureness(at['risk'])}"
     )
+
+
+def _compared(at: dict[str, Any]) -> str:
+    """What is known where options are compared with a baseline."""
+    found = f"Compared with {at['claims']['baseline']}: {at['claims']['counted']}."
+    if at["ratio"]["alarm"]:
+        return (
+            f"{found} Visitors did not come in the shares they were sent by: this proves nothing."
+        )
+    if at["finished"]:
+        if at["kind"] not in PROVEN:
+            return f"Stopped, without a guarantee. {found}"
+        return f"Decided. {found} {promise(at['kind'], at['delta'])}"
+    return found
 
 
 def worth(at: dict[str, Any]) -> str | None:
@@ -41,10 +70,11 @@ def worth(at: dict[str, Any]) -> str | None:
     lead, low, high = (_points(x, at["yes_no"]) for x in found)
     word = "ahead of" if found[0] >= 0 else "from"
     unit, sure = " points" if at["yes_no"] else "", f"{100 * (1 - at['delta']):.4g} %"
-    return (
-        f"{leader} is {lead}{unit} {word} {control} (the control); {sure} sure: between {low} and "
-        f"{high}, however often you look."
-    )
+    better = at["finished"] and at["kind"] == "pac" and found[1] <= 0
+    known = "That it is better is proven; by how much is known less well: " if better else ""
+    ends = f"between {low} and {high} ({sure} interval, however often you look)"
+    begin = f"{leader} is {lead}{unit} {word} {control} (the control)"
+    return f"{begin}. {known}{ends}." if known else f"{begin}; {ends}."
 
 
 def ahead(at: dict[str, Any]) -> str | None:
@@ -67,7 +97,12 @@ def next_step(at: dict[str, Any]) -> tuple[str, str | None]:
             None,
         )
     if at["finished"]:
-        return f"Send everybody to {at['leader']}.", f"surepick answer {name}"
+        answer = f"surepick answer {name}"
+        if at["claims"] is not None:
+            return "Send visitors to what is better.", answer
+        if at["kind"] not in PROVEN:
+            return f"If you have to choose now, send everybody to {at['leader']}.", answer
+        return f"Send everybody to {at['leader']}.", answer
     if not at["open"]:
         return "Begin the next period with new shares.", f"surepick split {name}"
     first = at["open"][0]["period"]
@@ -101,14 +136,6 @@ def ratio_message(
         f"option may depend on how they respond, and comparisons mean nothing: look for visitors "
         f"that are lost, redirected or counted twice."
     )
-
-
-def percent(share: float) -> str:
-    """At most so much; never rounded down to nothing."""
-    if share >= 0.995:
-        return "up to 100 %"
-    digits = 0 if share >= 0.1 else 1 if share >= 0.01 else 2
-    return f"at most {max(100 * share, 0.01):.{digits}f} %"
 
 
 def mean_text(mean: float | None, yes_no: bool) -> str:

@@ -67,6 +67,10 @@ class Question(ABC):
     def open(self) -> IntArray:
         """Candidates that are not decided; when all are, the one that would be named."""
 
+    def left(self) -> int:
+        """How many candidates are not decided."""
+        return len(self.open())
+
     @abstractmethod
     def progress(self) -> FloatArray:
         """How much of the evidence that decides each candidate is there (1: decided)."""
@@ -94,6 +98,13 @@ class Question(ABC):
     @abstractmethod
     def p_values(self) -> FloatArray:
         """Of "this one is the best", or of what else is being refuted; valid at any time, (M,)."""
+
+    def doubts(self) -> FloatArray:
+        """Of what still speaks against naming the one that would be named now, the same.
+
+        At least delta, which is what a candidate keeps that is decided.
+        """
+        return self.ground.config.delta ** self.progress()
 
     @abstractmethod
     def leads(self) -> Interval | None:

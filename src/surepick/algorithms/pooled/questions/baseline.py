@@ -269,6 +269,9 @@ class AgainstBaseline(Question):
         still = np.flatnonzero(self.undecided())
         return still if len(still) else np.array([self.best])
 
+    def left(self) -> int:
+        return int(np.count_nonzero(self.undecided()))
+
     def progress(self) -> FloatArray:
         share = np.clip((self.sides() / self._goals(self.weights)).max(axis=0), 0.0, 1.0)
         return np.where(self.undecided(), share, 1.0)

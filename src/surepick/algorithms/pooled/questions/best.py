@@ -133,6 +133,21 @@ class Best(Question):
     def p_values(self) -> FloatArray:
         return np.exp(-np.maximum(self._b.host(self.against()), 0.0))
 
+    def doubts(self) -> FloatArray:
+        """P-values of "this one is more than epsilon better than the one named", at any time.
+
+        With x the best, and a named that is more than epsilon below it: the capital against x
+        (at most 1/2 at the start) and that on "x is not more than epsilon better than a", summed
+        over all a that ever lead (Σ 1/(2k(k+1)) = 1/2), are both bets against what is true. The
+        larger of the two reaches 1/p with probability at most p/2 + p/2.
+        """
+        share = self.progress()
+        if self.epsilon > 0:
+            near = self._b.host(self.closeness.evidence(self.best)) / self.goal
+            near[self._b.host(self.closeness.shown(self.best))] = 1.0
+            share = np.maximum(share, np.clip(near, 0.0, 1.0))
+        return self.ground.config.delta**share
+
     def leads(self) -> Interval | None:
         if self.leaders is None:
             return None

@@ -212,8 +212,9 @@ class TopM(Question):
         return np.where(self.dropped_at > 0, 1.0, share)
 
     def p_values(self) -> FloatArray:
-        """Of "this one is among the m best"."""
-        return np.exp(-np.maximum(self.against(), 0.0))
+        """Of "this one is among the m best": times m, as m of them have to survive, so that it is
+        at most delta where it is dropped."""
+        return np.exp(-np.maximum(self.against() - math.log(self.m), 0.0))
 
     def leads(self) -> Interval | None:
         return self.leaders.interval(self.best, self.ground.config.delta)

@@ -124,6 +124,10 @@ declare namespace Api {
     finished: boolean;
     paused: boolean;
   }
+  interface PromiseOf {
+    kind: string;
+    text: string;
+  }
   interface Refusal {
     error: ErrorBody;
   }
@@ -138,11 +142,13 @@ declare namespace Api {
     algorithm: string;
     delta: number;
     epsilon: number;
+    promise: PromiseOf;
     finished: boolean;
     samples: number;
     uncounted: number;
     cost: number | null;
     limits: Limits;
+    started_with: number;
     survivors: number[];
     survivor_labels: string[];
     leader: string | null;
@@ -241,6 +247,7 @@ declare namespace Api {
     better: string[] | null;
     worse: string[] | null;
     undecided: string[] | null;
+    close: string[] | null;
     lifts: Record<string, any> | null;
     checks: Record<string, any>;
   }

@@ -10,7 +10,7 @@ const EDGE = { left: 44, right: 12, top: 12, bottom: 42 };
 const MOST_POINTS = 600; // more batches than that are thinned out: a pixel shows one anyway
 
 /** @typedef {Pick<Api.HistoryRow, "samples" | "survivors">} Point */
-/** @typedef {{options: number, samples: number, traffic?: unknown}} Status */
+/** @typedef {Pick<Api.Status, "started_with" | "samples" | "standing" | "traffic">} Status */
 /** @typedef {Status & {history: Point[]}} State */
 
 /** The chart; update it with the history and the present status. */
@@ -35,8 +35,10 @@ export function survivorsChart() {
    */
   function draw(svg, width) {
     if (!state) return;
-    const { history, options, samples } = state;
-    points = thinned([{ samples: 0, survivors: options }, ...history]);
+    const { history, samples } = state;
+    points = thinned([{ samples: 0, survivors: state.started_with }, ...history]);
+    // Options may come later, and claims may be taken back.
+    const options = points.reduce((most, one) => Math.max(most, one.survivors), 1);
     const now = Math.max(samples, last(points).samples, 1);
     x = linear(0, now, EDGE.left, width - EDGE.right);
     const y = linear(0, options, HEIGHT - EDGE.bottom, EDGE.top);
@@ -56,7 +58,8 @@ export function survivorsChart() {
     for (const end of ["x1", "x2"]) cursor.setAttribute(end, String(place));
     cursor.setAttribute("y1", String(EDGE.top));
     cursor.setAttribute("y2", String(HEIGHT - EDGE.bottom));
-    tip.textContent = `${plural(near.samples, countedBy(state).unit)}: ${count(near.survivors)} in`;
+    const word = isCompared(state) ? "undecided" : "in";
+    tip.textContent = `${plural(near.samples, countedBy(state).unit)}: ${count(near.survivors)} ${word}`;
     frame.element.classList.add("hover");
     const half = tip.offsetWidth / 2;
     tip.style.left = `${Math.min(box.width - half, Math.max(half, place))}px`;
@@ -68,21 +71,25 @@ export function survivorsChart() {
      * @param {Point[]} history
      * @param {Status} status
      */
-    update(history, { options, samples, traffic }) {
-      state = { history, options, samples, traffic };
+    update(history, { started_with, samples, standing, traffic }) {
+      state = { history, started_with, samples, standing, traffic };
       frame.svg.setAttribute("aria-label", describe(state));
       frame.redraw();
     },
   };
 }
 
+/** @param {Status} status */
+const isCompared = (status) => status.standing.question === "baseline";
+
 /** @param {State} state */
 function describe(state) {
-  const { history, options, samples } = state;
+  const { history, started_with: first, samples } = state;
   const { unit, step, steps } = countedBy(state);
-  const left = history.at(-1)?.survivors ?? options;
+  const left = history.at(-1)?.survivors ?? first;
   return (
-    `Options still in over the ${unit}s: from ${count(options)} at the start to ${count(left)} ` +
+    `${isCompared(state) ? "Undecided options" : "Options still in"} over the ${unit}s: ` +
+    `from ${count(first)} at the start to ${count(left)} ` +
     `after ${plural(history.length, step, steps)} and ${plural(samples, unit)}.`
   );
 }

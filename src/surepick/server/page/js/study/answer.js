@@ -6,19 +6,7 @@ import { h, icon, put } from "../dom.js";
 import { count, countedBy, plural, short } from "../format.js";
 import { errorLine, submit } from "../parts/field.js";
 import { notice } from "../parts/states.js";
-
-/** Kinds of guarantees that have a theorem behind them. */
-const PROVEN = ["pac", "eps-pac", "claims", "fdr"];
-
-/**
- * How sure an answer is that is not proven.
- *
- * @param {number} p
- */
-function sureness(p) {
-  if (p >= 1) return "Nothing speaks against each of the others yet (p-value 1).";
-  return `If another option is the best, so much speaks for this one with a chance of at most ${short(p)}, however often one looks.`;
-}
+import { PROVEN } from "./model.js";
 
 /**
  * The card at the top of a finished study.
@@ -53,7 +41,6 @@ export function answerCard(name, answer, model) {
   }
 
   const labels = answer.labels ?? [answer.label];
-  const options = labels.length > 1 ? `${labels.length} options` : "option";
   announce(compared ? "Finished." : `Finished. The answer is ${labels.join(", ")}.`);
   return h(
     "section",
@@ -61,15 +48,10 @@ export function answerCard(name, answer, model) {
     compared
       ? comparison(answer)
       : [
-          h(
-            "p",
-            { class: "over" },
-            sure ? `The best ${options}` : `The ${options} that look${labels.length > 1 ? "" : "s"} best`,
-          ),
+          h("p", { class: "over" }, found(answer, labels.length, model.status.epsilon)),
           labels.map((label) => h("p", { class: "name" }, label)),
         ],
     h("p", { class: "promise" }, answer.guarantee.plain),
-    !sure && typeof answer.p_value === "number" && h("p", {}, sureness(answer.p_value)),
     !compared &&
       same.length > 0 &&
       h("p", {}, `Just as good, as they have the same features: ${same.join(", ")}.`),
@@ -96,6 +78,21 @@ export function answerCard(name, answer, model) {
 }
 
 /**
+ * What the options that are named turned out to be.
+ *
+ * @param {Api.AnswerOf} answer
+ * @param {number} named
+ * @param {number} epsilon
+ */
+function found(answer, named, epsilon) {
+  const options = named > 1 ? `${named} options` : "option";
+  if (!PROVEN.includes(answer.guarantee.kind))
+    return `The ${options} that look${named > 1 ? "" : "s"} best`;
+  if (answer.guarantee.kind === "eps-pac") return `Within ${short(epsilon)} of the best`;
+  return `The best ${options}`;
+}
+
+/**
  * What is better than the baseline, what is worse, and what is neither, with lifts.
  *
  * @param {Api.AnswerOf} answer
@@ -106,8 +103,10 @@ function comparison(answer) {
   const groups = [
     ["Better", answer.better ?? []],
     ["Worse", answer.worse ?? []],
-    ["Undecided", answer.undecided ?? []],
   ];
+  const close = answer.close ?? [];
+  if (close.length) groups.push(["As good", close]);
+  groups.push(["Undecided", (answer.undecided ?? []).filter((label) => !close.includes(label))]);
   /** @param {string} label */
   const said = (label) => {
     const [estimate, low, high] = lifts[label];

@@ -4,23 +4,35 @@ import { h, put } from "../dom.js";
 import { count, plural, rough, short } from "../format.js";
 
 /**
+ * How many options are not decided.
+ *
+ * @param {Api.Status} status
+ */
+export function leftIn(status) {
+  const left = status.survivors.length;
+  if (status.standing.question === "baseline")
+    return `${count(left)} of ${count(status.started_with)} options undecided`;
+  if (!status.finished) return `${count(left)} of ${count(status.options)} options still in`;
+  return left === 1 ? "One option left" : `${plural(left, "option")} not ruled out`;
+}
+
+/**
  * The pieces of the headline.
  *
  * @param {Api.Status} status
  * @param {Api.ForecastOf | null} forecast
  */
 export function pieces(status, forecast) {
-  const left = status.survivors.length;
   const said = [];
   const spent = status.cost === null ? [] : [`${short(status.cost)} spent`];
   if (status.finished) {
-    said.push(left === 1 ? "One option left" : `${plural(left, "option")} left`);
+    said.push(leftIn(status));
     said.push(plural(status.samples, "measurement"), ...spent);
     if (status.uncounted) said.push(`${count(status.uncounted)} more not counted`);
     said.push(plural(status.batch.number, "batch", "batches"));
     return said;
   }
-  said.push(`${count(left)} of ${count(status.options)} options still in`);
+  said.push(leftIn(status));
   said.push(plural(status.samples, "measurement"), ...spent);
   const { low, high } = forecast ?? { low: null, high: null };
   if (low !== null)

@@ -28,7 +28,7 @@ export function spentAndLeft(limits, samples) {
       `${count(samples)} of at most ${count(limits.max_samples)} measurements, ` +
         `${count(limits.samples_left ?? 0)} left.`,
     );
-  return said.join(" ") || "There is no limit: it ends when the question is answered.";
+  return said.join(" ") || "No limit was set: it ends when the question is answered.";
 }
 
 /**

@@ -1,5 +1,11 @@
 // What the status of a study says about each option, in a form that tables and charts can use.
 
+/** Kinds of guarantees that have a theorem behind them. */
+export const PROVEN = ["pac", "eps-pac", "claims", "fdr"];
+
+/** @type {Record<string, string>} */
+const WORDS = { in: "still in", out: "ruled out", close: "as good" };
+
 /** One look at a study. Candidates are what can be the answer; usually these are the arms. */
 export class Model {
   /**
@@ -17,6 +23,8 @@ export class Model {
     this.stillIn = Array.from({ length: this.size }, (_, i) =>
       survivors.has(sameAs ? sameAs[i] : i),
     );
+    /** Compared with a baseline, options are not in or out: they are better, worse, undecided. */
+    this.compared = status.standing.question === "baseline";
     this.leader = status.leader_index;
     /** Those that would be named now: the leader, or several where several are asked for. */
     this.named = new Set(this.leader === null ? [] : [this.leader]);
@@ -37,6 +45,52 @@ export class Model {
   /** @param {number} i */
   isNamed(i) {
     return this.named.has(i);
+  }
+
+  /**
+   * Whether it was ruled out; against a baseline nothing is.
+   *
+   * @param {number} i
+   */
+  isOut(i) {
+    return this.status.standing.columns.state[i] === "out";
+  }
+
+  /**
+   * The p-value of "it is the best"; null where there is none.
+   *
+   * @param {number} i
+   * @returns {number | null}
+   */
+  pValue(i) {
+    return this.status.standing.columns.p_value?.[i] ?? null;
+  }
+
+  /**
+   * What is known of an option, in words.
+   *
+   * @param {number} i
+   * @returns {string}
+   */
+  said(i) {
+    const state = this.status.standing.columns.state[i];
+    const { finished, promise, epsilon } = this.status;
+    if (finished && state === "leads")
+      return PROVEN.includes(promise.kind) ? "the answer" : "looks best";
+    if (finished && state === "in")
+      return promise.kind === "eps-pac" ? `at most ${epsilon} better` : "not ruled out";
+    return WORDS[state] ?? state;
+  }
+
+  /**
+   * How far it is ahead of the baseline, and between which ends.
+   *
+   * @param {number} i
+   * @returns {(number | null)[]}
+   */
+  lift(i) {
+    const { lift, lift_low: low, lift_high: high } = this.status.standing.columns;
+    return [lift?.[i] ?? null, low?.[i] ?? null, high?.[i] ?? null];
   }
 
   /** @param {number} i */
@@ -65,7 +119,7 @@ export class Model {
 
   /** Those still in but the leaders, hardest to rule out first. */
   rivals() {
-    const rest = this.status.survivors.filter((i) => !this.isNamed(i));
+    const rest = this.status.survivors.filter((i) => this.compared || !this.isNamed(i));
     const key = this.status.evidence ?? this.status.behind;
     return key ? rest.sort((a, b) => key[a] - key[b]) : rest;
   }

@@ -1,14 +1,19 @@
 // All options of a study: who is still in, estimates, the evidence that decides, pulls.
 
 import { fresh, h, write } from "../dom.js";
-import { aligned, count, percent } from "../format.js";
+import { aligned, count, percent, short } from "../format.js";
 import { GridTable } from "../parts/grid-table.js";
 
+/** Which options to show; what the choices are called, and against a baseline. */
 const SHOWN = [
-  ["all", "All"],
-  ["in", "Still in"],
-  ["out", "Ruled out"],
+  ["all", "All", "All"],
+  ["in", "Still in", "Undecided"],
+  ["out", "Ruled out", "Decided"],
 ];
+const ABOUT =
+  "The evidence decides: an option is ruled out when it reaches 100 %, and is then known to be behind the best. The p-value is that of “it is the best”. Bars behind the dots: two standard errors.";
+const ABOUT_COMPARED =
+  "The evidence decides: an option is better or worse once it reaches 100 %. The ends between which it is ahead hold at any time.";
 
 /**
  * The card with the table of options.
@@ -86,6 +91,7 @@ export function optionsCard() {
    * @param {number} i
    */
   function standing(i) {
+    if (model.compared) return (model.stillIn[i] ? 0 : 2) - (model.lift(i)[0] ?? 0) / (1e3 * model.span);
     if (model.isLeader(i)) return -2;
     const behind = model.behind(i) ?? 0;
     const tie = behind / (model.span + behind) / 1000;
@@ -104,9 +110,9 @@ export function optionsCard() {
       update(i) {
         write(name, model.labels[i]);
         name.title = model.labels[i];
-        tag.hidden = !model.isNamed(i);
-        write(tag, model.status.finished ? "answer" : "leads");
-        write(state, model.stillIn[i] ? "still in" : "ruled out");
+        tag.hidden = model.compared || !model.isNamed(i);
+        write(tag, model.status.finished ? model.said(i) : "leads");
+        write(state, model.said(i));
       },
     };
   }
@@ -125,17 +131,28 @@ export function optionsCard() {
       update(i) {
         const behind = model.behind(i);
         const error = model.error(i);
-        const placed = behind !== null && error !== null && !model.isLeader(i);
+        const out = model.isOut(i);
+        const placed = behind !== null && error !== null && !model.isLeader(i) && !model.compared;
         whisker.hidden = !placed;
-        if (behind === null) write(said, "–");
+        if (model.compared) write(said, overBaseline(i));
+        else if (behind === null) write(said, "–");
         else if (model.isLeader(i)) write(said, "leads");
-        else write(said, `${formatBehind(behind)} ± ${formatBehind(error)}`);
+        else write(said, formatBehind(behind) + (out ? "" : ` ± ${formatBehind(error)}`));
         if (!placed) return;
         dot.style.left = at(behind);
+        span.hidden = out; // that it is behind is known; the bar is about the estimate
         span.style.left = at(behind - 2 * error);
         span.style.right = `${100 - parseFloat(at(behind + 2 * error))}%`;
       },
     };
+  }
+
+  /** @param {number} i */
+  function overBaseline(i) {
+    const [lift, low, high] = model.lift(i);
+    if (lift === null || model.said(i) === "baseline") return "–";
+    const ends = low === null && high === null ? "" : ` (${formatBehind(low)} to ${formatBehind(high)})`;
+    return `${lift > 0 ? "+" : ""}${formatBehind(lift)}${ends}`;
   }
 
   /** @type {GridColumn["make"]} */
@@ -148,12 +165,15 @@ export function optionsCard() {
       cell,
       update(i) {
         const share = model.evidence(i);
-        const graded = model.stillIn[i] && share !== null && !model.isNamed(i);
+        const named = model.isNamed(i) && !model.compared;
+        const proven = model.status.finished && model.status.promise.kind === "eps-pac";
+        const graded = model.stillIn[i] && share !== null && !named && !proven;
         cell.className = graded ? "evidence" : "evidence worded";
         fill.style.width = graded ? `${100 * share}%` : "0";
-        if (!model.stillIn[i]) write(said, "ruled out");
-        else if (graded) write(said, percent(share));
-        else write(said, model.isNamed(i) && model.status.finished ? "the answer" : "still in");
+        const p = model.pValue(i);
+        if (graded) write(said, percent(share));
+        else if (model.isOut(i) && p !== null) write(said, `ruled out, p ${short(p, 2)}`);
+        else write(said, named && !model.status.finished ? "still in" : model.said(i));
       },
     };
   }
@@ -163,7 +183,8 @@ export function optionsCard() {
     columns,
     sort: { key: "evidence", direction: "ascending" },
     onSort: sortBy,
-    rowClass: (i) => (model.isNamed(i) ? "first" : model.stillIn[i] ? "" : "out"),
+    rowClass: (i) =>
+      model.isNamed(i) && !model.compared ? "first" : model.isOut(i) ? "out" : "",
   });
 
   /** @param {Sort} sort */
@@ -204,11 +225,12 @@ export function optionsCard() {
     },
   });
   const group = fresh("shown");
+  const titles = SHOWN.map(([, title]) => h("span", {}, title));
   const segments = h(
     "fieldset",
     { class: "segments" },
     h("legend", { class: "unseen" }, "Which options"),
-    SHOWN.map(([value, title]) =>
+    SHOWN.map(([value], k) =>
       h(
         "label",
         {},
@@ -222,10 +244,11 @@ export function optionsCard() {
             apply();
           },
         }),
-        h("span", {}, title),
+        titles[k],
       ),
     ),
   );
+  const about = h("p", {}, ABOUT);
   const counted = h("span", { class: "count number", role: "status" });
 
   function apply() {
@@ -253,11 +276,7 @@ export function optionsCard() {
       "div",
       { class: "card-head" },
       h("h2", {}, "Options"),
-      h(
-        "p",
-        {},
-        "The evidence decides: an option is ruled out when it reaches 100 %. Bars behind the dots: two standard errors.",
-      ),
+      about,
     ),
     h(
       "div",
@@ -282,6 +301,10 @@ export function optionsCard() {
       // Of traffic: without what all options share on a day, and drawn towards the others while
       // little is known; the morning look has the plain rates.
       table.rename("estimate", model.status.traffic ? "Evened out" : "Estimate");
+      table.rename("behind", model.compared ? "Over the baseline" : "Behind the leader");
+      table.rename("evidence", model.compared ? "Verdict" : "Evidence against");
+      write(about, model.compared ? ABOUT_COMPARED : ABOUT);
+      SHOWN.forEach(([, title, compared], k) => write(titles[k], model.compared ? compared : title));
       table.rename("pulls", model.status.traffic ? "Visits" : "Pulls");
       apply();
     },

@@ -7,13 +7,14 @@ const MOST = 7;
 
 /** @returns {Card} */
 export function rivalsCard() {
+  const title = h("h2", {}, "Closest rivals");
   const list = h("ul", { class: "rivals" });
   const rest = h("p", { class: "explain" });
   const about = h("p", { class: "explain" });
   const element = h(
     "section",
     { class: "card", "aria-label": "Closest rivals" },
-    h("h2", {}, "Closest rivals"),
+    title,
     about,
     list,
     rest,
@@ -42,6 +43,7 @@ export function rivalsCard() {
       element.hidden = status.finished;
       if (status.finished) return;
       const rivals = model.rivals();
+      write(title, model.compared ? "Undecided" : "Closest rivals");
       write(about, explain(model));
       const shown = status.behind ? rivals.slice(0, MOST) : [];
       while (rows.length < shown.length) rows.push(row());
@@ -67,18 +69,23 @@ function fill(row, model, i) {
   const label = model.labels[i];
   write(row.name, label);
   row.name.title = label;
-  const behind = `${aligned(model.span)(model.behind(i))} behind`;
+  const [lift] = model.lift(i);
+  const behind = model.compared
+    ? `${aligned(Math.abs(lift ?? 0))(lift)} over the baseline`
+    : `${aligned(model.span)(model.behind(i))} behind`;
   write(row.said, share === null ? behind : `${behind} · ${percent(share)}`);
   row.progress.hidden = share === null;
   row.fill.style.width = `${100 * (share ?? 0)}%`;
   row.progress.setAttribute("aria-valuenow", String(Math.floor(100 * (share ?? 0))));
-  row.progress.setAttribute("aria-label", `Evidence against ${label}`);
+  row.progress.setAttribute("aria-label", `Evidence ${model.compared ? "on" : "against"} ${label}`);
 }
 
 /** @param {import("./model.js").Model} model */
 function explain(model) {
   const { status } = model;
   if (!status.behind) return "Rivals show up once the first batch is complete.";
+  if (model.compared)
+    return `${plural(model.rivals().length, "option")} undecided; each is decided when its bar reaches the line.`;
   const named = [...model.named].map((i) => model.labels[i]);
   const leads = named.length > 1 ? `${named.join(", ")} lead. ` : `${status.leader} leads. `;
   if (!status.evidence)

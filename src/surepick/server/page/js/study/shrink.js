@@ -8,6 +8,7 @@ const ROWS = 200; // of the table behind the chart
 
 export function shrinkCard() {
   const chart = survivorsChart();
+  const title = h("h2", {}, "Options still in");
   const body = h("tbody");
   const heads = [0, 1, 2].map(() => h("th", { scope: "col", class: "number" }));
   const table = h(
@@ -45,7 +46,7 @@ export function shrinkCard() {
   const element = h(
     "section",
     { class: "card", "aria-label": "Options still in over time" },
-    h("h2", {}, "Options still in"),
+    title,
     chart.element,
     fold,
   );
@@ -79,7 +80,9 @@ export function shrinkCard() {
       element.hidden = status.samples === 0;
       chart.update(batches, status);
       const { unit, step } = countedBy(status);
-      [step, `${unit}s`, "still in"].forEach((word, i) =>
+      const compared = status.standing.question === "baseline";
+      write(title, compared ? "Undecided options" : "Options still in");
+      [step, `${unit}s`, compared ? "undecided" : "still in"].forEach((word, i) =>
         write(heads[i], `${word[0].toUpperCase()}${word.slice(1)}`),
       );
       if (fold.open) fillTable();

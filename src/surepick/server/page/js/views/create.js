@@ -58,7 +58,7 @@ export const createView = (scope) => {
   const baseline = input({ type: "text", placeholder: "none" });
   const cost = input({ type: "text", placeholder: "none" });
   const top = input({ type: "text", inputmode: "numeric", value: "1" });
-  const most = input({ type: "text", inputmode: "numeric", placeholder: "no limit" });
+  const most = input({ type: "text", inputmode: "numeric", placeholder: "1,000,000" });
   const budget = input({ type: "text", inputmode: "decimal", placeholder: "no limit" });
   const guess = h("input", { type: "checkbox" });
   const error = errorLine();
@@ -140,7 +140,7 @@ export const createView = (scope) => {
       algorithm: algorithm.value,
       top: number(top) ?? 1,
       baseline: baseline.value.trim() || undefined,
-      max_samples: number(most),
+      max_samples: number(most) ?? undefined, // left out, the service sets a limit
       budget: number(budget),
       guess: guess.checked,
     };
@@ -157,7 +157,7 @@ export const createView = (scope) => {
       baseline,
       "The name of an option, such as what you use today: the study then says which others are better and which are worse. Empty: it looks for the best.",
     ),
-    field("Most measurements", most, "Stop there, without a guarantee."),
+    field("Most measurements", most, "Stop there, without a guarantee. Empty: after a million."),
     field(
       "Column with costs",
       cost,

@@ -283,7 +283,9 @@ function doingNow({ traffic, paused, batch }) {
 /** @param {Api.Status} status */
 function describe(status) {
   const rewards = `rewards: ${status.rewards}`;
-  const parts = [algorithmName(status.algorithm), `error probability ${status.delta}`, rewards];
-  if (status.epsilon) parts.push(`within ${short(status.epsilon)} of the best`);
+  const parts = [algorithmName(status.algorithm), rewards];
+  if (status.epsilon) parts.push(`${short(status.epsilon)} is close enough`);
+  // What a finished study promises stands with its answer.
+  if (!status.finished) parts.push(status.promise.text);
   return parts.join(" · ");
 }

@@ -2,6 +2,7 @@
 
 import { h, put, write } from "../../dom.js";
 import { count, percent, plural, short } from "../../format.js";
+import { leftIn } from "../headline.js";
 
 const MOST = 8; // options in the table; all of them stand further below
 
@@ -66,7 +67,7 @@ export function morningCard() {
  * @returns {[string, string][]}
  */
 function found({ status, forecast }, at) {
-  const left = `${count(status.survivors.length)} of ${count(status.options)} options still in`;
+  const left = leftIn(status).toLowerCase();
   // A forecast takes seconds: until it is there, and where there is none, a rough guess has to do.
   const toGo = forecast && forecast.low !== null ? `${forecast.text}.` : at.ahead;
   /** @type {[string, string | null][]} */
@@ -132,7 +133,7 @@ function columns(at) {
       title: "Share now",
       text: (_, i) => (at.shares?.[i] ? `${(100 * at.shares[i]).toFixed(1)} %` : "–"),
     });
-  shown.push({ title: "Evidence against", text: evidence });
+  shown.push({ title: "Evidence", text: evidence });
   return shown;
 }
 
@@ -159,10 +160,9 @@ const signed = (x, rate) =>
  * @param {number} i
  */
 function evidence(model, i) {
-  if (!model.stillIn[i]) return "ruled out";
-  if (model.isLeader(i)) return model.status.finished ? "the answer" : "leads";
   const share = model.evidence(i);
-  return share === null ? "still in" : percent(share);
+  const open = !model.status.finished && model.stillIn[i] && (model.compared || !model.isLeader(i));
+  return open && share !== null ? percent(share) : model.said(i);
 }
 
 /**
@@ -174,7 +174,7 @@ function row(model, at, i) {
   const [name, ...cells] = columns(at).map((one) => one.text(model, i));
   return h(
     "tr",
-    { class: model.stillIn[i] ? undefined : "out" },
+    { class: model.isOut(i) ? "out" : undefined },
     h("th", { scope: "row" }, name),
     cells.map((text) => h("td", { class: "number" }, text)),
   );
