@@ -58,7 +58,7 @@ def test_demo_speaks_to_people(demonstrated):
     assert "Answer: short-photo-round, after" in text
     assert "Of 100 studies like this one, at most 10 name a wrong option." in text
     assert "It is the best one" in text
-    assert "1 of 12 options still in the race" in text
+    assert "1 of 12 options not ruled out" in text
 
 
 def test_demo_speaks_to_programs_and_is_reproducible(demonstrated, surepick, tmp_path):

@@ -152,7 +152,7 @@ def test_errors_as_json(surepick, study):
 def test_status_shows_what_decides(surepick, study, folder):
     code, out, _ = surepick("status", study)
     assert code == 0
-    assert "4 of 4 options still in the race" in out
+    assert "4 of 4 options still in" in out
     with sp.load_study("s") as opened:
         for pull in opened.ask(100):
             opened.tell(pull.id, 0.1 * pull.arm)
@@ -171,7 +171,7 @@ def test_status_shows_what_decides(surepick, study, folder):
 def test_answer_before_the_end(surepick, study):
     code, out, err = surepick("answer", study)
     assert (code, out) == (4, "")
-    assert "No answer yet: 4 options are still in the race after 0" in err
+    assert "No answer yet: 4 of 4 options still in after 0" in err
     code, content = run_json(surepick, "answer", study)
     assert (code, content["finished"]) == (4, False)
 

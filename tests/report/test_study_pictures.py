@@ -48,7 +48,7 @@ def test_a_study_that_was_stopped_proves_nothing():
     study.stop()
     seen = view(study)
     assert seen.title.endswith("looks best, which is not proven")
-    assert "ended without a guarantee" in seen.subtitle
+    assert "that is not proven" in seen.subtitle
     assert "Nothing looks wrong" in study_page(study)
 
 

@@ -54,7 +54,7 @@ def test_the_command_asks_for_several(surepick):  # noqa: F811
     _, out, _ = surepick("verify", "proof.json")
     assert "The certificate holds: the answer is d, c." in out
     _, out, _ = surepick("status", "two")
-    assert "2 of 4 options still in the race for 2 places" in out
+    assert "2 of 4 options not ruled out" in out
     assert "p-value" in out
     assert out.count("the answer") == 3  # once in the headline
     code, _, err = surepick("new", "three", "options.csv", "--traffic", "--top", "2")
