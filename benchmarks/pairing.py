@@ -83,13 +83,13 @@ def evaluations(name: str, rewards: str, paired: bool, i: int, seed: int) -> tup
     )
     if paired:
         algorithm = sp.algorithms.PooledPeleg(DELTA, items=ITEMS)
-        answer = sp.identify(problem, measure_batch=answers, algorithm=algorithm, rng=rng)
+        answer = sp.identify(problem, measure_batch=answers, algorithm=algorithm, seed=rng)
     else:
         answer = sp.identify(
             problem,
             measure_batch=lambda arms: answers(arms, rng.integers(0, ITEMS, len(arms))),
             algorithm=sp.algorithms.PooledPeleg(DELTA),
-            rng=rng,
+            seed=rng,
         )
     return answer.samples, bool(means[answer.arm] < means.max())
 

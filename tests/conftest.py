@@ -54,6 +54,18 @@ def pytest_configure(config):
         config.add_cleanup(lambda: os.environ.pop(ADDRESS))
 
 
+@pytest.fixture(autouse=True)
+def known_order(request, monkeypatch):
+    """The order of pulls is the same each time, in this process; ``drawn_orders`` has it drawn."""
+    if "drawn_orders" not in request.fixturenames:
+        monkeypatch.setattr("surepick.run.order.fresh_seed", lambda: 0)
+
+
+@pytest.fixture
+def drawn_orders():
+    """Orders are drawn afresh, as they are for everybody."""
+
+
 @pytest.fixture(scope="session")
 def postgres():
     """A PostgreSQL server of this test process."""

@@ -176,15 +176,17 @@ def stored(name, url):
         read = study.storage.read
         found = read(lambda tx: tx.find_study(name))
         run = json.loads(read(lambda tx: tx.snapshot(found.id))[1])
+        meta, drawn = json.loads(found.meta), ("id", "order")
+        assert run["order"] == meta.pop("order_seed", None)
         return {
             "algorithm": found.algorithm,
             "settings": json.loads(found.settings),
             "problem": json.loads(found.problem),
             "seed": found.seed,
-            "meta": json.loads(found.meta),
+            "meta": meta,
             "past": read(lambda tx: tx.past(found.id)),
             "batch": read(lambda tx: tx.batch(found.id, 0)),
-            "run": {key: value for key, value in run.items() if key != "id"},
+            "run": {key: value for key, value in run.items() if key not in drawn},
         }
 
 

@@ -125,6 +125,24 @@ def test_answers_are_usually_right(seed):
     assert sp.identify(PROBLEM, measure_batch=all_at_once(seed), delta=0.001).arm == 1
 
 
-def test_seeds_do_not_matter_to_an_algorithm_that_draws_nothing():
-    answers = [sp.identify(PROBLEM, one_by_one(), rng=r) for r in (0, 1, np.random.default_rng(7))]
-    assert answers[0] == answers[1] == answers[2]
+def test_a_seed_decides_in_which_order_arms_come():
+    def asked(seed):
+        seen = []
+        sp.identify(PROBLEM, lambda arm: seen.append(arm) or MEANS[arm], 1e-9, seed=seed)
+        return seen
+
+    orders = [asked(seed) for seed in (0, 1, np.random.default_rng(7), None)]
+    assert orders == [asked(seed) for seed in (0, 1, np.random.default_rng(7), 0)]
+    assert orders[0] != orders[1] != orders[2]
+    assert sorted(orders[0]) == sorted(orders[1])  # which arms are pulled does not depend on it
+
+
+def test_seeds_were_called_rng():
+    with pytest.warns(DeprecationWarning, match="rng is now called seed"):
+        old = sp.identify(PROBLEM, one_by_one(), rng=4)
+    assert old == sp.identify(PROBLEM, one_by_one(), seed=4)
+    with (
+        pytest.raises(InvalidInputError, match="another name"),
+        pytest.warns(DeprecationWarning, match="rng"),
+    ):
+        sp.identify(PROBLEM, one_by_one(), seed=4, rng=4)

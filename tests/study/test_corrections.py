@@ -79,7 +79,8 @@ def test_after_a_correction_everything_is_as_the_log_says(url, noise, misfit):
     arms = study.rewards().arms
     wrong = 1.0 - study.rewards().values[1] if noise == "yes-no" else 42.0
     assert study.correct(1, wrong, reason="worse").counted
-    assert study.withdraw(int(np.flatnonzero(arms[6:] == arms[6])[1]) + 6, reason="dust").counted
+    second = next(i for i in range(6, len(arms)) if arms[i] in arms[6:i])
+    assert study.withdraw(second, reason="dust").counted
     check_whole(study)
     lab.work(5)
     study.correct(1, lab.reward(1, arms[1]), reason="back", by="bob")

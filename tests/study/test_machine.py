@@ -23,8 +23,7 @@ from tests.study import toy
 import surepick as sp
 from surepick.errors import RunStateError, TellConflictError
 from surepick.storage import open_storage
-from surepick.study.desk.order import Order
-from surepick.study.desk.rebuild import pulls_of
+from surepick.study.desk.rebuild import order_in
 
 RUNS = int(os.environ.get("SUREPICK_MACHINE_RUNS", "12"))
 WORKERS = st.sampled_from(["w0", "w1", None])
@@ -333,7 +332,7 @@ class Machine(RuleBasedStateMachine):
             batch = self.storage.read(lambda tx, n=number: tx.batch(self.id, n))
             if batch is None:
                 return np.concatenate(found).tolist()
-            found.append(Order(number, pulls_of(batch)).arms(0, batch.size))
+            found.append(order_in(self.objects[0].desk.record, batch).arms(0, batch.size))
 
     @precondition(lambda self: self.model.handed)
     @rule(data=st.data())

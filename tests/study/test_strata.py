@@ -48,12 +48,13 @@ def test_identify_study_and_certificate_agree(storage_url):
     assert study.rebuild().answer.samples == answer.samples
     assert sp.verify(answer.certificate(), replay=True).label == "bold"
     # The same rewards with the same strata, told to a run of its own, end the same.
-    run, rewards, first = study.algorithm.start(study.problem), study.rewards(), 0
+    seed, rewards, first = study.definition()["order_seed"], study.rewards(), 0
+    run = study.algorithm.start(study.problem, seed)
     while not run.stopped:
         batch = run.ask()
         own = slice(first, first + len(batch))
-        order = np.argsort(rewards.arms[own], kind="stable")
-        run.tell(batch, rewards.values[own][order], strata=rewards.strata[own][order].tolist())
+        assert np.array_equal(batch.arms, rewards.arms[own])
+        run.tell(batch, rewards.values[own], strata=rewards.strata[own].tolist())
         first += len(batch)
     assert run.answer.samples == answer.samples
     assert plain(run.answer.certificate()["batches"]) == plain(answer.certificate()["batches"])
@@ -143,10 +144,9 @@ def test_items_are_handed_out_kept_and_the_same_for_all_options(storage_url, tmp
     while not run.stopped:
         batch = run.ask()
         own = study.rewards()
-        order = np.argsort(own.arms[first : first + len(batch)], kind="stable")
-        stored = own.strata[first : first + len(batch)][order].astype(int)
+        stored = own.strata[first : first + len(batch)].astype(int)
         assert np.array_equal(stored, batch.items)
-        run.tell(batch, own.values[first : first + len(batch)][order])
+        run.tell(batch, own.values[first : first + len(batch)])
         first += len(batch)
 
 

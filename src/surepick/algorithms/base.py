@@ -318,13 +318,20 @@ class Algorithm(ABC):
         default = {f.name: f.default for f in fields(self) if f.default is not MISSING}
         return {k: v for k, v in given.items() if k not in default or default[k] != v}
 
-    def start(self, problem: Problem, rng: Any = 0) -> Any:
-        """Start a run on ``problem``; ``rng`` is a seed or a ``numpy.random.Generator``."""
+    def start(self, problem: Problem, seed: Any = None, *, rng: Any = None) -> Any:
+        """Start a run on ``problem``.
+
+        ``seed``, also called ``rng``, is a whole number or a ``numpy.random.Generator``. It decides
+        in which order the pulls of a batch are handed out, and what algorithms draw that draw.
+        Without one that order is drawn afresh; it is kept with the run and its certificate.
+        """
+        if seed is not None and rng is not None:
+            raise InvalidInputError("rng is another name for seed: give one of them")
         if not isinstance(problem, Problem):
             raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
         if _start_run is None:
             raise RuntimeError("surepick.run has not been imported")
-        return _start_run(self, problem, rng)
+        return _start_run(self, problem, rng if seed is None else seed)
 
     def guarantee(self, epsilon_used: bool) -> Guarantee:
         """What an answer reached by the stopping rule promises."""

@@ -8,7 +8,7 @@ import json
 import time
 from itertools import count, product
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -36,7 +36,7 @@ _PAUSE = 0.2
 
 @click.command("demo", short_help="Watch a small study find the best page layout.")
 @click.option("--delta", default=0.05, show_default=True, help="Error probability.")
-@click.option("--seed", default=0, show_default=True, help="Seed of the simulated visitors.")
+@click.option("--seed", default=0, show_default=True, help="Seed of the order, and of visitors.")
 @click.option(
     "--out", default="results", show_default=True, type=click.Path(path_type=Path), help="Folder."
 )
@@ -56,7 +56,7 @@ def command(delta: float, seed: int, out: Path, as_json: bool) -> None:
     if not console.is_terminal:
         console.width = 120
     out.mkdir(parents=True, exist_ok=True)
-    study = _begun(out, delta)
+    study = _begun(out, delta, seed)
     _tell_the_story(console, study)
     _race(console, study, seed)
     files = _kept(study, out)
@@ -87,7 +87,7 @@ def _mean(label: str) -> float:
     return _BASE + sum(_PARTS[part][value] for part, value in _layouts()[label].items())
 
 
-def _begun(out: Path, delta: float) -> Study:
+def _begun(out: Path, delta: float, seed: int) -> Study:
     """A new study of a table that is written first, as a user's would be."""
     import surepick as sp
     from surepick.files import write_whole
@@ -100,8 +100,9 @@ def _begun(out: Path, delta: float) -> Study:
     for old in out.glob("demo.db*"):
         old.unlink()
     storage = f"sqlite:///{out}/demo.db"
+    settings: dict[str, Any] = {"delta": delta, "seed": seed}
     return sp.create_study(
-        _NAME, table=out / "layouts.csv", features=list(_PARTS), storage=storage, delta=delta
+        _NAME, table=out / "layouts.csv", features=list(_PARTS), storage=storage, **settings
     )
 
 

@@ -174,7 +174,12 @@ class _Noise(click.ParamType):
     default=None,
     help="With --traffic: time that visitors have to respond once their period is over, as 7d.",
 )
-@click.option("--seed", default=0, show_default=True, help="For algorithms that draw.")
+@click.option(
+    "--seed",
+    type=int,
+    default=None,
+    help="Of the order in which options come, and of algorithms that draw; else it is drawn.",
+)
 def command(
     name: str,
     storage: str,

@@ -30,7 +30,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--replay/--no-replay",
     default=None,
-    help="Make the run again: every batch must be what the algorithm asks for after those before. "
+    help="Make the run again: every batch must be what the algorithm asks for after those before, "
+    "and of a study every pull must have come in its turn. "
     "By default where it takes a few seconds at most.",
 )
 @click.option(
@@ -118,6 +119,7 @@ def _check_study(
     from surepick import verify
     from surepick.cli.studies import open_study
     from surepick.study.chain import check_chain
+    from surepick.study.handed_out import check_handed_out
 
     with open_study(name, storage) as study:
         found = check_chain(study.storage, study.desk.record, head)
@@ -128,6 +130,9 @@ def _check_study(
             f"its chain fit. Its head, to be noted: {found['head']}."
         )
         content: dict[str, Any] = {"study": name, "chain": found}
+        if replay is not False and check_handed_out(study.storage, study.desk.record):
+            content["order"] = True
+            text += "\nIts pulls were handed out in the random order that it was created with."
         if study.finished:
             result = verify(study.answer.certificate(), study.problem, replay=replay)
             content |= _content(result)

@@ -62,8 +62,13 @@ def compare(
     max_calls: int,
     delta: float = 0.05,
     noise: Any = None,
+    warm_up: int = 1,
+    seed: Any = None,
 ) -> Comparison:
     """Call two variants until it is known whether the new one is worse by more than epsilon.
+
+    They are called in random order, after a first call of each that does not count: what is slow
+    only once, such as loading a file or filling a cache, would be held against whoever came first.
 
     Parameters
     ----------
@@ -74,12 +79,16 @@ def compare(
         What the new variant may be worse by, in units of the score: above 0, as equals could
         never be told apart.
     max_calls
-        The most calls of both together.
+        The most calls of both together, beside those that warm them up.
     delta
         The share of such tests that come to a wrong verdict, at most.
     noise
         What is known about scores, as for :class:`surepick.Problem`: ``"yes-no"`` for pass or fail,
         a pair of bounds; by default they vary symmetrically around their mean.
+    warm_up
+        Calls of each beforehand, whose scores are thrown away.
+    seed
+        Of the order of calls, which is drawn afresh by default; the certificate has it.
 
     Examples
     --------
@@ -90,6 +99,7 @@ def compare(
     'not worse'
     """
     epsilon, most = real(epsilon, "epsilon"), whole(max_calls, "max_calls", least=4)
+    warm_up = whole(warm_up, "warm_up", least=0)
     if epsilon <= 0:
         raise InvalidInputError(
             f"epsilon must be above 0, as equals are never told apart; got {epsilon:g}"
@@ -111,7 +121,9 @@ def compare(
         scores[which].append(score)
         return score - epsilon if which == _OLD else score
 
-    answer = identify(problem, measure, delta, max_samples=most)
+    for variant in variants * warm_up:
+        variant()
+    answer = identify(problem, measure, delta, max_samples=most, seed=seed)
     seen = [*scores[_NEW], *scores[_OLD]]
     if noise is None and len(seen) >= _FEWEST and set(seen) == {0.0, 1.0}:
         raise InvalidInputError(

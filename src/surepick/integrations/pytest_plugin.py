@@ -37,12 +37,15 @@ class Sure:
         max_calls: int,
         delta: float = 0.05,
         noise: Any = None,
+        warm_up: int = 1,
+        seed: Any = None,
         undecided: Undecided = "fail",
     ) -> Comparison:
         """The test passes if ``new`` is proven not to be worse than ``old`` by more than epsilon.
 
-        See :func:`surepick.integrations.comparing.compare`. ``undecided`` says what becomes of a
-        test that is not decided after ``max_calls``: it fails, is skipped, or fails as expected.
+        See :func:`surepick.integrations.comparing.compare`: the two are called in random order,
+        after ``warm_up`` calls of each that do not count. ``undecided`` says what becomes of a test
+        that is not decided after ``max_calls``: it fails, is skipped, or fails as expected.
         """
         __tracebackhide__ = True
         from surepick.integrations.comparing import compare
@@ -56,7 +59,15 @@ class Sure:
             raise InvalidInputError(
                 f"undecided must be one of {', '.join(outcomes)}; got {undecided!r:.80}"
             )
-        found = compare(new, old, epsilon=epsilon, max_calls=max_calls, delta=delta, noise=noise)
+        found = compare(
+            *(new, old),
+            epsilon=epsilon,
+            max_calls=max_calls,
+            delta=delta,
+            noise=noise,
+            warm_up=warm_up,
+            seed=seed,
+        )
         self._request.node.user_properties.append(("surepick", str(found)))
         if found.verdict == "worse":
             pytest.fail(str(found), pytrace=False)

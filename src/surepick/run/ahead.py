@@ -49,7 +49,7 @@ class Ahead:
             return None
         later = 1 + len(self._batches)
         items = state.items_of(pulls, later)
-        batch = Batch(now.run, now.number + later, pulls, now.n_arms, items, told)
+        batch = Batch(now.run, now.number + later, pulls, now.n_arms, items, told, now.seed)
         self._batches.append(batch)
         return batch
 
@@ -74,7 +74,9 @@ class Ahead:
             said["ahead"] = [[batch.after, *batch.pulls.columns()] for batch in self._batches]
         return said
 
-    def load(self, saved: dict[str, Any], run: str, n_arms: int, state: State) -> Batch | None:
+    def load(
+        self, saved: dict[str, Any], run: str, n_arms: int, state: State, seed: int | None
+    ) -> Batch | None:
         """Take on what was saved; the batch that is open, unless it had ended."""
         rows = list(saved.get("ahead", ()))
         if saved["open"] is not None:
@@ -82,5 +84,5 @@ class Ahead:
         for later, (after, *columns) in enumerate(rows):
             pulls, number = Pulls(*columns), int(saved["batches"]) + later
             items = state.items_of(pulls, later)
-            self._batches.append(Batch(run, number, pulls, n_arms, items, after))
+            self._batches.append(Batch(run, number, pulls, n_arms, items, after, seed))
         return None if saved["open"] is None else self._batches.pop(0)

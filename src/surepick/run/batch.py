@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
 import numpy as np
@@ -10,13 +11,15 @@ import numpy as np
 from surepick.algorithms.base import Pulls
 from surepick.arrays.types import IntArray
 from surepick.errors import BatchError, InvalidTypeError
+from surepick.run.order import Order
 
 
 @dataclass(frozen=True)
 class Batch:
     """Pulls asked for by one run.
 
-    ``arms`` lists one arm per pull, ``counts`` the pulls per arm.
+    ``arms`` lists one arm per pull, in the order in which to measure them, which is drawn at random
+    for each run; ``counts`` has the pulls per arm.
 
     Examples
     --------
@@ -30,10 +33,12 @@ class Batch:
     number: int  #: 0 for the run's first batch
     pulls: Pulls  #: the pulled arms and how often; an arm may have several rows
     n_arms: int  #: arms in the problem
-    #: the item that each pull is for, where options are measured on items
-    items: IntArray | None = None
+    #: the item that each row of the pulls is for, where options are measured on items
+    row_items: IntArray | None = None
     #: how many batches had been told when it was asked for, if the one before it had not been
     after: int | None = None
+    #: seed of the order of its pulls; None: of a run saved by version 0.2 or before, arm by arm
+    seed: int | None = None
 
     @property
     def size(self) -> int:
@@ -42,8 +47,36 @@ class Batch:
 
     @property
     def arms(self) -> IntArray:
-        """One arm index per pull, ascending; rewards are told in this order."""
-        return np.repeat(self.pulls.arms, self.pulls.counts)
+        """One arm index per pull, in the order of measuring; rewards are told in this order."""
+        return np.repeat(self.pulls.arms, self.pulls.counts)[self._numbers]
+
+    @property
+    def items(self) -> IntArray | None:
+        """The item that each pull is for, where options are measured on items."""
+        if self.row_items is None:
+            return None
+        return np.repeat(self.row_items, self.pulls.counts)[self._numbers]
+
+    @cached_property
+    def _numbers(self) -> IntArray:
+        """The number of each pull in the order of measuring, as the rows list them."""
+        if self.seed is None or self.size == 1:
+            return np.arange(self.size)
+        return Order(self.number, self.pulls, self.seed).whole()
+
+    def listed(self, values: Any) -> Any:
+        """Values in the order of ``arms``, as the rows of the pulls list them."""
+        if self.seed is None:
+            return values
+        listed = np.empty_like(values)
+        listed[self._numbers] = values
+        return listed
+
+    def within(self, numbers: IntArray) -> IntArray:
+        """Some of its pulls, by arm: in which order they are dealt into parts of their own."""
+        if self.seed is None:
+            return np.arange(len(numbers))
+        return Order(self.number, self.pulls, self.seed).numbering(numbers)
 
     @property
     def counts(self) -> IntArray:

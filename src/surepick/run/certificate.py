@@ -11,6 +11,7 @@ import numpy as np
 from surepick.problem import Problem
 from surepick.run.codec import encode
 from surepick.run.made import made_here
+from surepick.run.order import RULE
 
 FORMAT, VERSION = "surepick-certificate", 1
 _BY_REFERENCE = 2  # version of certificates that do not contain their arms
@@ -65,6 +66,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
             "measurements": record["past"]["measurements"],
             "batches": _batches(record["past"]["batches"]),
         }
+    if record.get("order") is not None:  # in which pulls were handed out
+        body["order"] = {"rule": RULE, "seed": record["order"]}
     if record.get("by_hand"):
         body["stopped"] = "by hand"
     if record.get("changes"):

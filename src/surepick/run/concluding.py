@@ -30,6 +30,7 @@ class Course(NamedTuple):
     limits: list[dict[str, Any]]  #: changes of what may be measured
     hedged: int = 0  #: pulls that were handed out twice
     lost: int = 0  #: pulls that failed or came too late, and were handed out again
+    order: int | None = None  #: seed of the order in which pulls were handed out
 
 
 def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Course) -> Answer:
@@ -75,5 +76,6 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "limits": course.limits,
             "hedged": course.hedged,
             "lost": course.lost,
+            "order": course.order,
         },
     )

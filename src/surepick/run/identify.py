@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import logging
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -32,8 +33,9 @@ def identify(
     control: str = "all",
     top: int = 1,
     guess: bool = False,
-    rng: Any = 0,
+    seed: Any = None,
     on_batch: Callable[[Run], None] | None = None,
+    rng: Any = None,
 ) -> Answer:
     """Measure until the best candidate is known with probability at least 1 - delta.
 
@@ -46,15 +48,17 @@ def identify(
         What can be measured and chosen.
     measure
         ``measure(arm) -> reward`` for one pull; ``measure(arm, item)`` where the algorithm measures
-        options on items.
+        options on items. Arms come in random order, so that none of them has the cold start, or
+        the end of a long day, to itself.
     delta, epsilon, max_samples
         Error probability, acceptable distance to the best, and the most measurements.
     budget
         The most that all measurements may cost, where the problem has costs; else the same as
         ``max_samples``.
     measure_batch
-        Instead of ``measure``: takes the array of arms of a batch (one entry per pull), and that of
-        items where there are any, and returns one reward each.
+        Instead of ``measure``: takes the array of arms of a batch (one entry per pull, in the order
+        in which to measure them), and that of items where there are any, and returns one reward
+        each.
     algorithm
         A registry name, or a configured algorithm (which then brings its own delta,
         epsilon, max_samples and budget, and its own question).
@@ -74,10 +78,13 @@ def identify(
     guess
         Make the best of ``max_samples`` or ``budget``: all of it is measured, shared out for the
         best guess at the end, unless that is proven before. ``answer.p_value`` says how sure it is.
-    rng
-        Seed or generator for algorithms that draw.
+    seed
+        A whole number or a ``numpy.random.Generator``: of the order in which arms come, and of
+        algorithms that draw. By default that order is drawn afresh; the certificate has it.
     on_batch
         Called with the run after every batch, for progress.
+    rng
+        The name of ``seed`` in version 0.2.
 
     Notes
     -----
@@ -101,9 +108,14 @@ def identify(
     for name, given in (("measure", measure), ("measure_batch", measure_batch)):
         if given is not None and not callable(given):
             raise InvalidTypeError(f"{name} must be a function; got {given!r:.80}")
+    if rng is not None:
+        warnings.warn("identify: rng is now called seed", DeprecationWarning, stacklevel=2)
+        if seed is not None:
+            raise InvalidInputError("rng is another name for seed: give one of them")
+        seed = rng
     asked = (baseline, threshold, control, top, guess)
     question = dict(zip(BEST, asked, strict=True))
-    run = configure(algorithm, delta, epsilon, max_samples, question, budget).start(problem, rng)
+    run = configure(algorithm, delta, epsilon, max_samples, question, budget).start(problem, seed)
     warned = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
     while not run.stopped:
         if not warned and run.samples >= limits.LONG_RUN * problem.rank:

@@ -91,6 +91,7 @@ def _replayed(
         raise NotPossible(_LONG)
     run = algorithm.start(before_turns(problem, turns := list(body.get("options", []))))
     run.limit_changes = list(body.get("limits", []))
+    run.order_seed = body["order"]["seed"] if "order" in body else None
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):
         raise NotPossible("it was made by an earlier release, which asked otherwise")

@@ -20,8 +20,8 @@ _LARGEST = 1e150  # sums of rewards, in units of the noise too: their squares ar
 _AGAIN = "nothing was recorded and the batch is still open: tell it again, corrected"
 
 
-def sum_rewards(problem: Problem, batch: Batch, rewards: Any) -> FloatArray:
-    """The sum for each row of the batch, of one reward per pull."""
+def check_rewards(problem: Problem, batch: Batch, arms: IntArray, rewards: Any) -> FloatArray:
+    """One reward per pull, of these arms, or an error that names the first that cannot be."""
     values = as_numbers(rewards, "rewards")
     if len(values) != batch.size:
         raise InvalidInputError(
@@ -29,19 +29,23 @@ def sum_rewards(problem: Problem, batch: Batch, rewards: Any) -> FloatArray:
         )
     bad = np.flatnonzero(~np.isfinite(values))
     if len(bad):
-        arm = int(batch.arms[bad[0]])
+        arm = int(arms[bad[0]])
         raise InvalidInputError(
             f"rewards[{bad[0]}] (arm {arm}, {problem.labels[arm]!r}) is {values[bad[0]]}; {_AGAIN}"
         )
     bad = problem.noise_kind.impossible(values)
     if len(bad):
-        arm = int(batch.arms[bad[0]])
+        arm = int(arms[bad[0]])
         raise InvalidInputError(
             f"rewards[{bad[0]}] (arm {arm}, {problem.labels[arm]!r}) is {values[bad[0]]:g}, but "
             f"{problem.noise_kind.rule}; {_AGAIN}"
         )
-    ends = np.cumsum(batch.pulls.counts)
-    return np.add.reduceat(values, ends - batch.pulls.counts)
+    return values
+
+
+def sums_of(pulls: Pulls, rewards: FloatArray) -> FloatArray:
+    """The sum for each row of the pulls, of one reward per pull as the rows list them."""
+    return np.add.reduceat(rewards, np.cumsum(pulls.counts) - pulls.counts)
 
 
 def check_one_of(problem: Problem, rewards: Any, sums: Any, singly: bool) -> None:
@@ -105,12 +109,10 @@ def check_past_size(problem: Problem, arms: IntArray, rewards: FloatArray) -> No
         check_size(problem, np.arange(problem.n_arms), sums, np.zeros(problem.n_arms))
 
 
-def spread_of(pulls: Pulls, rewards: Any) -> FloatArray:
-    """Σ (reward − mean)² of each row of a batch."""
-    values = as_numbers(rewards, "rewards")
-    starts = np.cumsum(pulls.counts) - pulls.counts
-    means = np.add.reduceat(values, starts) / pulls.counts
-    return np.add.reduceat((values - np.repeat(means, pulls.counts)) ** 2, starts)
+def spread_of(pulls: Pulls, rewards: FloatArray) -> FloatArray:
+    """Σ (reward − mean)² of each row of the pulls, from the same."""
+    means = sums_of(pulls, rewards) / pulls.counts
+    return sums_of(pulls, (rewards - np.repeat(means, pulls.counts)) ** 2)
 
 
 def standardised(problem: Problem, told: Told) -> Told:

@@ -18,21 +18,24 @@ from surepick.run.answer import Answer
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
+from surepick.run.doubts import Doubts, without_guarantee
 from surepick.run.limits import LimitedRun, check_budget
+from surepick.run.order import as_seed, seed_of
 from surepick.run.rewards import (
     check_one_of,
+    check_rewards,
     check_size,
     check_sums,
     in_total,
     logged,
     spread_of,
     standardised,
-    sum_rewards,
+    sums_of,
     unlogged,
 )
 from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
 from surepick.run.standing import Standing, standing_of
-from surepick.run.strata import check_strata, split_strata
+from surepick.run.strata import TextArray, check_strata, split_strata
 from surepick.run.told_past import PastRun
 from surepick.run.turning import TurningRun
 
@@ -51,14 +54,17 @@ class Run(TurningRun, PastRun, LimitedRun):
     1
     """
 
-    def __init__(self, algorithm: Algorithm, problem: Problem, rng: Any = 0) -> None:
+    def __init__(self, algorithm: Algorithm, problem: Problem, seed: Any = None) -> None:
         TurningRun.__init__(self)
         LimitedRun.__init__(self)
         self.algorithm, self.problem = algorithm, problem
         self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
         algorithm.check_problem(problem)
         check_budget(problem, algorithm.budget)
-        self.state = algorithm.begin(problem, np.random.default_rng(rng))
+        #: of the order in which pulls are handed out; None: arm by arm, as versions up to 0.2 did
+        self.order_seed: int | None = seed_of(seed)
+        # What an algorithm draws is the same each time, unless it is seeded.
+        self.state = algorithm.begin(problem, np.random.default_rng(0 if seed is None else seed))
         self.pulls: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
         self._made = 0  # all of them: adding up ten million takes time
         self.batches, self.skipped, self.ended = 0, list[int](), False  # ended: by hand
@@ -67,6 +73,7 @@ class Run(TurningRun, PastRun, LimitedRun):
         self._past: dict[str, Any] | None = None
         self._open: Batch | None = None
         self._ahead = Ahead()
+        self.doubts = Doubts()  #: what single rewards say against the kind of noise that was stated
 
     # -- where it stands -------------------------------------------------------------------
     @property
@@ -131,8 +138,12 @@ class Run(TurningRun, PastRun, LimitedRun):
                 self.state.funds = self._funds(limits)
                 pulls = self.state.propose(self._pulls_left(limits))
                 items = self.state.items_of(pulls)
-                self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, items)
+                self._open = self._batch(pulls, items)
         return self._open
+
+    def _batch(self, pulls: Pulls, items: IntArray | None, after: int | None = None) -> Batch:
+        whose = (self.id, self.batches, pulls, self.problem.n_arms)
+        return Batch(*whose, items, after, self.order_seed)
 
     def ask_ahead(self, put: Callable[[Pulls | None], Pulls | None] | None = None) -> Batch | None:
         """One batch more, to be measured while the open one is; None: it would be too early.
@@ -152,7 +163,7 @@ class Run(TurningRun, PastRun, LimitedRun):
         after = None if self._open is None else self._open.after
         if self._open is None or not self._open.pulls.same(pulls):
             self.state.replace(pulls)
-        self._open = Batch(self.id, self.batches, pulls, self.problem.n_arms, None, after)
+        self._open = self._batch(pulls, None, after)
         return self._open
 
     def skip(self) -> None:
@@ -170,8 +181,8 @@ class Run(TurningRun, PastRun, LimitedRun):
         batch
             What :meth:`ask` returned.
         rewards
-            One reward per pull, in the order of ``batch.arms``; those of one arm as they were
-            measured, not sorted.
+            One reward per pull, in the order of ``batch.arms``, which is the order in which to
+            measure them: not sorted.
         sums
             Instead of rewards: their sum for each arm of the problem (0 where not pulled).
         strata
@@ -180,19 +191,40 @@ class Run(TurningRun, PastRun, LimitedRun):
         """
         check_open(batch, self.id, self.batches, self._open)
         check_one_of(self.problem, rewards, sums, self.state.demands_spread)
+        values = None
+        if sums is None:
+            values = batch.listed(check_rewards(self.problem, batch, batch.arms, rewards))
+        names = check_strata(batch, strata, sums is not None, self._log)
+        self._tell(batch, values, sums, None if names is None else batch.listed(names))
+
+    def tell_listed(self, batch: Batch, rewards: FloatArray, strata: Any = None) -> None:
+        """For studies: one reward per pull, in the order in which ``batch.pulls`` lists them."""
+        check_open(batch, self.id, self.batches, self._open)
+        arms = np.repeat(batch.pulls.arms, batch.pulls.counts)
+        values = check_rewards(self.problem, batch, arms, rewards)
+        self._tell(batch, values, None, check_strata(batch, strata, False, self._log))
+
+    def _tell(
+        self, batch: Batch, values: FloatArray | None, sums: Any, strata: TextArray | None
+    ) -> None:
         with np.errstate(over="ignore"):
             totals = (
-                sum_rewards(self.problem, batch, rewards)
-                if sums is None
-                else check_sums(self.problem, batch, sums)
+                check_sums(self.problem, batch, sums)
+                if values is None
+                else sums_of(batch.pulls, values)
             )
             check_size(self.problem, batch.pulls.arms, totals, self._sums)
-            names = check_strata(batch, strata, sums is not None, self._log)
-            if names is not None:
-                self.take_strata(batch, split_strata(self.state, batch, rewards, names))
+            if strata is not None:
+                assert values is not None
+                split = split_strata(self.state, batch, values, strata)
+                self.doubts.look(self.problem, batch, values, strata)
+                self.take_strata(batch, split)
                 return
-            needed = self.state.needs_spread and sums is None
-            spread = spread_of(batch.pulls, rewards) if needed else None
+            spread = None
+            if self.state.needs_spread and values is not None:
+                spread = spread_of(batch.pulls, values)
+            if values is not None:
+                self.doubts.look(self.problem, batch, values, None)
         self._take(batch, totals, spread)
 
     def tell_totals(self, batch: Batch, sums: FloatArray, spreads: FloatArray | None) -> None:
@@ -256,13 +288,16 @@ class Run(TurningRun, PastRun, LimitedRun):
             left = f"{len(self.active)} candidates are still in, after {self.samples} pulls"
             raise RunStateError(f"the run has not stopped yet: {left}")
         whole = [] if self.state.needs_batches else in_total(self.pulls, self._sums)
-        return answer_of(
+        answer = answer_of(
             *(self.algorithm, self.problem, self.state),
             Course(
                 *(self.pulls, self.batches, self._log, whole, self._past, changes, self.ended),
                 *(self.turns, self.retired, self.limits_certified(), hedged, lost),
+                order=self.order_seed,
             ),
         )
+        broken = self.doubts.broken(self.problem, self.told())
+        return without_guarantee(answer, " and ".join(broken))
 
     # -- save and load ---------------------------------------------------------------------
     def to_json(self) -> str:
@@ -274,6 +309,8 @@ class Run(TurningRun, PastRun, LimitedRun):
             contents(self.algorithm, self.problem)
             | {
                 "id": self.id,
+                "order": self.order_seed,
+                "doubts": self.doubts.save(),
                 "state": self.state.save(),
                 "pulls": self.pulls,
                 "sums": self._sums,
@@ -310,6 +347,8 @@ class Run(TurningRun, PastRun, LimitedRun):
     @classmethod
     def _restore(cls, saved: dict[str, Any], problem: Problem) -> Run:
         run = cls(registry.get(saved["algorithm"], **saved["settings"]), problem)
+        run.order_seed = as_seed(saved.get("order"))
+        run.doubts.load(saved.get("doubts"))
         run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
         run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
         run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
@@ -318,7 +357,8 @@ class Run(TurningRun, PastRun, LimitedRun):
         run.limit_changes = list(saved.get("limits", ()))
         run.state.load(saved["state"])
         if saved["open"] is not None or "ahead" in saved:
-            run._open = run._ahead.load(saved, run.id, problem.n_arms, run.state)
+            own = (problem.n_arms, run.state, run.order_seed)
+            run._open = run._ahead.load(saved, run.id, *own)
         return run
 
     def _repr_html_(self) -> str:

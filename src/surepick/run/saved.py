@@ -13,7 +13,8 @@ from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.run.codec import loads
 
-_FORMAT, _VERSION = "surepick-run", 2  # since 2, arms may be held by reference
+# Since 2 arms may be held by reference; since 3 the pulls of a batch are in an order that is drawn.
+_FORMAT, _VERSION = "surepick-run", 3
 HEAD = {"format": _FORMAT, "version": _VERSION}
 
 

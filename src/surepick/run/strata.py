@@ -5,12 +5,15 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surepick.algorithms.base import State, Told
-from surepick.arrays.validate import as_numbers
+from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.run.batch import Batch
 
+#: names, as objects
+TextArray = NDArray[np.object_]
 #: the condition of a guarantee of a run with strata
 STRATA_PROVIDED = "provided that the stratum a pull belongs to did not depend on rewards"
 _LONGEST = 200  # characters of a name
@@ -18,7 +21,7 @@ _LONGEST = 200  # characters of a name
 
 def check_strata(
     batch: Batch, strata: Any, with_sums: bool, log: list[dict[str, Any]]
-) -> list[str] | None:
+) -> TextArray | None:
     """The stratum of each pull, or an error that names what is wrong; None: there are none."""
     before = bool(log) and "stratum" in log[-1]
     if strata is None:
@@ -35,7 +38,8 @@ def check_strata(
         raise InvalidInputError(
             f"strata must have one entry per pull: {batch.size} expected, {len(strata)} given"
         )
-    return [stratum_name(name, f"strata[{i}]") for i, name in enumerate(strata)]
+    names = [stratum_name(name, f"strata[{i}]") for i, name in enumerate(strata)]
+    return np.array(names, dtype=object)
 
 
 def stratum_name(name: Any, what: str) -> str:
@@ -51,12 +55,19 @@ def stratum_name(name: Any, what: str) -> str:
     return text
 
 
-def split_strata(state: State, batch: Batch, rewards: Any, names: list[str]) -> dict[str, Told]:
-    """What was told of each stratum, in the order of their names."""
-    arms, values = batch.arms, as_numbers(rewards, "rewards")
-    found, of = np.unique(np.array(names, dtype=object).astype(str), return_inverse=True)
+def split_strata(
+    state: State, batch: Batch, rewards: FloatArray, names: TextArray
+) -> dict[str, Told]:
+    """What was told of each stratum, in the order of their names.
+
+    Rewards and names come as the rows of the batch list its pulls.
+    """
+    arms = np.repeat(batch.pulls.arms, batch.pulls.counts)
+    found, of = np.unique(names.astype(str), return_inverse=True)
     strata = {}
     for number, name in enumerate(found):
-        told = state.stratum(arms[of == number], values[of == number])
+        own = np.flatnonzero(of == number)
+        own = own[batch.within(own)]
+        told = state.stratum(arms[own], rewards[own])
         strata[str(name)] = told if state.needs_spread else told._replace(spreads=None)
     return strata

@@ -247,7 +247,9 @@ class NewStudy(BaseModel):
     )
     algorithm: str = DEFAULT
     settings: dict[str, Any] = Field({}, description="Further settings of the algorithm.")
-    seed: Annotated[int, checked(minimum=0, exclusiveMaximum=2**63)] = 0
+    seed: Annotated[int, checked(minimum=0, exclusiveMaximum=2**63)] | None = Field(
+        None, description="Of the order of pulls, and of algorithms that draw; else it is drawn."
+    )
     source: str = Field("", max_length=500, description="Where the table comes from.")
     meta: dict[str, Any] = Field({}, description="Anything to be kept with the study.")
     key: str | None = Field(
@@ -371,6 +373,7 @@ class Definition(Answered):
     problem: dict[str, Any]
     meta: dict[str, Any]
     seed: int
+    order_seed: int | None  #: of the order in which pulls are handed out; null: of an older study
     created: float
 
 

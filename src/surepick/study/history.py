@@ -7,7 +7,7 @@ import threading
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Closed, StudyRecord
-from surepick.study.desk.rebuild import start, tell_batch
+from surepick.study.desk.rebuild import begin, tell_batch
 
 
 class History:
@@ -38,16 +38,22 @@ class History:
         if batch.survivors is not None:
             return batch.survivors
         with self._lock:
-            run = self._run or self._storage.read(lambda tx: start(tx, self._study))
+            run = self._run or self._storage.read(self._begin)
             self._run = run
             while len(self._followed) <= batch.number:
                 self._followed.append(self._follow(run))
             return self._followed[batch.number]
 
+    def _begin(self, tx: Transaction) -> Run:
+        return begin(self._study, tx.past(self._study.id))
+
     def _follow(self, run: Run) -> int:
         """Tell the run its next batch."""
-        batch, first = run.ask(), run.samples
+        study, batch, first = self._study, run.ask(), run.samples
         last = first + batch.size
-        rewards = self._storage.read(lambda tx: tx.rewards(self._study.id, first, last))
-        tell_batch(run, batch, rewards, self._study.name)
+        stored, rewards = self._storage.read(
+            lambda tx: (tx.batch(study.id, batch.number), tx.rewards(study.id, first, last))
+        )
+        assert stored is not None
+        tell_batch(run, batch, rewards, study, stored)
         return run.state.left()

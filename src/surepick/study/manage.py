@@ -14,13 +14,14 @@ from surepick.algorithms.registry import DEFAULT
 from surepick.errors import StudyExistsError, UnknownStudyError
 from surepick.problem import Problem
 from surepick.run.codec import dumps
+from surepick.run.order import seed_of
 from surepick.storage import Storage, Transaction, open_storage
 from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.study import chain
 from surepick.study.described import described
-from surepick.study.desk.rebuild import record_of, summary_of
+from surepick.study.desk.rebuild import ORDER, begin, record_of, summary_of
 from surepick.study.extremes import refusing_extremes
-from surepick.study.past import stored, tell_stored
+from surepick.study.past import stored
 from surepick.study.pulls import as_name
 from surepick.study.spec import Prepared, StudySpec
 from surepick.study.study import Study
@@ -101,8 +102,8 @@ def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None 
         algorithm=made.algorithm.registered_name(),
         settings=dumps(made.algorithm.settings()),
         problem=dumps(made.problem.to_dict()),
-        seed=spec.seed,
-        meta=json.dumps(made.meta),
+        seed=spec.seed or 0,
+        meta=json.dumps(made.meta | ({} if made.traffic else {ORDER: seed_of(spec.seed)})),
     )
     with _opened(storage, create=True, keep=True) as opened:
         return Study(opened, _store(opened, record, made), owner=opened is not storage)
@@ -122,8 +123,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
         return found  # an earlier call made it: nothing has to be worked out
     before = None if made.past is None else stored(made.past)
     with refusing_extremes():
-        run = made.algorithm.start(made.problem, record.seed)
-        tell_stored(run, before)
+        run = begin(record, before)
         batch = None if run.stopped or made.traffic else run.ask()
     text, summary = run.to_json(), summary_of(run)
 

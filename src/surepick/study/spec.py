@@ -120,7 +120,8 @@ class StudySpec:
         ``at_least`` (share of options still in), ``control`` (a label) and ``control_share`` (what
         it always keeps), and ``window`` (time to respond, such as ``"7d"``).
     seed
-        For algorithms that draw.
+        Of the order in which pulls are handed out, and of algorithms that draw. By default that
+        order is drawn afresh for every study, and kept with it.
     meta
         Anything (as JSON) to be kept with the study and found again as ``study.meta``.
 
@@ -156,7 +157,7 @@ class StudySpec:
     past_chosen: str | None = None
     past_columns: Mapping[str, str] | None = None
     traffic: Any = None
-    seed: int = 0
+    seed: int | None = None
     meta: Mapping[str, Any] | None = None
 
     def __post_init__(self) -> None:
@@ -176,7 +177,9 @@ class StudySpec:
         self._check_traffic()
         past, chosen = as_past(self.past, self.past_chosen, self.past_columns)
         self._set(past=past, past_chosen=chosen, past_columns=None)
-        self._set(meta=as_meta(self.meta), seed=_below(self.seed, "seed", 2**63))
+        self._set(meta=as_meta(self.meta))
+        if self.seed is not None:
+            self._set(seed=_below(self.seed, "seed", 2**63))
         self._set(overlap=as_overlap(self.overlap), hedge=as_hedge(self.hedge))
         if self.strata is not None:
             as_name(self.strata, "strata")

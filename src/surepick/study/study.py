@@ -92,7 +92,9 @@ class Study(LivingStudy):
 
     @cached_property
     def _algorithm_and_meta(self) -> tuple[Algorithm, dict[str, Any]]:
-        return rebuild.algorithm_of(self._record), json.loads(self._record.meta)
+        meta = json.loads(self._record.meta)
+        meta.pop(rebuild.ORDER, None)  # the study's own
+        return rebuild.algorithm_of(self._record), meta
 
     def definition(self) -> dict[str, Any]:
         """What the study was created with, and options that came since, as JSON-ready values."""
@@ -104,6 +106,7 @@ class Study(LivingStudy):
             "problem": encode(self.problem.to_dict()),
             "meta": self.meta,
             "seed": record.seed,
+            "order_seed": rebuild.order_seed(record),
             "created": record.created,
         }
 

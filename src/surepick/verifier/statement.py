@@ -60,10 +60,11 @@ _LOOKED = (
     "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
 )
 _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
-# Why a study withdraws what its answer would promise: checks do not hold, or measurements failed.
+# Why an answer withdraws what it would promise: checks do not hold, or measurements failed.
 _BROKEN = (
     "the noise is not what the study was told",
     "visitors did not come in the shares they were sent by",
+    "rewards reach further to one side of their mean than to the other",
     "some options vary more than others",
     "the linear model does not fit",
     "rewards changed over time",

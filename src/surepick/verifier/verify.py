@@ -28,6 +28,7 @@ from surepick.verifier.corrections import check_corrections
 from surepick.verifier.hedged import check_hedged
 from surepick.verifier.limits import check_limits
 from surepick.verifier.options import check_options
+from surepick.verifier.order import check_order
 from surepick.verifier.overlap import check_overlap
 from surepick.verifier.statement import check_claims_statement, check_statement
 from surepick.verifier.tables import Given
@@ -217,6 +218,7 @@ def _run(check: Check) -> Verification:
     check_hedged(check)
     check_options(check)
     check_overlap(check)
+    check_order(check)
     check_limits(check)
     check.demand(body.get("stopped", "by hand") == "by hand", "it says that it stopped otherwise")
     rule = check.rule

@@ -35,7 +35,7 @@ def picked(table, noise, *, rng=0, delta=0.05, most=60_000, items=N):
     problem = sp.Problem(np.eye(len(table)), noise=noise)
     algorithm = sp.algorithms.PooledPeleg(delta=delta, items=items, max_samples=most)
     return sp.identify(
-        problem, measure_batch=lambda arms, on: table[arms, on], algorithm=algorithm, rng=rng
+        problem, measure_batch=lambda arms, on: table[arms, on], algorithm=algorithm, seed=rng
     )
 
 
@@ -125,7 +125,10 @@ def test_options_in_a_block_meet_the_same_items_and_blocks_draw_anew():
     seen = []
     for _ in range(3):
         batch = run.ask()
-        of = {arm: batch.items[batch.arms == arm].tolist() for arm in set(batch.arms.tolist())}
+        listed = np.repeat(batch.pulls.arms, batch.pulls.counts)
+        of = {arm: batch.row_items[listed == arm].tolist() for arm in set(listed.tolist())}
+        pairs = zip(batch.arms.tolist(), batch.items.tolist())
+        assert sorted(pairs) == sorted(zip(listed.tolist(), batch.row_items.tolist()))
         longest = max(of.values(), key=len)
         assert all(items == longest[: len(items)] for items in of.values())
         again = sp.Run.from_json(run.to_json()).ask()

@@ -36,7 +36,9 @@ With an *estimated* noise scale both are approximations; they then use the upper
 95 % interval, and where scales may differ, more for arms that vary more.
 
 ``unequal_noise`` is for problems that say that noise is the same for all arms; it knows no scale,
-and its error level holds over all looks, too.
+and its error level holds over all looks, too. So does that of ``skewed_noise``, for problems whose
+noise is symmetric: three rewards of an arm at a time, on which side of the middle one the others
+reach further (see :mod:`surepick.statistics.triples`).
 """
 
 from surepick.design.misfit import check_pulls
@@ -50,6 +52,7 @@ from surepick.run.diagnostics.noise import (
     estimate_noise,
 )
 from surepick.run.diagnostics.scales import unequal_noise
+from surepick.run.diagnostics.symmetry import skewed_noise
 
 __all__ = [
     "ArmSummary",
@@ -61,5 +64,6 @@ __all__ = [
     "drift",
     "estimate_noise",
     "lack_of_fit",
+    "skewed_noise",
     "unequal_noise",
 ]

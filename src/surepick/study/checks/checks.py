@@ -9,12 +9,11 @@ for one look. Where no scale was given there is nothing to check.
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
+from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.base import Guarantee
 from surepick.algorithms.pooled.fit import Scales, least_squares
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -32,6 +31,7 @@ from surepick.run.diagnostics import (
     lack_of_fit,
     unequal_noise,
 )
+from surepick.run.doubts import UNEVEN, without_guarantee
 from surepick.statistics.unequal import UnequalScales
 from surepick.study.checks.advice import all_the_same, better_kinds, not_symmetric
 from surepick.study.outlook import noise_in_use
@@ -72,7 +72,7 @@ class Checks:
         """The assumptions that do not hold, in a few words each."""
         found = ["the noise is not what the study was told"] if self.noise_alarm else []
         found += ["visitors did not come in the shares they were sent by"] if self.ratio else []
-        found += ["some options vary more than others"] if self.scales else []
+        found += [UNEVEN] if self.scales else []
         found += ["the linear model does not fit"] if self.fit else []
         return found + (["rewards changed over time"] if self.drift else [])
 
@@ -128,7 +128,10 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     """
     problem, summary, kind = run.problem, told.summary, run.problem.noise_kind.kind
     alarm, remarks = _stated_noise(run, summary) if kind == "known" else ("", [])
+    skew = run.doubts.skew(problem)
     skewed = all_the_same(summary) or not_symmetric(run, summary)
+    if skew and not skewed:
+        skewed = skew.message
     remarks += better_kinds(run, summary, told.scales)
     scales = unequal_noise(problem, told.scales) if kind == "equal" else None
     sayable, scale = _scale(run, summary, bool(alarm))
@@ -167,15 +170,6 @@ def _scale(run: Run, summary: ArmSummary, alarm: bool) -> tuple[bool, NoiseEstim
 def qualified(answer: Answer, checks: Checks) -> Answer:
     """The answer, without its guarantee where an assumption behind it does not hold."""
     return without_guarantee(answer, " and ".join(checks.broken))
-
-
-def without_guarantee(answer: Answer, why: str) -> Answer:
-    """The answer, promising nothing, for a reason; as it is where there is none, or no promise."""
-    if not why or not answer.guarantee:
-        return answer
-    text = f"no guarantee: {why}; otherwise it would be {answer.guarantee}"
-    # Not "none", which says that the run was cut short: verifiers still check how it ended.
-    return replace(answer, guarantee=Guarantee("heuristic", text))
 
 
 def _replicates(summary: ArmSummary) -> NoiseEstimate | None:

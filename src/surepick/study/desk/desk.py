@@ -63,7 +63,7 @@ class Desk(KnownProblem):
         self._who = ANONYMOUS + uuid.uuid4().hex
         self._lock = threading.RLock()
         self._run: tuple[_Standing, Run] | None = None
-        self._opened = OpenBatches()
+        self._opened = OpenBatches(seed=rebuild.order_seed(record))
         self._full: _Standing | None = None  # where no batch more is asked for ahead
         self._enough: tuple[_Standing, set[str]] | None = None  # nor there, for so many workers
         self.look = Look(self)

@@ -21,8 +21,12 @@ def advance(
 ) -> StudyProgress | None:
     """Go on from the complete batch that ``run`` has open; None if somebody else just did."""
     batch = run.ask()
-    rewards = storage.read(lambda tx: tx.rewards(study.id, at.first, at.first + at.size))
-    tell_batch(run, batch, rewards, study.name)
+    ends = (at.first, at.first + at.size)
+    stored, rewards = storage.read(
+        lambda tx: (tx.batch(study.id, at.batch), tx.rewards(study.id, *ends))
+    )
+    assert stored is not None
+    tell_batch(run, batch, rewards, study, stored)
     following = None if run.stopped else run.ask()
     text, summary = run.to_json(), summary_of(run)
 

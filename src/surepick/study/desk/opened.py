@@ -6,9 +6,9 @@ from typing import NamedTuple
 
 import numpy as np
 
+from surepick.run.order import Order, order_of
 from surepick.storage.contract import Transaction
 from surepick.storage.records import BatchRecord, StudyProgress
-from surepick.study.desk.order import Order
 from surepick.study.desk.rebuild import items_of, pulls_of
 
 
@@ -31,10 +31,14 @@ class OpenBatches:
         Number of the first pull of the open batch.
     batches
         The open batch, and those after it.
+    seed
+        Of the study's orders; None: it is older than that.
     """
 
-    def __init__(self, first: int = 0, batches: tuple[_One, ...] = ()) -> None:
-        self.first, self._batches = first, batches
+    def __init__(
+        self, first: int = 0, batches: tuple[_One, ...] = (), seed: int | None = None
+    ) -> None:
+        self.first, self._batches, self._seed = first, batches, seed
         self.number = batches[0].number if batches else -1
         self.size = sum(one.size for one in batches)  #: pulls in all of them
 
@@ -46,8 +50,8 @@ class OpenBatches:
         while sum(one.size for one in known) < at.size + at.ahead:
             found = tx.batch(study, at.batch + len(known))
             assert found is not None
-            known.append(_read(found))
-        return OpenBatches(at.first, tuple(known))
+            known.append(_read(found, self._seed))
+        return OpenBatches(at.first, tuple(known), self._seed)
 
     def arms(self, start: int, end: int) -> list[int]:
         """The arms of the pulls in some places."""
@@ -63,14 +67,10 @@ class OpenBatches:
         return [item for one in self._batches for item in one.items or ()][start:end]
 
 
-def _read(batch: BatchRecord) -> _One:
+def _read(batch: BatchRecord, seed: int | None) -> _One:
     pulls, items = pulls_of(batch), items_of(batch)
-    order = Order(batch.number, pulls)
+    order = order_of(batch.number, pulls, seed)
     if items is None:
         return _One(batch.number, batch.size, order, None)
-    arms = order.arms(0, batch.size)
-    # The first pull of an arm is for its first row, as rewards are told in that order.
-    place = np.empty(batch.size, dtype=np.int64)
-    place[np.argsort(arms, kind="stable")] = np.arange(batch.size)
-    rows = np.repeat(items, pulls.counts)
-    return _One(batch.number, batch.size, order, [str(item) for item in rows[place].tolist()])
+    named = np.repeat(items, pulls.counts)[order.whole()]
+    return _One(batch.number, batch.size, order, [str(item) for item in named.tolist()])

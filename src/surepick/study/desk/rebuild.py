@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import logging
 from collections.abc import Sequence
 from functools import partial
@@ -16,6 +17,7 @@ from surepick.errors import RunStateError, StudyDamagedError
 from surepick.problem import Problem
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
+from surepick.run.order import Order, as_seed, order_of
 from surepick.run.standing import counted
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
@@ -29,6 +31,8 @@ from surepick.study.traffic.changes import CORRECTED
 from surepick.study.traffic.rules import rules_of
 from surepick.study.turns import Act
 
+#: what a study's notes call the seed of the order in which pulls are handed out
+ORDER = "order_seed"
 _log = logging.getLogger(__name__)
 
 
@@ -55,7 +59,7 @@ def items_of(batch: BatchRecord) -> IntArray | None:
 
 def record_of(batch: Batch, first: int, after: int | None = None) -> BatchRecord:
     """A batch as it is stored; asked for ahead, ``after`` so many batches were complete."""
-    columns = batch.pulls.columns() + ([] if batch.items is None else [batch.items])
+    columns = batch.pulls.columns() + ([] if batch.row_items is None else [batch.row_items])
     return BatchRecord(batch.number, first, batch.size, dumps(columns), after=after)
 
 
@@ -69,10 +73,21 @@ def summary_of(run: Run) -> Summary:
     return Summary(run.batches, options, run.state.left(), answer)
 
 
-def start(tx: Transaction, study: StudyRecord) -> Run:
+def order_seed(study: StudyRecord) -> int | None:
+    """The seed of the order in which pulls are handed out; None: the study is older than that."""
+    return as_seed(json.loads(study.meta).get(ORDER))
+
+
+def order_in(study: StudyRecord, batch: BatchRecord) -> Order:
+    """The order of a batch of a study."""
+    return order_of(batch.number, pulls_of(batch), order_seed(study))
+
+
+def begin(study: StudyRecord, past: str | None) -> Run:
     """The run as it was when the study was created, before its first batch."""
     run = algorithm_of(study).start(problem_of(study), study.seed)
-    tell_stored(run, tx.past(study.id))
+    run.order_seed = order_seed(study)
+    tell_stored(run, past)
     return run
 
 
@@ -149,7 +164,7 @@ def follow_reports(
     tx: Transaction, study: StudyRecord, reports: Sequence[Report], corrected: bool
 ) -> tuple[Run, list[int]]:
     """What reports of traffic lead to: the run, and how many options are in after each."""
-    run = start(tx, study)
+    run = begin(study, tx.past(study.id))
     run.limit_changes = [one.change for one in limits.read(tx, study.id)]
     left = tell_reports(run, reports, corrected)
     if was_stopped(tx, study):
@@ -183,9 +198,8 @@ def follow(study: StudyRecord, log: Log) -> Followed:
     batches that there were, even where it would now ask for others. It may stop before the last of
     them, which are then not needed.
     """
-    run = algorithm_of(study).start(problem_of(study), study.seed)
+    run = begin(study, log.past)
     run.limit_changes = [one.change for one in log.limits]
-    tell_stored(run, log.past)
     first, survivors, withdrawn = 0, [], log.withdrawn
     plans = Plans(study, run, log)
     for stored in log.batches[: log.complete]:
@@ -244,11 +258,11 @@ def _take(
     asked = _ask(study, run, log, stored)
     plans.ask(stored.number)
     if not gone:
-        tell_batch(run, asked, rewards, study.name)
+        tell_batch(run, asked, rewards, study, stored)
         return
     counts = np.bincount(rewards.arms, minlength=K)
     left = run.put(run.state.fewer(asked.pulls, counts))
-    tell_batch(run, left, rewards, study.name)
+    tell_batch(run, left, rewards, study, stored)
 
 
 def _ask(study: StudyRecord, run: Run, log: Log, stored: BatchRecord) -> Batch:
@@ -337,15 +351,26 @@ def _differs(study: StudyRecord, number: int) -> StudyDamagedError:
     )
 
 
-def tell_batch(run: Run, batch: Batch, rewards: Rewards, name: str) -> None:
-    """Tell a run the rewards of its open batch, in an order that does not depend on time."""
+def tell_batch(
+    run: Run, batch: Batch, rewards: Rewards, study: StudyRecord, stored: BatchRecord
+) -> None:
+    """Tell a run the rewards of its open batch, by the numbers that its pulls were dealt with.
+
+    ``stored`` is the batch as it was handed out, of which pulls may have been withdrawn.
+    """
     counts = np.bincount(rewards.arms, minlength=batch.n_arms)
-    if len(rewards.arms) != batch.size or not np.array_equal(counts, batch.counts):
+    order = order_in(study, stored)
+    numbers, places = order.whole(), rewards.pulls - stored.first
+    if (
+        len(rewards.arms) != batch.size
+        or not np.array_equal(counts, batch.counts)
+        or not np.array_equal(order.arms_of(numbers[places]), rewards.arms)
+    ):
         raise StudyDamagedError(
-            f"study {name!r}: batch {batch.number} asked for other pulls than were told"
+            f"study {study.name!r}: batch {batch.number} asked for other pulls than were told"
         )
-    order = np.argsort(rewards.arms, kind="stable")
+    listed = np.argsort(numbers[places])
     strata = None
-    if rewards.strata is not None and batch.items is None:  # items are the run's own
-        strata = rewards.strata[order].tolist()
-    run.tell(batch, rewards.values[order], strata=strata)
+    if rewards.strata is not None and batch.row_items is None:  # items are the run's own
+        strata = rewards.strata[listed].tolist()
+    run.tell_listed(batch, rewards.values[listed], strata)

@@ -25,6 +25,7 @@ declare namespace Api {
     problem: Record<string, any>;
     meta: Record<string, any>;
     seed: number;
+    order_seed: number | null;
     created: number;
   }
   interface ErrorBody {
@@ -73,7 +74,7 @@ declare namespace Api {
     traffic?: TrafficBody | boolean | null;
     algorithm?: string;
     settings?: Record<string, any>;
-    seed?: number;
+    seed?: number | null;
     source?: string;
     meta?: Record<string, any>;
     key?: string | null;

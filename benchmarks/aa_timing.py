@@ -1,0 +1,162 @@
+"""One function timed under two or three names: is it "proven" faster than itself?
+
+A function that loads what it needs at its first call is timed under several names, through every
+door: ``identify``, ``compare``, the pytest fixture and a study. Each run is a process of its own.
+Cold: nothing was called before the first measurement that counts. Warm: the function was called
+twenty times. No name is better than another, so at most δ of the runs may decide. Decided means
+that the answer carries its guarantee; times are skewed, which the default kind of noise does not
+allow, so that some answers are withdrawn by the check of symmetry: they are counted apart. The last
+rows measure arm by arm, as version 0.2 did.
+
+Run with: python -m benchmarks.aa_timing (``--runs 5`` for a look; ten minutes on a busy machine).
+"""
+
+from __future__ import annotations
+
+import argparse
+import contextlib
+import json
+import os
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import surepick as sp
+from surepick.integrations.comparing import compare
+
+RESULT = Path(__file__).parent / "results" / "aa_timing"
+DELTA, MOST = 0.05, 300
+_TABLE: list[float] = []
+
+
+def work() -> None:
+    """What is timed: about 50 microseconds, and some milliseconds at the first call."""
+    if not _TABLE:
+        _TABLE.extend((i * 7919 % 104_729) / 104_729 for i in range(50_000))
+    sorted(_TABLE[:400])
+
+
+def timed() -> float:
+    """Minus the microseconds of a call: more is better."""
+    start = time.perf_counter()
+    work()
+    return -1e6 * (time.perf_counter() - start)
+
+
+def by_identify(names: int, shuffled: bool = True) -> sp.Answer:
+    """The loop of ``identify``; arm by arm where it is not shuffled."""
+    problem = sp.Problem.unstructured([str(i) for i in range(names)])
+    if shuffled:
+        return sp.identify(problem, lambda arm: timed(), DELTA, max_samples=MOST)
+    run = sp.algorithms.PooledPeleg(DELTA, max_samples=MOST).start(problem)
+    run.order_seed = None
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, [timed() for _ in batch.arms])
+    return run.answer
+
+
+def by_compare() -> sp.Answer:
+    """``compare``, without the calls that warm up: these are what cold is about."""
+    return compare(timed, timed, epsilon=1e-6, max_calls=MOST, delta=DELTA, warm_up=0).answer
+
+
+def by_fixture() -> sp.Answer:
+    """The fixture as tests have it, with its warm-up."""
+    import pytest
+
+    from surepick.integrations.pytest_plugin import Sure
+
+    class Node:
+        user_properties: list[Any] = []  # noqa: RUF012
+        node: Any = None
+
+    request = Node()
+    request.node = request
+    found: list[sp.Answer] = []
+
+    def keeping(*variants: Any, **settings: Any) -> Any:
+        made = compare(*variants, **settings)
+        found.append(made.answer)
+        return made
+
+    import surepick.integrations.comparing as comparing
+
+    comparing.compare = keeping
+    sure: Any = Sure(request)  # pyright: ignore[reportArgumentType]
+    with contextlib.suppress(pytest.skip.Exception, pytest.fail.Exception):
+        sure.not_worse(timed, timed, epsilon=1e-6, max_calls=MOST, delta=DELTA, undecided="skip")
+    return found[0]
+
+
+def by_study() -> sp.Answer:
+    """A study in memory, measured ten pulls at a time."""
+    problem = sp.Problem.unstructured(["one", "other"])
+    name = f"aa {os.getpid()}"
+    study = sp.create_study(name, problem, storage="memory://", delta=DELTA, max_samples=MOST)
+    while not study.finished:
+        study.tell_many([(pull.id, timed()) for pull in study.ask(10)])
+    return study.answer
+
+
+DOORS: dict[str, Callable[[], sp.Answer]] = {
+    "identify, two names": lambda: by_identify(2),
+    "identify, three names": lambda: by_identify(3),
+    "compare": by_compare,
+    "pytest fixture": by_fixture,
+    "study": by_study,
+    "arm by arm, two names": lambda: by_identify(2, shuffled=False),
+}
+
+
+def one(door: str, warm: bool) -> str:
+    """How a run in a process of its own came out: decided, withdrawn or undecided."""
+    read, write = os.pipe()
+    child = os.fork()
+    if not child:
+        _TABLE.clear()
+        for _ in range(20 if warm else 0):
+            work()
+        answer = DOORS[door]()
+        cut = answer.guarantee.kind == "none"
+        said = "decided" if answer.guarantee else "undecided" if cut else "withdrawn"
+        os.write(write, said.encode())
+        os._exit(0)
+    os.close(write)
+    with os.fdopen(read) as end:
+        said = end.read()
+    os.waitpid(child, 0)
+    if not said:
+        raise RuntimeError(f"a run of {door} failed")
+    return said
+
+
+def main() -> None:
+    """Run all, print a table, and keep it in results/aa_timing.md."""
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("--runs", type=int, default=50)
+    runs = parser.parse_args().runs
+    for door in DOORS.values():  # code that is compiled when it is first used is no part of this
+        door()
+    rows = []
+    for door in DOORS:
+        for warm in (False, True):
+            found = [one(door, warm) for _ in range(runs)]
+            counts = {kind: found.count(kind) for kind in ("decided", "withdrawn", "undecided")}
+            rows.append({"door": door, "start": "warm" if warm else "cold", "runs": runs} | counts)
+            print(rows[-1], flush=True)
+    head = ["door", "start", "runs", "decided", "withdrawn", "undecided"]
+    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
+    lines += [f"| {' | '.join(str(row[name]) for name in head)} |" for row in rows]
+    RESULT.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
+    RESULT.with_suffix(".md").write_text(
+        f"# One function under several names\n\n`python -m benchmarks.aa_timing --runs {runs}`: "
+        f"δ = {DELTA}, at most {MOST} measurements in a run. No name is better, so at most "
+        f"{DELTA:.0%} of the runs may decide. Withdrawn: named, but with its promise taken back, "
+        f"as times are skewed.\n\n" + "\n".join(lines) + "\n"
+    )
+
+
+if __name__ == "__main__":
+    main()

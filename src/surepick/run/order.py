@@ -1,0 +1,221 @@
+"""In which order the pulls of a batch are handed out, and which of an option's pulls is which.
+
+An algorithm only says how often each arm is pulled in a batch. Handing out all pulls of one arm
+before the next would mix up arms with the time of day: a machine that warms up, a cache that fills
+or a first call that is slow would speak for one arm. So the pulls of a batch are dealt at random,
+by a seed of the run: drawn afresh for every run, and kept with it, so that everybody who works on
+the run sees the same order and anybody can work it out again.
+
+Pulls have numbers, too: an algorithm may sum up an arm's pulls in parts, the first few of its
+numbers in one part and the next ones in another. Which number is measured when is dealt as well.
+(Were an arm's first pulls in time in its first part, parts of two arms would differ by who came
+first, and who comes first tends to stay ahead: with a drift that is large beside the noise all
+parts have the same sign far too often.) Of two arms with the same pulls in a part, each is then as
+likely to have the moments of the other, whatever all moments have in common: a level that
+depends on the moment alone speaks for neither.
+
+A batch is cut into blocks of about a thousand pulls, each with its share of every row of the
+batch, and each block is shuffled. All of this is done with whole numbers, is the same on every
+machine, and can be worked out block by block: batches may be huge.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import secrets
+from typing import Any
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepick.algorithms.base import Pulls
+from surepick.arrays.types import IntArray
+from surepick.errors import FormatError
+from surepick.run.codec import dumps
+
+#: what certificates call this rule
+RULE = "shuffled"
+#: seeds are below this: a number that every reader of JSON keeps exactly
+SEEDS = 2**53
+_BLOCK = 1024  # pulls in a block, about
+
+
+def fresh_seed() -> int:
+    """A seed that nobody knew before."""
+    return secrets.randbelow(SEEDS)
+
+
+def seed_of(given: Any) -> int:
+    """The seed of an order, from what a run is seeded with; drawn afresh where that is nothing.
+
+    A whole number is its own seed. A generator is not drawn from: only its state is looked at.
+
+    Examples
+    --------
+    >>> seed_of(7), seed_of(np.random.default_rng(7)) == seed_of(np.random.default_rng(7))
+    (7, True)
+    >>> seed_of(None) == seed_of(None)
+    False
+    """
+    if given is None:
+        return fresh_seed()
+    if isinstance(given, int | np.integer) and 0 <= int(given) < SEEDS:
+        return int(given)
+    state = dumps(np.random.default_rng(given).bit_generator.state)
+    return int.from_bytes(hashlib.sha256(state.encode()).digest()[:8], "little") % SEEDS
+
+
+def as_seed(saved: Any) -> int | None:
+    """The seed of an order as files have it; None in those that are older."""
+    if saved is None or (type(saved) is int and 0 <= saved < SEEDS):
+        return saved
+    raise FormatError(f"the seed of an order must be a whole number below 2**53; got {saved!r:.80}")
+
+
+class Order:
+    """The pulls of a batch in the order in which they are handed out.
+
+    Parameters
+    ----------
+    batch
+        Number of the batch.
+    pulls
+        What it asks for.
+    seed
+        The seed of the run's orders.
+
+    Examples
+    --------
+    >>> order = Order(0, Pulls(np.array([3, 7]), np.array([2, 1])), seed=1)
+    >>> sorted(order.arms(0, 3).tolist()), sorted(order.numbers(0, 3).tolist())
+    ([3, 3, 7], [0, 1, 2])
+    """
+
+    def __init__(self, batch: int, pulls: Pulls, seed: int) -> None:
+        self._keys, self._offsets, self._again = _streams(seed, batch)
+        self._start(pulls)
+        # Staggered, so that rows with few pulls do not all wait for the same block.
+        rows = np.arange(len(pulls.arms))
+        self._offset = _below(self._blocks, _scrambled(self._offsets + rows.astype(np.uint64)))
+
+    def _start(self, pulls: Pulls) -> None:
+        self._pulls = pulls
+        self.size = pulls.total
+        self._blocks = max(1, self.size // _BLOCK)
+        self._firsts = np.cumsum(pulls.counts) - pulls.counts  # number of each row's first pull
+        self._known = (0, 0, np.empty(0, dtype=np.int64))  # first and last place, numbers
+
+    def arms(self, first: int, last: int) -> IntArray:
+        """The arms of the pulls from place ``first`` up to but not including ``last``."""
+        return self.arms_of(self._numbers(first, last))
+
+    def numbers(self, first: int, last: int) -> IntArray:
+        """The numbers of the pulls in these places, as the rows of the batch list them."""
+        return self._numbers(first, last)
+
+    def whole(self) -> IntArray:
+        """The numbers of all pulls, in the order in which they are handed out."""
+        numbers = np.arange(self.size)
+        keys = self._keys_of(numbers)
+        if self._blocks == 1:
+            return np.argsort(keys, kind="stable")
+        rows = np.repeat(np.arange(len(self._firsts)), self._pulls.counts)
+        own = (numbers - self._firsts[rows]) * self._blocks + self._blocks - 1 - self._offset[rows]
+        return np.lexsort((keys, own // self._pulls.counts[rows]))
+
+    def numbering(self, numbers: IntArray) -> IntArray:
+        """These pulls in an order of their own, by arm; where only some of a batch are dealt on."""
+        keys = _scrambled(self._again + numbers.astype(np.uint64))
+        return np.lexsort((keys, self.arms_of(numbers)))
+
+    def arms_of(self, numbers: IntArray) -> IntArray:
+        """The arms of the pulls with these numbers."""
+        rows = np.searchsorted(self._firsts, numbers, side="right") - 1
+        return self._pulls.arms[rows]
+
+    def _numbers(self, first: int, last: int) -> IntArray:
+        parts = []
+        while first < last:
+            start, end, numbers = self._block_of(first)
+            parts.append(numbers[first - start : last - start])
+            first = end
+        return np.concatenate(parts) if parts else np.empty(0, dtype=np.int64)
+
+    def _block_of(self, place: int) -> tuple[int, int, IntArray]:
+        if not self._known[0] <= place < self._known[1]:
+            low, high = 0, self._blocks  # the last block that starts at or before this place
+            while high - low > 1:
+                middle = (low + high) // 2
+                if self._pulls_before(middle).sum() <= place:
+                    low = middle
+                else:
+                    high = middle
+            before, after = self._pulls_before(low), self._pulls_before(low + 1)
+            counts = after - before
+            numbers = np.repeat(self._firsts + before - (np.cumsum(counts) - counts), counts)
+            numbers += np.arange(len(numbers))
+            keys = self._keys_in(low, numbers)
+            numbers = numbers[np.argsort(keys, kind="stable")]
+            self._known = (int(before.sum()), int(after.sum()), numbers)
+        return self._known
+
+    def _keys_in(self, block: int, numbers: IntArray) -> NDArray[np.uint64]:
+        return self._keys_of(numbers)
+
+    def _keys_of(self, numbers: IntArray) -> NDArray[np.uint64]:
+        return _scrambled(self._keys + numbers.astype(np.uint64))
+
+    def _pulls_before(self, block: int) -> IntArray:
+        """Pulls of each row in the blocks before this one."""
+        each, left = np.divmod(self._pulls.counts, self._blocks)
+        return each * block + (left * block + self._offset) // self._blocks
+
+
+class FixedOrder(Order):
+    """The order in studies of version 0.2 and before: the same for the same batch, in every study.
+
+    An arm's pulls have their numbers in the order of time.
+    """
+
+    def __init__(self, batch: int, pulls: Pulls) -> None:
+        self._start(pulls)
+        self._batch = batch
+        self._offset = _below(self._blocks, _scrambled(pulls.arms))
+
+    def numbers(self, first: int, last: int) -> IntArray:
+        return self.whole()[first:last]
+
+    def whole(self) -> IntArray:
+        place = np.empty(self.size, dtype=np.int64)
+        place[np.argsort(self.arms(0, self.size), kind="stable")] = np.arange(self.size)
+        return place
+
+    def _keys_in(self, block: int, numbers: IntArray) -> NDArray[np.uint64]:
+        start = _SPREAD * (block + 1 + _SPREAD * self._batch)
+        return _scrambled(np.arange(len(numbers)) + start)
+
+
+_SPREAD = 1_000_003  # far above the size of a block, so that blocks do not share sort keys
+
+
+def order_of(batch: int, pulls: Pulls, seed: int | None) -> Order:
+    """The order of a batch of a study; None: of one that has no seed, as it is older."""
+    return FixedOrder(batch, pulls) if seed is None else Order(batch, pulls, seed)
+
+
+def _streams(seed: int, batch: int) -> NDArray[np.uint64]:
+    """Where the streams of random numbers of a batch start: there are three of them."""
+    start = _scrambled(np.array([seed])) + np.array([batch], dtype=np.uint64)
+    return _scrambled(_scrambled(start) + np.arange(3, dtype=np.uint64))
+
+
+def _below(n: int, numbers: NDArray[np.uint64]) -> IntArray:
+    return (numbers % np.uint64(n)).astype(np.int64)
+
+
+def _scrambled(values: NDArray[Any]) -> NDArray[np.uint64]:
+    """Scrambled values (the finishing steps of the splitmix64 generator)."""
+    z = np.asarray(values).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
+    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
+    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
+    return z ^ (z >> np.uint64(31))

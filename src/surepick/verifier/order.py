@@ -1,0 +1,66 @@
+"""In which order pulls were handed out: dealt at random, by a seed that the record keeps.
+
+The pulls of a batch are numbered, row by row. A batch of n pulls has max(1, n // 1024) blocks; the
+k-th pull of a row with c pulls is in block (k · blocks + blocks − 1 − offset) // c, where offset is
+a random number below blocks, one for each row. Within a block the pulls come in the order of random
+numbers, one for each pull. All random numbers are the outputs of splitmix64.
+
+A certificate has sums over the pulls of a batch, which no order changes; a study's database has
+every pull, and there it can be seen whether this order was kept. Records without a seed were made
+by version 0.2 or before.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from surepick.verifier import exact
+from surepick.verifier.check import Check
+
+_RULE = "shuffled"
+_SEEDS = 2**53
+_BLOCK = 1024
+_WORD = 2**64
+
+
+def check_order(check: Check) -> None:
+    """What it says of the order must make sense."""
+    if "order" not in check.body:
+        return
+    said = exact.mapping(check.body["order"], "the order of its pulls")
+    check.demand(said.keys() == {"rule", "seed"}, "the order of its pulls lacks a rule or a seed")
+    rule = exact.text(said["rule"], "the rule of its order")
+    check.demand(rule == _RULE, f"its pulls were handed out by an unknown rule {rule!r:.80}")
+    seed = exact.whole(said["seed"], "the seed of its order")
+    check.demand(0 <= seed < _SEEDS, "the seed of its order is out of range")
+    check.demand("traffic" not in check.body, "it has an order of pulls, and traffic has no pulls")
+
+
+def rows_in_order(counts: Sequence[int], batch: int, seed: int) -> list[int]:
+    """The row of each pull of a batch, in the order in which pulls are handed out.
+
+    Examples
+    --------
+    >>> sorted(rows_in_order([2, 1], batch=0, seed=5))
+    [0, 0, 1]
+    """
+    start = _scrambled((_scrambled(seed) + batch) % _WORD)
+    keys, offsets = (_scrambled((start + i) % _WORD) for i in range(2))
+    blocks = max(1, sum(counts) // _BLOCK)
+    found: list[tuple[int, int, int, int]] = []  # block, random number, number, row
+    for row, count in enumerate(counts):
+        first = blocks - 1 - _scrambled((offsets + row) % _WORD) % blocks
+        for k in range(count):
+            number = len(found)
+            key = _scrambled((keys + number) % _WORD)
+            found.append(((k * blocks + first) // count, key, number, row))
+    return [row for *_, row in sorted(found)]
+
+
+def _scrambled(value: int) -> int:
+    z = value * 0x9E3779B97F4A7C15 % _WORD
+    z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % _WORD
+    z = (z ^ z >> 27) * 0x94D049BB133111EB % _WORD
+    return z ^ z >> 31

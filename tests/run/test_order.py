@@ -1,0 +1,196 @@
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import surepick as sp
+from surepick.algorithms.base import Pulls
+from surepick.errors import InvalidInputError
+from surepick.run.order import SEEDS, FixedOrder, Order, order_of, seed_of
+from surepick.verifier.order import rows_in_order
+
+ORDERS = {"drawn": lambda batch, pulls: Order(batch, pulls, 3), "fixed": FixedOrder}
+
+
+@pytest.fixture(params=ORDERS.values(), ids=ORDERS)
+def make(request):
+    return lambda counts, batch=0: request.param(batch, Pulls.from_counts(np.array(counts)))
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(0, 3000), min_size=1, max_size=6).filter(any), st.integers(0, 5))
+def test_every_pull_is_handed_out_once(counts, batch):
+    for kind in ORDERS.values():
+        one = kind(batch, Pulls.from_counts(np.array(counts)))
+        arms = one.arms(0, one.size)
+        assert np.bincount(arms, minlength=len(counts)).tolist() == counts
+        assert sorted(one.whole().tolist()) == list(range(one.size))
+        assert one.arms_of(one.whole()).tolist() == arms.tolist()
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(1, 2000), min_size=1, max_size=5), st.data())
+def test_the_order_does_not_depend_on_how_it_is_asked_for(counts, data):
+    pulls = Pulls.from_counts(np.array(counts))
+    for kind in ORDERS.values():
+        one, whole = kind(0, pulls), kind(0, pulls)
+        first = data.draw(st.integers(0, one.size))
+        last = data.draw(st.integers(first, one.size))
+        numbers = whole.whole()
+        assert one.numbers(first, last).tolist() == numbers[first:last].tolist()
+        assert one.arms(first, last).tolist() == whole.arms(0, one.size)[first:last].tolist()
+        assert one.arms(0, first).tolist() == whole.arms_of(numbers[:first]).tolist()
+
+
+@settings(max_examples=30)
+@given(
+    st.lists(st.integers(1, 1500), min_size=1, max_size=4),
+    st.integers(0, 9),
+    st.integers(0, SEEDS - 1),
+)
+def test_the_verifier_deals_alike(counts, batch, seed):
+    pulls = Pulls(np.arange(len(counts)), np.array(counts))
+    rows = rows_in_order(counts, batch, seed)
+    assert Order(batch, pulls, seed).arms(0, sum(counts)).tolist() == rows
+
+
+def test_orders_are_the_same_on_every_machine():
+    pulls = Pulls.from_counts(np.array([3, 2, 4]))
+    assert Order(7, pulls, 5).whole().tolist() == [2, 7, 3, 6, 5, 1, 0, 4, 8]
+    assert FixedOrder(7, pulls).arms(0, 9).tolist() == [0, 2, 0, 0, 2, 2, 2, 1, 1]
+    assert FixedOrder(7, pulls).whole().tolist() == [0, 5, 1, 2, 6, 7, 8, 3, 4]
+    assert type(order_of(7, pulls, None)) is FixedOrder
+
+
+def test_batches_and_seeds_differ(make):
+    assert make([50, 50], 0).whole().tolist() != make([50, 50], 1).whole().tolist()
+    pulls = Pulls.from_counts(np.array([50, 50]))
+    assert Order(0, pulls, 1).whole().tolist() != Order(0, pulls, 2).whole().tolist()
+
+
+def test_arms_are_spread_over_the_batch(make):
+    arms = make([100_000, 10_000, 100]).arms(0, 110_100)
+    for part in np.array_split(arms, 20):
+        share = np.bincount(part, minlength=3) / len(part)
+        assert share[0] == pytest.approx(100_000 / 110_100, rel=0.02)
+        assert share[2] == pytest.approx(100 / 110_100, rel=1.0)
+
+
+def test_huge_batches_cost_nothing_until_they_are_handed_out(make):
+    one = make([10**12, 3 * 10**12, 7])
+    middle = one.arms(2 * 10**12, 2 * 10**12 + 4000)
+    assert np.bincount(middle)[0] == pytest.approx(1000, rel=0.1)
+    assert len(one.arms(one.size - 5, one.size)) == 5
+
+
+def test_every_pull_is_as_likely_in_every_place():
+    """Each number in each place, and each pair of arms in the first two: as often as by chance."""
+    pulls, n = Pulls(np.array([0, 0, 1]), np.array([2, 1, 2]), np.array([0, 1, 0])), 3000
+    found = np.array([Order(0, pulls, seed).whole() for seed in range(n)])
+    for place in range(5):
+        share = np.bincount(found[:, place], minlength=5) / n
+        assert np.abs(share - 0.2).max() < 5 * np.sqrt(0.2 * 0.8 / n)
+    pairs = np.bincount(found[:, 0] * 5 + found[:, 1], minlength=25).reshape(5, 5) / n
+    others = pairs[~np.eye(5, dtype=bool)]
+    assert np.abs(others - 0.05).max() < 5 * np.sqrt(0.05 * 0.95 / n)
+
+
+def test_parts_of_an_arm_are_not_in_the_order_of_time():
+    """Were they, the signs of the differences of two options would hang together under drift."""
+    pulls = Pulls.in_parts(np.array([32, 32]), 8)
+    alike = 0
+    for seed in range(400):
+        numbers = Order(0, pulls, seed).whole()
+        when = np.empty(64)
+        when[numbers] = np.arange(64)
+        means = when.reshape(2, 8, 4).mean(axis=2)
+        alike += abs(np.sign(means[0] - means[1]).sum()) == 8
+    assert alike <= 12  # 2 in 2^8 by chance; one in five where numbers are in the order of time
+
+
+# -- seeds -------------------------------------------------------------------------------------
+def test_seeds_of_orders():
+    assert seed_of(np.int64(4)) == 4
+    assert 0 <= seed_of(2**80) < SEEDS
+    assert seed_of([1, 2]) == seed_of([1, 2]) != seed_of([2, 1])
+    drawn = np.random.default_rng(5)
+    seed_of(drawn)
+    assert drawn.random() == np.random.default_rng(5).random()  # nothing was drawn from it
+
+
+PROBLEM = sp.Problem.unstructured(["a", "b", "c"])
+
+
+def test_runs_draw_their_own_order(drawn_orders):
+    firsts = {tuple(sp.algorithms.PooledPeleg(0.1).start(PROBLEM).ask().arms) for _ in range(20)}
+    assert len(firsts) > 10
+
+
+def test_a_seed_fixes_the_order_by_either_name():
+    algorithm = sp.algorithms.PooledPeleg(0.1)
+    batches = [algorithm.start(PROBLEM, **{name: 3}).ask() for name in ("seed", "rng")]
+    batches.append(algorithm.start(PROBLEM, 3).ask())
+    assert len({tuple(batch.arms.tolist()) for batch in batches}) == 1
+    with pytest.raises(InvalidInputError, match="rng is another name for seed"):
+        algorithm.start(PROBLEM, 3, rng=3)
+
+
+def test_rewards_are_told_in_the_order_of_measuring():
+    """Each option's own rewards reach it, in the part that they were dealt to."""
+    run = sp.algorithms.PooledPeleg(0.1).start(PROBLEM)
+    while not run.stopped:
+        batch = run.ask()
+        assert sorted(batch.arms.tolist()) == np.repeat(np.arange(3), batch.counts).tolist()
+        run.tell(batch, [10.0 * arm + 1e-3 * (place % 2) for place, arm in enumerate(batch.arms)])
+        means = run.sums / run.pulls
+        assert np.abs(means - 10.0 * np.arange(3)).max() < 1e-2
+    assert run.answer.arm == 2
+
+
+def test_a_saved_run_keeps_its_order():
+    run = sp.algorithms.PooledPeleg(0.1).start(PROBLEM)
+    batch = run.ask()
+    again = sp.Run.from_json(run.to_json())
+    assert again.order_seed == run.order_seed
+    assert again.ask().arms.tolist() == batch.arms.tolist()
+
+
+def test_items_follow_the_order_of_arms():
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise="yes-no")
+    run = sp.algorithms.PooledPeleg(0.1, items=50).start(problem, seed=2)
+    batch = run.ask()
+    pairs = sorted(zip(batch.arms.tolist(), batch.items.tolist()))
+    listed = zip(np.repeat(batch.pulls.arms, batch.pulls.counts), batch.row_items)
+    assert pairs == sorted((int(arm), int(item)) for arm, item in listed)
+    assert batch.arms.tolist() != sorted(batch.arms.tolist())
+
+
+# -- certificates ------------------------------------------------------------------------------
+def test_certificates_have_the_order():
+    answer = sp.identify(PROBLEM, lambda arm: [0.0, 3.0, 1.0][arm], seed=11)
+    certificate = answer.certificate()
+    assert certificate["order"] == {"rule": "shuffled", "seed": 11}
+    assert sp.verify(certificate, replay=True).replayed
+
+
+# -- what it is for ----------------------------------------------------------------------------
+def wrong_under(drift, runs, shuffled=True, most=200):
+    """How often one of two equal options is named, where all rewards rise with every pull."""
+    named = 0
+    for seed in range(runs):
+        draws, problem = np.random.default_rng(seed), sp.Problem.unstructured(["a", "b"])
+        run = sp.algorithms.PooledPeleg(0.05, max_samples=most).start(problem, seed)
+        if not shuffled:
+            run.order_seed = None
+        made = 0
+        while not run.stopped:
+            batch = run.ask()
+            made, moments = made + len(batch), made + np.arange(len(batch))
+            run.tell(batch, drift * moments + draws.normal(size=len(batch)))
+        named += bool(run.answer.guarantee)
+    return named / runs
+
+
+def test_equal_options_are_not_told_apart_by_a_drift_of_all():
+    assert wrong_under(0.1, 40) <= 0.05
+    assert wrong_under(0.1, 10, shuffled=False) > 0.5
