@@ -7,7 +7,7 @@ from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 
 EXACT = "provided that whether a measurement fails or comes too late does not depend on its reward"
-PLAIN = "if whether a measurement fails or comes too late has nothing to do with its result"
+PLAIN = "if measurements fail, or come too late, for reasons that have nothing to do with their"
 
 
 def finished(url, lose):

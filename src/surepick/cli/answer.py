@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import math
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -19,6 +18,7 @@ from surepick.cli.studies import (
     spent,
     study_options,
 )
+from surepick.run.standing import between
 from surepick.study.outlook import no_answer_yet
 
 if TYPE_CHECKING:
@@ -92,8 +92,8 @@ def _compared(answer: Answer) -> list[str]:
         lines.append(f"{name.capitalize()}: {len(labels) or 'none'}")
         for label in labels:
             lift = answer.lifts[label]
-            ends = f"between {lift.low:+.3g} and {lift.high:+.3g}"
-            known = "" if math.isinf(lift.high - lift.low) else f" ({ends})"
+            ends = between(name, lift.low, lift.high, answer.epsilon)
+            known = f" ({ends})" if ends else ""
             lines.append(f"  {shown(label)}: {lift.estimate:+.3g}{known}")
     return lines
 

@@ -167,7 +167,7 @@ def _count(content: dict[str, Any], total: int) -> str:
 
 def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str, ...]) -> Any:
     if content["standing"]["question"] == "baseline":
-        return _compared(content["standing"]["columns"], top)
+        return _compared(content, top)
     from rich import box
     from rich.table import Table
 
@@ -229,8 +229,9 @@ def _evidence(content: dict[str, Any], words: list[str], i: int) -> str:
     return bar(True, evidence) if graded or unproven else words[i]
 
 
-def _compared(columns: dict[str, list[Any]], top: int) -> Any:
+def _compared(content: dict[str, Any], top: int) -> Any:
     """Options against a baseline: the highest lift first."""
+    columns = content["standing"]["columns"]
     from rich import box
     from rich.table import Table
 
@@ -238,7 +239,7 @@ def _compared(columns: dict[str, list[Any]], top: int) -> Any:
     table.add_column("option", no_wrap=True, max_width=40)
     for head in ("verdict", "lift", "between", "estimate", "pulls"):
         table.add_column(head, justify="right", no_wrap=True)
-    rows = range(len(columns["option"]))
+    rows, ends = range(len(columns["option"])), ("state", "lift_low", "lift_high")
     pulls, known = columns.get("pulls"), columns["lift"][0] is not None
     order = sorted(rows, key=lambda i: -columns["lift"][i]) if known else list(rows)
     for i in order[: top or None]:
@@ -247,19 +248,13 @@ def _compared(columns: dict[str, list[Any]], top: int) -> Any:
             _cell(columns["option"][i]),
             VERDICTS.get(columns["state"][i], columns["state"][i]),
             "" if baseline or not known else f"{columns['lift'][i]:+.3g}",
-            "" if baseline else _ends(columns["lift_low"][i], columns["lift_high"][i]),
+            between(*(columns[name][i] for name in ends), content["epsilon"]),
             f"{columns['estimate'][i]:.4g}" if known else "",
             "" if pulls is None else f"{pulls[i]:,}",
         )
     if top and len(order) > top:
         table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")
     return table
-
-
-def _ends(low: float | None, high: float | None) -> str:
-    if low is None and high is None:
-        return ""
-    return " to ".join("…" if end is None else f"{end:.2g}" for end in (low, high))
 
 
 def _failures(count: int) -> str:

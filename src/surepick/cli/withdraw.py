@@ -8,7 +8,7 @@ from surepick.cli.studies import open_study, say_changes, study_options
 from surepick.errors import InvalidInputError
 
 
-@click.command("withdraw", short_help="Let a reward not count, or all of one token.")
+@click.command("withdraw", short_help="Take back a reward, or all that came with a token.")
 @study_options
 @click.argument("pull", type=int, required=False)
 @click.option("--token", default=None, help="Instead of a pull: id of a token of the service.")
@@ -23,7 +23,7 @@ def command(
     reason: str,
     by: str | None,
 ) -> None:
-    """Let the reward of a PULL not count, or all rewards that came with one --token.
+    """Take back the reward of a PULL, or all rewards that came with one --token.
 
     As long as its batch is open, the pull goes back in line and is measured again. Afterwards its
     batch has one reward less, and everything is worked out again from what is left.

@@ -83,13 +83,9 @@ def _options(page: Page, status: dict[str, Any]) -> None:
     now = status["standing"]["columns"] | {"state": states_in_words(status)}
     heads = {"option": "option", "state": "", "pulls": "measured", "estimate": "estimate"}
     if "lift" in now:
-        heads |= {"lift": "lift", "lift_low": "at least", "lift_high": "at most"}
-        said = "“At least” and “at most” hold at any time, however often somebody looked"
+        heads |= {"lift": "lift", "between": "between"}
+        said = "“Between” holds at any time, however often somebody looked"
     else:
-        states, low, high = (
-            status["standing"]["columns"][name] for name in ("state", "behind_low", "behind_high")
-        )
-        now |= {"between": [between(*row) for row in zip(states, low, high)]}
         heads |= {"behind": "behind the best"}
         best = "the best" if status["standing"]["question"] == "best" else "one of the best"
         said = ""
@@ -99,6 +95,9 @@ def _options(page: Page, status: dict[str, Any]) -> None:
                 f"“Between” and the p-value, which is that of “this option is {best}”, hold at any "
                 f"time, however often somebody looked"
             )
+    ends = ("lift_low", "lift_high") if "lift" in now else ("behind_low", "behind_high")
+    rows = zip(status["standing"]["columns"]["state"], *(now[name] for name in ends))
+    now["between"] = [between(*row, status["epsilon"]) for row in rows]
     names = [name for name in heads if name in now]
     order = sorted(range(len(now["option"])), key=lambda i: -_or(now["estimate"][i], -math.inf))
     page.table(

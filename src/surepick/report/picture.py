@@ -117,6 +117,8 @@ def _rows(status: dict[str, Any]) -> list[Row]:
         if value is None:  # nothing is known of it
             continue
         low, high = (None, None) if ruled_out else (low, high)
+        if (state == "better" and (low or 0) < 0) or (state == "worse" and (high or 0) > 0):
+            low, high = None, None  # the claim says more
         ends = (-math.inf if low is None else low, math.inf if high is None else high)
         found.append(Row(label, state, value, *ends, mean, pulls))
     return found

@@ -221,18 +221,33 @@ def _agreeing(columns: dict[str, list[Any]], one: bool) -> dict[str, list[Any]]:
     return {"behind_low": low.tolist(), "behind_high": high.tolist(), "p_value": p_values}
 
 
-def between(state: str, low: float | None, high: float | None) -> str:
-    """How far an option is behind, for a table: what is known at all times.
+def between(state: str, low: float | None, high: float | None, epsilon: float = 0.0) -> str:
+    """How far an option is behind the best, or ahead of a baseline: what is known at all times.
+
+    It agrees with what is said of the option. An interval that still reaches across 0 says less
+    than the claim that it is better does, and is left out.
 
     Examples
     --------
     >>> between("out", 0.0, None), between("in", -0.25, 1.0), between("in", None, None)
     ('more than 0', '-0.25 to 1', '')
+    >>> between("better", -0.1, 2.0), between("better", 0.5, 2.0), between("worse", -2.0, 0.1)
+    ('more than 0', '0.5 to 2', 'less than 0')
     """
     ends = [None if end is None or math.isinf(end) else end for end in (low, high)]
+    least = -math.inf if ends[0] is None else ends[0]
+    most = math.inf if ends[1] is None else ends[1]
     if state == "out":
         return "" if ends[0] is None else "more than 0"
-    if ends == [None, None] or (state == "leads" and ends == [0.0, 0.0]):
+    if state == "better" and least < 0:
+        return "more than 0"
+    if state == "worse" and most > 0:
+        return "less than 0"
+    if state in ("close", "as good") and epsilon and (least < -epsilon or most > epsilon):
+        return f"at most {epsilon:g} away"
+    if state == "undecided":
+        ends = [None if end is None else f(end, 0.0) for end, f in zip(ends, (min, max))]
+    if ends == [None, None] or (state in ("leads", "baseline") and ends == [0.0, 0.0]):
         return ""
     return " to ".join("…" if end is None else f"{end + 0.0:.2g}" for end in ends)
 

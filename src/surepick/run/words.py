@@ -38,16 +38,15 @@ _CONDITIONS = {
     "linear in them)",
     SymmetricNoise().provided: "if a measurement is as likely to come out too high as too low by "
     "the same amount",
-    EqualNoise().provided: "if measurements of all options vary by the same amount, and normally",
-    ITEMS_PROVIDED: "if what two options differ by on an item is as likely to be above its mean "
+    EqualNoise().provided: "if the noise is normal, and the same for all options",
+    ITEMS_PROVIDED: "if the difference of two options on an item is as likely to be above its mean "
     "as below it by the same amount",
-    PROVIDED: "if what was measured before did not depend on how it came out",
-    STRATA_PROVIDED: "if where a measurement belongs (its day, plate, …) did not depend on how it "
-    "came out",
-    LOST_PROVIDED: "if whether a measurement fails or comes too late has nothing to do with its "
-    "result (some were made again)",
-    CHANGED: "if which measurements were looked at again, and changed, depended neither on how "
-    "they had come out nor on whom one favours",
+    PROVIDED: "if what was measured earlier was chosen without looking at results",
+    STRATA_PROVIDED: "if nobody chose by results which day, plate, … a measurement belongs to",
+    LOST_PROVIDED: "if measurements fail, or come too late, for reasons that have nothing to do "
+    "with their results (some were made again)",
+    CHANGED: "if nobody chose by results, or by preference, which measurements to look at again "
+    "and change",
 }
 _REASONS = {
     NOT_SYMMETRIC: "all rewards are 0 or 1, and the study was not told that they are yes or no "

@@ -138,7 +138,7 @@ class StudyCore(TrafficCore):
 
     @abstractmethod
     def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
-        """Let the reward of a pull not count at all."""
+        """Take back the reward of a pull: it does not count at all."""
 
     @abstractmethod
     def withdraw_token(self, token: str, *, reason: str, by: str | None = None) -> list[Change]:

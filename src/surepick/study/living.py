@@ -62,7 +62,7 @@ class LivingStudy(TrafficStudy):
         return self.desk.change({pull_id: real(reward, "reward")}, reason, by)[0]
 
     def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
-        """Let the reward of a pull not count at all; see :meth:`correct`.
+        """Take back the reward of a pull: it does not count at all; see :meth:`correct`.
 
         As long as its batch is open, the pull is measured again. Afterwards its batch has one
         reward less, and everything is worked out again.

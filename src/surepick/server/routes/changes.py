@@ -32,7 +32,7 @@ async def correct(request: Request, name: str, body: messages.Correction) -> Res
 
 @routes.post("/studies/{name}/withdraw", **spec(ADMINS, messages.ChangeList))
 async def withdraw(request: Request, name: str, body: messages.Withdrawal) -> Response:
-    """Let the reward of a pull not count, or all rewards that came with one token.
+    """Take back the reward of a pull, or all rewards that came with one token.
 
     As long as its batch is open, a pull is measured again; afterwards everything is worked out
     again from what is left.

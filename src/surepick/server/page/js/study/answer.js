@@ -6,7 +6,7 @@ import { h, icon, put } from "../dom.js";
 import { count, countedBy, plural, short } from "../format.js";
 import { errorLine, submit } from "../parts/field.js";
 import { notice } from "../parts/states.js";
-import { PROVEN } from "./model.js";
+import { liftEnds, PROVEN } from "./model.js";
 
 /**
  * The card at the top of a finished study.
@@ -107,18 +107,18 @@ function comparison(answer) {
   const close = answer.close ?? [];
   if (close.length) groups.push(["As good", close]);
   groups.push(["Undecided", (answer.undecided ?? []).filter((label) => !close.includes(label))]);
-  /** @param {string} label */
-  const said = (label) => {
+  /** @type {(label: string, group: string) => string} */
+  const said = (label, group) => {
     const [estimate, low, high] = lifts[label];
-    const ends = low !== null && high !== null ? `, between ${short(low)} and ${short(high)}` : "";
-    return `${label} (${(estimate ?? 0) > 0 ? "+" : ""}${short(estimate ?? 0)}${ends})`;
+    const ends = liftEnds(group.toLowerCase(), low, high, short);
+    return `${label} (${(estimate ?? 0) > 0 ? "+" : ""}${short(estimate ?? 0)}${ends && `; ${ends}`})`;
   };
   return h(
     "dl",
     { class: "facts" },
     groups.map(([title, labels]) => [
       h("dt", {}, `${title}: ${labels.length}`),
-      h("dd", {}, labels.map(said).join("; ") || "none"),
+      h("dd", {}, labels.map((label) => said(label, title)).join("; ") || "none"),
     ]),
   );
 }

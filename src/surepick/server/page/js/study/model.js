@@ -6,6 +6,22 @@ export const PROVEN = ["pac", "eps-pac", "claims", "fdr"];
 /** @type {Record<string, string>} */
 const WORDS = { in: "still in", out: "ruled out", close: "as good" };
 
+/**
+ * Between what the lead over a baseline lies; where it was claimed to be better or worse, and an
+ * interval says less than that, the claim.
+ *
+ * @param {string} state
+ * @param {number | null} low
+ * @param {number | null} high
+ * @param {(x: number | null) => string} format
+ */
+export function liftEnds(state, low, high, format) {
+  if (state === "better" && (low ?? -1) < 0) return "more than 0";
+  if (state === "worse" && (high ?? 1) > 0) return "less than 0";
+  if (low === null && high === null) return "";
+  return `${low === null ? "…" : format(low)} to ${high === null ? "…" : format(high)}`;
+}
+
 /** One look at a study. Candidates are what can be the answer; usually these are the arms. */
 export class Model {
   /**

@@ -3,6 +3,7 @@
 import { fresh, h, write } from "../dom.js";
 import { aligned, count, percent, short } from "../format.js";
 import { GridTable } from "../parts/grid-table.js";
+import { liftEnds } from "./model.js";
 
 /** Which options to show; what the choices are called, and against a baseline. */
 const SHOWN = [
@@ -151,8 +152,8 @@ export function optionsCard() {
   function overBaseline(i) {
     const [lift, low, high] = model.lift(i);
     if (lift === null || model.said(i) === "baseline") return "–";
-    const ends = low === null && high === null ? "" : ` (${formatBehind(low)} to ${formatBehind(high)})`;
-    return `${lift > 0 ? "+" : ""}${formatBehind(lift)}${ends}`;
+    const ends = liftEnds(model.said(i), low, high, formatBehind);
+    return `${lift > 0 ? "+" : ""}${formatBehind(lift)}${ends && ` (${ends})`}`;
   }
 
   /** @type {GridColumn["make"]} */
