@@ -108,7 +108,7 @@ def test_from_a_table_to_a_decided_test(open_page, client, picture):
         press = shares.get_by_role("button", name="Download CSV")
         rows = list(csv.DictReader(io.StringIO(downloaded(page, press).decode())))
         if day == 2:
-            expect(morning).to_contain_text("If you stopped now, the chance that this is wrong")
+            expect(morning).to_contain_text("If another option were the best, evidence this")
             expect(morning.get_by_role("row", name="plain (control)")).to_be_visible()
             _look(page, picture)
         card.get_by_label("Name of the period").fill(f"day {day}")

@@ -111,9 +111,10 @@ export function optionsCard() {
       update(i) {
         write(name, model.labels[i]);
         name.title = model.labels[i];
-        tag.hidden = model.compared || !model.isNamed(i);
-        write(tag, model.status.finished ? model.said(i) : "leads");
-        write(state, model.said(i));
+        const named = model.isNamed(i) && !model.compared;
+        tag.hidden = !named;
+        write(tag, model.status.finished ? model.said(i).replace("the ", "") : "leads");
+        write(state, named ? "" : model.said(i));
       },
     };
   }
