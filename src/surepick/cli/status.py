@@ -248,7 +248,7 @@ def _compared(content: dict[str, Any], top: int) -> Any:
             _cell(columns["option"][i]),
             VERDICTS.get(columns["state"][i], columns["state"][i]),
             "" if baseline or not known else f"{columns['lift'][i]:+.3g}",
-            between(*(columns[name][i] for name in ends), content["epsilon"]),
+            between(*(columns[name][i] for name in ends), epsilon=content["epsilon"]),
             f"{columns['estimate'][i]:.4g}" if known else "",
             "" if pulls is None else f"{pulls[i]:,}",
         )

@@ -97,7 +97,7 @@ def _options(page: Page, status: dict[str, Any]) -> None:
             )
     ends = ("lift_low", "lift_high") if "lift" in now else ("behind_low", "behind_high")
     rows = zip(status["standing"]["columns"]["state"], *(now[name] for name in ends))
-    now["between"] = [between(*row, status["epsilon"]) for row in rows]
+    now["between"] = [between(*row, epsilon=status["epsilon"]) for row in rows]
     names = [name for name in heads if name in now]
     order = sorted(range(len(now["option"])), key=lambda i: -_or(now["estimate"][i], -math.inf))
     page.table(
