@@ -98,6 +98,37 @@ def named(formula):
     return {frozenset(texts[place] for place in term) for term in parsed.terms if term}
 
 
+def parquet(table):
+    import pyarrow.parquet as pq
+
+    file = io.BytesIO()
+    pq.write_table(table, file, compression="zstd", store_schema=False)
+    assert len(file.getvalue()) < 2**21
+    return file.getvalue()
+
+
+def test_texts_that_are_repeated_in_a_parquet_file():
+    """A text stands in the file once; a million times in memory it would take gigabytes."""
+    import pyarrow as pa
+
+    zeros = pa.array([0] * 1_000_000, pa.int32())
+    long = pa.table({"a": pa.DictionaryArray.from_arrays(zeros, ["x" * 3_000])})
+    with pytest.raises(InvalidInputError, match="2,861 MB or more once it is unpacked"):
+        read_parquet_content(parquet(long), "bomb.parquet")
+    many = pa.table({c: pa.repeat(1.0, 1_000_000) for c in "abcdefgh"})
+    with pytest.raises(InvalidInputError, match="8,000,000 values; at most 5,000,000"):
+        read_parquet_content(parquet(many), "bomb.parquet")
+    ones = pa.repeat(1, 6_000_000)
+    nested = pa.table({"a": pa.ListArray.from_arrays([0, len(ones)], ones)})
+    with pytest.raises(InvalidInputError, match="6,000,000 values"):
+        read_parquet_content(parquet(nested), "bomb.parquet")
+    fine = pa.table({"a": ["x", "y", None], "b": [1.0, 2.0, 3.0], "c": [b"z"] * 3})
+    with pytest.raises(InvalidInputError, match="holds bytes"):
+        read_parquet_content(parquet(fine), "fine.parquet")
+    plain = read_parquet_content(parquet(fine.select(["a", "b"])), "fine.parquet")
+    assert plain.cells == {"a": ["x", "y", None], "b": [1.0, 2.0, 3.0]}
+
+
 @pytest.mark.parametrize(
     "formula",
     [

@@ -9,6 +9,7 @@ import numpy as np
 import pytest
 from click.testing import CliRunner
 from tests.verifier.kinds import KINDS, as_json, finished
+from tests.verifier.samples import corrected, of_study
 from tests.verifier.test_forgeries import PROBLEM, RULERS, certificate_of, completed
 
 import surepick as sp
@@ -211,6 +212,7 @@ def test_single_pulls_that_rounding_may_have_moved():
     elsewhere = moved(certificate) | {"made": {"machine": "another kind"}}
     found = sp.verify(completed(elsewhere), replay=True)
     assert (found.replayed, found.replay) == (False, f"not exactly: {ROUNDED}")
+    assert not found
     body = moved(moved(certificate))
     with pytest.raises(CertificateError, match="batch 0 is not what is asked for"):
         sp.verify(completed(body), replay=True)
@@ -222,6 +224,7 @@ def test_what_was_made_elsewhere_is_not_refused_unless_a_replay_is_demanded():
     other = completed(other)
     found = sp.verify(other)
     assert not found.replayed
+    assert not found  # with or without being asked for, it came out differently
     assert "not possible here: batch 0" in found.replay
     assert "another kind of processor" in found.replay
     with pytest.raises(CertificateError, match="another kind of processor"):
@@ -232,7 +235,10 @@ def test_unknown_algorithms_and_settings():
     certificate = certificate_of("phases")
     theirs = copy.deepcopy(certificate)
     theirs["algorithm"]["name"] = "of-somebody-else"
-    assert "no algorithm that is known here" in sp.verify(sealed(theirs), replay=True).replay
+    found = sp.verify(sealed(theirs), replay=True)
+    assert "no algorithm that is known here" in found.replay
+    assert not found
+    assert sp.verify(sealed(theirs))  # nobody asked for a replay: it says that there was none
     odd = copy.deepcopy(certificate)
     odd["algorithm"]["settings"]["growth"] = -1.0
     with pytest.raises(CertificateError, match="cannot be set like that"):
@@ -274,6 +280,48 @@ def test_the_command_says_what_was_done(tmp_path):
     assert refused.exit_code == 1
     assert "batch 0 is not what is asked for" in refused.output
     assert call("--no-replay").exit_code == 0
+
+
+def renamed(body):
+    """Whose algorithm nobody knows, so that its pulls cannot be worked out again."""
+    body["algorithm"]["name"] = "of-somebody-else"
+
+
+def elsewhere(body):
+    body["made"]["machine"] = "another kind"
+
+
+@pytest.mark.parametrize(
+    ("change", "words", "said"),
+    [
+        (renamed, ["--replay"], "no algorithm that is known here"),
+        (elsewhere, ["--replay"], "batch 0 is not what is asked for"),
+        (elsewhere, [], "batch 0 is not what is asked for"),
+    ],
+)
+def test_pulls_chosen_in_hindsight_are_not_excused(tmp_path, change, words, said):
+    """What a forger writes to get round the replay makes the command fail, and is said first."""
+    body = moved(moved(certificate_of("phases")))
+    change(body)
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(sealed(completed(body)) if change is renamed else completed(body)))
+    done = CliRunner().invoke(cli, ["verify", str(path), *words])
+    assert done.exit_code == 1
+    assert said in done.output.splitlines()[0]
+    told = json.loads(CliRunner().invoke(cli, ["verify", str(path), *words, "--json"]).output)
+    assert told["holds"] is False
+
+
+def test_a_replay_in_part_is_not_complete(tmp_path):
+    path = tmp_path / "certificate.json"
+    path.write_text(json.dumps(of_study(corrected())))
+    call = lambda *more: CliRunner().invoke(cli, ["verify", str(path), *more])  # noqa: E731
+    assert (call().exit_code, call("--replay").exit_code) == (0, 1)
+    assert "NOT verified in full" in call("--replay").output.splitlines()[0]
+    for words in ([], ["--replay"]):
+        first = call(*words).output.splitlines()[0]
+        assert "batches are what the algorithm asks for" in first
+    assert "Without a replay" in call("--no-replay").output.splitlines()[0]
 
 
 @pytest.mark.parametrize("misfit", [0.15, np.inf])

@@ -1,6 +1,7 @@
 """Types in certificates are exact: what is shown is what is worked out."""
 
 import json
+import time
 from itertools import count
 
 import numpy as np
@@ -120,3 +121,12 @@ def test_what_nests_too_deep_is_refused_not_followed():
         current = current[0]
     with pytest.raises(CertificateError, match="malformed"):
         verify(SAMPLES["phases"] | {"more": deep})
+
+
+def test_a_doubled_key_among_very_many_is_found_at_once():
+    """Looking for each key among all others took 15 seconds for 200 kB."""
+    keys = ",".join(f'"{i}":1' for i in range(40_000))
+    started = time.process_time()
+    with pytest.raises(FormatError, match="'39999' stands twice"):
+        verify(f'{{{keys},"39999":2}}')
+    assert time.process_time() - started < 2

@@ -32,7 +32,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     default=None,
     help="Make the run again: every batch must be what the algorithm asks for after those before, "
     "and of a study every pull must have come in its turn. "
-    "By default where it takes a few seconds at most.",
+    "By default where it takes a few seconds at most. With --replay the exit code is 1 where it "
+    "cannot be made in full.",
 )
 @click.option(
     "--signed-by",
@@ -95,7 +96,10 @@ def command(
             err=not as_json,
         )
         raise SystemExit(1) from None
-    click.echo(json.dumps({"holds": True, **content}) if as_json else text)
+    complete = content.get("complete", True)
+    click.echo(json.dumps({"holds": complete, **content}) if as_json else text)
+    if not complete:
+        raise SystemExit(1)
 
 
 def _check_file(

@@ -40,6 +40,9 @@ def verify(
     -------
     Verification
         What was verified; ``replay`` says whether the run was made again, and how that came out.
+        It counts as false (``complete``) where a replay was asked for and could not be made in
+        full, and where one gave other pulls than the certificate, which says that it was made
+        elsewhere.
 
     Raises
     ------
@@ -63,19 +66,20 @@ def verify(
     try:
         outcome = again.replay(body, problem, None if replay else _PATIENCE)
     except again.NotPossible as why:
-        return dataclasses.replace(found, replay=f"not done: {why}")
+        return dataclasses.replace(found, replay=f"not done: {why}", complete=not replay)
     except again.Different as why:
         here = body.get("made") == made_here()
         if replay or here:
             hint = "" if here else _ELSEWHERE
             raise CertificateError(f"certificate refused: replayed, {why}{hint}") from None
-        return dataclasses.replace(found, replay=f"not possible here: {why}{_ELSEWHERE}")
+        said = f"not possible here: {why}{_ELSEWHERE}"
+        return dataclasses.replace(found, replay=said, complete=False)
     if outcome == again.ROUNDED:  # as good as can be told elsewhere, but here it must be exact
         if body.get("made") == made_here():
             raise CertificateError(f"certificate refused: replayed, {again.MOVED}")
-        return dataclasses.replace(found, replay=f"not exactly: {outcome}")
+        return dataclasses.replace(found, replay=f"not exactly: {outcome}", complete=False)
     if outcome not in (again.EXACT, again.DRAWN):  # corrected since: it says how far it can be told
-        return dataclasses.replace(found, replay=f"in part: {outcome}")
+        return dataclasses.replace(found, replay=f"in part: {outcome}", complete=not replay)
     return dataclasses.replace(found, replayed=True, replay=outcome)
 
 

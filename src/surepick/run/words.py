@@ -97,7 +97,16 @@ def verdict(result: Verification) -> list[str]:
         found = "The record is in order, but it does not prove the answer."
     done = f"{result.checked:,} comparison{'' if result.checked == 1 else 's'} worked out again"
     plain = in_plain_words(result.statement, result.delta)
-    return [found, plain, f"{done} by an independent program. Replay: {result.replay}."]
+    lines = [found, plain, f"{done} by an independent program. Replay: {result.replay}."]
+    if result.unknown:
+        lines.insert(1, f"Not known here, and not checked: {', '.join(result.unknown)}.")
+    why = result.replay.removeprefix("not done").removeprefix(": ")
+    if not result.complete:
+        lines.insert(0, f"NOT verified in full. The run could not be made again: {why}.")
+        lines[1] = f"Apart from that: {lines[1][:1].lower()}{lines[1][1:]}"
+    elif not result.replayed:
+        lines[0] = f"Without a replay{f' ({why})' if why else ''}: {found[:1].lower()}{found[1:]}"
+    return lines
 
 
 def explained(result: Verification) -> list[str]:

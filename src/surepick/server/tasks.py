@@ -183,7 +183,7 @@ def _verify(study: Study) -> dict[str, Any]:
         "message": " ".join(verdict(found)),
         "plain": in_plain_words(found.statement, found.delta),
     }
-    return {"valid": True, **said, **dataclasses.asdict(found)}
+    return {"valid": found.complete, **said, **dataclasses.asdict(found)}
 
 
 def _changes(made: list[Change]) -> dict[str, Any]:

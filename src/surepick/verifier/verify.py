@@ -25,6 +25,7 @@ from surepick.verifier.check import Check
 from surepick.verifier.chosen import Chosen, check_chosen
 from surepick.verifier.comparison import Comparison, check_comparison
 from surepick.verifier.corrections import check_corrections
+from surepick.verifier.fields import unknown_fields
 from surepick.verifier.hedged import check_hedged
 from surepick.verifier.limits import check_limits
 from surepick.verifier.options import check_options
@@ -76,9 +77,12 @@ class Verification:
     replay: str = "not done"  #: how that came out, or why it was not done
     candidates: tuple[int, ...] = ()  #: all that were chosen: one, unless more were asked for
     labels: tuple[str, ...] = ()  #: theirs
+    #: False where a replay was asked for and could not be made in full, or gave other pulls
+    complete: bool = True
+    unknown: tuple[str, ...] = ()  #: fields that nobody here knows, and that were not checked
 
     def __bool__(self) -> bool:
-        return True
+        return self.complete
 
 
 def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Verification:
@@ -256,4 +260,5 @@ def _run(check: Check) -> Verification:
         statement=claim["statement"],
         candidates=tuple(chosen := claim.get("candidates", [claim["candidate"]])),
         labels=tuple(check.label(i) for i in chosen),
+        unknown=unknown_fields(body),
     )

@@ -22,7 +22,9 @@ from surepick.problem.tables.extras import need_pandas
 from surepick.problem.tables.price import check_shape
 
 _DELIMITERS = (",", ";", "\t")
-_MOST_UNPACKED = 2**30  # bytes
+# What a Parquet file may hold, unless it is as large itself: repetitions take no room in it.
+_MOST_VALUES = 5_000_000
+_MOST_UNPACKED = 2**28  # bytes
 _SEPARATOR_LINE = re.compile(r"sep=(.)\s*", re.IGNORECASE)  # Excel's, before the column names
 # How files begin that are no table, and what they are.
 _OTHER_FILES = {
@@ -158,16 +160,50 @@ def read_parquet_content(content: bytes, where: str) -> Columns:
 
 
 def _check_parquet(content: bytes, where: str) -> None:
-    """Refuse what would be too large once it is unpacked; a small file may hold very much."""
+    """Refuse what would be too large once it is unpacked; a small file may hold very much.
+
+    First by what the file says about itself; then texts, which stand in it once however often
+    they are repeated, are counted while they still do.
+    """
+    from pyarrow import compute, types
     from pyarrow.parquet import ParquetFile
 
     about = ParquetFile(io.BytesIO(content)).metadata
     check_shape(about.num_rows, about.num_columns, where)
-    size = sum(about.row_group(i).total_byte_size for i in range(about.num_row_groups))
-    if size > _MOST_UNPACKED:
+    groups = [about.row_group(i) for i in range(about.num_row_groups)]
+    values = sum(group.column(j).num_values for group in groups for j in range(about.num_columns))
+    most = max(_MOST_VALUES, len(content))
+    if values > most:
         raise InvalidInputError(
-            f"{where} would take {size / 2**20:,.0f} MB once it is unpacked; at most "
-            f"{_MOST_UNPACKED / 2**20:,.0f} MB are accepted"
+            f"{where} has {about.num_rows:,} rows with {values:,} values; at most {most:,} are "
+            f"accepted in a file of this size"
+        )
+    _check_unpacked(sum(group.total_byte_size for group in groups), content, where)
+    texts = [
+        about.schema.column(j).path
+        for j in range(about.num_columns)
+        if about.schema.column(j).physical_type == "BYTE_ARRAY"
+    ]
+    if not texts:
+        return
+    size = 0
+    for column in ParquetFile(io.BytesIO(content), read_dictionary=texts).read(texts).columns:
+        for part in column.chunks:
+            if types.is_dictionary(part.type):
+                lengths = compute.call_function("binary_length", [part.dictionary])
+                of_each = lengths.take(part.indices).cast("int64")
+                size += compute.call_function("sum", [of_each]).as_py() or 0
+            else:
+                size += part.nbytes
+            _check_unpacked(size, content, where)
+
+
+def _check_unpacked(size: int, content: bytes, where: str) -> None:
+    most = max(_MOST_UNPACKED, 4 * len(content))
+    if size > most:
+        raise InvalidInputError(
+            f"{where} would take {size / 2**20:,.0f} MB or more once it is unpacked; at most "
+            f"{most / 2**20:,.0f} MB are accepted for a file of this size"
         )
 
 

@@ -1,0 +1,65 @@
+"""What a certificate says that nobody here looks at.
+
+A later release, or somebody who forges, may write more into a certificate than this verifier
+knows. It proves nothing and is checked by nothing, but readers may take it for part of what was
+verified: it is listed.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+from typing import Any
+
+_MOST = 20  # that are listed
+
+
+def _names(text: str) -> frozenset[str]:
+    return frozenset(text.split())
+
+
+_PLACES = {
+    "": _names(
+        "format version made algorithm problem delta epsilon batches evidence claim past stopped "
+        "corrections hedged lost options limits traffic chain digest signature "
+    ),
+    "algorithm": _names("name settings"),
+    "claim": _names(
+        "candidate candidates label survivors samples guarantee statement p_value better worse "
+        "close undecided "
+    ),
+    "problem": _names("arms candidates noise labels candidate_labels misfit costs large measured"),
+    "batches": _names("arms counts sums spreads parts stratum after items"),
+}
+#: names of all others, wherever they stand
+_ELSEWHERE = _names(
+    "accounts active after arm arms asked at at_least ball baseline batch batches better bias "
+    "block blocks bucket budget by candidate candidates change chosen claim claims close constants "
+    "control control_share corrections costs counts cycle delta direct doubt dropped epsilon "
+    "extra features first from_batch gap guarantee head high inner items key kind label labels "
+    "leads learner level levels limits links log_capital looks low machine margin max_batch "
+    "max_samples measured measurements members misfit name nearness new noise norm_bound numpy "
+    "old options parts past period periods phases power precisions pull question reason "
+    "regularisation rivals round rounds rows rule samples scales settled sha256 shape shares "
+    "slack spreads stages stratum study sums surepick sure survivors test threshold top traffic "
+    "undecided union value ways weights width worse "
+)
+
+
+def unknown_fields(body: dict[str, Any]) -> tuple[str, ...]:
+    """Where fields stand that this verifier does not know; the first few of them."""
+    found: dict[str, None] = {}
+    left: list[tuple[str, Any]] = [("", body)]
+    while left and len(found) < _MOST:
+        place, value = left.pop()
+        if type(value) is list:
+            left += [(place, one) for one in value if type(one) in (dict, list)]
+        elif type(value) is dict:
+            known = _PLACES.get(place, _ELSEWHERE)
+            for name, inside in value.items():
+                path = f"{place}.{name}" if place else str(name)
+                if name not in known:
+                    found[path[:80]] = None
+                elif path != "algorithm.settings":  # whose names the algorithm knows
+                    left.append((path, inside))
+    return tuple(found)
