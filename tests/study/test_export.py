@@ -13,7 +13,7 @@ from surepick.storage.memory import MemoryStorage
 from surepick.study.export import content, rows
 from surepick.study.options import OptionTable
 
-_OBEYED = ("=", "+", "-", "@", "\t", "\r", "＝", "＋", "－", "＠")
+_OBEYED = ("=", "+", "-", "@", "|", "%", "\t", "\r", "＝", "＋", "－", "＠", "｜", "％")
 OWN = ("pull", "arm", "label", "reward", "time", "worker", "token")
 
 

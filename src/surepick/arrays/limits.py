@@ -18,6 +18,8 @@ HUGE_TABLE = 1 << 18
 EMBEDDED_TABLE = 1 << 18
 # Row numbers written out as labels; more are made when they are looked at.
 WRITTEN_LABELS = 10_000
+# Letters of a label; a label may be a whole prompt, but no book.
+LONGEST_LABEL = 10_000
 
 # -- compiled kernels ----------------------------------------------------------------------
 # Entries of a product from which on BLAS is faster; below, plain loops are, and they keep exact

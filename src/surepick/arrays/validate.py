@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays import limits
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError
 
@@ -131,6 +132,11 @@ def as_labels(labels: Any, count: int, name: str) -> tuple[str, ...]:
         )
     seen: dict[str, int] = {}
     for i, label in enumerate(out):
+        if len(label) > limits.LONGEST_LABEL:
+            raise InvalidInputError(
+                f"{name}: the label of row {i} has {len(label):,} letters, and at most "
+                f"{limits.LONGEST_LABEL:,} are accepted; it begins {label[:40]!r}"
+            )
         if label in seen:
             raise InvalidInputError(
                 f"{name}: {label!r} stands for both row {seen[label]} and row {i}; "

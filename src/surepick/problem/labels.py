@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import json
+import unicodedata
 from collections.abc import Iterator, Sequence
 from typing import Any, overload
 
@@ -71,6 +72,57 @@ def make_labels(source: Any, labels: Any, count: int, name: str) -> Labels:
     if count > limits.WRITTEN_LABELS:
         return RowNumbers(count)
     return tuple(str(i) for i in range(count))
+
+
+# Letters of other alphabets that look like Latin ones in most fonts, and those.
+_ALIKE = str.maketrans(
+    "абсԁеһіјӏкмоԛрѕтуѵԝхᴠзαβγιкνορτυχωϲϳ",
+    "abcdehijlkmoqpstyvwxv3abyiknoptuxwcj",
+)
+
+
+def look_alikes(labels: Labels, new: int = 0) -> list[str]:
+    """Sentences about labels that people may take for each other; those from ``new`` on only.
+
+    Compared without case, spaces and what cannot be seen, with one spelling of what Unicode calls
+    compatible, and letters of other alphabets as the Latin ones that they look like.
+
+    Examples
+    --------
+    >>> look_alikes(("red", "blue", "Red "))
+    ["Labels that look alike: 'red' (row 0) and 'Red ' (row 2); make sure that they are different \
+options."]
+    """
+    if isinstance(labels, RowNumbers):
+        return []
+    first: dict[str, int] = {}
+    pairs = []
+    for place, label in enumerate(labels):
+        other = first.setdefault(_skeleton(label), place)
+        if other != place and place >= new:
+            pairs.append(f"{_told(labels[other])} (row {other}) and {_told(label)} (row {place})")
+    if not pairs:
+        return []
+    more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
+    return [
+        f"Labels that look alike: {'; '.join(pairs[:3])}{more}; make sure that they are different "
+        f"options."
+    ]
+
+
+def _told(label: str) -> str:
+    """A label so that one sees what is not Latin in it."""
+    if label.isascii():
+        return repr(label[:60])
+    names = [unicodedata.name(c, "unnamed") for c in label[:60] if c.translate(_ALIKE) != c]
+    hint = f" with {names[0].capitalize()}" if names else ""
+    return f"{label[:60]!r}{hint}"
+
+
+def _skeleton(label: str) -> str:
+    folded = unicodedata.normalize("NFKC", label).casefold()
+    seen = "".join(c for c in folded if unicodedata.category(c) != "Cf")
+    return "".join(seen.translate(_ALIKE).split())
 
 
 def describe_labels(labels: Labels) -> list[str] | dict[str, str] | None:

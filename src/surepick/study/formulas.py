@@ -6,8 +6,9 @@ import re
 from typing import Any
 
 # Spreadsheets see formulas here, and where a semicolon parts columns also after one; some read
-# the signs of East Asian keyboards like the plain ones.
-_FORMULA = re.compile(r"(?:^|(?<=;))(?=[\s\"']*[=+\-@\t\r\uff1d\uff0b\uff0d\uff20])")
+# the signs of East Asian keyboards like the plain ones. A bar or a percent sign begins a command
+# to another program, or a macro, in some.
+_FORMULA = re.compile(r"(?:^|(?<=;))(?=[\s\"']*[=+\-@|%\t\r\uff1d\uff0b\uff0d\uff20\uff5c\uff05])")
 
 
 def safe(cell: Any) -> Any:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import hashlib
 import json
 import uuid
+import warnings
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -13,6 +14,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT
 from surepick.errors import StudyExistsError, UnknownStudyError
 from surepick.problem import Problem
+from surepick.problem.labels import look_alikes
 from surepick.run.codec import dumps
 from surepick.run.order import seed_of
 from surepick.storage import Storage, Transaction, open_storage
@@ -70,7 +72,11 @@ def create_study(
     >>> study.answer.label
     'two'
     """
-    return store(described(name, problem, algorithm, table, fields), storage)
+    spec = described(name, problem, algorithm, table, fields)
+    study = store(spec, storage)
+    for note in look_alikes(spec.prepared.problem.labels):
+        warnings.warn(note, stacklevel=2)
+    return study
 
 
 def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None = None) -> Study:

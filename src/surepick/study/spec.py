@@ -24,6 +24,7 @@ from surepick.arrays.validate import positive, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.contents import as_misfit
+from surepick.problem.labels import look_alikes
 from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
@@ -301,13 +302,14 @@ class StudySpec:
         if self.table is None:
             assert self.problem is not None
             past = self._past_of(self.problem)
-            notes = () if past is None else past.notes
+            notes = (*look_alikes(self.problem.labels), *(() if past is None else past.notes))
             meta = dict(self.meta or {}) | self._notes_of(self.problem)
             meta, sends = rules.noted(self.traffic, self.problem, meta), self.traffic is not None
             return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
         made = self.table.problem(self.noise, self.misfit)
         past = self._past_of(made.problem)
-        notes = made.notes if past is None else (*made.notes, *past.notes)
+        alike = look_alikes(made.problem.labels)
+        notes = (*made.notes, *alike, *(() if past is None else past.notes))
         meta = {
             **(self.meta or {}),
             "source": self.table.sheet.source,

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays import limits
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -197,6 +198,11 @@ def labels_of(
     labels = [str(cell) for cell in cells]
     seen: dict[str, int] = {}
     for i, text in enumerate(labels):
+        if len(text) > limits.LONGEST_LABEL:
+            raise InvalidInputError(
+                f"{table.at(i, label)}: the label has {len(text):,} letters, and at most "
+                f"{limits.LONGEST_LABEL:,} are accepted; it begins {text[:40]!r}"
+            )
         first = seen.setdefault(as_seen(text), i)
         if first != i:
             same = "is that" if labels[first] == text else "looks like that"

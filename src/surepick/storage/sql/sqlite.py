@@ -8,7 +8,7 @@ import random
 import sqlite3
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import contextmanager, suppress
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -57,6 +57,16 @@ def _wait_for_turn(driver: Any) -> None:
             pause = min(2 * pause, 0.015)
     finally:
         driver.execute(f"PRAGMA busy_timeout = {int(PATIENCE * 1000)}")
+
+
+def _create_private(path: str) -> None:
+    """An empty file for this user alone; SQLite gives its journals the same rights.
+
+    Rewards and hashes of tokens are nobody else's. Whoever wants to share the file can say so
+    (chmod): the rights of a file that is there are left as they are.
+    """
+    with suppress(OSError):  # SQLite says better what is wrong with the place
+        os.close(os.open(path, os.O_WRONLY | os.O_CREAT | os.O_EXCL, 0o600))
 
 
 class SqliteStorage(SqlStorage):
@@ -112,6 +122,8 @@ class SqliteStorage(SqlStorage):
             _log.warning(
                 "%s is empty (0 bytes): if there were studies in it, they are gone", self.url
             )
+        if self._path is not None and not there:
+            _create_private(self._path)
         self._choose_journal(new)
         super()._prepare(create)
 

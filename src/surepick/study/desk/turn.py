@@ -8,9 +8,11 @@ from __future__ import annotations
 
 import hashlib
 import json
+import warnings
 from typing import Any
 
 from surepick.errors import InvalidInputError
+from surepick.problem.labels import look_alikes
 from surepick.run import Run
 from surepick.run.turning import ADDED, RETIRED
 from surepick.storage.contract import Storage
@@ -44,10 +46,17 @@ def add(storage: Storage, study: StudyRecord, new: Newcomers, who: Who) -> Optio
         meta = json.loads(study.meta)
         if meta.get("columns") is not None:
             meta["columns"] = turns.grown_columns(meta["columns"], acts)
-        return new.described(run.problem_ahead, meta) | {"given": given}
+        found = new.described(run.problem_ahead, meta)
+        there = run.problem_ahead.labels
+        alike[:] = look_alikes((*there, *found["labels"]), new=len(there))
+        return found | {"given": given}
 
+    alike: list[str] = []
     given = hashlib.sha256(json.dumps(new.to_dict(), sort_keys=True).encode()).hexdigest()
-    return _do(storage, study, ADDED, content, who)
+    made = _do(storage, study, ADDED, content, who)
+    for note in alike:
+        warnings.warn(note, stacklevel=2)
+    return made
 
 
 def retire(storage: Storage, study: StudyRecord, label: str, who: Who) -> OptionChange:
