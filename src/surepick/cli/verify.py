@@ -140,7 +140,8 @@ def _check_study(
         if study.finished:
             result = verify(study.answer.certificate(), study.problem, replay=replay)
             content |= _content(result)
-            text += "\n" + _said(result, explain)
+            said = _said(result, explain)
+            text = f"{text}\n{said}" if result.complete else f"{said}\n{text}"
     return content, text
 
 

@@ -21,7 +21,7 @@ def _names(text: str) -> frozenset[str]:
 _PLACES = {
     "": _names(
         "format version made algorithm problem delta epsilon batches evidence claim past stopped "
-        "corrections hedged lost options limits traffic chain digest signature "
+        "corrections hedged lost order options limits traffic chain digest signature "
     ),
     "algorithm": _names("name settings"),
     "claim": _names(
@@ -40,7 +40,7 @@ _ELSEWHERE = _names(
     "leads learner level levels limits links log_capital looks low machine margin max_batch "
     "max_samples measured measurements members misfit name nearness new noise norm_bound numpy "
     "old options parts past period periods phases power precisions pull question reason "
-    "regularisation rivals round rounds rows rule samples scales settled sha256 shape shares "
+    "regularisation rivals round rounds rows rule samples scales seed settled sha256 shape shares "
     "slack spreads stages stratum study sums surepick sure survivors test threshold top traffic "
     "undecided union value ways weights width worse "
 )
