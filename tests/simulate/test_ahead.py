@@ -111,3 +111,21 @@ def test_rates_stay_rates():
     for _ in range(20):
         means, _ = posterior.draw(rng)
         assert 0 < means.min() < means.max() < 0.5
+
+
+@pytest.mark.parametrize("noise", [None, 1.0, "yes-no", (-9.0, 9.0), [1.0, 2.0, 1.0]])
+@pytest.mark.parametrize("own", [True, False])
+def test_an_option_that_waits_for_the_end_of_a_batch_is_ahead_too(noise, own):
+    """Copies let it in when their batch is done: it needs a mean of its own."""
+    means = np.array([0.2, 0.5, 0.7])
+    rows = np.eye(3) if own else np.c_[np.ones(3), [0.0, 1.0, 2.0]]
+    problem = sp.Problem(rows, noise=noise, misfit=math.inf if own else 0.0)
+    run, *_ = begun(problem, means, 2)
+    run.ask()
+    scales = {"noise": [1.5]} if isinstance(noise, list) else {}
+    new = [[0.0, 0.0, 0.0, 1.0]] if own else [[1.0, 3.0]]
+    assert not run.add(new, ["late"], **scales)
+    means, scales = Posterior(run).draw(np.random.default_rng(0))
+    assert means.shape == scales.shape == (4,)
+    found = ahead(run, copies=3, seconds=0.5)
+    assert found.unit == "measurements"

@@ -35,7 +35,7 @@ class Posterior:
     """
 
     def __init__(self, run: Run) -> None:
-        self.problem = problem = run.problem
+        self.problem = problem = run.problem_ahead  # with options that wait to come in
         counts, sums = run.totals()
         self.measured: IntArray = np.flatnonzero(counts)
         self.counts = counts[self.measured].astype(float)
@@ -116,14 +116,21 @@ def _directions(problem: Problem) -> FloatArray:
 
 
 def _scales(run: Run) -> FloatArray:
-    """How much a single reward of each arm varies, in units of the reward."""
-    kind, everyone = run.problem.noise_kind, np.arange(run.problem.n_arms)
-    counts, sums = run.totals()
+    """How much a single reward of each arm varies, in units of the reward.
+
+    Options that wait to come in are taken to vary as the others do.
+    """
+    problem = run.problem_ahead
+    kind, everyone = problem.noise_kind, np.arange(problem.n_arms)
+    more = problem.n_arms - run.problem.n_arms
+    counts, sums = (np.append(column, np.zeros(more)) for column in run.totals())
     if kind.kind == "yes-no":
         rates = (sums + sums.sum() / counts.sum()) / (counts + 1.0)
         return np.sqrt(np.maximum(rates * (1.0 - rates), 1e-6))
     scale = run.state.reward_scale()
     assert scale is not None
+    if isinstance(scale, np.ndarray):
+        scale = np.append(scale, np.full(more, np.sqrt((scale**2).mean())))
     found = np.broadcast_to(scale * kind.units(everyone), len(everyone)).astype(float)
     least = 1e-9 * (1.0 + float(np.abs(sums / np.maximum(counts, 1)).max()))
     return np.maximum(found, least)
