@@ -59,13 +59,20 @@ def check_signed(text: bytes, signature: dict[str, Any], what: str) -> None:
 
 
 def read_key(key: str) -> str:
-    """A public key: given, or in a file."""
-    path = Path(key)
-    text = path.read_text(encoding="utf-8") if len(key) != _DIGITS and path.is_file() else key
-    found = text.strip().lower()
-    if len(found) != _DIGITS or any(digit not in "0123456789abcdef" for digit in found):
+    """A public key: given, or in a file.
+
+    What has the digits of a key is one; a file of such a name can be given as ``./NAME``.
+    """
+    found = key.strip().lower()
+    if not _is_key(found) and Path(key).is_file():
+        found = Path(key).read_text(encoding="utf-8", errors="replace").strip().lower()
+    if not _is_key(found):
         raise InvalidInputError(
             f"signed-by: {key!r:.80} is neither a key of {_DIGITS} hexadecimal digits nor a file "
             f"with one; the service tells its own at /api/v1/key"
         )
     return found
+
+
+def _is_key(text: str) -> bool:
+    return len(text) == _DIGITS and all(digit in "0123456789abcdef" for digit in text)
