@@ -133,3 +133,23 @@ def test_a_study_at_a_service_is_drawn_as_one_that_is_here(tmp_path):
         page = study_page(remote)
     assert "<td>-0</td>" not in page
     assert page == study_page(sp.load_study("five", storage=f"sqlite:///{tmp_path}/s.db"))
+
+
+def test_a_report_lists_an_estimate_of_nought_between_the_others(monkeypatch):
+    study = studied(200)
+    status = study.status()
+    columns = status["standing"]["columns"]
+    columns["estimate"] = [-1.0, 0.0, None, 2.0, 0.5]
+    monkeypatch.setattr(study, "status", lambda: status)
+    page = study_page(study)
+    table = page[page.index("behind the leader") :]
+    names = ["last", "$5 off", "plain", "&lt;b&gt;bold"]
+    places = [table.index(name) for name in names]
+    assert places == sorted(places)
+
+
+def test_the_picture_shows_the_estimates_that_tables_have():
+    study = studied(300)
+    status = study.status()
+    shown = {row.label: row.mean for row in view(study).rows}
+    assert shown == dict(zip(status["labels"], status["estimates"], strict=True))

@@ -18,7 +18,7 @@ import numpy as np
 from surepick.algorithms.findings import Claims, Guarantee, Known
 from surepick.algorithms.pulls import Pulls, Told
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
-from surepick.arrays.validate import positive, probability, real, whole
+from surepick.arrays.validate import in_reach, positive, probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 
@@ -158,6 +158,11 @@ class State(ABC):
         """
         return None
 
+    @property
+    def level_is_free(self) -> bool:
+        """Whether estimates say how far options are apart, and nothing of where they all are."""
+        return False
+
     def claims(self) -> Claims | None:
         """What is claimed now, where candidates are compared with a baseline; else None."""
         return None
@@ -246,7 +251,7 @@ class Algorithm(ABC):
     def __post_init__(self) -> None:
         # Plain floats and ints, whatever kind of number was given: settings are saved as JSON.
         object.__setattr__(self, "delta", probability(self.delta, "delta"))
-        object.__setattr__(self, "epsilon", real(self.epsilon, "epsilon"))
+        object.__setattr__(self, "epsilon", in_reach(real(self.epsilon, "epsilon"), "epsilon"))
         if self.epsilon < 0:
             raise InvalidInputError(f"epsilon must be at least 0; got {self.epsilon!r}")
         if self.max_samples is not None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from surepick.cli.studies import bar, shown
+from surepick.run.standing import highest_first
 from surepick.study.outlook import states_in_words
 from surepick.study.traffic.words import step
 
@@ -52,7 +53,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
         table.add_column(head, justify="right", no_wrap=True)
     order = sorted(
         range(len(labels)),
-        key=lambda i: (i not in survivors, labels[i] != control, -(means[i] or 0.0)),
+        key=lambda i: (i not in survivors, labels[i] != control, highest_first(means[i])),
     )
     words = states_in_words(content)
     for i in order[: top or None]:

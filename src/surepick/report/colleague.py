@@ -14,7 +14,7 @@ from typing import Any
 from surepick.algorithms.findings import PROVEN
 from surepick.report.html import Page
 from surepick.report.picture import draw, view
-from surepick.run.standing import between
+from surepick.run.standing import between, highest_first
 from surepick.study import StudyCore
 from surepick.study.outlook import no_answer_yet, states_in_words
 
@@ -99,7 +99,10 @@ def _options(page: Page, status: dict[str, Any]) -> None:
     rows = zip(status["standing"]["columns"]["state"], *(now[name] for name in ends))
     now["between"] = [between(*row, epsilon=status["epsilon"]) for row in rows]
     names = [name for name in heads if name in now]
-    order = sorted(range(len(now["option"])), key=lambda i: -_or(now["estimate"][i], -math.inf))
+    if status["traffic"]:  # as everywhere on a site: what came of its visitors
+        now, heads = now | {"estimate": status["means"]}, heads | {"estimate": "mean of its visits"}
+    known = now["estimate"]
+    order = sorted(range(len(known)), key=lambda i: highest_first(known[i]))
     page.table(
         [heads[name] for name in names], [[_cell(now[name][i]) for name in names] for i in order]
     )

@@ -113,7 +113,7 @@ def _rows(status: dict[str, Any]) -> list[Row]:
             value = None if behind is None else -behind
             low, high = (_minus(now[end][i]) for end in ("behind_high", "behind_low"))
         pulls = now["pulls"][i] if "pulls" in now else None
-        mean = status["means"][i] if pulls is not None else now["estimate"][i]
+        mean = status["means"][i] if status["traffic"] else now["estimate"][i]
         if value is None:  # nothing is known of it
             continue
         low, high = (None, None) if ruled_out else (low, high)

@@ -45,7 +45,7 @@ class Sharing:
         """
         state = run.state
         assert isinstance(state, PooledState)
-        least = np.where(state.still_in(), self.at_least, -1.0)
+        least = np.where(state.compared(), self.at_least, -1.0)
         if self.control is not None:
             least[self.control] = max(self.control_share, least[self.control])
         kept = least >= 0.0

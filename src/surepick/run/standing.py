@@ -70,7 +70,7 @@ class Standing:
         names = [name for name in _SHOWN if name in self.columns and name not in hidden]
         known = self.columns["estimate"]
         first = None if compared else self.leader_index
-        order = sorted(range(len(known)), key=lambda i: (i != first, -(known[i] or 0)))
+        order = sorted(range(len(known)), key=lambda i: (i != first, highest_first(known[i])))
         return notebook.table(
             {_SHOWN[name]: [self.columns[name][i] for i in order] for name in names},
             bars=[_SHOWN["pulls"]] if "pulls" in names else [],
@@ -106,6 +106,11 @@ class Standing:
         }
         head: dict[str, Any] = {name: value for name, value in saved.items() if name != "columns"}
         return cls(columns=columns, **head)
+
+
+def highest_first(value: float | None) -> float:
+    """A key by which the highest comes first, and what is not known last."""
+    return math.inf if value is None else -value
 
 
 def as_table(standing: Standing) -> Any:
@@ -153,6 +158,8 @@ def standing_of(
     """
     claims, estimates = state.claims(), _estimates(problem, state, totals)
     leader = None if estimates is None else int(state.leader())
+    if estimates is not None and leader is not None:
+        _at_its_own_level(problem, state, totals, leader, estimates)
     still, n = np.isin(problem.same_as, state.active), problem.n_candidates
     columns: dict[str, list[Any]] = {
         "option": list(problem.candidate_labels),
@@ -198,6 +205,25 @@ def _estimates(
     errors = np.sqrt(fit.variances(directions))
     columns = (problem.targets @ fit.theta, directions @ fit.theta, errors)
     return {name: column * sigma for name, column in zip(_COLUMNS, columns)}
+
+
+def _at_its_own_level(
+    problem: Problem,
+    state: State,
+    totals: tuple[IntArray, FloatArray],
+    leader: int,
+    estimates: dict[str, FloatArray | None],
+) -> None:
+    """Move all estimates so that the leader's is the mean of its own measurements.
+
+    Where options are compared within a block, what is known is how far they are apart. Their common
+    level would be that of the first block, or of its few items, which nobody asked for.
+    """
+    counts, sums = totals
+    found = estimates["estimate"]
+    if found is None or problem.transductive or not state.level_is_free or not counts[leader]:
+        return
+    estimates["estimate"] = found + (sums[leader] / counts[leader] - found[leader])
 
 
 _COLUMNS = ("estimate", "behind", "error", "behind_low", "behind_high", "p_value")

@@ -12,6 +12,7 @@ import surepick as sp
 from surepick.errors import InvalidInputError, RunStateError, StudyDamagedError, TellConflictError
 from surepick.run.forecast import PERIODS
 from surepick.run.sharing import Sharing
+from surepick.storage.memory import MemoryStorage
 from surepick.study.chain import check_chain
 
 
@@ -200,3 +201,23 @@ def test_how_many_more_periods_is_an_interval():
     last = ahead[-2]  # benchmarks/forecasts.py counts how often they hold
     assert (last.low, last.simulated) == (1, 40)
     assert last.high is None or last.high >= 1
+
+
+def test_a_baseline_keeps_a_share_while_there_is_something_to_compare():
+    study = sp.create_study(
+        "against",
+        sp.Problem.unstructured(list("abcd"), noise="yes-no"),
+        storage=MemoryStorage(),
+        traffic=True,
+        baseline="c",
+    )
+    rng, rates = np.random.default_rng(0), (0.1, 0.2, 0.3, 0.45)
+    for day in range(20):
+        if study.finished:
+            break
+        split = study.split()
+        assert split.shares["c"] >= 0.2
+        study.record(site.visitors(split, 2000, rng, rates), f"day {day}")
+    assert study.finished
+    assert (study.answer.better, set(study.answer.worse)) == (("d",), {"a", "b"})
+    assert sp.verify(study.answer.certificate())

@@ -271,6 +271,13 @@ class PooledState(AskingState):
         """Candidates that are not decided yet, as a mask (of those that differ)."""
         return np.isin(np.arange(len(self.problem.distinct)), self.question.open())
 
+    def compared(self) -> BoolArray:
+        """The same, and the option that they are compared with: without it nothing is decided."""
+        found, about = self.still_in(), self.question.about
+        if about is not None and about < len(found):
+            found[about] = True
+        return found
+
     def leader(self) -> int:
         best = int(self.problem.distinct[self.question.best])
         return first_left(self.problem, best, self.retired) if self.retired.any() else best
@@ -302,6 +309,11 @@ class PooledState(AskingState):
             means = self._reading.guide.candidates(everything, self._points)
         values = self._b.host(means)[: len(self.problem.distinct)]
         return known(self.problem, self.question, values, self._b.host(market.errors(leader)))
+
+    @property
+    def level_is_free(self) -> bool:
+        own = self.problem.rank == self.problem.n_arms or self.config.items is not None
+        return self.follows_levels and own
 
     def reward_scale(self) -> float | FloatArray | None:
         if self.scale_estimated and not self.totals.counts.any():

@@ -19,17 +19,17 @@ _SPREAD = 1.0  # part that all options still in have alike: this times √(optio
 
 
 def wanted_shares(state: PooledState) -> FloatArray:
-    """One share per option, 0 for those that are ruled out; they sum to 1.
+    """One share per option, 0 for those that are decided; they sum to 1. A baseline has one.
 
     Options must be compared by their own rewards (see :mod:`surepick.algorithms.pooled.evidence`):
     then one that is ruled out tells nothing about the others.
     """
-    still_in = state.still_in()
-    alike = still_in / still_in.sum()
+    compared = state.compared()
+    alike = compared / compared.sum()
     n = int(state.totals.counts.sum())
     if n == 0:
         return alike
-    weights = np.where(still_in, _design(state).weights, 0.0)
+    weights = np.where(compared, _design(state).weights, 0.0)
     total = float(weights.sum())
     weights = weights / total if total > 0 else alike
     spread = min(0.5, _SPREAD * math.sqrt(len(alike) / n))
