@@ -1,3 +1,4 @@
+import contextlib
 import copy
 import json
 import subprocess
@@ -181,10 +182,10 @@ def test_a_refused_tell_changes_nothing(what):
 
 def test_rewards_that_overflow_together_are_refused():
     run = Peleg(0.1).start(sp.Problem(np.eye(2), noise=0.5))
-    run.tell(run.ask(), sums=[0.4e150, 0.4e150])  # 0.8e150 in units of the noise
+    run.tell(run.ask(), sums=[0.4e75, 0.4e75])  # 0.8e75 in units of the noise
     before = run.to_json()
     with pytest.raises(InvalidInputError, match=r"rewards of arm 1 \('1'\) are too large"):
-        run.tell(run.ask(), sums=[0.0, 0.4e150])
+        run.tell(run.ask(), sums=[0.0, 0.4e75])
     assert json.loads(before)["sums"] == json.loads(run.to_json())["sums"]
 
 
@@ -508,3 +509,19 @@ def test_runs_do_not_share_anything():
     answer = one.answer
     answer.pulls[:] = -1
     assert one.answer.samples == one.answer.pulls.sum() == one.samples
+
+
+@pytest.mark.parametrize("size", [1e140, 1e-84, 1e-160, 1e-300])
+@pytest.mark.parametrize("noise", [None, "equal"])
+def test_rewards_that_nothing_can_be_computed_with_are_refused_or_prove_nothing(size, noise):
+    """Squares of variances are part of designs: these overflowed, or became 0."""
+    rng = np.random.default_rng(0)
+    for rows in (np.eye(3), np.c_[np.ones(3), [0.0, 1.0, 2.0]]):
+        run = sp.algorithms.PooledPeleg(0.05, max_samples=60, baseline=0).start(
+            sp.Problem(rows, noise=noise)
+        )
+        with contextlib.suppress(InvalidInputError):
+            while not run.stopped:
+                batch = run.ask()
+                run.tell(batch, size * (batch.arms + rng.standard_cauchy(batch.size)))
+        assert (run.samples == 0) == (size > 1)

@@ -15,6 +15,9 @@ from surepick.arrays import limits
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError
 
+_SMALLEST, _LARGEST = 1e-60, 1e60  # of numbers in the unit of rewards
+_LEAST = 1e-200  # probability
+
 
 def is_dataframe(value: Any) -> bool:
     """Whether ``value`` quacks like a DataFrame (without importing any library)."""
@@ -62,6 +65,16 @@ def as_matrix(value: Any, name: str) -> FloatArray:
     return matrix + 0.0  # turns -0.0 into 0.0, so that equal rows have equal bytes
 
 
+def in_reach(number: float, name: str) -> float:
+    """A number in the unit of rewards, or 0: squares of its squares can be computed with."""
+    if number and not _SMALLEST <= abs(number) <= _LARGEST and not math.isinf(number):
+        raise InvalidInputError(
+            f"{name} is {number!r}: write rewards in a unit in which it is between {_SMALLEST:g} "
+            f"and {_LARGEST:g}"
+        )
+    return number
+
+
 def positive(value: Any, name: str) -> float:
     """A finite number above zero."""
     number = real(value, name)
@@ -88,6 +101,8 @@ def probability(value: Any, name: str) -> float:
     number = real(value, name)
     if not 0 < number < 1:
         raise InvalidInputError(f"{name} must lie strictly between 0 and 1; got {value!r}")
+    if number < _LEAST:
+        raise InvalidInputError(f"{name} must be at least {_LEAST:g}; got {value!r}")
     return number
 
 

@@ -13,7 +13,7 @@ from surepick.arrays import limits
 from surepick.arrays.backend import HOST, Backend, backend_named, backend_of
 from surepick.arrays.tables import as_table, is_large, table_digest
 from surepick.arrays.types import FloatArray
-from surepick.arrays.validate import is_dataframe, real
+from surepick.arrays.validate import in_reach, is_dataframe, real
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem.costs import as_costs
 from surepick.problem.labels import Labels, describe_labels, make_labels
@@ -236,7 +236,7 @@ def read_misfit(saved: dict[str, Any]) -> float:
 
 def as_misfit(value: Any, candidates: Any = None) -> float:
     """Checked: 0 to infinity, and finite where candidates are not measured themselves."""
-    allowed = real(value, "misfit", finite=False)
+    allowed = in_reach(real(value, "misfit", finite=False), "misfit")
     if not allowed >= 0:
         raise InvalidInputError(
             f"misfit must be at least 0 (0: rewards are exactly linear in the features; inf: "

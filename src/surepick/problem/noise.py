@@ -14,7 +14,7 @@ from typing import Any, ClassVar, Literal
 import numpy as np
 
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.arrays.validate import as_numbers, positive, real
+from surepick.arrays.validate import as_numbers, in_reach, positive, real
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 
 Kind = Literal["symmetric", "equal", "known", "yes-no", "bounded"]
@@ -283,9 +283,12 @@ def noise_kind(noise: Any, n_arms: int) -> NoiseKind:
                 f"noise: the lowest reward must be below the highest; got {noise!r} (one scale for "
                 f"each of two arms is a list, not a tuple)"
             )
+        for end, name in ((low, "the lowest reward"), (high, "the highest")):
+            in_reach(end, f"noise: {name}")
+        in_reach(high - low, "noise: the distance of the bounds")
         return Between(low, high)
     if np.ndim(noise) == 0:
-        return KnownNoise(positive(noise, "noise"))
+        return KnownNoise(in_reach(positive(noise, "noise"), "noise"))
     scales = as_numbers(noise, "noise")
     if len(scales) != n_arms:
         raise InvalidInputError(
@@ -296,6 +299,8 @@ def noise_kind(noise: Any, n_arms: int) -> NoiseKind:
         raise InvalidInputError(
             f"noise[{bad[0]}] must be a finite number above 0; got {scales[bad[0]]}"
         )
+    for arm, scale in enumerate(scales.tolist()):
+        in_reach(scale, f"noise[{arm}]")
     scales.setflags(write=False)
     return NoiseByArm(scales)
 

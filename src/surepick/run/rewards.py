@@ -16,7 +16,7 @@ from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.run.batch import Batch
 
-_LARGEST = 1e150  # sums of rewards, in units of the noise too: their squares are still finite
+_LARGEST = 1e75  # sums of rewards, in units of the noise too: squares of variances are finite
 _AGAIN = "nothing was recorded and the batch is still open: tell it again, corrected"
 
 

@@ -157,7 +157,7 @@ class Study(LivingStudy):
             of it, so perhaps fewer than ``n``. Others are handed out later.
         """
         belongs = check_stratum(self.desk.strata, stratum)
-        n = whole(n, "n", least=1)
+        n = min(whole(n, "n", least=1), 2**31)  # fewer may be handed out anyway
         lease, wait = positive(lease, "lease"), real(wait, "wait")
         named = worker is not None
         holder = Holder(as_name(worker, "worker") if named else ANONYMOUS + uuid.uuid4().hex)

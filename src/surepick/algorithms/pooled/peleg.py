@@ -35,7 +35,7 @@ from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.questions.named import candidate_of
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.strata import levels_cancel
-from surepick.arrays.validate import positive, real, whole
+from surepick.arrays.validate import in_reach, positive, real, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
@@ -120,7 +120,8 @@ class PooledPeleg(Algorithm):
         if self.control not in ("all", "fdr"):
             raise InvalidInputError(f"control must be 'all' or 'fdr'; got {self.control!r:.80}")
         if self.threshold is not None:
-            object.__setattr__(self, "threshold", real(self.threshold, "threshold"))
+            number = in_reach(real(self.threshold, "threshold"), "threshold")
+            object.__setattr__(self, "threshold", number)
             if self.baseline is not None:
                 raise InvalidInputError(
                     "threshold: options are compared with a baseline or with a number, not with "

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
@@ -26,6 +27,7 @@ ALGORITHMS = (DEFAULT, "peleg", "rage", "uniform")
 ASKED, HALF_GAP, HALF_DELTA = "as asked", "half the gap", "half of delta"
 _PATIENCE = 20  # times the pulls of an A/B/n test after which a simulated run gives up
 _LEAST_PATIENCE = 20_000
+_LEAST_LEAD, _MOST_LEAD = 1e-7, 1e30  # over how much measurements of one option differ
 
 
 def study_noise(rewards: str, noise: float | None, noise_is: str) -> tuple[Any, float | None]:
@@ -115,6 +117,7 @@ class Question:
             whole(self.max_samples, "max_samples", least=1)
         self._check_lead()
         self._check_noise()
+        self._check_in_reach()
         if not self.contenders:
             raise InvalidInputError("algorithms must name at least one")
         texts = [contender.text for contender in self.contenders]
@@ -160,6 +163,19 @@ class Question:
             raise InvalidInputError(
                 f"noise: rewards between {kind.low:g} and {kind.high:g} differ by less than "
                 f"{kind.unit:g}; got {self.noise:g}"
+            )
+
+    def _check_in_reach(self) -> None:
+        """Refuse leads that nobody could ever measure, or that need no measuring."""
+        gap, deviation = self.lead, self.deviation
+        if self.base_rate is not None:
+            deviation = math.sqrt(self.base_rate * (1 - self.base_rate))
+        if not _LEAST_LEAD <= gap / deviation <= _MOST_LEAD:
+            name = "gap" if self.base_rate is None else "lift"
+            size = "small" if gap < deviation else "large"
+            raise InvalidInputError(
+                f"{name}: a lead of {gap:g} is too {size} to plan for where measurements of one "
+                f"option differ by {deviation:g}"
             )
 
     # -- what is compared ------------------------------------------------------------------

@@ -37,7 +37,7 @@ from surepick.study.traffic.rules import rules_of
 
 _log = logging.getLogger(__name__)
 
-_LARGEST = 1e130  # reward, in units of the noise too: sums of any number of them stay finite
+_LARGEST = 1e60  # reward, in units of the noise too: sums of any number of them stay finite
 _PIECE = 1000  # rewards that are read together
 _AHEAD = 64  # pulls that other workers may have been handed since this process last asked
 

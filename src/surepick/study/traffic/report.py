@@ -27,6 +27,7 @@ from surepick.study.traffic.rules import BUCKETS
 
 MOST_VISITS = 10**12  # of one option in one period: nobody has so many
 _SEPARATED = re.compile(r"[+-]?\d{1,3}(?:[ ,'’\u00a0\u202f]\d{3})+")
+_LARGEST = 1e60  # sum
 _SLACK = 1e-9  # of what a sum of so many rewards can be: sums are rounded
 
 
@@ -256,7 +257,7 @@ def _total(problem: Problem, row: _Row, visits: int) -> float:
         raise InvalidInputError(
             f"{where}: {row.total!r} cannot be the sum of {visits:,} rewards; {kind.rule}"
         )
-    if abs(total) >= 1e130:
+    if abs(total) >= _LARGEST:
         raise InvalidInputError(f"{where}: {row.total!r} is too large")
     return total
 

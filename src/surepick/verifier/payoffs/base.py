@@ -20,6 +20,7 @@ from surepick.verifier.tables import EPS
 from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View, one_more
 
 _DIGITS = 1e-12  # of rewards: smaller differences are taken for rounding
+_LEAST_VARIANCE = 1e-130  # of rewards: less is taken for nothing
 
 
 class News(NamedTuple):
@@ -162,7 +163,8 @@ class Payoff(ABC):
         """Residual sum of squares, its degrees of freedom, and the least that is no rounding."""
         apart = block.means - self.check.arms[block.arms] @ fit.theta
         squares = block.spreads.sum() + (block.counts * apart**2).sum()
-        return float(squares), block.pulls - fit.rank, least_squares_rounding(block)
+        least = least_squares_rounding(block, float(squares))
+        return float(squares), block.pulls - fit.rank, least
 
     def variance(self, past: Block) -> float:
         """Variance of a single reward from all residuals, the same for all arms; above 0."""
@@ -172,7 +174,8 @@ class Payoff(ABC):
         centre = past.sums.sum() / past.pulls
         apart = past.spreads.sum() + (past.counts * (past.means - centre) ** 2).sum()
         more = float(apart) / max(past.pulls - 1.0, 1.0)
-        variance = max((squares + more) / (freedom + 1.0), least / past.pulls) or 1.0
+        variance = max((squares + more) / (freedom + 1.0), least / past.pulls)
+        variance = variance if variance > _LEAST_VARIANCE else 1.0
         if not self.guide.deviations:
             return variance
         # Residuals are noise and deviations: all of them count as one of those within arms.
@@ -180,9 +183,10 @@ class Payoff(ABC):
         return (within + variance) / (past.pulls - len(past.arms) + 1.0)
 
 
-def least_squares_rounding(block: Block) -> float:
-    """The least sum of squares that is no rounding."""
-    return _DIGITS**2 * float((block.counts * block.means**2).sum())
+def least_squares_rounding(block: Block, squares: float) -> float:
+    """The least sum of squares that is no rounding, where they seem to add up to this."""
+    least = _DIGITS**2 * float((block.counts * block.means**2).sum())
+    return max(least, _LEAST_VARIANCE) if squares + least > 0.0 else 0.0
 
 
 def known(scale: float = 1.0) -> Outlook:

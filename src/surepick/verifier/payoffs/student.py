@@ -53,7 +53,8 @@ class Student(Payoff):
     def _within(self, news: News, block: Block, outlook: Outlook) -> News:
         """Only what an arm's own rewards differ by is noise and nothing else."""
         block = block.by_arm()
-        squares = max(float(block.spreads.sum()), least_squares_rounding(block))
+        within = float(block.spreads.sum())
+        squares = max(within, least_squares_rounding(block, within))
         freedom = block.pulls - len(block.arms)
         return news._replace(facts=(squares / outlook.scale**2, freedom))
 

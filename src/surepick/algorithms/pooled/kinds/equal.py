@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
-from surepick.algorithms.pooled.kinds.reading import DIGITS, Reading
+from surepick.algorithms.pooled.kinds.reading import DIGITS, LEAST_VARIANCE, Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
@@ -86,4 +86,5 @@ def _residuals(block: Rows, squares: float, fitted: int, scales: Scales) -> Resi
     # larger ones do no harm.
     rounding = DIGITS**2 * float(block.sums @ (block.sums / block.counts))
     freedom = int(block.counts.sum()) - fitted
-    return Residuals(max(squares, rounding) / scales.variance, freedom)
+    least = LEAST_VARIANCE if squares + rounding > 0.0 else 0.0
+    return Residuals(max(squares, rounding, least) / scales.variance, freedom)

@@ -18,6 +18,7 @@ from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 
 DIGITS = 1e-12  # of the rewards: differences below are rounding
+LEAST_VARIANCE = 1e-130  # its square is still a number; rewards that vary less count as nothing
 
 
 class Reading(ABC):
@@ -107,4 +108,4 @@ def pooled_variance(problem: Problem, totals: Totals) -> float:
     freedom = n - fit.root.shape[1]
     variance = (within + float(counts @ residuals**2) + total) / (freedom + 1)
     variance = max(variance, DIGITS**2 * float(counts @ means**2) / n)
-    return variance if variance > 0.0 else 1.0  # nothing but zeros: any unit will do
+    return variance if variance > LEAST_VARIANCE else 1.0  # nothing but zeros: any unit will do

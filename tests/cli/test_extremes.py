@@ -1,0 +1,33 @@
+"""Numbers at the ends of what a computer can hold: each is refused in words, or works."""
+
+import pytest
+
+HUGE = "1" + "0" * 26
+EXTREME = ["nan", "inf", "-inf", "-0.0", "1e308", "-1e308", "1e-308", "1e-320", "1e-16", HUGE]
+NEW = ["--delta", "--epsilon", "--noise", "--misfit", "--max-samples", "--threshold", "--top"]
+
+
+@pytest.mark.parametrize("option", NEW)
+def test_new_takes_or_refuses_every_number(surepick, option):
+    for i, number in enumerate(EXTREME):
+        code, _, err = surepick("new", f"study {i}", "options.csv", f"{option}={number}")
+        assert code in (0, 2), err
+        assert "Traceback" not in err
+        assert code == 0 or option.strip("-").replace("-", "") in err.replace("_", "").replace(
+            "-", ""
+        )
+
+
+@pytest.mark.parametrize("option", ["--gap", "--delta", "--noise"])
+def test_plan_takes_or_refuses_every_number(surepick, option):
+    more = [] if option == "--gap" else ["--gap=1"]
+    for number in EXTREME:
+        given = ("plan", "options.csv", "--trials=2", "--max-samples=50", f"{option}={number}")
+        code, _, err = surepick(*given, *more)
+        assert code in (0, 2), err
+        assert "Traceback" not in err
+
+
+def test_as_many_pulls_as_anybody_may_write_down_can_be_asked_for(surepick):
+    assert surepick("new", "s", "options.csv")[0] == 0
+    assert surepick("ask", "s", "-n", HUGE)[0] == 0
