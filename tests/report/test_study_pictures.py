@@ -142,7 +142,7 @@ def test_a_report_lists_an_estimate_of_nought_between_the_others(monkeypatch):
     columns["estimate"] = [-1.0, 0.0, None, 2.0, 0.5]
     monkeypatch.setattr(study, "status", lambda: status)
     page = study_page(study)
-    table = page[page.index("behind the leader") :]
+    table = page[page.index("behind the best") :]
     names = ["last", "$5 off", "plain", "&lt;b&gt;bold"]
     places = [table.index(name) for name in names]
     assert places == sorted(places)

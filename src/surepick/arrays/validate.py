@@ -15,7 +15,7 @@ from surepick.arrays import limits
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError
 
-_SMALLEST, _LARGEST = 1e-60, 1e60  # of numbers in the unit of rewards
+_SMALLEST, _LARGEST = 1e-120, 1e120  # of numbers in the unit of rewards
 _LEAST = 1e-200  # probability
 
 
@@ -66,7 +66,7 @@ def as_matrix(value: Any, name: str) -> FloatArray:
 
 
 def in_reach(number: float, name: str) -> float:
-    """A number in the unit of rewards, or 0: squares of its squares can be computed with."""
+    """A number in the unit of rewards, or 0, whose square can be computed with."""
     if number and not _SMALLEST <= abs(number) <= _LARGEST and not math.isinf(number):
         raise InvalidInputError(
             f"{name} is {number!r}: write rewards in a unit in which it is between {_SMALLEST:g} "

@@ -112,10 +112,6 @@ def _options(page: Page, status: dict[str, Any]) -> None:
         page.text(f"{said}; where there is nothing, nothing is known yet.")
 
 
-def _or(value: float | None, other: float) -> float:
-    return other if value is None else value
-
-
 def _cell(value: Any) -> str:
     if value is None or (isinstance(value, float) and not math.isfinite(value)):
         return ""

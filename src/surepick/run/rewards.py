@@ -16,7 +16,8 @@ from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.run.batch import Batch
 
-_LARGEST = 1e75  # sums of rewards, in units of the noise too: squares of variances are finite
+_LARGEST = 1e75  # sums of rewards, in units of the noise: squares of variances are finite
+_LARGEST_OF_ALL = 1e150  # in any unit: their squares are
 _AGAIN = "nothing was recorded and the batch is still open: tell it again, corrected"
 
 
@@ -92,13 +93,13 @@ def check_sums(problem: Problem, batch: Batch, sums: Any) -> FloatArray:
 
 def check_size(problem: Problem, arms: IntArray, totals: FloatArray, so_far: FloatArray) -> None:
     """Finite rewards may still be too large to be added up and estimated from."""
-    smallest = np.minimum(problem.noise_kind.units(arms), 1.0)
-    large = (np.abs(totals) + np.abs(so_far[arms])) / smallest
-    if not (large < _LARGEST).all():
-        arm = int(arms[np.argmin(large < _LARGEST)])
+    most = np.minimum(_LARGEST * problem.noise_kind.units(arms), _LARGEST_OF_ALL)
+    fine = np.abs(totals) + np.abs(so_far[arms]) < most
+    if not fine.all():
+        arm = int(arms[np.argmin(fine)])
         raise InvalidInputError(
             f"rewards of arm {arm} ({problem.labels[arm]!r}) are too large: their sum "
-            f"must stay below {_LARGEST:g}, also in units of the noise; nothing was recorded"
+            f"must stay below {_LARGEST:g} in units of the noise; nothing was recorded"
         )
 
 

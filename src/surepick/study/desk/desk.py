@@ -37,7 +37,8 @@ from surepick.study.traffic.rules import rules_of
 
 _log = logging.getLogger(__name__)
 
-_LARGEST = 1e60  # reward, in units of the noise too: sums of any number of them stay finite
+_LARGEST = 1e60  # reward, in units of the noise: sums of any number of them stay finite
+_LARGEST_OF_ALL = 1e130  # reward
 _PIECE = 1000  # rewards that are read together
 _AHEAD = 64  # pulls that other workers may have been handed since this process last asked
 
@@ -125,7 +126,7 @@ class Desk(KnownProblem):
     def _least_unit(self) -> float:
         """The smallest unit in which rewards are counted."""
         units = self.problem.noise_kind.units(np.arange(self.problem.n_arms))
-        return min(float(np.min(units)), 1.0)
+        return float(np.min(units))
 
     @cached_property
     def _takes_reports(self) -> bool:
@@ -218,9 +219,10 @@ class Desk(KnownProblem):
         """A (pull, reward) pair that can be recorded, or an error."""
         self._refuse_traffic()
         reward = Reward.of(pair, worker)._replace(token=token)
-        if abs(reward.value) / self._least_unit >= _LARGEST:
+        reward = reward.possible(self.problem.noise_kind)
+        if abs(reward.value) >= min(_LARGEST * self._least_unit, _LARGEST_OF_ALL):
             raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
-        return reward.possible(self.problem.noise_kind)
+        return reward
 
     def tell(self, rewards: Sequence[Reward]) -> list[Told]:
         """Record rewards: all or, on an error, none. Goes on where they complete the batch."""
