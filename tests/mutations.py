@@ -565,7 +565,7 @@ MUTATIONS = (
     Mutation(
         "overflow-in-two-steps",
         "run/rewards.py",
-        "(np.abs(totals) + np.abs(so_far[arms]))",
+        "np.abs(totals) + np.abs(so_far[arms])",
         "np.abs(totals)",
         "run/test_run.py",
     ),
