@@ -64,7 +64,7 @@ READ = {
     "too small to be seen": (cells("1", "1e-400", "2"), ["o0", "o1", "o2"], [1, 0, 2]),
     "very large": (cells("1e300", "2e300", "4e300"), ["o0", "o1", "o2"], [1, 2, 4]),
     "digits of other scripts": (cells("١", "２", "4"), ["o0", "o1", "o2"], [1, 2, 4]),
-    "a very long label": (f"label,price\n{'a' * 200_000},1\nb,2\n", ["a" * 200_000, "b"], [1, 2]),
+    "a very long label": (f"label,price\n{'a' * 10_000},1\nb,2\n", ["a" * 10_000, "b"], [1, 2]),
     "labels that are numbers": ("label,price\n1,1\n2,2\n3,4\n", "123", [1, 2, 4]),
     "a family as a label": ("label,price\n👩‍👧,1\nb,2\nc,4\n", ["👩‍👧", "b", "c"], [1, 2, 4]),
     "Parquet with decimals": (parquet(price=[Decimal("1.5"), Decimal("2.5")]), "ab", [1.5, 2.5]),
