@@ -192,7 +192,7 @@ def test_the_length_of_a_cycle_is_not_chosen_in_hindsight():
     honest = certificate_of("static", PAIR, np.array([0.3, 0.0]))
     cycles = sum(sum(batch["counts"]) for batch in honest["batches"]) // 2
     longer = [k for k in range(2, cycles + 1) if cycles % k == 0]
-    assert len(longer) > 5
+    assert len(longer) > 2
     for k in longer:
         forgery = copy.deepcopy(honest)
         forgery["evidence"]["cycle"][1] = [k, k]
