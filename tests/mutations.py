@@ -784,9 +784,9 @@ MUTATIONS = (
     ),
     Mutation(
         "half-a-pull",
-        "cli/tell.py",
-        "if number != int(number):",
-        "if number != number:",
+        "study/reward_sheet.py",
+        "if number is None or number % 1:",
+        "if number is None:",
         "cli/test_study_inputs.py",
     ),
     # -- the m best, and costs

@@ -1,7 +1,9 @@
-"""Things named by a line of text: ``family:parameter=value,parameter=value``."""
+"""Things named by a line of text: ``family:parameter=value,parameter=value``; and lines to show."""
 
 from __future__ import annotations
 
+import re
+import shlex
 from collections.abc import Iterable
 from typing import Any
 
@@ -58,6 +60,60 @@ def write(name: str, parameters: Iterable[tuple[str, Any]]) -> str:
     """The text of an item, always written in the same way."""
     settings = ",".join(f"{key}={_show(value)}" for key, value in parameters)
     return f"{name}:{settings}" if settings else name
+
+
+def typed(verb: str, *words: Any, more: str = "") -> str:
+    """A command of ours as it can be pasted into a shell; ``more`` is shown as it stands.
+
+    Examples
+    --------
+    >>> typed("answer", "paint trial"), typed("correct", "tea", 3, more="REWARD")
+    ("surepick answer 'paint trial'", 'surepick correct tea 3 REWARD')
+    """
+    line = shlex.join(["surepick", verb, *map(str, words)])
+    return f"{line} {more}" if more else line
+
+
+def plural(count: int, one: str, many: str | None = None) -> str:
+    """So many of something, in words.
+
+    Examples
+    --------
+    >>> plural(1, "reward"), plural(0, "reward"), plural(1234, "batch", "batches")
+    ('1 reward', '0 rewards', '1,234 batches')
+    """
+    return f"{count:,} {one if count == 1 else many or one + 's'}"
+
+
+_DECIMAL_COMMA = re.compile(r"[+-]?\d*,\d+(e[+-]?\d+)?", re.IGNORECASE)
+_THOUSANDS = re.compile(r"[+-]?[1-9]\d{0,2},\d{3}")
+
+
+def number_of(text: str) -> float:
+    """The number that somebody typed, with a decimal point or a decimal comma.
+
+    Examples
+    --------
+    >>> number_of("4.56"), number_of("4,56"), number_of("-0,125")
+    (4.56, 4.56, -0.125)
+    >>> number_of("1,234")
+    Traceback (most recent call last):
+    surepick.errors.InvalidInputError: '1,234' may be 1.234 or 1234: write it in one of these ways
+    """
+    typed_in = text.strip()
+    if _THOUSANDS.fullmatch(typed_in):
+        point, none = typed_in.replace(",", "."), typed_in.replace(",", "")
+        raise InvalidInputError(
+            f"{typed_in!r} may be {point} or {none}: write it in one of these ways"
+        )
+    if _DECIMAL_COMMA.fullmatch(typed_in):
+        typed_in = typed_in.replace(",", ".")
+    try:
+        if "_" in typed_in:
+            raise ValueError
+        return float(typed_in)
+    except ValueError:
+        raise InvalidInputError(f"{text!r:.80} is not a number") from None
 
 
 def _value(text: str) -> Any:

@@ -57,3 +57,19 @@ def test_a_pull_that_somebody_else_has_by_now_is_theirs_to_tell(service, many):
             assert study.tell(first.id, 1.0).status == "late"  # too late, and not a's mistake
         assert other.tell(first.id, 9.0).status == "accepted"
         assert [event.worker for event in study.events("late")] == ["a"]
+
+
+def test_a_label_that_contradicts_a_pull_is_refused_before_anything_is_recorded(service):
+    """The service compares labels with what pulls were for; so do clients that send in parts."""
+    with service.client() as client, service.client() as elsewhere:
+        problem = sp.Problem.unstructured(["red", "blue"], noise=1.0)
+        study = client.create_study("labelled", problem)
+        (first,), (second,) = study.ask(1, "a"), study.ask(1, "b")
+        other = {"red": "blue", "blue": "red"}
+        with pytest.raises(sp.SurepickError, match=f"pull {first.id} was for {first.label!r}"):
+            elsewhere.load_study("labelled").tell(first.id, 1.0, label=other[first.label])
+        with pytest.raises(sp.SurepickError, match=f"pull {second.id} was for {second.label!r}"):
+            study.tell_many([(first.id, 1.0, first.label), (second.id, 2.0, other[second.label])])
+        assert len(study.rewards().pulls) == 0
+        told = study.tell_many([(first.id, 1.0, first.label.upper()), (second.id, 2.0)])
+        assert [one.status for one in told] == ["accepted", "accepted"]

@@ -45,6 +45,7 @@ ACCEPTED = [
     {"features": "price", "overlap": True},
     {"unstructured": True, "overlap": False},
     {"features": "price", "hedge": True},
+    {"features": "price", "again": True},
     {"features": "price", "past": "past.csv", "past_chosen": "in advance", "noise": (0.0, 4.0)},
     {"features": "price", "past": "past.csv", "past_chosen": "in advance"},
     {"features": "price", "past": "past.csv", "past_chosen": "by-results", "noise": 2.0},
@@ -85,6 +86,8 @@ REFUSED = [
     {"overlap": True, "algorithm": "rage", "noise": 1.0},
     {"overlap": True, "settings": {"max_batch": 8}},
     {"hedge": True, "strata": "day"},
+    {"hedge": True, "again": True},
+    {"again": True, "noise": "yes-no"},
     {"hedge": True, "traffic": {"at_least": "1%"}, "noise": "yes-no"},
     {"overlap": True, "traffic": {"at_least": "1%"}, "noise": "yes-no"},
     {"check_fit": 0.0},
@@ -135,7 +138,7 @@ def doors(service, folder, surepick, monkeypatch):  # noqa: F811
         overlap = fields.pop("overlap", None)
         if overlap is not None:
             fields["overlap" if overlap else "no_overlap"] = None
-        for flag in ("unstructured", "hedge"):
+        for flag in ("unstructured", "hedge", "again"):
             if fields.pop(flag, False):
                 fields[flag] = None  # an option without a value
         if isinstance(fields.get("features"), list):

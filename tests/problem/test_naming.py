@@ -37,7 +37,8 @@ def test_the_first_column_of_different_texts_names_the_options(csv):
     [
         ("id,name,x\n1,b,1\n2,a,2\n", ("b", "a")),  # names come before ids
         ("x,y\n1,2\n3,4\n", ("0", "1")),  # numbers name nothing
-        ("colour\nred\nblue\n", ("0", "1")),  # then nothing would describe an option
+        ("colour\nred\nblue\n", ("red", "blue")),  # nothing describes them, nothing has to
+        ("item_id,x\n7,1\n9,2\n", ("7", "9")),
         ("colour,x\nred,1\nred,2\n", ("0", "1")),
         ("kind,what,x\nu,v,1\nu,w,2\n", ("v", "w")),
     ],

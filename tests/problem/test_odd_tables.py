@@ -118,7 +118,6 @@ REFUSED = {
     "nothing": (b"", "is empty"),
     "empty lines alone": (b"\n\n\n", "is empty"),
     "names alone": (b"label,price\n", "no rows"),
-    "labels alone": (b"label\na\nb\n", "no features"),
     "one option": (b"label,price\na,1\n", "no feature is left"),
     "all alike": (b"label,price\na,1\nb,1\n", "no feature is left"),
     "alike as far as a computer sees": (

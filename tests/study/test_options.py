@@ -147,3 +147,33 @@ def test_an_act_is_written_once_whatever_comes_between(monkeypatch):
     study.add(MORE, reason="new")
     assert [one.labels for one in study.option_changes()] == [("b",), ("e", "f")]
     check(study)
+
+
+def test_options_that_cost_something_else_come_with_their_costs():
+    """Rows of a table bring the column of costs; other newcomers have to say it."""
+    table = pd.DataFrame({"label": ["a", "b"], "price": [1.0, 4.0]})
+    new = pd.DataFrame({"label": ["c"], "price": [2.0]})
+    study = sp.create_study("priced", table=table, cost="price", noise=0.5, storage="memory://")
+    with pytest.raises(sp.SurepickError, match="no column 'price'"):
+        study.add(new[["label"]])
+    study.add(new)
+    rng = np.random.default_rng(0)
+    while not study.finished:
+        for pull in study.ask(64):
+            study.tell(pull.id, float(pull.arm) + 0.5 * rng.normal())
+    assert (study.answer.label, study.problem.costs.tolist()) == ("c", [1.0, 4.0, 2.0])
+    spent = study.answer.pulls @ study.problem.costs
+    assert study.answer.cost == pytest.approx(spent)
+    assert sp.verify(study.answer.certificate(), replay=True).replayed
+
+
+def test_labels_alone_do_not_say_what_they_cost():
+    problem = sp.Problem(np.eye(2), labels=["a", "b"], costs=[1.0, 3.0])
+    study = sp.create_study("dear", problem, storage="memory://")
+    with pytest.raises(sp.SurepickError, match="costs: options of this study cost different"):
+        study.add(["c"])
+    study.add(sp.Problem(np.eye(3)[2:], labels=["c"], costs=[2.0]))
+    study.retire("a", reason="sold out")
+    equal = sp.create_study("equal", sp.Problem(np.eye(2)), storage="memory://")
+    with pytest.raises(sp.SurepickError, match="cost the same; leave them out"):
+        equal.add(sp.Problem(np.eye(3)[2:], labels=["c"], costs=[2.0]))

@@ -53,7 +53,7 @@ _STUDY_VERBS = frozenset(_VERBS[: _VERBS.index("verify")])  # those that program
 _CALLERS_MISTAKES = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)
 _CODES = """\b
 Exit codes:
-  0    done
+  0    done; of answer, run and verify: and the answer is proven
   1    a check was negative (verify), or some of the work failed (bench, plan)
   2    the input is wrong; the message says what would be accepted
   3    a file, a database or a service cannot be used
@@ -61,6 +61,8 @@ Exit codes:
        other workers (ask)
   5    measurements failed too often (run); what was measured is kept
   6    the study is finished, there is nothing left to measure (ask)
+  7    there is an answer, or a record that is in order, but it proves nothing:
+       stopped early, or the promise does not stand (answer, run, verify)
   130  interrupted
 """
 

@@ -19,6 +19,8 @@ def command(
 ) -> None:
     """Add the options of a TABLE (CSV or Parquet) with the same columns as the first one.
 
+    That includes the column of costs, where options cost different amounts.
+
     They come with the next batch; a study that has ended goes on. The answer is then the best of
     all options that were not retired, and the guarantee stands, even if options are added because
     of what was seen. A category may have levels that no option had before.

@@ -11,6 +11,7 @@ import click
 from surepick.cli.studies import (
     EXPLAIN_HELP,
     NOT_YET,
+    UNPROVEN,
     open_study,
     said_of_uncounted,
     say,
@@ -20,6 +21,7 @@ from surepick.cli.studies import (
 )
 from surepick.run.standing import between
 from surepick.study.outlook import no_answer_yet
+from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.run import Answer
@@ -39,8 +41,8 @@ def command(
 ) -> None:
     """Print the answer of a finished study, how sure it is, and what that takes.
 
-    The exit code is 4 as long as there is none. Where measurements contradict what the answer rests
-    on, it says that nothing is proven; the warnings say why.
+    The exit code is 4 as long as there is none, and 7 where the answer is not proven: the study was
+    stopped before, or measurements contradict what it rests on (the warnings say why).
     """
     study = open_study(name, storage)
     if not study.finished:
@@ -53,7 +55,8 @@ def command(
         write_whole(certificate, json.dumps(answer.certificate(), indent=1) + "\n")
     lines = [
         *(_compared(answer) if answer.lifts else [_named(answer)]),
-        f"after {answer.samples:,} measurements{spent(answer.cost)} in {answer.batches} batches.",
+        f"after {plural(answer.samples, 'measurement')}{spent(answer.cost)} in "
+        f"{plural(answer.batches, 'batch', 'batches')}.",
         *said_of_uncounted(study.progress().uncounted),
         answer.plain,
     ]
@@ -68,13 +71,15 @@ def command(
         lines.append(f"Check: {checks.fit.message}")
     lines += [f"Note: {text}" for text in checks.remarks]
     if certificate is not None:
-        arms = " --arms OPTIONS, with the table of the study" if study.problem.by_reference else ""
-        check = f"surepick verify {certificate}{arms}"
+        arms = "--arms OPTIONS, with the table of the study" if study.problem.by_reference else ""
+        check = typed("verify", certificate, more=arms)
         lines.append(f"Certificate: {certificate} (check it with: {check})")
     content = {"finished": True, "study": name, **answer.to_dict(), "checks": checks.to_dict()}
     content["warnings"] = warnings
     content["certificate"] = None if certificate is None else str(certificate)
     say(as_json, content, "\n".join(lines))
+    if not answer.guarantee:
+        raise SystemExit(UNPROVEN)
 
 
 def _named(answer: Answer) -> str:

@@ -16,6 +16,7 @@ from surepick.cli.studies import (
     shown,
     study_options,
 )
+from surepick.text import typed
 
 if TYPE_CHECKING:
     from surepick.study.pulls import Pull
@@ -72,9 +73,9 @@ def command(
     if as_json:
         say(True, content, "")
     elif finished:
-        click.echo(f"Study {name!r} is finished: surepick answer {name}", err=True)
+        click.echo(f"Study {name!r} is finished: {typed('answer', name)}", err=True)
     elif study.progress().paused:
-        click.echo(f"Study {name!r} is paused: surepick resume {name}", err=True)
+        click.echo(f"Study {name!r} is paused: {typed('resume', name)}", err=True)
     else:
         click.echo(f"Nothing to measure now: {shown(study.desk.waits_for())}.", err=True)
     raise SystemExit(FINISHED if finished else NOT_YET)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import click
 
+from surepick.cli.numbers import Number
 from surepick.cli.studies import open_study, say_changes, study_options
 
 
@@ -15,7 +16,7 @@ from surepick.cli.studies import open_study, say_changes, study_options
 )
 @study_options
 @click.argument("pull", type=int)
-@click.argument("reward", type=float)
+@click.argument("reward", type=Number())
 @click.option("--reason", required=True, help="Why; kept, and part of the certificate.")
 @click.option("--by", default=None, help="Who corrects it.")
 def command(

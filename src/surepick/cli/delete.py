@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from surepick.cli.studies import open_study, say, shown, study_options
+from surepick.text import plural
 
 
 @click.command("delete", short_help="Delete a study with everything measured for it.")
@@ -19,7 +20,7 @@ def command(name: str, storage: str, as_json: bool, yes: bool) -> None:
     if not yes:
         told = at.measured
         click.confirm(
-            f"Delete {shown(name)} with its {told:,} measurements? This cannot be undone.",
+            f"Delete {shown(name)} with its {plural(told, 'measurement')}? This cannot be undone.",
             abort=True,
             err=True,
         )

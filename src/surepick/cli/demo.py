@@ -13,6 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.cli.studies import shown
+from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     import numpy as np
@@ -66,15 +67,16 @@ def command(delta: float, seed: int, out: Path, as_json: bool) -> None:
         return
     best = max(_layouts(), key=_mean)
     truth = "It is the best one" if answer.label == best else f"WRONG: {best} is the best one"
+    after = plural(answer.samples, "visitor")
     console.print(
-        f"\n[bold green]Answer: {answer.label}[/bold green], after {answer.samples:,} visitors. "
+        f"\n[bold green]Answer: {answer.label}[/bold green], after {after}. "
         f"{answer.plain}\n({truth}: this is a simulation, where that is known.)\n"
     )
     console.print(f"In {shown(str(out))}/ you find {', '.join(files)}. Go on with:")
-    storage = f"--storage sqlite:///{shown(str(out))}/demo.db"
-    console.print(f"  surepick verify {shown(str(out))}/certificate.json", soft_wrap=True)
-    console.print(f"  surepick status {_NAME} {storage}", soft_wrap=True)
-    console.print(f"  surepick new mine {shown(str(out))}/layouts.csv", soft_wrap=True)
+    storage = f"sqlite:///{shown(str(out))}/demo.db"
+    console.print(f"  {typed('verify', shown(str(out / 'certificate.json')))}", soft_wrap=True)
+    console.print(f"  {typed('status', _NAME, '--storage', storage)}", soft_wrap=True)
+    console.print(f"  {typed('new', 'mine', shown(str(out / 'layouts.csv')))}", soft_wrap=True)
 
 
 def _layouts() -> dict[str, dict[str, str]]:

@@ -8,6 +8,7 @@ import click
 
 from surepick.cli.studies import open_study, say, study_options
 from surepick.errors import InvalidInputError
+from surepick.text import plural
 
 _KINDS = ("measurements", "options", "events", "corrections", "option-changes", "limits")
 _FORMATS = ("csv", "json", "parquet")
@@ -55,5 +56,5 @@ def command(name: str, storage: str, as_json: bool, what: str, form: str | None,
     say(
         as_json,
         {"file": str(out), "format": form, "what": what, "rows": len(rows)},
-        f"{len(rows):,} rows written to {out}",
+        f"{plural(len(rows), 'row')} written to {out}",
     )

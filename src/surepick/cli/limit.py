@@ -8,6 +8,7 @@ import click
 
 from surepick.cli.studies import open_study, say, study_options
 from surepick.run.limits import NONE
+from surepick.text import typed
 
 
 class _Limit(click.ParamType):
@@ -45,5 +46,5 @@ def command(
     study = open_study(name, storage)
     made = study.limit(max_samples=max_samples, budget=budget, reason=reason, by=by)
     finished = study.finished
-    state = f"finished: surepick answer {study.name}" if finished else "under way"
+    state = f"finished: {typed('answer', study.name)}" if finished else "under way"
     say(as_json, made.to_dict() | {"finished": finished}, f"{made.said}\nThe study is {state}.")

@@ -7,7 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
+from surepick.cli.numbers import Rate, in_rates
 from surepick.cli.studies import say, shown
+from surepick.text import plural
 
 if TYPE_CHECKING:
     from surepick.study.traffic.lookback import LookBack
@@ -22,9 +24,13 @@ if TYPE_CHECKING:
     metavar="yes-no|LO..HI|number",
     help="What a visit gives.",
 )
-@click.option("--delta", default=0.05, show_default=True, help="Error probability.")
+@click.option("--delta", type=Rate(), default=0.05, show_default=True, help="Error probability.")
 @click.option(
-    "--epsilon", default=0.0, show_default=True, help="Any option this close to the best will do."
+    "--epsilon",
+    type=Rate(),
+    default=0.0,
+    show_default=True,
+    help="Any option this close to the best will do; of rates also as 0.2%.",
 )
 @click.option("--control", default=None, help="The option that the leader is compared with.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -39,9 +45,11 @@ def command(
 
     Nothing is kept, and nothing is certified: what it rests on is printed with it.
     """
+    from surepick.problem.rewards import read_rewards
     from surepick.study import look_back
 
-    found = look_back(past, rewards, delta, epsilon, control)
+    epsilon = float(in_rates(epsilon, "epsilon", read_rewards(rewards)) or 0.0)
+    found = look_back(past, rewards, float(delta), epsilon, control)
     say(as_json, found.to_dict(), "\n".join(_lines(found, rewards == "yes-no")))
 
 
@@ -49,7 +57,8 @@ def _lines(found: LookBack, rates: bool) -> list[str]:
     total = len(found.labels)
     width = max(6, *(len(shown(one.period)) for one in found.periods))
     lines = [
-        f"{total} options, {found.all_periods} periods, {found.all_visits:,} visits.",
+        f"{plural(total, 'option')}, {plural(found.all_periods, 'period')}, "
+        f"{plural(found.all_visits, 'visit')}.",
         f"{'period':<{width}}  {'visits':>12}  still in  p-value",
     ]
     for one in found.periods:

@@ -8,6 +8,7 @@ from surepick.cli.studies import bar, shown
 from surepick.run.standing import highest_first
 from surepick.study.outlook import states_in_words
 from surepick.study.traffic.words import step
+from surepick.text import plural
 
 if TYPE_CHECKING:
     from surepick.study import Study
@@ -22,8 +23,8 @@ def screen(study: Study, content: dict[str, Any], top: int) -> Any:
     lines = [
         Text(shown(at["headline"]), "bold green" if content["finished"] else "bold"),
         Text(
-            f"{content['samples']:,} visits in {at['settled']} period"
-            f"{'' if at['settled'] == 1 else 's'}; {_left(content)}"
+            f"{plural(content['samples'], 'visit')} in {plural(at['settled'], 'period')}; "
+            f"{_left(content)}"
         ),
     ]
     forecast = content["forecast"]
@@ -31,6 +32,7 @@ def screen(study: Study, content: dict[str, Any], top: int) -> Any:
     said = (at["worth"], None if content["finished"] else ahead)
     lines += [Text(shown(text)) for text in said if text]
     feet = [Text(f"Warning: {shown(text)}", "bold red") for text in content["warnings"]]
+    feet += [Text(f"Note: {text}", "dim") for text in content["checks"]["remarks"]]
     feet.append(Text(shown(step(at)), "bold"))
     return Group(*lines, _table(study, content, top), *feet)
 

@@ -8,9 +8,11 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.algorithms.registry import DEFAULT
+from surepick.cli.numbers import Number, Rate, in_rates
 from surepick.cli.studies import ends_at, say, shown, study_options
 from surepick.cli.trust import MISFIT_HELP, Misfit, costs, trust
 from surepick.errors import InvalidInputError
+from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.problem import Problem
@@ -27,6 +29,9 @@ NOISE_HELP = (
     "standard deviation); too small a number voids the guarantee. Several, with commas: one for "
     "each option.  [default: nothing needs to be known]"
 )
+
+
+_LARGE = 0.05  # of rates: an epsilon that some take for per cent
 
 
 class _Rewards(click.ParamType):
@@ -68,9 +73,15 @@ class _Noise(click.ParamType):
     show_default=True,
     help=f"Registry name, perhaps with settings: {DEFAULT}:max_batch=96.",
 )
-@click.option("--delta", default=0.05, show_default=True, help="Error probability.")
 @click.option(
-    "--epsilon", default=0.0, show_default=True, help="Any option this close to the best will do."
+    "--delta", type=Rate(), default=0.05, show_default=True, help="Error probability; or as 5%."
+)
+@click.option(
+    "--epsilon",
+    type=Rate(),
+    default=0.0,
+    show_default=True,
+    help="Any option this close to the best will do; of rates also as 0.2%.",
 )
 @click.option(
     "--max-samples", default=1_000_000, show_default=True, help="Stop after so many measurements."
@@ -78,7 +89,7 @@ class _Noise(click.ParamType):
 @click.option(
     "--budget",
     default=None,
-    type=float,
+    type=Number(),
     help="Stop when measurements have cost so much (--cost; otherwise each costs 1).",
 )
 @click.option("--rewards", type=_Rewards(), default="number", show_default=True, help=REWARDS_HELP)
@@ -105,7 +116,7 @@ class _Noise(click.ParamType):
     default=None,
     help="Which options are better, and which are worse, than this one (its label)?",
 )
-@click.option("--threshold", default=None, type=float, help="The same with a number.")
+@click.option("--threshold", default=None, type=Rate(), help="The same with a number.")
 @click.option(
     "--claims",
     type=click.Choice(["all", "fdr"]),
@@ -117,7 +128,7 @@ class _Noise(click.ParamType):
 @click.option(
     "--check-fit",
     default=None,
-    type=float,
+    type=Number(),
     help="Measure more, so that a misfit of the linear model of this size would probably be "
     "noticed; 1 is as large as the noise.",
 )
@@ -146,6 +157,12 @@ class _Noise(click.ParamType):
     help="A pull that holds up others, or for which somebody would wait, is given to a second "
     "worker, too; the first reward counts. It saves time and measurements where there are many "
     "workers. Only where how long a measurement takes has nothing to do with its reward.",
+)
+@click.option(
+    "--again",
+    is_flag=True,
+    help="A reading far from all before is set aside and measured again, and the second counts, "
+    "whatever it is: a rule for mistakes of measuring, which has to be fixed now.",
 )
 @click.option(
     "--past",
@@ -238,6 +255,11 @@ def command(
         raise InvalidInputError(
             "misfit: features that are trusted have none; leave one of them out"
         )
+    given = noise if rewards is None else rewards
+    for field in ("epsilon", "threshold"):
+        fields[field] = in_rates(fields[field], field, given)
+    fields["delta"] = float(fields["delta"])  # a probability, in per cent or not
+    misfit = in_rates(misfit, "misfit", given)
     asked = {"at_least": at_least, "control": control, "control_share": control_share}
     asked = {k: v for k, v in (asked | {"window": window}).items() if v is not None}
     if asked and not traffic:
@@ -257,7 +279,7 @@ def command(
         ),
         algorithm=method,
         settings=settings,
-        noise=noise if rewards is None else rewards,
+        noise=given,
         misfit=0.0 if trust_features else misfit,
         traffic=asked if traffic else None,
         control=claims,
@@ -281,6 +303,7 @@ def command(
         "strata": study.strata,
         "overlap": study.desk.overlap,
         "hedge": bool(study.meta.get("hedge")),
+        "again": bool(study.meta.get("again")),
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,
@@ -293,7 +316,8 @@ def command(
     if traffic:
         notes = [f"Note: {shown(note)}" for note in made.notes]
         *lines, following = _traffic_lines(study, problem)
-        say(as_json, content, "\n".join([*lines, *notes, following]))
+        lines += [*notes, *_meant(problem, spec.epsilon)]
+        say(as_json, content, "\n".join([*lines, following]))
         return
     lines = [
         f"Study {name!r}: {len(problem.distinct)} different options, {problem.rank} "
@@ -303,13 +327,27 @@ def command(
         *([f"Options are compared within each {shown(study.strata)}."] if study.strata else []),
         ends_at(study.algorithm),
         *(f"Note: {shown(note)}" for note in made.notes),
+        *_meant(problem, spec.epsilon),
         *_asked(spec),
-        f"The past measurements are enough. Next: surepick answer {name}"
+        f"The past measurements are enough. Next: {typed('answer', name)}"
         if study.finished
-        else f"The first batch has {batch} measurements. Next: surepick run {name} --exec "
-        f"'command {{label}}', or surepick ask {name}",
+        else f"The first batch has {plural(batch, 'measurement')}. Next: "
+        f"{typed('run', name, '--exec', 'command {label}')}, or {typed('ask', name)}",
     ]
     say(as_json, content, "\n".join(lines))
+
+
+def _meant(problem: Problem, epsilon: float) -> list[str]:
+    """What epsilon is where rewards are rates, if it is large for one."""
+    kind = problem.noise_kind
+    rates = kind.kind == "yes-no" or (kind.kind == "bounded" and kind.given == (0.0, 1.0))
+    if not rates or epsilon < _LARGE:
+        return []
+    points = f"{100 * epsilon:g} percentage points"
+    return [
+        f"Is that meant? Any option within {points} of the best will do (epsilon {epsilon:g}). "
+        f"For {epsilon:g} percentage points write --epsilon {epsilon:g}%."
+    ]
 
 
 def _asked(spec: StudySpec) -> list[str]:
@@ -334,7 +372,7 @@ def _traffic_lines(study: Study, problem: Problem) -> list[str]:
         "End periods by the clock or by a number of visitors, never because of how they look. "
         "Leave out bots and broken records by rules that you fixed before.",
         f"A report has the columns {', '.join(columns_of(problem))}.",
-        f"Next: surepick split {study.name}",
+        f"Next: {typed('split', study.name)}",
     ]
 
 

@@ -11,6 +11,7 @@ from typing import Any
 import click
 
 from surepick.algorithms.registry import DEFAULT
+from surepick.cli.numbers import Number, Rate, in_rates
 from surepick.cli.trust import Misfit
 from surepick.errors import InvalidInputError
 
@@ -33,25 +34,25 @@ _BETWEEN_LINES = 5.0  # seconds between two lines of progress
 @click.option(
     "--gap",
     default=None,
-    type=float,
+    type=Rate(),
     help="Lead of the best option over the second best that should be found out.",
 )
 @click.option(
     "--base-rate",
     default=None,
-    type=float,
+    type=Rate(),
     help="Yes/no: how often the second best option says yes (0.02).",
 )
 @click.option(
     "--lift",
     default=None,
-    type=float,
+    type=Rate(),
     help="Yes/no: how much more often the best one does (0.2: 1.2 times as often).",
 )
 @click.option(
     "--noise",
     default=None,
-    type=float,
+    type=Number(),
     help="How much repeated measurements of one option differ (standard deviation); a guess "
     "will do.  [default: 1, or a quarter of LO..HI]",
 )
@@ -69,7 +70,7 @@ _BETWEEN_LINES = 5.0  # seconds between two lines of progress
     help="How far features may be wrong, as for surepick new: a number, or any.  [default: 0, "
     "features are trusted]",
 )
-@click.option("--delta", default=0.05, show_default=True, help="Error probability.")
+@click.option("--delta", type=Rate(), default=0.05, show_default=True, help="Error probability.")
 @click.option("--trials", default=30, show_default=True, help="Simulated runs of each kind.")
 @click.option(
     "--algorithms",
@@ -128,11 +129,14 @@ def command(
     """
     from surepick.bench.forecast import Question, study_noise
     from surepick.files import without_nan
+    from surepick.problem.rewards import read_rewards
     from surepick.problem.tables import from_table
     from surepick.report.planning import write_report
     from surepick.text import split_list
 
     told, guess = study_noise(rewards, noise, noise_is)
+    gap = in_rates(gap, "gap", read_rewards(rewards))
+    misfit = in_rates(misfit, "misfit", read_rewards(rewards)) or 0.0
     if misfit and unstructured:
         raise InvalidInputError("misfit: without features there is nothing to be wrong")
     made = from_table(options, features, formula, label, told, misfit, unstructured=unstructured)

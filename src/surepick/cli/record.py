@@ -8,6 +8,7 @@ import click
 
 from surepick.cli.studies import open_study, say, shown, study_options
 from surepick.errors import InvalidInputError
+from surepick.text import plural
 
 
 @click.command("record", short_help="Of traffic: record what came of a period.")
@@ -58,12 +59,12 @@ def command(
         raise InvalidInputError("reason: only a correction needs one; did you mean --correct?")
     done = study.record(report, period, check=check)
     if done.status == "checked":
-        text = f"{done.visits:,} visits, and no mistake is seen. Nothing was recorded."
+        text = f"{plural(done.visits, 'visit')}, and no mistake is seen. Nothing was recorded."
         say(as_json, done.to_dict(), text)
         return
     at = study.status()["traffic"]
     lines = [
-        f"Period {shown(done.period)}: {done.visits:,} visits are recorded."
+        f"Period {shown(done.period)}: {plural(done.visits, 'visit')} recorded."
         if done.status == "accepted"
         else f"Period {shown(done.period)} had been recorded with these numbers; it counts once.",
         shown(at["headline"]),

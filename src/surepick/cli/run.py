@@ -15,6 +15,7 @@ import click
 from surepick.cli.studies import (
     GAVE_UP,
     STRATUM_HELP,
+    UNPROVEN,
     open_remote_study,
     open_study,
     say,
@@ -22,6 +23,7 @@ from surepick.cli.studies import (
     study_options,
 )
 from surepick.errors import InvalidInputError
+from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.study import StudyCore
@@ -83,7 +85,8 @@ def command(
     given up). Several of these may run at the same time, on several machines with a shared
     database, or with --server.
 
-    The exit code is 5 when a pull failed more often than --retries allows, or when nothing but
+    The exit code is 0 when the answer is proven, and 7 when the study ended without a proof (at a
+    limit, say). It is 5 when a pull failed more often than --retries allows, or when nothing but
     failures came back; all that was measured is kept, and the same command goes on from there.
     """
     from surepick.arrays.validate import positive
@@ -149,11 +152,14 @@ def _conclude(study: StudyCore, work: Work, log: Path, as_json: bool) -> None:
     }
     again = " and were tried again" if work.finished else ""
     failed = f", {work.failed:,} failed{again}" if work.failed else ""
-    text = f"{work.told:,} measurements{failed}. What they printed is in {log}"
+    text = f"{plural(work.told, 'measurement')}{failed}. What they printed is in {log}"
     if work.finished:
-        text += f"\nFinished: surepick answer {study.name}"
+        text += f"\nFinished: {typed('answer', study.name)}"
     say(as_json, content, text)
     if work.finished:
+        if not study.answer.guarantee:
+            click.echo("The answer is not proven; it says why.", err=True)
+            raise SystemExit(UNPROVEN)
         return
     click.echo(f"Stopped: {shown(work.stopped)}", err=True)
     raise SystemExit(130 if work.stopped == "interrupted" else GAVE_UP)

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from surepick.cli.studies import open_study, say, shown, study_options
+from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.study import Split
@@ -62,11 +63,12 @@ def _lines(name: str, split: Split) -> list[str]:
         lines.append(f"  {shown(label):<{width}}  {100 * share:8.3f} %{counts}")
     nobody = len(split.shares) - len(sent)
     if nobody:
-        lines.append(f"  The other {nobody} are ruled out, and get nobody.")
+        lines.append(f"  The other {plural(nobody, 'one is', 'are')} ruled out, and get nobody.")
     if split.number == 0:
         lines.append(
             "The first period only guides: make it short, some hundred visitors for each option."
         )
     period = "NAME" if split.period is None else shown(split.period)
-    lines.append(f"When it is over: surepick record {name} REPORT.csv --period {period}")
+    over = typed("record", name, "REPORT.csv", "--period", period)
+    lines.append(f"When it is over: {over}")
     return lines

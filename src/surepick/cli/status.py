@@ -19,6 +19,7 @@ from surepick.cli.studies import (
 )
 from surepick.run.standing import VERDICTS, between, counted
 from surepick.study.outlook import states_in_words
+from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.study import Study
@@ -127,7 +128,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         (f"{study.name}: {content['promise']['text']}", "bold"),
         (f"{gives}; decided by {content['algorithm']}", "dim"),
         (
-            f"{content['samples']:,} measurements{spent(content['cost'])}; "
+            f"{plural(content['samples'], 'measurement')}{spent(content['cost'])}; "
             f"{_count(content, total)}",
             "",
         ),
@@ -136,10 +137,10 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         lines.append((spent_of(content["limits"]), ""))
     if content["finished"]:
         lines += [(text, "dim") for text in said_of_uncounted(content["uncounted"])]
-        lines.append((f"Finished: surepick answer {study.name}", "bold green"))
+        lines.append((f"Finished: {typed('answer', study.name)}", "bold green"))
         return lines
     if content["paused"]:
-        lines.append((f"Paused: surepick resume {study.name}", "bold yellow"))
+        lines.append((f"Paused: {typed('resume', study.name)}", "bold yellow"))
     also = " and after" if batch.get("ahead") else ""
     lines.append(
         (

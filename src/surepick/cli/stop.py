@@ -5,6 +5,7 @@ from __future__ import annotations
 import click
 
 from surepick.cli.studies import open_study, say, shown, study_options
+from surepick.text import plural
 
 
 @click.command("stop", short_help="End a study now, with what is known.")
@@ -18,5 +19,5 @@ def command(name: str, storage: str, as_json: bool, reason: str, by: str | None)
     rewards of a batch that is not complete are kept, but not counted.
     """
     answer = open_study(name, storage).stop(reason, by)
-    said = f"Answer: {shown(answer.label)}, after {answer.samples:,} measurements."
+    said = f"Answer: {shown(answer.label)}, after {plural(answer.samples, 'measurement')}."
     say(as_json, {"study": name, **answer.to_dict()}, f"{said}\n{answer.plain}")

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.errors import InvalidInputError
+from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.algorithms.base import Algorithm
@@ -22,7 +23,7 @@ if TYPE_CHECKING:
 STORAGE = "sqlite:///surepick.db"
 STRATUM_HELP = "In a study with strata: the plate, operator, … that the pulls are for."
 EXPLAIN_HELP = "Also the exact sentence of the certificate, with the theorem behind it."
-NOT_YET, GAVE_UP, FINISHED = 4, 5, 6  # exit codes; surepick --help explains them
+NOT_YET, GAVE_UP, FINISHED, UNPROVEN = 4, 5, 6, 7  # exit codes; surepick --help explains them
 
 
 def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -80,7 +81,7 @@ def say_changes(study: Study, made: list[Change], as_json: bool) -> None:
         lines.append("They had been counted, so everything was worked out again.")
     if not made:
         lines.append("Nothing was told with this token.")
-    state = f"finished: surepick answer {study.name}" if finished else "under way"
+    state = f"finished: {typed('answer', study.name)}" if finished else "under way"
     lines += [f"The study is {state}.", CAUTION]
     content = {"changes": [one.to_dict() for one in made], "finished": finished}
     say(as_json, content, "\n".join(lines))
@@ -92,7 +93,7 @@ def say_turn(study: Study, made: OptionChange, as_json: bool) -> None:
     lines = [shown(made.said)]
     if made.waits:
         lines.append(f"Measurements left in the batch that is open: {at.size - at.told}.")
-    state = f"finished: surepick answer {study.name}" if at.finished else "under way"
+    state = f"finished: {typed('answer', study.name)}" if at.finished else "under way"
     lines.append(f"The study is {state}.")
     say(as_json, made.to_dict() | {"finished": at.finished}, "\n".join(lines))
 
@@ -140,6 +141,6 @@ def ends_at(algorithm: Algorithm) -> str:
     if algorithm.budget is not None:
         said.append(f"when {algorithm.budget:,.12g} is spent (--budget)")
     if algorithm.max_samples is not None:
-        most = f"after {algorithm.max_samples:,} measurements at the latest (--max-samples)"
+        most = f"after {plural(algorithm.max_samples, 'measurement')} at the latest (--max-samples)"
         said.append(most)
     return f"It ends {', and '.join(said)}."

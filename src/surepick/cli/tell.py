@@ -9,8 +9,10 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.cli.numbers import Number
 from surepick.cli.studies import open_study, say, study_options
 from surepick.errors import InvalidInputError
+from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.study import Study, Told
@@ -18,6 +20,8 @@ if TYPE_CHECKING:
 _CONFIRMATIONS = {
     "accepted": "Pull {pull}: {value:g} is recorded.",
     "duplicate": "Pull {pull}: {value:g} had been told before; it counts once.",
+    "again": "Pull {pull} is back in line. By the rule of this study (--again) it is measured "
+    "again, and the second reading counts, whatever it is: ask for it, and tell it.",
     "late": "Pull {pull} had been told as {value:g} by another worker, which counts; "
     "yours is kept, but not used.",
 }
@@ -31,7 +35,8 @@ _CONFIRMATIONS = {
 )
 @study_options
 @click.argument("pull", required=False)
-@click.argument("reward", type=float, required=False)
+@click.argument("reward", type=Number(), required=False)
+@click.option("--label", default=None, help="Which option was measured, to be compared.")
 @click.option("--worker", default=None, help="Who measured it.")
 @click.option(
     "--file",
@@ -41,7 +46,10 @@ _CONFIRMATIONS = {
     help="Instead: a table (CSV or Parquet) with the columns pull and reward.",
 )
 @click.option(
-    "--strict", is_flag=True, help="Refuse rewards far from all that was measured before."
+    "--strict",
+    is_flag=True,
+    help="Refuse rewards far from all that was measured before, and files with rows that have no "
+    "reward.",
 )
 def command(
     name: str,
@@ -49,6 +57,7 @@ def command(
     as_json: bool,
     pull: str | None,
     reward: float | None,
+    label: str | None,
     worker: str | None,
     source: Path | None,
     strict: bool,
@@ -56,27 +65,32 @@ def command(
     """Tell the REWARD of a PULL, or with --file many; once this returns, it is kept.
 
     The first reward of a pull counts. The same one again is fine; another one is refused, with
-    exit code 2. Of a file, either all rewards are recorded or (on an error) none. A reward far from
-    all that was measured before is pointed out; surepick correct and surepick withdraw change it.
+    exit code 2. Of a file, either all rewards are recorded or (on an error) none. Rows without a
+    reward are skipped, and named; their pulls stay open. Where a column (option, label, arm) says
+    which option was measured, it is compared with what each pull was for, and the file is refused
+    where they differ. A reward far from all that was measured before is pointed out; surepick
+    correct and surepick withdraw change it.
     """
     if (source is None) == (pull is None) or (pull is None) != (reward is None):
         raise InvalidInputError("give either a pull and its reward, or --file with a table of them")
-    if source is not None:
-        _tell_file(open_study(name, storage), source, worker, as_json, strict)
-        return
+    if source is not None and label is not None:
+        raise InvalidInputError("label: a file says it in a column, for each pull")
     study = open_study(name, storage)
+    if source is not None:
+        _tell_file(study, source, worker, as_json, strict)
+        return
     assert pull is not None
     assert reward is not None
-    told = study.tell(_number(pull), reward, worker, strict=strict)
+    told = study.tell(_number(pull), reward, worker, strict=strict, label=label)
     finished = study.finished
     text = (
         f"Pull {told.pull} is with another worker by now, whose reward will count; yours is kept, "
         f"but not used."
-        if told.value is None
+        if told.value is None and told.status == "late"
         else _CONFIRMATIONS[told.status].format(pull=told.pull, value=told.value)
     )
     if finished:
-        text += f"\nThe study is finished: surepick answer {name}"
+        text += f"\nThe study is finished: {typed('answer', name)}"
     _point_out([told], name)
     say(as_json, dataclasses.asdict(told) | {"used": told.used, "finished": finished}, text)
 
@@ -95,51 +109,59 @@ def _point_out(told: list[Told], name: str) -> None:
     """Rewards that may be wrong; at most ten, as one mistake may concern all of a file."""
     unusual = [one for one in told if one.warning]
     for one in unusual[:10]:
-        cure = f"if it is wrong: surepick correct {name} {one.pull} REWARD --reason …"
+        cure = f"if it is wrong: {typed('correct', name, one.pull, more='REWARD --reason …')}"
+        if one.status == "again":
+            cure = "it is kept, but not used"
         click.echo(f"warning: {one.warning}; {cure}", err=True)
     if len(unusual) > 10:
         click.echo(f"warning: … and {len(unusual) - 10} more like that", err=True)
 
 
 def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, strict: bool) -> None:
-    from surepick.problem.tables.cells import as_floats, is_numeric
-    from surepick.problem.tables.read import read
-    from surepick.study.pulls import UNASKED
+    from surepick.study.reward_sheet import RewardSheet
 
-    table = read(source)
-    if "pull" not in table.cells and table.cells.keys() & {"label", "option", "arm"}:
-        raise InvalidInputError(f"{source.name}: there is no column 'pull'; {UNASKED}")
-    for column in ("pull", "reward"):
-        if not is_numeric(table, column):
-            raise InvalidInputError(
-                f"{table.at(0, column)}: {table.column(column)[0]!r} is not a number"
-            )
-    pulls = as_floats(table, "pull")
-    for i, number in enumerate(pulls.tolist()):
-        if number != int(number):
-            raise InvalidInputError(f"{table.at(i, 'pull')}: {number:g} is not a whole number")
-    told = study.tell_many(
-        zip(pulls.astype(int).tolist(), as_floats(table, "reward").tolist()),
-        worker,
-        strict=strict,
-    )
+    sheet = RewardSheet.of(source, study.problem.labels, study.meta.get("label_column"))
+    if sheet.skipped and strict:
+        raise InvalidInputError(
+            f"{plural(len(sheet.skipped), 'row has', 'rows have')} no reward: "
+            f"{_some(sheet.skipped)}; nothing was recorded, as --strict was asked for"
+        )
+    study.desk.refuse_others(sheet.said)
+    told = study.tell_many(sheet.rewards, worker, strict=strict)
     _point_out(told, study.name)
     counts = Counter(one.status for one in told)
     refused = [one.pull for one in told if one.status == "conflict"]
     content: dict[str, Any] = {status: counts[status] for status in (*_CONFIRMATIONS, "conflict")}
-    content |= {"refused": refused, "finished": study.finished}
-    lines = [f"{counts['accepted']:,} rewards are recorded."]
+    content |= {"refused": refused, "skipped": sheet.skipped, "finished": study.finished}
+    lines = [f"{plural(counts['accepted'], 'reward is', 'rewards are')} recorded."]
     if counts["duplicate"]:
-        lines.append(f"{counts['duplicate']:,} had been told before; they count once.")
+        again = plural(counts["duplicate"], "had been told before; it counts", "had been told")
+        lines.append(
+            again + (" once." if counts["duplicate"] == 1 else " before; they count once.")
+        )
     if counts["late"]:
-        lines.append(f"{counts['late']:,} are other workers' pulls, whose rewards count.")
+        late = plural(counts["late"], "is another worker's pull", "are other workers' pulls")
+        lines.append(f"{late}, whose rewards count.")
+    if counts["again"]:
+        pulls = [str(one.pull) for one in told if one.status == "again"]
+        lines.append(
+            f"{plural(len(pulls), 'pull is', 'pulls are')} back in line, by the rule of this "
+            f"study (--again): {_some(pulls)}. Measure again; the second reading counts."
+        )
+    if sheet.skipped:
+        lines.append(
+            f"{plural(len(sheet.skipped), 'row has', 'rows have')} no reward and "
+            f"{'was' if len(sheet.skipped) == 1 else 'were'} skipped: {_some(sheet.skipped)}."
+        )
     if content["finished"]:
-        lines.append(f"The study is finished: surepick answer {study.name}")
+        lines.append(f"The study is finished: {typed('answer', study.name)}")
     say(as_json, content, "\n".join(lines))
     if refused:
-        click.echo(
-            f"error: {len(refused)} pulls had been told other rewards, which count: "
-            f"{', '.join(map(str, refused[:10]))}{' …' if len(refused) > 10 else ''}",
-            err=True,
-        )
+        had = plural(len(refused), "pull had been told another reward", "pulls had been told other")
+        rewards = ", which counts" if len(refused) == 1 else " rewards, which count"
+        click.echo(f"error: {had}{rewards}: {_some([*map(str, refused)])}", err=True)
         raise SystemExit(2)
+
+
+def _some(places: list[str]) -> str:
+    return f"{', '.join(places[:10])}{' …' if len(places) > 10 else ''}"

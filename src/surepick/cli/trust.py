@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.cli.numbers import Rate
 from surepick.errors import InvalidInputError
 from surepick.run.forecast import rough
 
@@ -26,12 +27,12 @@ class Misfit(click.ParamType):
     name = "NUMBER|any"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float:
-        if not isinstance(value, str):
-            return value
+        if value == "any" or not isinstance(value, str):
+            return math.inf if value == "any" else value
         try:
-            return math.inf if value == "any" else float(value)
-        except ValueError:
-            self.fail(f"{value!r} is neither a number nor 'any'", param, ctx)
+            return Rate().convert(value, param, ctx)
+        except click.BadParameter as error:
+            self.fail(f"{error.message}; it may be a number or 'any'", param, ctx)
 
 
 _TENTH = "a tenth of that lead"  # how wrong features may be, where nobody has said

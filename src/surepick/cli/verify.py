@@ -9,7 +9,8 @@ from typing import Any
 
 import click
 
-from surepick.cli.studies import EXPLAIN_HELP, STORAGE, shown
+from surepick.cli.studies import EXPLAIN_HELP, NOT_YET, STORAGE, UNPROVEN, shown
+from surepick.text import plural
 
 _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 
@@ -70,11 +71,13 @@ def command(
 ) -> None:
     """Work out again why every other option is ruled out, and make the run again.
 
-    The exit code is 0 when the certificate holds and 1 when it does not. A certificate of very
-    many arms does not contain them: give them with --arms. Given the name of a study instead of a
-    file, everything that its database keeps is compared with the chain of what happened, and the
-    certificate of its answer is checked, if there is one.
+    The exit code is 0 when the certificate holds and proves what it says, 1 when it does not hold,
+    and 7 when the record is in order but proves nothing, as of a study that was stopped early. A
+    certificate of very many arms does not contain them: give them with --arms. Given the name of a
+    study instead of a file, everything that its database keeps is compared with the chain of what
+    happened, and the certificate of its answer is checked; 4 where it has no answer yet.
     """
+    from surepick.algorithms.findings import PROVEN
     from surepick.errors import CertificateError, FormatError, InvalidInputError, StudyDamagedError
 
     is_file = Path(certificate).is_file()
@@ -100,6 +103,10 @@ def command(
     click.echo(json.dumps({"holds": complete, **content}) if as_json else text)
     if not complete:
         raise SystemExit(1)
+    if "guarantee" not in content:
+        raise SystemExit(NOT_YET)
+    if content["guarantee"] not in PROVEN:
+        raise SystemExit(UNPROVEN)
 
 
 def _check_file(
@@ -130,8 +137,9 @@ def _check_study(
         text = (
             "The study was created before there were chains, and has not gone on since."
             if found is None
-            else f"The database is as it was written, entry by entry: {found['links']:,} links of "
-            f"its chain fit. Its head, to be noted: {found['head']}."
+            else f"The database is as it was written, entry by entry: "
+            f"{plural(found['links'], 'link')} of its chain fit. Its head, to be noted: "
+            f"{found['head']}."
         )
         content: dict[str, Any] = {"study": name, "chain": found}
         if replay is not False and check_handed_out(study.storage, study.desk.record):

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import uuid
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any
 from urllib.parse import quote
@@ -23,6 +23,8 @@ from surepick.client.replies import (
     events_of,
     progress_of,
     pulls_of,
+    refuse_known,
+    reward_rows,
     rewards_of,
     told_of,
 )
@@ -39,7 +41,17 @@ from surepick.study import StudySpec
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.described import described
-from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.pulls import (
+    ONCE,
+    Pull,
+    Reward,
+    Rewarded,
+    Told,
+    as_name,
+    as_pull,
+    as_reason,
+    without_labels,
+)
 
 
 class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
@@ -54,6 +66,7 @@ class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
         self._transport = transport
         self._path = f"/api/v1/studies/{quote(name, safe='')}"
         self._held: dict[int, str] = {}  # pull -> whom this object asked for
+        self._labels: dict[int, str] = {}  # pull -> what it is for
 
     async def _get(self, rest: str, **query: Any) -> Any:
         return await self._transport.get_json(f"{self._path}{rest}", **query)
@@ -91,18 +104,25 @@ class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
                 break
         pulls = pulls_of(found)
         self._held.update((pull.id, holder) for pull in pulls)
+        self._labels.update((pull.id, pull.label) for pull in pulls)
         return pulls
 
     async def tell(
-        self, pull_id: int, reward: float, worker: str | None = None, *, strict: bool = False
+        self,
+        pull_id: int,
+        reward: float,
+        worker: str | None = None,
+        *,
+        strict: bool = False,
+        label: str | None = None,
     ) -> Told:
         """See :meth:`surepick.Study.tell`."""
-        told = await self.tell_many([(pull_id, reward)], worker, strict=strict)
+        told = await self.tell_many([(pull_id, reward, label)], worker, strict=strict)
         return told[0].or_refuse(reward)
 
     async def tell_many(
         self,
-        rewards: Mapping[int, float] | Iterable[tuple[int, float]],
+        rewards: Rewarded,
         worker: str | None = None,
         *,
         strict: bool = False,
@@ -110,11 +130,14 @@ class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
         """See :meth:`surepick.Study.tell_many`; rewards of several workers are several requests."""
         if worker is not None:
             as_name(worker, "worker")
-        pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
+        pairs, meant = without_labels(rewards)
         checked = [Reward.of(pair, worker) for pair in pairs]
         told: list[Told] = []
-        for holder, part in by_holder(checked, self._held):
-            body: dict[str, Any] = {"rewards": [{"pull": r.pull, "reward": r.value} for r in part]}
+        parts = by_holder(checked, self._held)
+        if len(parts) > 1:
+            refuse_known(meant, self._labels)
+        for holder, part in parts:
+            body: dict[str, Any] = {"rewards": reward_rows(part, meant)}
             body |= ({} if holder is None else {"worker": holder}) | (
                 {"strict": True} if strict else {}
             )
@@ -123,6 +146,7 @@ class AsyncStudy(AwaitedOptions, AwaitedLimits, AwaitedTraffic):
             told += told_of(response.json()["told"])
         for reward in checked:
             self._held.pop(reward.pull, None)
+            self._labels.pop(reward.pull, None)
         return told
 
     async def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> bool:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -15,6 +15,7 @@ from surepick.run.answer import COMPARED, Lift
 from surepick.run.forecast import Ahead
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
+from surepick.study.named import Said, refuse_others
 from surepick.study.pulls import Pull, Reward, Told
 
 MOST = 10_000  # pulls or rewards in one request that the service takes
@@ -119,6 +120,22 @@ def events_of(found: dict[str, Any]) -> list[Event]:
     """Everything that did not count."""
     keys = Event.__dataclass_fields__
     return [Event(**{key: row[key] for key in keys}) for row in found["events"]]
+
+
+def reward_rows(rewards: Sequence[Reward], said: Sequence[Said]) -> list[dict[str, Any]]:
+    """Rewards as a request has them, with the labels that they are said to be of."""
+    labels = {one.pull: str(one.option) for one in said}
+    rows: list[dict[str, Any]] = [{"pull": one.pull, "reward": one.value} for one in rewards]
+    return [row | {"label": labels[row["pull"]]} if row["pull"] in labels else row for row in rows]
+
+
+def refuse_known(said: Sequence[Said], given: Mapping[int, str]) -> None:
+    """Refuse labels that contradict what was asked for here, before the first of several requests.
+
+    The service compares them all, but request by request.
+    """
+    known = [*dict.fromkeys(one.pull for one in said if one.pull in given)]
+    refuse_others(said, {pull: i for i, pull in enumerate(known)}, [given[p] for p in known])
 
 
 def by_holder(

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 import uuid
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from functools import cached_property
 from pathlib import Path
 from typing import Any
@@ -23,6 +23,8 @@ from surepick.client.replies import (
     events_of,
     progress_of,
     pulls_of,
+    refuse_known,
+    reward_rows,
     rewards_of,
     told_of,
 )
@@ -39,7 +41,17 @@ from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.core import StudyCore
 from surepick.study.limits import LimitChange
-from surepick.study.pulls import ONCE, Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.pulls import (
+    ONCE,
+    Pull,
+    Reward,
+    Rewarded,
+    Told,
+    as_name,
+    as_pull,
+    as_reason,
+    without_labels,
+)
 from surepick.study.strata import check_stratum
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
@@ -61,6 +73,7 @@ class RemoteStudy(RemoteTraffic, StudyCore):
         self._transport = transport
         self._path = f"/api/v1/studies/{quote(name, safe='')}"
         self._held: dict[int, str] = {}  # pull -> whom this object asked for
+        self._labels: dict[int, str] = {}  # pull -> what it is for
 
     # -- what it was created with ----------------------------------------------------------
     @cached_property
@@ -123,11 +136,12 @@ class RemoteStudy(RemoteTraffic, StudyCore):
         if known is not None and any(p.arm >= len(known["problem"]["labels"]) for p in pulls):
             self._forget()
         self._held.update((pull.id, holder) for pull in pulls)
+        self._labels.update((pull.id, pull.label) for pull in pulls)
         return pulls
 
     def tell_many(
         self,
-        rewards: Mapping[int, float] | Iterable[tuple[int, float]],
+        rewards: Rewarded,
         worker: str | None = None,
         *,
         strict: bool = False,
@@ -135,14 +149,15 @@ class RemoteStudy(RemoteTraffic, StudyCore):
         """See :meth:`surepick.Study.tell_many`."""
         if worker is not None:
             as_name(worker, "worker")
-        pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
+        pairs, said = without_labels(rewards)
         checked = [Reward.of(pair, worker) for pair in pairs]
         told: list[Told] = []
         parts = by_holder(checked, self._held)
         if len(parts) > 1:  # several requests: what the service would refuse must not come later
             checked = [reward.possible(self.problem.noise_kind) for reward in checked]
+            refuse_known(said, self._labels)
         for holder, part in parts:
-            body: dict[str, Any] = {"rewards": [{"pull": r.pull, "reward": r.value} for r in part]}
+            body: dict[str, Any] = {"rewards": reward_rows(part, said)}
             if holder is not None:
                 body["worker"] = holder
             if strict:
@@ -151,6 +166,7 @@ class RemoteStudy(RemoteTraffic, StudyCore):
             told += told_of(found)
         for reward in checked:
             self._held.pop(reward.pull, None)
+            self._labels.pop(reward.pull, None)
         return told
 
     def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> bool:

@@ -13,7 +13,9 @@ from surepick.problem.noise import NoiseByArm
 from surepick.problem.problem import Problem
 
 
-def with_more(problem: Problem, rows: Any, labels: Any, scales: Any = None) -> Problem:
+def with_more(
+    problem: Problem, rows: Any, labels: Any, scales: Any = None, costs: Any = None
+) -> Problem:
     """The problem with these options behind its own.
 
     Parameters
@@ -25,6 +27,8 @@ def with_more(problem: Problem, rows: Any, labels: Any, scales: Any = None) -> P
         What they are called.
     scales
         Where every option has a noise scale of its own: theirs.
+    costs
+        Where a measurement of each option costs something else: theirs.
 
     Examples
     --------
@@ -46,7 +50,22 @@ def with_more(problem: Problem, rows: Any, labels: Any, scales: Any = None) -> P
         noise=_noise(problem, len(new), scales),
         labels=[*problem.labels, *labels],
         misfit=problem.misfit,
+        costs=_costs(problem, len(new), costs),
     )
+
+
+def _costs(problem: Problem, count: int, costs: Any) -> FloatArray | None:
+    if problem.costs is None:
+        if costs is not None:
+            raise InvalidInputError("costs: options of this study cost the same; leave them out")
+        return None
+    own = np.zeros(0) if costs is None else as_numbers(costs, "costs")
+    if len(own) != count:
+        raise InvalidInputError(
+            f"costs: options of this study cost different amounts; say what a measurement of each "
+            f"of the {count} new ones costs (a table has the column of costs, a problem costs=)"
+        )
+    return np.append(problem.costs, own)
 
 
 def _noise(problem: Problem, count: int, scales: Any) -> Any:
@@ -69,7 +88,9 @@ def some_of(problem: Problem, arms: IntArray) -> Problem:
     kind = problem.noise_kind
     noise: FloatArray | Any = kind.scales[arms] if isinstance(kind, NoiseByArm) else kind.given
     labels = [problem.labels[arm] for arm in arms]
-    return Problem(problem.arms[arms], noise=noise, labels=labels, misfit=problem.misfit)
+    costs = None if problem.costs is None else problem.costs[arms]
+    rows = problem.arms[arms]
+    return Problem(rows, noise=noise, labels=labels, misfit=problem.misfit, costs=costs)
 
 
 def first_of(problem: Problem, arms: int, features: int) -> Problem:
@@ -82,4 +103,5 @@ def first_of(problem: Problem, arms: int, features: int) -> Problem:
         noise=found.noise,
         labels=found.labels,
         misfit=found.misfit,
+        costs=found.costs,
     )

@@ -17,6 +17,7 @@ from surepick.report.picture import draw, view
 from surepick.run.standing import between, highest_first
 from surepick.study import StudyCore
 from surepick.study.outlook import no_answer_yet, states_in_words
+from surepick.text import typed
 
 _MOST_ROWS = 20_000  # of the appendix; a longer list is nothing to read
 
@@ -141,7 +142,7 @@ def _reliance(page: Page, study: StudyCore, status: dict[str, Any]) -> None:
     if links:
         page.text(
             f"All that happened to the study is chained; the head of the chain is "
-            f"`{links['head']}`. `surepick verify {study.name}` finds whatever was changed since."
+            f"`{links['head']}`. `{typed('verify', study.name)}` finds whatever was changed since."
         )
 
 
@@ -151,7 +152,7 @@ def _measurements(page: Page, study: StudyCore) -> None:
         rows = json.loads(written.read_text(encoding="utf-8"))
     if len(rows) > _MOST_ROWS:
         page.text(
-            f"There are {len(rows):,}, too many to read: `surepick export {study.name} --out "
+            f"There are {len(rows):,}, too many to read: `{typed('export', study.name)} --out "
             f"measurements.csv` writes them to a file."
         )
         rows = rows[:0]

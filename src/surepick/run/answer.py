@@ -10,6 +10,7 @@ from surepick.algorithms.base import Claims, Guarantee
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
 from surepick.run.words import in_plain_words, sureness
+from surepick.text import plural
 
 
 class Lift(NamedTuple):
@@ -85,7 +86,8 @@ class Answer:
             found = notebook.table(columns)
         else:
             found = notebook.text(", ".join(self.labels))
-        after = f"after {self.samples:,} measurements in {self.batches:,} batches. {self.plain}"
+        after = f"after {plural(self.samples, 'measurement')} in "
+        after += f"{plural(self.batches, 'batch', 'batches')}. {self.plain}"
         return notebook.panel("The answer", found, notebook.text(after))
 
     def _verdict(self, label: str) -> str:

@@ -76,6 +76,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
         body["hedged"] = record["hedged"]
     if record.get("lost"):  # pulls that failed or came too late, and were handed out again
         body["lost"] = record["lost"]
+    if record.get("again"):  # readings that were measured again, by the rule of the study
+        body["again"] = record["again"]
     if record.get("options"):  # were added or retired
         body["options"] = record["options"]
     if record.get("limits"):  # of what may be measured were changed

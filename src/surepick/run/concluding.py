@@ -31,6 +31,7 @@ class Course(NamedTuple):
     hedged: int = 0  #: pulls that were handed out twice
     lost: int = 0  #: pulls that failed or came too late, and were handed out again
     order: int | None = None  #: seed of the order in which pulls were handed out
+    again: int = 0  #: readings that were measured again, by the rule of the study
 
 
 def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Course) -> Answer:
@@ -51,6 +52,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             limit=why_stopped(problem, course.pulls, algorithm, course.limits),
             hedged=bool(course.hedged),
             lost=bool(course.lost),
+            again=bool(course.again),
         ),
         survivors=tuple(int(i) for i in np.flatnonzero(left)),
         equivalent=tuple(
@@ -77,5 +79,6 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "hedged": course.hedged,
             "lost": course.lost,
             "order": course.order,
+            "again": course.again,
         },
     )

@@ -44,6 +44,12 @@ LOST_PROVIDED = (
     "some were made again"
 )
 
+#: the condition of a guarantee where readings were measured again by a rule
+AGAIN_PROVIDED = (
+    "provided that a measurement which went well is hardly ever measured again, as some were that "
+    "came out far from all before, by a rule fixed at the start, and the second counts"
+)
+
 #: what an answer is about where options came and went
 TURNED = "among all options that were ever added and not retired"
 
@@ -64,6 +70,7 @@ def guarantee_of(
     limit: str = "",
     hedged: bool = False,
     lost: bool = False,
+    again: bool = False,
 ) -> Guarantee:
     """The promise of a stopped run.
 
@@ -85,6 +92,8 @@ def guarantee_of(
         Whether pulls were handed out twice.
     lost
         Whether measurements failed or came too late, and were made again.
+    again
+        Whether readings far from all before were measured again, by the rule of the study.
     """
     left, kind = len(state.active), problem.noise_kind
     why = "by hand" if by_hand else limit
@@ -134,6 +143,8 @@ def guarantee_of(
         parts.append(HEDGE_PROVIDED)
     if lost:
         parts.append(LOST_PROVIDED)
+    if again:
+        parts.append(AGAIN_PROVIDED)
     if changed:
         parts.append(CHANGED)
     if turned:

@@ -14,6 +14,7 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.run.answer import Answer
 from surepick.run.run import Run
+from surepick.text import plural
 
 _log = logging.getLogger(__name__)
 
@@ -152,7 +153,8 @@ def _doubts(run: Run) -> str:
         f"candidate this close to the best) or max_samples to come to an end."
     )
     return (
-        f"not decided after {run.samples:,} pulls: {len(run.active):,} candidates are still in. "
+        f"not decided after {plural(run.samples, 'pull')}: "
+        f"{plural(len(run.active), 'candidate is', 'candidates are')} still in. "
         f"{why} Going on."
     )
 

@@ -38,6 +38,7 @@ from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import TextArray, check_strata, split_strata
 from surepick.run.told_past import PastRun
 from surepick.run.turning import TurningRun
+from surepick.text import plural
 
 
 class Run(TurningRun, PastRun, LimitedRun):
@@ -277,15 +278,21 @@ class Run(TurningRun, PastRun, LimitedRun):
         return self.conclude()
 
     def conclude(
-        self, changes: Sequence[dict[str, Any]] = (), hedged: int = 0, lost: int = 0
+        self,
+        changes: Sequence[dict[str, Any]] = (),
+        hedged: int = 0,
+        lost: int = 0,
+        again: int = 0,
     ) -> Answer:
         """The answer, where these rewards were corrected or withdrawn after they were told.
 
         So many pulls were handed out twice, and so many were lost (they failed or came too late)
-        and made again.
+        and made again. So many readings were far from all before, and were made again by the rule
+        of a study.
         """
         if not self.stopped:
-            left = f"{len(self.active)} candidates are still in, after {self.samples} pulls"
+            left = plural(len(self.active), "candidate is", "candidates are")
+            left += f" still in, after {plural(self.samples, 'pull')}"
             raise RunStateError(f"the run has not stopped yet: {left}")
         whole = [] if self.state.needs_batches else in_total(self.pulls, self._sums)
         answer = answer_of(
@@ -294,6 +301,7 @@ class Run(TurningRun, PastRun, LimitedRun):
                 *(self.pulls, self.batches, self._log, whole, self._past, changes, self.ended),
                 *(self.turns, self.retired, self.limits_certified(), hedged, lost),
                 order=self.order_seed,
+                again=again,
             ),
         )
         broken = self.doubts.broken(self.problem, self.told())
@@ -369,7 +377,7 @@ class Run(TurningRun, PastRun, LimitedRun):
 
     def __repr__(self) -> str:
         at = "stopped" if self.stopped else f"{len(self.active)} candidates left"
-        return f"Run({self.algorithm.registered_name()}, {self.samples} pulls, {at})"
+        return f"Run({self.algorithm.registered_name()}, {plural(self.samples, 'pull')}, {at})"
 
 
 set_run_starter(Run)

@@ -14,6 +14,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import MissingExtraError
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
+from surepick.text import plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -82,7 +83,7 @@ class Standing:
         ahead = "nothing is known yet" if self.leader is None else f"{self.leader} is ahead"
         if self.leader is not None and self.question == "baseline":
             ahead = counted(self["state"])
-        return notebook.panel(f"{self.samples:,} measurements: {ahead}", self.table())
+        return notebook.panel(f"{plural(self.samples, 'measurement')}: {ahead}", self.table())
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values; what is not known is null."""

@@ -56,7 +56,14 @@ class TurningRun:
 
     # -- add, retire -----------------------------------------------------------------------
     def add(
-        self, rows: Any, labels: Any, *, noise: Any = None, reason: str = "", **who: Any
+        self,
+        rows: Any,
+        labels: Any,
+        *,
+        noise: Any = None,
+        costs: Any = None,
+        reason: str = "",
+        **who: Any,
     ) -> bool:
         """Add options; the answer is then the best of all that were not retired.
 
@@ -69,6 +76,8 @@ class TurningRun:
             What they are called.
         noise
             Their noise scales, where the problem has one for each option.
+        costs
+            What a measurement of each costs, where options cost different amounts.
         reason
             Why; it is kept, and part of the certificate.
 
@@ -88,7 +97,9 @@ class TurningRun:
         new = as_matrix(rows, "options")
         names = list(as_labels(labels, len(new), "labels"))
         scales = None if noise is None else as_numbers(noise, "noise").tolist()
+        prices = None if costs is None else as_numbers(costs, "costs").tolist()
         change = {"change": ADDED, "rows": new.tolist(), "labels": names, "noise": scales}
+        change |= {} if prices is None else {"costs": prices}
         self._check_open(self.problem)
         ahead, _ = self._once_in_effect()
         self._check_added(ahead, _grown(ahead, change))
@@ -209,7 +220,9 @@ class TurningRun:
                 scales = getattr(problem.noise_kind, "scales", None)
                 own = None if scales is None else scales[arms]
                 names = [problem.labels[arm] for arm in arms]
-                self.add(problem.arms[arms, :width], names, noise=own, **said)
+                prices = None if problem.costs is None else problem.costs[arms]
+                rows = problem.arms[arms, :width]
+                self.add(rows, names, noise=own, costs=prices, **said)
             else:
                 self.retire(problem.labels[change["arms"][0]], **said)
         self.goes_on = bool(turns)
@@ -230,7 +243,8 @@ def _grown(problem: Problem, change: dict[str, Any]) -> Problem:
             raise InvalidInputError(
                 f"options: there is an option {label!r} already; give the new one another label"
             )
-    return with_more(problem, change["rows"], change["labels"], change["noise"])
+    own = (change["noise"], change.get("costs"))
+    return with_more(problem, change["rows"], change["labels"], *own)
 
 
 def _said(reason: str, who: dict[str, Any]) -> dict[str, Any]:

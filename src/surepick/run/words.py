@@ -13,6 +13,7 @@ import re
 from surepick.algorithms.findings import PROVEN
 from surepick.problem.noise import EqualNoise, SymmetricNoise
 from surepick.run.guarantee import (
+    AGAIN_PROVIDED,
     CHANGED,
     ITEMS_PROVIDED,
     LOOKED,
@@ -21,6 +22,7 @@ from surepick.run.guarantee import (
 )
 from surepick.run.past import PROVIDED
 from surepick.run.strata import STRATA_PROVIDED
+from surepick.text import plural
 from surepick.verifier.verify import Verification
 
 _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
@@ -45,6 +47,8 @@ _CONDITIONS = {
     STRATA_PROVIDED: "if nobody chose by results which day, plate, … a measurement belongs to",
     LOST_PROVIDED: "if measurements fail, or come too late, for reasons that have nothing to do "
     "with their results (some were made again)",
+    AGAIN_PROVIDED: "if a measurement that went well was hardly ever measured again (some that "
+    "came out far from all before were, and the second counts)",
     CHANGED: "if nobody chose by results, or by preference, which measurements to look at again "
     "and change",
 }
@@ -95,7 +99,7 @@ def verdict(result: Verification) -> list[str]:
         found = "The certificate holds: what it says about the options is proven."
     else:
         found = "The record is in order, but it does not prove the answer."
-    done = f"{result.checked:,} comparison{'' if result.checked == 1 else 's'} worked out again"
+    done = f"{plural(result.checked, 'comparison')} worked out again"
     plain = in_plain_words(result.statement, result.delta)
     lines = [found, plain, f"{done} by an independent program. Replay: {result.replay}."]
     if result.unknown:
@@ -223,11 +227,11 @@ def _how(stopped: str) -> str:
     most = _MOST.fullmatch(how)
     if most:
         how = (
-            f"after {int(most[2]):,} measurements, the most it was allowed,"
+            f"after {plural(int(most[2]), 'measurement')}, the most it was allowed,"
             if most[1] == "max_samples"
             else f"as its budget of {float(most[2]):,.12g} was spent,"
         )
-    return f"was stopped {how} with {count:,} option{'' if count == 1 else 's'} {found[3]}"
+    return f"was stopped {how} with {plural(count, 'option')} {found[3]}"
 
 
 def sureness(p_value: float, supposing: str = "If another option were the best") -> str:

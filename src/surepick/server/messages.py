@@ -62,6 +62,11 @@ class RewardBody(BaseModel):
 
     pull: Pull
     reward: Finite
+    label: str | None = Field(
+        None,
+        max_length=2_000,
+        description="Which option was measured: refused where the pull was for another one.",
+    )
 
 
 class TellBody(BaseModel):

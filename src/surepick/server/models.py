@@ -237,6 +237,9 @@ class NewStudy(BaseModel):
     )
     overlap: bool | None = Field(None, description="Whether batches overlap; else as needed.")
     hedge: bool = Field(False, description="Whether a pull may be handed out a second time.")
+    again: bool = Field(
+        False, description="Whether readings far from all before are measured again."
+    )
     past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
     past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
     past_columns: dict[str, str] | None = Field(

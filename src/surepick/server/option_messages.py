@@ -21,6 +21,9 @@ class NewOptions(BaseModel):
         None, description="Their features, where the study was made from a problem."
     )
     noise: list[Finite] | None = Field(None, description="Their scales, where each has its own.")
+    costs: list[Finite] | None = Field(
+        None, description="What a measurement of each costs, where options cost different amounts."
+    )
     reason: str = Field("", max_length=2_000, description="Why; part of the certificate.")
     by: Name | None = None
 

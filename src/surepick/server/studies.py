@@ -18,6 +18,7 @@ from surepick.storage import open_storage
 from surepick.study import Study, Told, load_study
 from surepick.study.desk.crowd import Ask, Crowd, Handed
 from surepick.study.desk.rehearsal import rehearse
+from surepick.study.named import Said
 from surepick.study.pulls import Reward, as_name, as_pull, as_reason
 from surepick.study.traffic.desk import TrafficDesk
 
@@ -61,6 +62,10 @@ class Opened:
     async def refuse_unusual(self, rewards: list[Reward]) -> None:
         """Raise where a reward is far from all that was measured before."""
         await self._threads.quick(lambda: self.study.desk.look.refuse(rewards))
+
+    async def refuse_others(self, said: list[Said]) -> None:
+        """Raise where a reward is said to be of another option than its pull was for."""
+        await self._threads.quick(lambda: self.study.desk.refuse_others(said))
 
     async def fail(self, pull: int, reason: str, worker: str | None, token: str) -> bool:
         """Take back a pull."""

@@ -202,7 +202,7 @@ class Event:
 
     Kinds: ``duplicate`` (the same reward again), ``conflict`` (another reward, refused),
     ``late`` (someone else had told it), ``failed`` and ``expired`` (no reward; back in line),
-    ``hedged`` (handed out to a second worker).
+    ``hedged`` (handed out to a second worker), ``again`` (far from all before, measured again).
     """
 
     pull: int

@@ -21,9 +21,10 @@ KINDS = (CORRECTED, WITHDRAWN)
 
 #: what to know about it, for users
 CAUTION = (
-    "The guarantee stands if which rewards were looked at again depended neither on the rewards "
-    "nor on whom you favour: all of a day, of a device, of a worker, of a list that was typed in. "
-    "If you looked again only because a reward seemed too high or too low, it does not."
+    "The guarantee stands where it would have been changed whichever way it had come out: all of a "
+    "day, of a device or of a list was looked up, or every reading that was pointed out, and what "
+    "had been written down wrongly was put right. Measuring again what looks wrong is another "
+    "matter, and needs a rule from the start: surepick new … --again."
 )
 
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any, Self
 
@@ -17,10 +17,11 @@ from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.changes import Change
 from surepick.study.checks.checks import Checks
 from surepick.study.limits import LimitChange
-from surepick.study.pulls import Pull, Told
+from surepick.study.pulls import Pull, Rewarded, Told
 from surepick.study.traffic.core import TrafficCore
 from surepick.study.turns import OptionChange
 from surepick.study.workers.measure import Measurement
+from surepick.text import plural
 
 
 class StudyCore(TrafficCore):
@@ -43,7 +44,7 @@ class StudyCore(TrafficCore):
         from surepick import notebook
 
         now = self.status()
-        head = f"{self.name}: {now['samples']:,} measurements"
+        head = f"{self.name}: {plural(now['samples'], 'measurement')}"
         left = f"{len(now['survivors']):,} of {now['options']:,} options still in the race"
         said = self.answer.plain if now["finished"] else left
         warnings = (notebook.text(f"Warning: {words}") for words in now["warnings"])
@@ -94,7 +95,13 @@ class StudyCore(TrafficCore):
         """Up to ``n`` pulls to measure, leased for ``lease`` seconds."""
 
     def tell(
-        self, pull_id: int, reward: float, worker: str | None = None, *, strict: bool = False
+        self,
+        pull_id: int,
+        reward: float,
+        worker: str | None = None,
+        *,
+        strict: bool = False,
+        label: str | None = None,
     ) -> Told:
         """Hand in the reward of a pull; once this returns, it is kept.
 
@@ -114,13 +121,16 @@ class StudyCore(TrafficCore):
         strict
             Refuse a reward that is far from all that was measured before; otherwise it is accepted,
             and :attr:`Told.warning` says so.
+        label
+            Which option was measured: the reward is refused where its pull was for another one.
         """
-        return self.tell_many([(pull_id, reward)], worker, strict=strict)[0].or_refuse(reward)
+        told = self.tell_many([(pull_id, reward, label)], worker, strict=strict)
+        return told[0].or_refuse(reward)
 
     @abstractmethod
     def tell_many(
         self,
-        rewards: Mapping[int, float] | Iterable[tuple[int, float]],
+        rewards: Rewarded,
         worker: str | None = None,
         *,
         strict: bool = False,

@@ -14,6 +14,7 @@ from surepick.run import Run
 from surepick.run.limits import Limits
 from surepick.storage.contract import Transaction
 from surepick.study.pulls import said_by
+from surepick.text import plural
 
 LIMITED = "limited"
 
@@ -44,7 +45,7 @@ class LimitChange:
         """The limits, as a sentence."""
         parts = []
         if self.max_samples is not None:
-            parts.append(f"at most {self.max_samples:,} measurements")
+            parts.append(f"at most {plural(self.max_samples, 'measurement')}")
         if self.budget is not None:
             parts.append(f"budget {self.budget:,.12g}")
         text = "; ".join(parts) or "no limit"

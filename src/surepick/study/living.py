@@ -47,8 +47,9 @@ class LivingStudy(TrafficStudy):
         again. Old and new reward, who, when and why are kept, exported and part of the certificate.
 
         The guarantee stands if which rewards are looked at again depends neither on the rewards
-        nor on whom somebody favours. If one was looked at only because it seemed too high or too
-        low, it does not.
+        nor on whom somebody favours, or if every reading that was pointed out is looked up and
+        what had been written down wrongly is put right. To measure again what looks wrong takes a
+        rule from the start (``again=True``, see :mod:`surepick.study.again`).
 
         Parameters
         ----------

@@ -12,6 +12,7 @@ from surepick.arrays.validate import as_labels
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.noise import NoiseByArm
+from surepick.problem.tables.build import costs_of
 from surepick.problem.tables.more import more_options
 from surepick.study.options import plain_cell
 from surepick.study.sheet import Sheet
@@ -31,6 +32,7 @@ class Newcomers:
     labels: Sequence[str] = ()  #: otherwise: what they are called
     rows: Sequence[Sequence[float]] | None = None  #: and their features
     noise: Sequence[float] | None = None  #: and scales, where each option has its own
+    costs: Sequence[float] | None = None  #: and what a measurement of each costs
 
     @classmethod
     def of(cls, options: Any) -> Newcomers:
@@ -42,7 +44,8 @@ class Newcomers:
                 raise InvalidInputError("options: a problem with candidates of its own will not do")
             kind = options.noise_kind
             scales = kind.scales.tolist() if isinstance(kind, NoiseByArm) else None
-            return cls(None, list(options.labels), options.arms.tolist(), scales)
+            costs = None if options.costs is None else options.costs.tolist()
+            return cls(None, list(options.labels), options.arms.tolist(), scales, costs)
         if isinstance(options, list | tuple):
             return cls(None, list(as_labels(options, len(options), "options")))
         return cls(Sheet.of(options))
@@ -52,6 +55,7 @@ class Newcomers:
         if self.sheet is not None:
             return {"table": self.sheet.to_dict()}
         found = {"labels": list(self.labels), "rows": self.rows, "noise": self.noise}
+        found["costs"] = self.costs
         return {name: value for name, value in found.items() if value is not None}
 
     @classmethod
@@ -78,9 +82,13 @@ class Newcomers:
                     "surepick.Problem with the same features (in Python)"
                 )
             how = meta.get("how") or {"unstructured": identity}
-            names, rows, cells = more_options(problem, columns, self.sheet.read("options"), how)
+            table = self.sheet.read("options")
+            names, rows, cells = more_options(problem, columns, table, how)
             plain = {name: [plain_cell(cell) for cell in cells[name]] for name in columns}
-            return {"labels": names, "rows": rows.tolist(), "noise": None, "cells": plain}
+            found = {"labels": names, "rows": rows.tolist(), "noise": None, "cells": plain}
+            if problem.costs is not None and how.get("cost"):
+                found["costs"] = costs_of(table, str(how["cost"])).tolist()
+            return found
         if columns:
             raise InvalidInputError(
                 f"options: the study was made from a table with the columns {', '.join(columns)}; "
@@ -102,6 +110,7 @@ class Newcomers:
             "rows": [list(row) for row in rows],
             "noise": None if self.noise is None else list(self.noise),
             "cells": {name: [None] * len(self.labels) for name in columns or ()},
+            **({} if self.costs is None else {"costs": list(self.costs)}),
         }
 
 

@@ -4,11 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Any
 
-from surepick.errors import InvalidTypeError
+from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem.tables import from_table
 from surepick.problem.tables.build import TableProblem, as_list
+from surepick.problem.tables.naming import naming, nothing_describes
 from surepick.study.sheet import Sheet
 
 _FEATURE_SETTINGS = ("features", "formula", "label", "unstructured", "cost")
@@ -42,6 +44,21 @@ class OptionTable:
     def of(cls, source: Any, **how: Any) -> OptionTable:
         """From a CSV or Parquet file or a DataFrame."""
         return cls(Sheet.of(source), **how)
+
+    @cached_property
+    def featureless(self) -> bool:
+        """Whether options are measured on their own: asked for, or there are labels only."""
+        if self.unstructured or self.features is not None or self.formula is not None:
+            return self.unstructured
+        try:
+            table = self.sheet.read()
+            taken = [] if self.cost is None else [self.cost]
+            label = self.label
+            if label is None and table.index is None:
+                label = naming(table, taken)
+        except InvalidInputError:  # said where the table is used
+            return False
+        return nothing_describes(table, label, self.cost)
 
     def problem(self, noise: Any = None, misfit: float = 0.0) -> TableProblem:
         """The problem that it describes, and what became of its columns."""

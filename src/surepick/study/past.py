@@ -7,11 +7,13 @@ from typing import Any
 
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.problem.tables.cells import as_floats
+from surepick.problem.tables.cells import as_floats, is_missing
 from surepick.problem.tables.past import PastTable, past_measurements
+from surepick.problem.tables.read import Columns
 from surepick.run import Run
 from surepick.run.codec import dumps, loads
 from surepick.run.past import check_past
+from surepick.study.named import is_meant
 from surepick.study.sheet import Sheet
 
 #: how the measurements were chosen -> whether they count as evidence
@@ -79,10 +81,24 @@ def measurements(problem: Problem, sheet: Sheet, chosen: str) -> PastTable:
     """Past measurements of the arms of a problem, named by their label or their number."""
     table, evidence = sheet.read("past"), CHOSEN[chosen]
     if "arm" not in table.cells or "label" in table.cells:
-        return past_measurements(problem, table, chosen_in_advance=evidence)
+        past = past_measurements(problem, table, chosen_in_advance=evidence)
+        _refuse_two(problem, table, past)
+        return past
     numbers, values = as_floats(table, "arm"), as_floats(table, "reward")
     arms, rewards = check_past(problem, numbers, values, evidence)
     return PastTable.of(problem, arms, rewards, evidence=evidence)
+
+
+def _refuse_two(problem: Problem, table: Columns, past: PastTable) -> None:
+    """Refuse a row that names one option by its label and another one by its number."""
+    if "arm" not in table.cells:
+        return
+    for i, (cell, arm) in enumerate(zip(table.cells["arm"], past.arms.tolist())):
+        if not is_missing(cell) and not is_meant(cell, arm, problem.labels, number=True):
+            raise InvalidInputError(
+                f"{table.at(i, 'arm')}: {cell!r:.80} is not the number of "
+                f"{problem.labels[arm]!r}, which the row is of by its label (that has {arm})"
+            )
 
 
 def stored(past: PastTable) -> str:

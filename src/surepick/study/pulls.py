@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple
 
@@ -16,6 +17,7 @@ from surepick.errors import (
 )
 from surepick.problem.noise import NoiseKind
 from surepick.storage.records import ANONYMOUS
+from surepick.study.named import Said
 
 
 @dataclass(frozen=True)
@@ -40,6 +42,10 @@ class Pull:
     item: int | None = None  #: the item to measure it on, where the study has items
 
 
+#: rewards by pull, or pairs of both, or with the label of what was measured
+Rewarded = Mapping[int, float] | Iterable[tuple[int, float] | tuple[int, float, str | None]]
+
+
 class Reward(NamedTuple):
     """The reward of one pull, as it is handed in.
 
@@ -61,7 +67,7 @@ class Reward(NamedTuple):
             pull, value = pair
         except (TypeError, ValueError):
             raise InvalidTypeError(
-                f"rewards must be (pull, reward) pairs; got {pair!r:.80}"
+                f"rewards must be (pull, reward) pairs, or (pull, reward, label); got {pair!r:.80}"
             ) from None
         pull = as_pull(pull)
         return cls(pull, real(value, f"reward of pull {pull}"), worker)
@@ -82,8 +88,9 @@ class Told:
 
     ``status`` is ``accepted``; ``duplicate``: the same reward had been told before, and counts
     once; ``late``: another worker has told this pull, or has it by now, and that reward counts;
-    ``conflict``: the same worker had told another reward, and that one stands. All are recorded;
-    repeats are counted.
+    ``conflict``: the same worker had told another reward, and that one stands; ``again``: it is far
+    from all before, and by the rule of this study the pull is back in line, to be measured again.
+    All are recorded; repeats are counted.
 
     Examples
     --------
@@ -95,9 +102,9 @@ class Told:
     """
 
     pull: int
-    status: Literal["accepted", "duplicate", "late", "conflict"]
+    status: Literal["accepted", "duplicate", "late", "conflict", "again"]
     value: float | None  #: the reward that counts; None: whoever has the pull has not told it yet
-    warning: str | None = None  #: why an accepted reward may be wrong, if it is very unusual
+    warning: str | None = None  #: why a reward may be wrong, if it is very unusual
 
     @property
     def used(self) -> bool:
@@ -113,6 +120,19 @@ class Told:
                 f"study.correct)"
             )
         return self
+
+
+def without_labels(rewards: Any) -> tuple[list[Any], list[Said]]:
+    """(pull, reward) pairs; and what options they are said to be of, where there are three."""
+    given = list(rewards.items() if isinstance(rewards, Mapping) else rewards)
+    pairs, said = [], []
+    for one in given:
+        if isinstance(one, tuple | list) and len(one) == 3:
+            if one[2] is not None:
+                said.append(Said(as_pull(one[0]), one[2]))
+            one = one[:2]
+        pairs.append(one)
+    return pairs, said
 
 
 #: begins the names that clients make up for an ask without one

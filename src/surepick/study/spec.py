@@ -29,6 +29,7 @@ from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import BEST, compares, configure, unusual
+from surepick.study.again import again_noted, as_again
 from surepick.study.hedge import as_hedge, hedge_noted
 from surepick.study.options import OptionTable
 from surepick.study.overlap import as_overlap, noted
@@ -108,6 +109,9 @@ class StudySpec:
         Whether a worker of some name gets a pull that another one has had for long, where that one
         holds up others, or it would have to wait; the first reward counts. It rests on measurements
         that take as long whatever their reward is.
+    again
+        Whether a reading that is far from all before is set aside and measured again, and the
+        second one counts: a rule for mistakes of measuring, see :mod:`surepick.study.again`.
     past
         Measurements made before: a CSV or Parquet file or a DataFrame with the columns label (or
         arm, its number) and reward, or what ``surepick.problem.tables.past_measurements`` returned.
@@ -154,6 +158,7 @@ class StudySpec:
     items: int | None = None
     overlap: bool | None = None
     hedge: bool = False
+    again: bool = False
     past: Any = None
     past_chosen: str | None = None
     past_columns: Mapping[str, str] | None = None
@@ -182,6 +187,7 @@ class StudySpec:
         if self.seed is not None:
             self._set(seed=_below(self.seed, "seed", 2**63))
         self._set(overlap=as_overlap(self.overlap), hedge=as_hedge(self.hedge))
+        self._set(again=as_again(self.again))
         if self.strata is not None:
             as_name(self.strata, "strata")
 
@@ -247,7 +253,7 @@ class StudySpec:
 
     @property
     def _featureless(self) -> bool:
-        return self.table is not None and self.table.unstructured
+        return self.table is not None and self.table.featureless
 
     def _check_algorithm(self) -> None:
         """Whatever way it was given, the algorithm is a name and settings from here on."""
@@ -315,7 +321,8 @@ class StudySpec:
             "source": self.table.sheet.source,
             "notes": list(notes),
             "columns": self.table.cells(made.problem.labels),
-            "how": self.table.how,
+            "label_column": made.label,
+            "how": self.table.how | ({"unstructured": True} if self.table.featureless else {}),
             **self._notes_of(made.problem),
         }
         meta, sends = rules.noted(self.traffic, made.problem, meta), self.traffic is not None
@@ -325,7 +332,8 @@ class StudySpec:
         """What a study notes of how it is measured."""
         overlapping = noted(self.overlap, self.configured, self.traffic is not None)
         twice = hedge_noted(self.hedge, self.strata, self.traffic is not None)
-        return self._strata_of(problem) | overlapping | twice
+        set_aside = again_noted(self.again, problem, self.hedge, self.traffic is not None)
+        return self._strata_of(problem) | overlapping | twice | set_aside
 
     def _strata_of(self, problem: Problem) -> dict[str, str]:
         if self.strata is None:

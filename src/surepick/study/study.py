@@ -11,7 +11,7 @@ import random
 import time
 import uuid
 import weakref
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable
 from dataclasses import replace
 from functools import cached_property
 from pathlib import Path
@@ -28,6 +28,7 @@ from surepick.run.standing import as_table
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
+from surepick.study.again import AGAIN
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
 from surepick.study.desk import rebuild
@@ -37,13 +38,23 @@ from surepick.study.desk.leases import FAILURES
 from surepick.study.hedge import HEDGED
 from surepick.study.history import History
 from surepick.study.living import LivingStudy
-from surepick.study.pulls import ANONYMOUS, Pull, Told, as_name, as_pull, as_reason
+from surepick.study.pulls import (
+    ANONYMOUS,
+    Pull,
+    Rewarded,
+    Told,
+    as_name,
+    as_pull,
+    as_reason,
+    without_labels,
+)
 from surepick.study.status import failure_warnings, promise_of, status_of
 from surepick.study.strata import check_stratum
 from surepick.study.traffic.rules import rules_of
 from surepick.study.turns import grown_columns
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
+from surepick.text import plural
 
 
 class Study(LivingStudy):
@@ -194,19 +205,22 @@ class Study(LivingStudy):
     # -- tell ------------------------------------------------------------------------------
     def tell_many(
         self,
-        rewards: Mapping[int, float] | Iterable[tuple[int, float]],
+        rewards: Rewarded,
         worker: str | None = None,
         *,
         strict: bool = False,
     ) -> list[Told]:
         """Hand in many rewards at once: all are recorded, or (on an error) none.
 
-        Rewards that contradict earlier ones raise nothing here; see :attr:`Told.status`. With
-        ``strict``, those that are far from all that was measured before are refused.
+        They are pairs of a pull and its reward, or have the label of the option that was measured
+        as well: all are refused where it is another one than the pull was for. Rewards that
+        contradict earlier ones raise nothing here; see :attr:`Told.status`. With ``strict``, those
+        that are far from all that was measured before are refused.
         """
         if worker is not None:
             as_name(worker, "worker")
-        pairs = rewards.items() if isinstance(rewards, Mapping) else rewards
+        pairs, said = without_labels(rewards)
+        self.desk.refuse_others(said)
         checked = []
         for pair in pairs:
             reward = self.desk.check_reward(pair, worker)
@@ -302,8 +316,9 @@ class Study(LivingStudy):
         run, at = self.desk.load()
         if not run.stopped:
             raise RunStateError(
-                f"study {self.name!r} is not finished: {len(run.active)} candidates are still in, "
-                f"after {at.measured} pulls"
+                f"study {self.name!r} is not finished: "
+                f"{plural(len(run.active), 'candidate is', 'candidates are')} still in, "
+                f"after {plural(at.measured, 'pull')}"
             )
         return self._concluded(run, self.checks())
 
@@ -312,8 +327,7 @@ class Study(LivingStudy):
         failed = "; ".join(failure_warnings(self.storage, self._record.id, run))
         changes = [one.certified(run.skipped) for one in self.corrections()]
         changes += [one.certified() for one in self.report_changes()]
-        twice, again = self._measured_again()
-        found = run.conclude(changes, twice, again)
+        found = run.conclude(changes, *self._measured_again())
         found = found.linked(chain.head_of(self.storage, self._record))
         if self._sends_traffic:
             found = found.reported(self.traffic.record_of_shares())
@@ -323,12 +337,13 @@ class Study(LivingStudy):
             found = replace(found, p_value=None)
         return qualified(without_guarantee(found, failed), checks)
 
-    def _measured_again(self) -> tuple[int, int]:
-        """Pulls that were handed out twice at a time, and those handed out again when lost."""
-        twice, lost = self.storage.read(
-            lambda tx: tuple(tx.events(self._record.id, kinds) for kinds in ((HEDGED,), FAILURES))
+    def _measured_again(self) -> tuple[int, int, int]:
+        """Pulls handed out twice at a time, again when they were lost, and again by a rule."""
+        kinds = ((HEDGED,), FAILURES, (AGAIN,))
+        twice, lost, again = self.storage.read(
+            lambda tx: tuple(tx.events(self._record.id, one) for one in kinds)
         )
-        return sum(one.count for one in twice), len({one.pull for one in lost})
+        return sum(one.count for one in twice), len({one.pull for one in lost}), len(again)
 
     def standing(self) -> Any:
         """What is known now about every option; see :meth:`StudyCore.standing`."""

@@ -82,7 +82,8 @@ class Act:
         who = said_by(content["by"], content["token"])
         said = {"reason": content["reason"], "by": who, "at": content["at"]}
         if self.kind == ADDED:
-            run.add(content["rows"], content["labels"], noise=content["noise"], **said)
+            own = {"noise": content["noise"], "costs": content.get("costs")}
+            run.add(content["rows"], content["labels"], **own, **said)
         else:
             run.retire(content["labels"][0], **said)
 

@@ -21,7 +21,7 @@ def _names(text: str) -> frozenset[str]:
 _PLACES = {
     "": _names(
         "format version made algorithm problem delta epsilon batches evidence claim past stopped "
-        "corrections hedged lost order options limits traffic chain digest signature "
+        "corrections hedged lost again order options limits traffic chain digest signature "
     ),
     "algorithm": _names("name settings"),
     "claim": _names(

@@ -14,7 +14,11 @@ from __future__ import annotations
 from surepick.verifier import exact
 from surepick.verifier.check import Check
 
-_COUNTED = {"hedged": "handed out twice", "lost": "handed out again for want of a reward"}
+_COUNTED = {
+    "hedged": "handed out twice",
+    "lost": "handed out again for want of a reward",
+    "again": "measured again by a rule",
+}
 
 
 def check_hedged(check: Check) -> None:

@@ -46,6 +46,10 @@ _LOST = (
     "provided that whether a measurement fails or comes too late does not depend on its reward, as "
     "some were made again"
 )
+_AGAIN = (
+    "provided that a measurement which went well is hardly ever measured again, as some were that "
+    "came out far from all before, by a rule fixed at the start, and the second counts"
+)
 _PAST = "provided that what was measured in the past did not depend on rewards"
 _TURNED = "among all options that were ever added and not retired"
 _CHANGED = (
@@ -222,6 +226,8 @@ def _joined(check: Check, parts: list[str]) -> str:
         parts = [*parts, _HEDGED]
     if check.body.get("lost"):
         parts = [*parts, _LOST]
+    if check.body.get("again"):
+        parts = [*parts, _AGAIN]
     if check.body.get("corrections"):
         parts = [*parts, _CHANGED]
     if check.body.get("options"):

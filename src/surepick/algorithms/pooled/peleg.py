@@ -230,8 +230,6 @@ class PooledPeleg(Algorithm):
             return "options are measured on items here, the same for all; leave items out"
         if self.top != 1:
             return f"the {self.top} best are asked for here; ask for the best alone"
-        if problem.costs is not None:
-            return "options cost different amounts here; begin a new study with all of them"
         if problem.transductive:
             return "what is measured is not what can be chosen here; leave candidates out"
         if problem.large or problem.by_reference:

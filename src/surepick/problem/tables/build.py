@@ -15,7 +15,14 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem.problem import Problem
 from surepick.problem.tables.cells import MAX_LEVELS, require_complete
 from surepick.problem.tables.encode import Named, by_formula, main_effects
-from surepick.problem.tables.naming import LABEL_NAMES, as_seen, describing, naming
+from surepick.problem.tables.naming import (
+    LABEL_NAMES,
+    as_seen,
+    describing,
+    is_id,
+    naming,
+    nothing_describes,
+)
 from surepick.problem.tables.read import Columns, read
 
 _INTERCEPT = "intercept"
@@ -32,12 +39,13 @@ class TableProblem:
     >>> import pandas as pd
     >>> made = from_table(pd.DataFrame({"size": [1, 2, 2]}))
     >>> made.problem.n_arms, made.columns, len(made.notes)
-    (3, ('intercept', 'size'), 1)
+    (3, ('intercept', 'size'), 2)
     """
 
     problem: Problem
     notes: tuple[str, ...]  #: what was dropped, merged or decided, as sentences
     columns: tuple[str, ...]  #: names of the problem's features
+    label: str | None = None  #: the column that labels come from
 
 
 def from_table(
@@ -70,7 +78,7 @@ def from_table(
     label
         Column of labels. By default the index of a DataFrame, if it has one; otherwise a column
         that is called label, name, option or id; otherwise the first column of texts that all
-        differ; otherwise row numbers.
+        differ; otherwise one of ids (``item_id``, say); otherwise row numbers. The notes say which.
     noise
         Standard deviation (sub-Gaussian scale) of one measurement.
     misfit
@@ -80,7 +88,8 @@ def from_table(
         Column with what a measurement of each option costs; it is no feature then, unless it is
         named among them.
     unstructured
-        Ignore all features: nothing is assumed about how options are related.
+        Ignore all features: nothing is assumed about how options are related. So it is where the
+        table has labels and nothing else.
     intercept
         Whether rewards have a level of their own, which they nearly always do. The answer only
         depends on differences between options, where the level cancels; but what is measured are
@@ -102,14 +111,18 @@ def from_table(
     wanted = as_list(features)
     table = read(source)
     notes = list(table.notes)
-    labels, label = labels_of(table, label, wanted or [], notes)
-    costs = None if cost is None else _costs(table, cost)
-    if unstructured:
+    taken = (wanted or []) if cost is None else [*(wanted or []), cost]
+    labels, label = labels_of(table, label, taken, notes)
+    costs = None if cost is None else costs_of(table, cost)
+    alone = wanted is None and formula is None and nothing_describes(table, label, cost)
+    if alone and not unstructured:
+        notes.append("No column describes the options, so each is measured on its own.")
+    if unstructured or alone:
         if wanted is not None or formula is not None:
             raise InvalidInputError("unstructured ignores features: do not give any")
         names = labels if labels is not None else [str(i) for i in range(len(table))]
         made = Problem(np.eye(len(names)), noise=noise, labels=names, costs=costs)
-        return TableProblem(made, tuple(notes), tuple(names))
+        return TableProblem(made, tuple(notes), tuple(names), label)
     if formula is not None:
         effects, without = by_formula(table, formula, max_levels, notes)
         if without and intercept:
@@ -123,7 +136,7 @@ def from_table(
     columns, matrix = _independent(effects, len(table), intercept, notes)
     problem = Problem(matrix, noise=noise, labels=labels, misfit=misfit, costs=costs)
     _tell_about_rows(problem, intercept, notes)
-    return TableProblem(problem, tuple(notes), columns)
+    return TableProblem(problem, tuple(notes), columns, label)
 
 
 def as_list(features: Any) -> list[str] | None:
@@ -135,7 +148,7 @@ def as_list(features: Any) -> list[str] | None:
     raise InvalidTypeError(f"features must be a list of columns; got {features!r:.80}")
 
 
-def _costs(table: Columns, column: str) -> FloatArray:
+def costs_of(table: Columns, column: str) -> FloatArray:
     """The numbers of a column, all of them above 0."""
     cells = table.column(column)
     require_complete(table, column)
@@ -190,8 +203,13 @@ def labels_of(
             return table.index, None
         label = naming(table, taken)
         if label is None:
+            notes.append(
+                "No column names the options: they go by the numbers of their rows, from 0."
+            )
             return None, None
         how = "" if label.lower() in LABEL_NAMES else ", the first whose texts all differ"
+        if is_id(table, label) and how:
+            how = ", which is another number in each row"
         notes.append(f"Labels come from column {label!r}{how}.")
     cells = table.column(label)
     require_complete(table, label)

@@ -46,7 +46,7 @@ def is_numeric(table: Columns, name: str) -> bool:
             f"{len(cells)} cells in this column are; correct it, or write C({name}) if the "
             f"column is a category"
         )
-    if all(isinstance(cell, str) and _NUMBERLIKE.fullmatch(cell) for cell in cells):
+    if all(isinstance(cell, str) and looks_like_a_number(cell) for cell in cells):
         raise InvalidInputError(
             f"{table.at(0, name)}: {cells[0]!r} looks like a number but is not written as one; "
             f"use plain digits with a decimal point, or write C({name}) if the column is a "
@@ -110,6 +110,16 @@ def _missing(table: Columns, row: int, name: str, cell: Any) -> InvalidInputErro
     return InvalidInputError(
         f"{table.at(row, name)} {what}{more}; fill it in, or leave the row or the column out"
     )
+
+
+def looks_like_a_number(text: str) -> bool:
+    """Whether a text that is no number was probably meant as one."""
+    return _NUMBERLIKE.fullmatch(text) is not None
+
+
+def is_missing(cell: Any) -> bool:
+    """Whether a cell is empty, or says that there is nothing."""
+    return cell is None or (isinstance(cell, str) and cell.strip().lower() in {"", *_MISSING})
 
 
 def as_number(cell: Any) -> float | None:

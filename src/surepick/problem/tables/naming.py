@@ -11,7 +11,7 @@ import re
 import unicodedata
 from collections.abc import Collection
 
-from surepick.problem.tables.cells import as_number
+from surepick.problem.tables.cells import as_number, looks_like_a_number
 from surepick.problem.tables.read import Columns
 
 #: columns taken as labels where the caller names none, the best first
@@ -27,8 +27,23 @@ def naming(table: Columns, taken: Collection[str] = ()) -> str | None:
         for name in free:
             if name.lower() == wanted:
                 return name
-    # A table of a single column would be left without anything that describes an option.
-    return next((n for n in free if len(table.cells) > 1 and _texts_that_differ(table, n)), None)
+    for names in (_texts_that_differ, is_id):
+        found = next((name for name in free if names(table, name)), None)
+        if found is not None and not _is_all_there_is(table, found):
+            return found
+    return None
+
+
+def _is_all_there_is(table: Columns, name: str) -> bool:
+    """Whether a column of numbers is the only one: then it is what options differ in."""
+    return len(table.cells) == 1 and not _texts_that_differ(table, name)
+
+
+def nothing_describes(table: Columns, label: str | None, cost: str | None) -> bool:
+    """Whether a table has names of options, and perhaps costs, and nothing else."""
+    if label is None and table.index is None:
+        return False
+    return not any(name not in (label, cost) for name in table.cells)
 
 
 def describing(table: Columns, taken: Collection[str | None] = ()) -> tuple[list[str], list[str]]:
@@ -58,6 +73,8 @@ def _many_names(table: Columns, name: str) -> bool:
 def _texts_that_differ(table: Columns, name: str) -> bool:
     cells = table.cells[name]
     if not all(isinstance(cell, str) and as_number(cell) is None for cell in cells):
+        return False
+    if all(looks_like_a_number(cell) for cell in cells):  # as in 1,5 or 12 %: refused where used
         return False
     return len({as_seen(cell) for cell in cells}) == len(cells)
 

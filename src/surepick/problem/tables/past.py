@@ -28,6 +28,7 @@ from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameErro
 from surepick.problem.problem import Problem
 from surepick.problem.tables.cells import as_floats, is_numeric, require_complete
 from surepick.problem.tables.read import read
+from surepick.text import plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -120,7 +121,10 @@ def past_measurements(
 
 
 def _notes(counts: NDArray[np.int64], chosen_in_advance: bool) -> tuple[str, ...]:
-    what = f"{counts.sum():,} past measurements of {np.count_nonzero(counts)} options"
+    what = (
+        f"{plural(int(counts.sum()), 'past measurement')} of "
+        f"{plural(int(np.count_nonzero(counts)), 'option')}"
+    )
     if chosen_in_advance:
         return (
             f"{what} count as evidence: what was measured did not depend on rewards, by your word. "

@@ -15,8 +15,11 @@ from surepick.server.routing import WORKERS, caller_of, router, spec
 from surepick.server.service import Service, service_of
 from surepick.server.studies import Opened
 from surepick.server.tokens import Token
+from surepick.study.again import AGAIN
 from surepick.study.desk.crowd import Ask
+from surepick.study.named import Said
 from surepick.study.pulls import Reward, Told
+from surepick.text import plural
 
 routes = router("work")
 
@@ -82,14 +85,18 @@ async def tell(request: Request, name: str, body: messages.TellBody) -> Json:
     token = caller_of(request).token.owner
     rewards = [Reward(one.pull, one.reward, body.worker, token) for one in body.rewards]
 
+    said = [Said(one.pull, one.label) for one in body.rewards if one.label is not None]
+
     async def work(opened: Opened) -> Json:
+        if said:
+            await opened.refuse_others(said)
         if body.strict:
             await opened.refuse_unusual(rewards)
         told = await opened.tell(rewards)
         for one in told:
             metrics.told.labels(one.status).inc()
         rows: list[dict[str, Any]] = [vars(one) for one in told]
-        unused = [one for one in told if not one.used]
+        unused = [one for one in told if not (one.used or one.status == AGAIN)]
         if not unused:
             return Json({"told": rows})
         service_of(request).useless.owe(token, len(unused))
@@ -103,8 +110,8 @@ def _unused(unused: list[Told], told: int) -> str:
     first = unused[0]
     counts = "another worker's will" if first.value is None else f"{first.value!r} does"
     return (
-        f"{len(unused)} of {told} rewards do not count; of pull {first.pull} {counts} "
-        f"({first.status}). The others are recorded."
+        f"{len(unused)} of {plural(told, 'reward')} {'does' if len(unused) == 1 else 'do'} not "
+        f"count; of pull {first.pull} {counts} ({first.status}). The others are recorded."
     )
 
 

@@ -13,6 +13,7 @@ from surepick.run.guarantee import only_yes_and_no
 from surepick.statistics.unequal import UnequalScales
 
 _FEWEST_EQUAL = 30  # rewards, before it is remarked that they are all the same
+_FEWEST_OF_RATE = 20  # rewards of an option, before its rate is known at all
 _REPLICATES = 10.0  # of an option, before it is said to vary like another
 _WORTH_SAYING = 0.9  # of the measurements made: savings of less are not worth a remark
 _CHEAP = 300  # settled blocks that are gone through again
@@ -47,6 +48,26 @@ def all_the_same(summary: ArmSummary) -> str:
         f"broken, or these options do not differ in it: then no study can tell which is best, and "
         f"this one ends at its limit of measurements (max_samples) without an answer to rely on."
     )
+
+
+def anything_will_do(run: Run, summary: ArmSummary) -> list[str]:
+    """That an option without any success would be close enough to the best; or nothing.
+
+    Who means 0.2 per cent and writes 0.2 asks for an answer that no measurement is needed for.
+    """
+    kind, epsilon = run.problem.noise_kind, run.algorithm.epsilon
+    low = 0.0 if kind.kind == "yes-no" else kind.given[0] if kind.kind == "bounded" else None
+    enough = summary.counts >= _FEWEST_OF_RATE
+    if low is None or not epsilon or not enough.any():
+        return []
+    best = float((summary.sums[enough] / summary.counts[enough]).max())
+    if best - low > epsilon:
+        return []
+    return [
+        f"The best option is at about {best:.3g} so far, and whatever is within {epsilon:g} of the "
+        f"best will do (epsilon): that is every option, even one at {low:g}. If {epsilon:g} % was "
+        f"meant, start again with --epsilon {epsilon:g}% (in Python {epsilon / 100:g})."
+    ]
 
 
 def better_kinds(run: Run, summary: ArmSummary, scales: UnequalScales) -> list[str]:

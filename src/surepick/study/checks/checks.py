@@ -33,7 +33,7 @@ from surepick.run.diagnostics import (
 )
 from surepick.run.doubts import UNEVEN, without_guarantee
 from surepick.statistics.unequal import UnequalScales
-from surepick.study.checks.advice import all_the_same, better_kinds, not_symmetric
+from surepick.study.checks.advice import all_the_same, anything_will_do, better_kinds, not_symmetric
 from surepick.study.outlook import noise_in_use
 
 _LEVEL = 0.001  # error level of the check of the noise scale
@@ -133,6 +133,7 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     if skew and not skewed:
         skewed = skew.message
     remarks += better_kinds(run, summary, told.scales)
+    remarks += anything_will_do(run, summary)
     scales = unequal_noise(problem, told.scales) if kind == "equal" else None
     sayable, scale = _scale(run, summary, bool(alarm))
     fit, timeline = None, told.timeline

@@ -61,6 +61,8 @@ class Expected:
         variance = (within + float(apart.sum())) / freedom
         if kind.scale_known:  # what options are off the features is no noise, but may be
             variance = max(1.0, variance)
+        if not variance > 0:  # coarse readings may all have been the same: any other is far
+            return
         from scipy.special import stdtrit
 
         far = max(_FAR, float(stdtrit(freedom, 1 - _CHANCE / 2)))
@@ -70,15 +72,7 @@ class Expected:
     @classmethod
     def of_run(cls, run: Run) -> Expected:
         """From the complete batches of a run."""
-        K = run.problem.n_arms
-        found = ArmSummary.of(K, [], [])
-        for told in run.told():
-            rows = Rows.of(told).by_arm()
-            part = [np.zeros(K) for _ in range(3)]
-            for column, values in zip(part, (rows.counts, rows.sums, rows.spreads)):
-                column[rows.arms] = values
-            found += ArmSummary(part[0].astype(np.int64), part[1], part[2])
-        return cls(run.problem, found)
+        return cls(run.problem, measured(run))
 
     @property
     def says_something(self) -> bool:
@@ -93,3 +87,16 @@ class Expected:
             f"pull {pull} ({self._labels[arm]}): {value:g} is far from what was measured "
             f"before (about {self._means[arm]:.3g})"
         )
+
+
+def measured(run: Run) -> ArmSummary:
+    """What the complete batches of a run have measured, arm by arm."""
+    K = run.problem.n_arms
+    found = ArmSummary.of(K, [], [])
+    for told in run.told():
+        rows = Rows.of(told).by_arm()
+        part = [np.zeros(K) for _ in range(3)]
+        for column, values in zip(part, (rows.counts, rows.sums, rows.spreads)):
+            column[rows.arms] = values
+        found += ArmSummary(part[0].astype(np.int64), part[1], part[2])
+    return found

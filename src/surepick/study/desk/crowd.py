@@ -68,11 +68,12 @@ class Crowd:
         if not together or not wanted:
             return self.tell(tells), self.ask(asks)
         desk, tries = self._desk, 0
+        aside = desk.aside(together)
 
         def work(tx: Transaction) -> tuple[list[Told], dict[int, Asked] | None]:
             nonlocal tries
             tries += 1
-            told, complete = leases.tell(tx, desk.record.id, together, desk.who(together[0]))
+            told, complete = leases.tell(tx, desk.record.id, together, desk.who(together[0]), aside)
             return told, None if complete else self._lease_all(tx, wanted, tries > 1)
 
         try:

@@ -24,12 +24,14 @@ from surepick.run import Run
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, Tell
 from surepick.study import changes
+from surepick.study.again import AGAIN
 from surepick.study.changes import Change
 from surepick.study.desk import asking, correct, going_on, leases, rebuild, waiting
 from surepick.study.desk.known import KnownProblem
 from surepick.study.desk.look import Look
 from surepick.study.desk.opened import OpenBatches
 from surepick.study.hedge import HEDGE
+from surepick.study.named import Said, refuse_others
 from surepick.study.overlap import OVERLAP, worth_it
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name, as_pull, as_reason
 from surepick.study.strata import stamp
@@ -224,18 +226,29 @@ class Desk(KnownProblem):
             raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
         return reward
 
+    def refuse_others(self, said: Sequence[Said]) -> None:
+        """Raise where a reward is said to be of another option than its pull was for."""
+        if said:
+            arms = self.arms_of([one.pull for one in said])
+            refuse_others(said, arms, self.current().labels)
+
     def tell(self, rewards: Sequence[Reward]) -> list[Told]:
         """Record rewards: all or, on an error, none. Goes on where they complete the batch."""
-        first = rewards[0]
-        if len(rewards) == 1 and self.storage.tell_one(self.record.id, *first):
+        first, aside = rewards[0], self.aside(rewards)
+        alone = aside is None and len(rewards) == 1
+        if alone and self.storage.tell_one(self.record.id, *first):
             return self.look.noted([Told(first.pull, "accepted", first.value)])
         told, complete = self.storage.write(
-            lambda tx: leases.tell(tx, self.record.id, rewards, self.who(first))
+            lambda tx: leases.tell(tx, self.record.id, rewards, self.who(first), aside)
         )
         told = self.look.noted(told)
         if complete:
             self.advance_quietly()
         return told
+
+    def aside(self, rewards: Sequence[Reward]) -> dict[int, str] | None:
+        """What has to be measured again, and why; None where the study has no such rule."""
+        return self.look.flagged(rewards) if self._meta.get(AGAIN) else None
 
     def who(self, teller: Reward) -> str:
         """Who goes on where this reward completes the batch."""

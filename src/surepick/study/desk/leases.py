@@ -6,13 +6,14 @@ study whole. Times are the database's.
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Literal
 
 from surepick.errors import UnknownPullError
 from surepick.storage.contract import Transaction
-from surepick.storage.records import Event, StudyProgress, Tell
+from surepick.storage.records import Event, Lease, StudyProgress, Tell
+from surepick.study.again import AGAIN
 from surepick.study.hedge import HEDGED
 from surepick.study.pulls import Reward, Told
 
@@ -24,12 +25,17 @@ FAILURES = ("failed", "expired")
 
 
 def tell(
-    tx: Transaction, study: int, rewards: Sequence[Reward], who: str
+    tx: Transaction,
+    study: int,
+    rewards: Sequence[Reward],
+    who: str,
+    aside: Mapping[int, str] | None = None,
 ) -> tuple[list[Told], bool]:
     """Take in rewards: what became of each, and whether the batch is complete.
 
     A reward counts if it comes from whoever holds the pull, or held it last. Whoever completes the
-    batch gets the claim to work out the next one (as ``who``).
+    batch gets the claim to work out the next one (as ``who``). Where readings far from all before
+    are measured again, ``aside`` says which are, and why; once each.
     """
     at = tx.progress(study, lock=True)
     pulls = list(dict.fromkeys(reward.pull for reward in rewards))
@@ -41,10 +47,20 @@ def tell(
     told: list[Told] = []
     tells: list[Tell] = []
     events: list[Event] = []
+    before = {} if aside is None else {e.pull: e.note for e in tx.events(study, (AGAIN,))}
     with_two: set[int] | None = None  # pulls that were handed out twice, once that matters
     for pull, value, worker, token in rewards:
         lease = out.get(pull)
         if lease is not None and lease.is_of(worker, token):
+            if aside is not None and pull in aside and pull not in before:
+                before[pull], out[pull] = aside[pull], _set_aside(tx, study, lease)
+                note = Event(pull, lease.arm, AGAIN, worker, value, aside[pull], at.now, token)
+                tx.add_events(study, [note])
+                told.append(Told(pull, AGAIN, None, aside[pull]))
+                continue
+            if pull in before and lease.worker is None:  # not handed out again yet: a repeat
+                told.append(Told(pull, AGAIN, None, before[pull]))
+                continue
             del out[pull]
             who_told = worker or lease.worker or lease.last
             known[pull] = Tell(pull, lease.arm, value, who_told, at.now, token, lease.stratum)
@@ -72,6 +88,14 @@ def tell(
             at = at.claimed(who, at.now + CLAIM)
         tx.set_progress(study, at)
     return told, bool(tells) and at.complete
+
+
+def _set_aside(tx: Transaction, study: int, lease: Lease) -> Lease:
+    """Put a pull back in line whose reading does not count."""
+    last = lease.worker or lease.last
+    back = replace(lease, worker=None, token=None, last=last, until=tx.progress(study).now)
+    tx.change_leases(study, [back])
+    return back
 
 
 def _together(events: Sequence[Event]) -> list[Event]:

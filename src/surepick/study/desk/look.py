@@ -46,14 +46,20 @@ class Look:
     def noted(self, told: Sequence[Told]) -> list[Told]:
         """The same, with a warning where an accepted reward is far from all before."""
         self._tells += len(told)
-        new = {x.pull: x.value for x in told if x.status == "accepted" and x.value is not None}
-        try:
-            found = self._unusual(new)
-        except (SurepickError, ArithmeticError, ValueError) as error:  # they are recorded anyway
-            name = self._desk.record.name
-            _log.warning("study %r: rewards were not looked at (%s)", name, error)
-            return list(told)
-        return [replace(x, warning=found[x.pull]) if x.pull in found else x for x in told]
+        new = {x.pull: x.value for x in told if x.value is not None and _is_new(x)}
+        found = self._unusual_or_none(new)
+        return [
+            replace(x, warning=found[x.pull]) if _is_new(x) and x.pull in found else x for x in told
+        ]
+
+    def flagged(self, rewards: Sequence[Reward]) -> dict[int, str]:
+        """What is far from all that complete batches say, and why.
+
+        The batch that is open has no say: which of its readings are far must be fixed before it.
+        """
+        if not self._desk.load()[0].samples:
+            return {}
+        return self._unusual_or_none({reward.pull: reward.value for reward in rewards})
 
     def refuse(self, rewards: Sequence[Reward]) -> None:
         """Raise where a reward is far from all before; nothing is recorded."""
@@ -63,6 +69,15 @@ class Look:
                 f"{'; '.join(found.values())}; nothing was recorded, as strict was asked for: look "
                 f"again, and tell it without strict if it is right"
             )
+
+    def _unusual_or_none(self, rewards: dict[int, float]) -> dict[int, str]:
+        """What is unusual; nothing where that cannot be said: they are recorded anyway."""
+        try:
+            return self._unusual(rewards)
+        except (SurepickError, ArithmeticError, ValueError) as error:
+            name = self._desk.record.name
+            _log.warning("study %r: rewards were not looked at (%s)", name, error)
+            return {}
 
     def _unusual(self, rewards: dict[int, float]) -> dict[int, str]:
         expected = self._expectation(list(rewards))
@@ -90,3 +105,7 @@ class Look:
                 self._until = _AGAIN * self._tells + _MORE
             self._standing = desk.standing
         return self._expected
+
+
+def _is_new(told: Told) -> bool:
+    return told.status == "accepted"

@@ -23,8 +23,8 @@ CORRECTED = "report corrected"
 CAUTION = (
     "The guarantee stands if which reports, and which of their numbers, were looked at again "
     "depended neither on the numbers nor on whom you favour: bots that are left out by a rule for "
-    "all options, a day that was exported twice. If you looked again only because an option "
-    "seemed too good or too bad, it does not."
+    "all options, a day that was exported twice. Look at all options alike, whichever seems good "
+    "or bad."
 )
 
 

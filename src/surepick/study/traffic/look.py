@@ -21,7 +21,9 @@ from surepick.statistics.lift import Lifts, Sums
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.storage.records import StudyProgress
 from surepick.storage.traffic import Period
+from surepick.study.checks.advice import anything_will_do
 from surepick.study.checks.checks import Checks
+from surepick.study.checks.unusual import measured
 from surepick.study.desk.desk import Desk
 from surepick.study.traffic.desk import TrafficDesk
 from surepick.study.traffic.report import columns_of
@@ -75,7 +77,8 @@ class Traffic:
         run, at = self.desk.desk.load()
         with self._lock:
             self._follow(run, at)
-            return Checks(None, _LEVELS_CANCEL, None, "", (), None, self._finding(run))
+            remarks = tuple(anything_will_do(run, measured(run)))
+            return Checks(None, _LEVELS_CANCEL, None, "", remarks, None, self._finding(run))
 
     def _finding(self, run: Run) -> Finding:
         evidence = self._ratio.log_evidence

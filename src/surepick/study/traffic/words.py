@@ -8,6 +8,7 @@ from typing import Any
 from surepick.algorithms.findings import PROVEN
 from surepick.arrays.types import FloatArray
 from surepick.run.words import promise, sureness
+from surepick.text import typed
 
 _NAMED = 5  # options that a sentence names at most
 
@@ -97,19 +98,19 @@ def next_step(at: dict[str, Any]) -> tuple[str, str | None]:
             None,
         )
     if at["finished"]:
-        answer = f"surepick answer {name}"
+        answer = typed("answer", name)
         if at["claims"] is not None:
             return "Send visitors to what is better.", answer
         if at["kind"] not in PROVEN:
             return f"If you have to choose now, send everybody to {at['leader']}.", answer
         return f"Send everybody to {at['leader']}.", answer
     if not at["open"]:
-        return "Begin the next period with new shares.", f"surepick split {name}"
+        return "Begin the next period with new shares.", typed("split", name)
     first = at["open"][0]["period"]
     when = "when its window has closed" if at["window"] else "when it is over"
     which = "the period that runs" if first is None else f"period {first!r}"
     called = "NAME" if first is None else first
-    return f"Record {which} {when}.", f"surepick record {name} REPORT --period {called}"
+    return f"Record {which} {when}.", typed("record", name, "REPORT", "--period", called)
 
 
 def step(at: dict[str, Any]) -> str:

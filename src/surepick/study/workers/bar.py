@@ -6,6 +6,7 @@ import time
 
 from surepick.study.core import StudyCore
 from surepick.study.workers.work import Work
+from surepick.text import plural
 
 _BETWEEN_LOOKS = 0.2  # seconds
 
@@ -37,7 +38,7 @@ class Bar:
             return
         self._shown = now
         at = self._study.progress()
-        note = f"{at.samples:,} measurements"
+        note = plural(at.samples, "measurement")
         if work.failed:
             note += f", {work.failed:,} failures"
         self._bar.update(

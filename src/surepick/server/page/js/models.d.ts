@@ -68,6 +68,7 @@ declare namespace Api {
     items?: number | null;
     overlap?: boolean | null;
     hedge?: boolean;
+    again?: boolean;
     past?: SheetBody | null;
     past_chosen?: string | null;
     past_columns?: Record<string, any> | null;
@@ -398,6 +399,7 @@ declare namespace Api {
   interface RewardBody {
     pull: number;
     reward: number;
+    label?: string | null;
   }
   interface RewardColumns {
     pulls: number[];
@@ -466,6 +468,7 @@ declare namespace Api {
     labels?: string[] | null;
     rows?: number[][] | null;
     noise?: number[] | null;
+    costs?: number[] | null;
     reason?: string;
     by?: string | null;
   }
@@ -507,7 +510,7 @@ declare namespace Api {
   }
   interface Told {
     pull: number;
-    status: "accepted" | "duplicate" | "late" | "conflict";
+    status: "accepted" | "duplicate" | "late" | "conflict" | "again";
     value: number | null;
     warning: string | null;
   }

@@ -30,7 +30,9 @@ export const input = (props) => h("input", { class: "input", autocomplete: "off"
  * @param {HTMLInputElement} control
  */
 export function number(control) {
-  const text = control.value.trim().replace(",", ".");
+  const typed = control.value.trim();
+  if (/^[+-]?[1-9]\d{0,2},\d{3}$/.test(typed)) return null; // 1,234 may be either
+  const text = typed.replace(",", ".");
   return text === "" || !Number.isFinite(Number(text)) ? null : Number(text);
 }
 

@@ -7,9 +7,9 @@ import { errorLine, field, input, number, submit } from "../parts/field.js";
 import { actsCard } from "./acts.js";
 
 const CAUTION =
-  "The guarantee stands if which rewards are looked at again depends neither on the rewards nor on " +
-  "whom you favour: all of a day, of a device, of a worker. If you look again only because a reward " +
-  "seems too high or too low, it does not.";
+  "The guarantee stands where it would have been changed whichever way it had come out: all of a day, of " +
+  "a device or of a list is looked up, or every reading that was pointed out, and what had been written " +
+  "down wrongly is put right.";
 
 /**
  * @param {string} name

@@ -12,6 +12,7 @@ const WORDS = {
   duplicate: "was told twice, the same",
   late: "was told again, too late",
   hedged: "was handed out to a second worker",
+  again: "came out far from all before, and is measured again",
   conflict: "was told again, differently; the first reward counts",
 };
 const time = new Intl.DateTimeFormat("en-GB", {

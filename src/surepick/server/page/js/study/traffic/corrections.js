@@ -10,8 +10,7 @@ import { actsCard } from "../acts.js";
 const CAUTION =
   "The guarantee stands if which reports, and which of their numbers, are looked at again depends " +
   "neither on the numbers nor on whom you favour: bots that are left out by a rule for all options, " +
-  "a day that was exported twice. If you look again only because an option seems too good or too " +
-  "bad, it does not.";
+  "a day that was exported twice. Look at all options alike, whichever seems good or bad.";
 const MOST = 3; // rows of a report that are listed
 
 /**

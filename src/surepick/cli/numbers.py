@@ -1,0 +1,55 @@
+"""Numbers as people type them: with a decimal point or a comma, and rates in per cent."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import click
+
+from surepick.errors import InvalidInputError
+from surepick.text import number_of
+
+
+class Percent(float):
+    """A rate that was given in per cent."""
+
+
+class Number(click.ParamType):
+    """A number; 4,56 is 4.56, and what may be either 1.234 or 1234 is refused."""
+
+    name = "float"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        try:
+            return number_of(value) if isinstance(value, str) else float(value)
+        except InvalidInputError as error:
+            self.fail(str(error), param, ctx)
+
+
+class Rate(Number):
+    """A number, or a rate in per cent: 0.2% is 0.002."""
+
+    name = "NUMBER|RATE%"
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> float:
+        if not isinstance(value, str) or not value.strip().endswith("%"):
+            return super().convert(value, param, ctx)
+        return Percent(super().convert(value.strip()[:-1], param, ctx) / 100.0)
+
+
+def in_rates(value: float | None, what: str, noise: Any) -> float | None:
+    """The number; an error where per cent were given, and a reward is no rate.
+
+    Parameters
+    ----------
+    noise
+        What a study says of it: yes or no, or bounds from 0 to 1, make a reward a rate.
+    """
+    if not isinstance(value, Percent):
+        return value
+    if noise == "yes-no" or (isinstance(noise, tuple) and noise[0] >= 0 and noise[1] <= 1):
+        return float(value)
+    raise InvalidInputError(
+        f"{what}: per cent are for rewards that are rates (--rewards yes-no, or 0..1); otherwise "
+        f"give a number in the unit of the reward"
+    )

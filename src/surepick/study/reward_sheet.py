@@ -1,0 +1,111 @@
+"""A sheet of rewards: a row for each pull, with its number, its reward, and perhaps the option."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from surepick.errors import InvalidInputError
+from surepick.problem.tables.cells import as_number, is_missing
+from surepick.problem.tables.read import Columns, read
+from surepick.study.named import Said
+from surepick.study.pulls import UNASKED
+from surepick.text import number_of
+
+#: columns that say which option was measured, whatever is in them
+_OPTION = ("option", "label", "arm")
+
+
+@dataclass(frozen=True)
+class RewardSheet:
+    """What a sheet says.
+
+    Examples
+    --------
+    >>> import pandas as pd
+    >>> rows = pd.DataFrame({"pull": [3, 4], "option": ["a", "b"], "reward": ["4,56", None]})
+    >>> sheet = RewardSheet.of(rows, ["a", "b"])
+    >>> sheet.rewards, sheet.skipped
+    ([(3, 4.56)], ["pull 4 (table: column 'reward', row 1)"])
+    """
+
+    rewards: list[tuple[int, float]]  #: pull and reward
+    said: list[Said]  #: of which option, where a column says so
+    skipped: list[str]  #: rows without a reward: which pull, and where
+
+    @classmethod
+    def of(cls, source: Any, labels: Sequence[str], label_column: str | None = None) -> RewardSheet:
+        """From a CSV or Parquet file or a DataFrame.
+
+        Parameters
+        ----------
+        labels
+            What the options of the study are called.
+        label_column
+            What their column was called in the table of options.
+        """
+        table = read(source)
+        if "pull" not in table.cells and table.cells.keys() & {*_OPTION}:
+            raise InvalidInputError(f"{table.where}: there is no column 'pull'; {UNASKED}")
+        pulls, cells = table.column("pull"), table.column("reward")
+        naming = _naming(table, labels, label_column)
+        found = cls([], [], [])
+        for i, cell in enumerate(cells):
+            if is_missing(cell) and is_missing(pulls[i]):
+                continue
+            pull = _pull(table, i)
+            if is_missing(cell):
+                found.skipped.append(f"pull {pull} ({table.at(i, 'reward')})")
+            else:
+                found.rewards.append((pull, _reward(table, i)))
+            for name in naming:
+                option = table.cells[name][i]
+                if not is_missing(option):
+                    number = name.lower() == "arm"
+                    found.said.append(Said(pull, option, table.at(i, name), number))
+        return found
+
+
+def _naming(table: Columns, labels: Sequence[str], label_column: str | None) -> list[str]:
+    """The columns that say which option was measured.
+
+    They are called so, or like the column of labels in the table of options; or they hold labels
+    of this study and nothing else, which cannot be by chance where labels are no numbers.
+    """
+    known = {*_OPTION} | ({label_column.lower()} if label_column else set())
+    worded = len(labels) <= 10_000 and all(as_number(label) is None for label in labels)
+    names = set(labels) if worded else set()
+    found = []
+    for name, cells in table.cells.items():
+        if name in ("pull", "reward"):
+            continue
+        there = [cell for cell in cells if not is_missing(cell)]
+        if name.lower() in known or (there and all(cell in names for cell in there)):
+            found.append(name)
+    return found
+
+
+def _pull(table: Columns, row: int) -> int:
+    cell = table.cells["pull"][row]
+    if is_missing(cell):
+        raise InvalidInputError(
+            f"{table.at(row, 'pull')} is empty, and there is a reward; say which pull it is of"
+        )
+    number = as_number(cell)
+    if number is None or number % 1:
+        raise InvalidInputError(f"{table.at(row, 'pull')}: {cell!r:.80} is not a whole number")
+    return int(number)
+
+
+def _reward(table: Columns, row: int) -> float:
+    cell = table.cells["reward"][row]
+    try:
+        value = number_of(cell) if isinstance(cell, str) else float(cell)
+        if not math.isfinite(value):
+            raise InvalidInputError(f"{cell!r:.80} is not finite")
+        return value
+    except (InvalidInputError, TypeError, ValueError) as error:
+        why = str(error) if isinstance(error, InvalidInputError) else f"{cell!r:.80} is no number"
+        raise InvalidInputError(f"{table.at(row, 'reward')}: {why}") from None
