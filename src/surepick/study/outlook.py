@@ -11,6 +11,7 @@ from surepick.algorithms.findings import PROVEN
 from surepick.arrays.types import FloatArray
 from surepick.run import Run
 from surepick.run.standing import VERDICTS, Standing, counted
+from surepick.text import plural
 
 
 @dataclass(frozen=True, eq=False)
@@ -49,8 +50,8 @@ def noise_in_use(run: Run) -> float | None:
 
 def no_answer_yet(status: dict[str, Any]) -> str:
     """Where a study stands that is not finished, in a sentence or two."""
-    unit = "visits" if status["traffic"] else "measurements"
-    left, after = len(status["survivors"]), f"after {status['samples']:,} {unit}"
+    unit = "visit" if status["traffic"] else "measurement"
+    left, after = len(status["survivors"]), f"after {plural(status['samples'], unit)}"
     if status["standing"]["question"] == "baseline":
         said = f"{left} of {status['started_with']} options undecided {after}"
         found = counted(status["standing"]["columns"]["state"], without=("undecided",))
