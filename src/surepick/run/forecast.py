@@ -38,8 +38,8 @@ class Ahead:
         if self.high is None:
             least = f"Probably at least {rough(self.low)} more {unit}"
             return f"{least}; how many at most cannot be said yet"
-        if self.low == self.high:
-            return f"Probably {rough(self.low)} more {unit}"
+        if self.low == self.high:  # all copies took the same: that is no more than a forecast
+            return f"Probably about {rough(self.low)} more {unit}"
         half = "" if self.middle is None else f"; as likely more than {rough(self.middle)} as less"
         return f"Probably {rough(self.low)} to {rough(self.high)} more {unit}{half}"
 
@@ -48,9 +48,13 @@ class Ahead:
         return asdict(self) | {"text": self.text}
 
     def less(self, told: int) -> Ahead:
-        """The same once so many more have been told, of a batch that is not complete."""
+        """The same once so many more have been told, of a batch that is not complete.
+
+        As it has not stopped, at least one is left.
+        """
         low, middle, high = (
-            None if n is None else max(n - told, 0) for n in (self.low, self.middle, self.high)
+            None if n is None else max(n - told, least)
+            for n, least in ((self.low, 0), (self.middle, 0), (self.high, 1))
         )
         return Ahead(low, middle, high, self.simulated, self.why, self.unit)
 

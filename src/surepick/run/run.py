@@ -100,6 +100,11 @@ class Run(TurningRun, PastRun, LimitedRun):
         return [unlogged(batch) for batch in self._log[first:]]
 
     @property
+    def in_strata(self) -> bool:
+        """Whether rewards belong to days, plates, …"""
+        return bool(self._log) and "stratum" in self._log[-1]
+
+    @property
     def active(self) -> tuple[int, ...]:
         """Candidates not ruled out (of equal candidates, the first stands for all)."""
         return tuple(int(i) for i in self.state.active)

@@ -133,6 +133,8 @@ def _cannot(run: Run) -> str:
     problem = run.problem
     if getattr(run.algorithm, "items", None) is not None:
         return "answers on the same items depend on each other in ways that nobody knows"
+    if run.in_strata:
+        return "how many days, plates, … come, and which options meet on them, is not known"
     if problem.transductive:
         return "what can be the answer is not what is measured"
     if problem.large or problem.n_arms > _LARGEST:
