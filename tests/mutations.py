@@ -662,6 +662,13 @@ MUTATIONS = (
         "study/test_hedge.py -k rests_on",
     ),
     Mutation(
+        "drift-is-held-against-any-noise",
+        "run/diagnostics/beside.py",
+        "- half).max(axis=1)",
+        "- half).min(axis=1)",
+        "run/test_beside.py -k proof",
+    ),
+    Mutation(
         "failures-add-no-condition",
         "run/guarantee.py",
         "        parts.append(LOST_PROVIDED)",

@@ -20,7 +20,7 @@ from surepick.run.diagnostics import (
     estimate_noise,
     lack_of_fit,
 )
-from surepick.run.diagnostics.drift import window_of
+from surepick.run.diagnostics.drift import changed_together, window_of
 
 # 48 page layouts: a factor of three levels and four of two, main effects only
 LAYOUTS = np.array(list(itertools.product(range(3), *[range(2)] * 4)))
@@ -172,7 +172,11 @@ def test_evidence_is_the_smallest_mixture(seed):
     both = np.hstack([one_hot, windows])
     logs = [smallest(both, rewards, one_hot, rho) for rho in PRECISIONS]
     expected = np.log(np.mean(np.exp(logs)))
-    assert drift(problem, timeline).log_evidence == pytest.approx(expected, abs=1e-8)
+    found = changed_together(problem, timeline, None)
+    assert found.log_evidence == pytest.approx(expected, abs=1e-8)
+    own = timeline.beside.evidence(False, 0.05).log_evidence
+    both = np.log(np.mean(np.exp([expected, own])))
+    assert drift(problem, timeline).log_evidence == pytest.approx(both, abs=1e-8)
 
 
 def test_the_mixture_is_a_fair_bet():

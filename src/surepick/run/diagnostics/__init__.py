@@ -25,8 +25,9 @@ behind earlier ones without any drift.)
   second half of the average, groups are the features and one arm, for misfit of a single arm.
   Where the problem allows for a misfit, f = Xθ + η with any η of that size, and the minimum is over
   η as well (``allowing``).
-- Drift: groups are arms and time windows, f is one free mean per arm (the linear model plays no
-  part: misfit is not taken for drift). The minimum over means has a closed form.
+- Drift of all arms: groups are arms and time windows, f is one free mean per arm (the linear model
+  plays no part: misfit is not taken for drift). The minimum over means has a closed form.
+- Drift of one arm: it is compared with those measured beside it, without any scale (``beside``).
 
 A check can only see what was measured: a run that stops early has perhaps pulled few arms. Each
 finding says how large a misfit it would have noticed, and ``check_pulls`` how many extra pulls it

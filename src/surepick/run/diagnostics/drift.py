@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from typing import Any
+from typing import Any, NamedTuple
 
 import numpy as np
 
@@ -11,15 +11,17 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import probability
 from surepick.design.misfit import PRECISIONS
 from surepick.problem import Problem
+from surepick.run.diagnostics.beside import Beside, Evidence
 from surepick.run.diagnostics.finding import Finding, log_mean, noise_scale, typical
 from surepick.run.diagnostics.noise import NoiseEstimate
 
 _NAMED = 4  # arms at most that a message names
+_AGAINST = math.log(0.6)  # what is below speaks against a change of single options
 _FIRST_WINDOW, _GROWTH = 16, 1.5  # pulls in the first time window; how windows grow
 
 
 class Timeline:
-    """Counts and sums of each arm in windows of time, which grow with the number of pulls.
+    """Counts and sums of each arm in windows of time, which grow; and options beside each other.
 
     Small however long a run is: windows grow by half, so a million pulls have about thirty.
     """
@@ -28,10 +30,13 @@ class Timeline:
         self.counts: FloatArray = np.zeros((n_arms, 1))
         self.sums: FloatArray = np.zeros((n_arms, 1))
         self.total = 0
+        self.beside = Beside(n_arms)
 
     def add_pulls(self, arms: Any, rewards: Any) -> None:
-        """Pulls in the order in which they were made."""
-        self.add_numbered(self.total + np.arange(len(arms)), arms, rewards)
+        """A batch of pulls in the order in which they were made."""
+        numbers = self.total + np.arange(len(arms))
+        self.beside.add(numbers, arms, rewards)
+        self.add_numbered(numbers, arms, rewards)
 
     def add_numbered(self, numbers: Any, arms: Any, rewards: Any) -> None:
         """Pulls by their numbers in the order of time; some may still be missing."""
@@ -43,7 +48,10 @@ class Timeline:
         self.total += len(arms)
 
     def add_batch(self, counts: Any, sums: Any) -> None:
-        """A batch, from its counts and sums per arm; it belongs to the window it starts in."""
+        """A batch, from its counts and sums per arm; it belongs to the window it starts in.
+
+        That says nothing about options beside each other: for that single rewards are needed.
+        """
         window = int(window_of(self.total))
         self._grow(window)
         self.counts[:, window] += counts
@@ -54,7 +62,7 @@ class Timeline:
         """The same, to add to."""
         other = Timeline(len(self.counts))
         other.counts, other.sums = self.counts.copy(), self.sums.copy()
-        other.total = self.total
+        other.total, other.beside = self.total, self.beside.copy()
         return other
 
     def _grow(self, window: int) -> None:
@@ -78,6 +86,7 @@ def drift(
     level: float = 0.05,
     noise: float | NoiseEstimate | None = None,
     levels_cancel: bool = False,
+    scale_known: bool = True,
 ) -> Finding:
     """Whether rewards of the same arms changed over time.
 
@@ -92,6 +101,9 @@ def drift(
     levels_cancel
         Options are compared with others of the same batch only: what they change by together does
         no harm, and what they change by on their own is looked for.
+    scale_known
+        Whether ``noise``, or the problem, says how large the noise is. Otherwise nothing can be
+        said about changes of all options; single ones need no scale (:mod:`.beside`).
 
     Examples
     --------
@@ -101,13 +113,65 @@ def drift(
     True
     """
     level = probability(level, "level")
+    own = timeline.beside.evidence(levels_cancel, level)
+    together = changed_together(problem, timeline, noise) if scale_known else None
+    if together is None:
+        if own.blind:
+            text = "Drift cannot be checked: no option was measured at different times."
+            return Finding(False, 0.0, level, text, blind=True)
+        together = Together(-math.inf, "", "")
+    # Where levels do not cancel, either is harm: an average of both keeps the level.
+    found, needed = own.log_evidence, math.log(1 / level)
+    if not levels_cancel and not own.blind:
+        found = log_mean(np.array([own.log_evidence, together.log_evidence]))
+    elif not levels_cancel:
+        found = together.log_evidence
+    if found >= needed and own.arms:
+        text = _own_message(problem, own, levels_cancel)
+        return Finding(True, found, level, text, own.arms)
+    if found >= needed:
+        text = (
+            f"Rewards of the same options changed over time: {together.change}. The guarantee "
+            f"rests on rewards that stay the same. Find out what changed; measure options in "
+            f"random order, or side by side with one that serves as a reference; start again once "
+            f"rewards are stable."
+        )
+        return Finding(True, found, level, text + together.remark)
+    if not levels_cancel or together.log_evidence < needed:
+        return Finding(False, found, level, f"No drift seen so far.{together.remark}")
+    # That all changed together is only said where nothing speaks for single ones: a clear change
+    # of which it cannot be told yet whose it is may well be that of one option.
+    if own.blind or own.clearest > _AGAINST:
+        text = (
+            f"Rewards changed over time: {together.change}. It cannot be said yet whether those "
+            f"of all options did so together, which would do no harm."
+        )
+        return Finding(False, found, level, text + together.remark, unclear=True)
+    text = (
+        f"All options changed together: {together.change}. That does no harm, as options are "
+        f"compared with others of the same batch only; measure those of a batch side by side."
+    )
+    return Finding(False, together.log_evidence, level, text + together.remark, harmless=True)
+
+
+class Together(NamedTuple):
+    """What speaks for changes of all options."""
+
+    log_evidence: float
+    change: str  #: from when to when, and by how much
+    remark: str
+
+
+def changed_together(
+    problem: Problem, timeline: Timeline, noise: float | NoiseEstimate | None
+) -> Together | None:
+    """Evidence that arms have other means in some windows; None where nothing can be said."""
     arms = np.flatnonzero(timeline.counts.sum(axis=1))
     scales, remark = noise_scale(problem, noise, arms)
     used = np.flatnonzero(timeline.counts.sum(axis=0))
     C = timeline.counts[np.ix_(arms, used)]
     if not ((C > 0).sum(axis=1) > 1).any():
-        text = "Drift cannot be checked: no option was measured at different times."
-        return Finding(False, 0.0, level, text, blind=True)
+        return None
     n = C.sum(axis=1)
     sums = timeline.sums[np.ix_(arms, used)] / scales[:, None]
     v0 = (sums - C * (sums.sum(axis=1) / n)[:, None]).sum(axis=0)  # residuals of each window
@@ -119,66 +183,23 @@ def drift(
         form = S + (C.T * (rho * rho / (n * n * (n + rho)))) @ C
         size = float(np.log1p(n / rho).sum()) + float(np.linalg.slogdet(S / rho)[1])
         logs[j] = 0.5 * float(v0 @ np.linalg.solve(form, v0)) - 0.5 * size
-    together, needed = log_mean(logs), math.log(1 / level)
-    own = own_changes(C, sums) if levels_cancel else (-math.inf, np.zeros(0, dtype=np.int64))
-    # That all changed together is only said where nothing speaks for single ones: a clear change
-    # of which it cannot be told yet whose it is may well be that of one option.
-    if own[0] >= needed or (together >= needed and own[0] > 0):
-        odd = arms[own[1]]
-        text = _own_message(problem, odd) + remark
-        return Finding(True, max(own[0], together), level, text, tuple(odd.tolist()))
-    if together < needed:
-        return Finding(False, together, level, f"No drift seen so far.{remark}")
-    change = _change(C, n, v0, used, typical(scales))
-    if levels_cancel:
-        text = (
-            f"All options changed together: {change}. That does no harm, as options are compared "
-            f"with others of the same batch only; measure those of a batch side by side."
-        )
-        return Finding(False, together, level, text + remark, harmless=True)
-    text = (
-        f"Rewards of the same options changed over time: {change}. The guarantee rests on "
-        f"rewards that stay the same. Find out what changed; measure options in random order, or "
-        f"side by side with one that serves as a reference; start again once rewards are stable."
-    )
-    return Finding(True, together, level, text + remark)
+    return Together(log_mean(logs), _change(C, n, v0, used, typical(scales)), remark)
 
 
-def own_changes(counts: FloatArray, sums: FloatArray) -> tuple[float, IntArray]:
-    """log of the evidence that arms changed otherwise than all together, and which did most.
-
-    Mean rewards in window w are those of the arm plus a level of the window, whatever both are,
-    against shifts of single cells (arm, window); all of it in units of the noise.
-    """
-    there = counts > 0
-    means = np.divide(sums, counts, out=np.zeros_like(sums), where=there)
-    logs, gains = np.empty(len(PRECISIONS)), np.zeros((len(PRECISIONS), len(counts)))
-    for j, rho in enumerate(PRECISIONS):
-        weights = counts**2 / (counts + rho)
-        rest = _without_levels(weights, means)
-        price = np.where(there, np.log1p(counts / rho), 0.0)
-        gains[j] = 0.5 * (weights * rest**2 - price).sum(axis=1)
-        logs[j] = gains[j].sum()
-    best = gains[int(np.argmax(logs))]
-    return log_mean(logs), np.argsort(-best, kind="stable")[: min(_NAMED, int((best > 0).sum()))]
-
-
-def _without_levels(weights: FloatArray, means: FloatArray) -> FloatArray:
-    """Residuals of weighted least squares for means of arms plus levels of windows."""
-    of_arm = weights.sum(axis=1, keepdims=True)
-    centred = means - (weights * means).sum(axis=1, keepdims=True) / of_arm
-    system = np.diag(weights.sum(axis=0)) - (weights / of_arm).T @ weights
-    levels = np.linalg.pinv(system, hermitian=True) @ (weights * centred).sum(axis=0)
-    return centred - (levels - (weights @ levels)[:, None] / of_arm)
-
-
-def _own_message(problem: Problem, odd: IntArray) -> str:
-    names = ", ".join(repr(problem.labels[k]) for k in odd)
+def _own_message(problem: Problem, own: Evidence, levels_cancel: bool) -> str:
+    """What to say of options that changed on their own."""
+    names = ", ".join(repr(problem.labels[k]) for k in own.arms[:_NAMED])
+    verb, by = "rose" if own.change > 0 else "fell", f"by about {abs(own.change):.2g}"
+    otherwise = " otherwise than the options beside them" if levels_cancel else ""
+    if len(own.arms) == 1:
+        otherwise = otherwise.replace("them", "it")
+        said, cure = f"{names} changed over time{otherwise}: it {verb} {by}", "with it"
+    else:
+        said, cure = f"Some options changed over time{otherwise}: {names}", "with them"
+    rests = "differences that stay the same" if levels_cancel else "rewards that stay the same"
     return (
-        f"Some options changed over time otherwise than the others: {names}. Which option is the "
-        f"best may then depend on when it is asked, and the guarantee rests on differences that "
-        f"stay the same. Find out what changed with these options; start again once they are "
-        f"stable."
+        f"{said}. Which option is the best may then depend on when it is asked, and the guarantee "
+        f"rests on {rests}. Find out what changed {cure}; start again once rewards are stable."
     )
 
 

@@ -136,17 +136,15 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     remarks += anything_will_do(run, summary)
     scales = unequal_noise(problem, told.scales) if kind == "equal" else None
     sayable, scale = _scale(run, summary, bool(alarm))
-    fit, timeline = None, told.timeline
-    if not sayable:
-        timeline = Timeline(problem.n_arms)  # empty: without a noise scale nothing can be said
-    elif problem.rank < problem.n_arms and math.isfinite(problem.misfit):
+    fit = None
+    if sayable and problem.rank < problem.n_arms and math.isfinite(problem.misfit):
         matters = _what_matters(run, summary)
         fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale, matters=matters)
         size = noise_in_use(run) if scale is None else scale.high
         remarks += _how_to_check(problem, fit, summary.counts, size or problem.unit)
     cancel = run.algorithm.levels_cancel(problem)
-    drifted = drift(problem, timeline, noise=scale, levels_cancel=cancel)
-    if drifted.harmless:
+    drifted = drift(problem, told.timeline, noise=scale, levels_cancel=cancel, scale_known=sayable)
+    if drifted.harmless or drifted.unclear:
         remarks.append(drifted.message)
         if fit:  # options measured at different times differ by the level as well
             text = "The linear model cannot be checked while all options change together."

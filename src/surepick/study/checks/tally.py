@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surepick.arrays.types import FloatArray
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.run.codec import loads
 from surepick.run.diagnostics import ArmSummary, Timeline
 from surepick.storage.contract import Transaction
@@ -39,9 +39,13 @@ class Tally:
         if self._past < 0:
             self._take_past(tx.past(study))
         if at.first > self._first:
-            end = min(at.first, self._first + _PIECE)
+            ends = np.array([one.samples for one in tx.closed_batches(study, at.batch)])
+            end = self._end_of_piece(ends)
             done = tx.rewards(study, self._first, end)
             values = without_levels(done, self._closed)
+            batches = np.searchsorted(ends, done.pulls, side="right")
+            told = (done.arms, done.values, batches, done.strata)
+            self._windows.beside.add(self._past + done.pulls, *told)
             self._closed += ArmSummary.of(self._n_arms, done.arms, values)
             self._windows.add_numbered(self._past + done.pulls, done.arms, values)
             self._first, self._open = end, _nothing()
@@ -58,12 +62,19 @@ class Tally:
         self._open = merged
         return True
 
+    def _end_of_piece(self, ends: IntArray) -> int:
+        """Where to read to: batches as they are, whenever somebody looks; very large ones cut."""
+        later = ends[ends > self._first]
+        whole = later[later <= self._first + _PIECE]
+        return int(whole[-1]) if len(whole) else min(int(later[0]), self._first + _PIECE)
+
     def _take_past(self, text: str | None) -> None:
         past = None if text is None else loads(text, "stored past measurements")
         self._past = 0
         if past is not None and past["evidence"]:
             self._past = len(past["arms"])
             self._closed = ArmSummary.of(self._n_arms, past["arms"], past["rewards"])
+            self._windows.beside.add(np.arange(self._past), past["arms"], past["rewards"])
             self._windows.add_batch(self._closed.counts, self._closed.sums)
 
     def summary(self) -> ArmSummary:
