@@ -64,6 +64,7 @@ _SHAPES = 1 + len(_STARTS)
 _RATIOS = tuple(0.02 * 2.0**j for j in range(11))  # κ: the reference's variance in units of s²
 _MOST_CELLS = 64  # that are looked at of those that come together: more take too long
 _EACH, _MOST_PIECES = 8, 32  # pulls of an option in a part of a large cell; parts
+_EITHER = 0.9  # of what speaks for one option speaks for another: it may be either
 _MISSED = 2  # cells in a row without all of the reference's options, after which it is another one
 _ROUNDING = 1e-9  # of the sum of squares: below, differences are rounding errors
 
@@ -100,6 +101,7 @@ class Evidence(NamedTuple):
     change: float  #: of the first of them, over the time it was looked at
     blind: bool  #: nothing was compared yet
     clearest: float = 0.0  #: log of the evidence of the comparison that speaks for it most
+    unsure: bool = False  #: one of the options named changed beside the other, or the other did
 
 
 class _Pulls(NamedTuple):
@@ -386,11 +388,13 @@ class Beside:
         if not views.begun.any():
             return Evidence(0.0, (), 0.0, True)
         left, named = np.ones(len(views.who), dtype=bool), list[int]()
-        found, needed = views.together(left), math.log(1.0 / level)
+        found, needed, unsure = views.together(left), math.log(1.0 / level), False
         while left.any() and views.together(left) >= needed:
             best = views.clearest(left, len(self._slots))
-            named.append(best)
-            left &= (views.who != best) & (views.other != best) & (views.other != _ALL)
+            unsure |= len(best) > 1
+            named += best
+            gone = np.array([*best, _ALL])
+            left &= ~np.isin(views.who, gone) & ~np.isin(views.other, gone)
         change = 0.0
         if named:
             mine = np.flatnonzero(views.who == named[0])
@@ -398,7 +402,8 @@ class Beside:
             change = views.accounts[clearest][0].change(views.accounts[clearest][1])
         arms = np.array(list(self._slots), dtype=np.int64)
         most = float(views.logs[views.begun].max())
-        return Evidence(found, tuple(int(arms[k]) for k in named), change, False, most)
+        who = tuple(int(arms[k]) for k in named)
+        return Evidence(found, who, change, False, most, unsure)
 
     def _by_themselves(self) -> _Views:
         every = np.arange(len(self._slots))
@@ -452,13 +457,20 @@ class _Views(NamedTuple):
             np.logaddexp.reduce(np.r_[self.logs[left] + np.log(self.shares[left]), math.log(cash)])
         )
 
-    def clearest(self, left: BoolArray, options: int) -> int:
-        """The option that stands out most: one that drifts does so beside all others."""
+    def clearest(self, left: BoolArray, options: int) -> list[int]:
+        """The option that stands out most: one that drifts does so beside all others.
+
+        Where two were compared with hardly anybody else, it may be either.
+        """
         gains = np.where(left, np.maximum(self.logs, 0.0), 0.0)
         score = np.bincount(self.who, gains, options)
         beside = self.other >= 0
         score += np.bincount(self.other[beside], gains[beside], options)
-        return int(np.argmax(score))
+        return [
+            int(k)
+            for k in np.argsort(-score, kind="stable")[:2]
+            if score[k] >= _EITHER * score.max()
+        ]
 
 
 def _pieces(count: int, options: int) -> list[slice]:

@@ -191,7 +191,10 @@ def _own_message(problem: Problem, own: Evidence, levels_cancel: bool) -> str:
     names = ", ".join(repr(problem.labels[k]) for k in own.arms[:_NAMED])
     verb, by = "rose" if own.change > 0 else "fell", f"by about {abs(own.change):.2g}"
     otherwise = " otherwise than the options beside them" if levels_cancel else ""
-    if len(own.arms) == 1:
+    if own.unsure:
+        names = names.replace(", ", " or ")
+        said, cure = f"One option changed over time beside the other: {names}", "with them"
+    elif len(own.arms) == 1:
         otherwise = otherwise.replace("them", "it")
         said, cure = f"{names} changed over time{otherwise}: it {verb} {by}", "with it"
     else:

@@ -74,7 +74,9 @@ class Tally:
         if past is not None and past["evidence"]:
             self._past = len(past["arms"])
             self._closed = ArmSummary.of(self._n_arms, past["arms"], past["rewards"])
-            self._windows.beside.add(np.arange(self._past), past["arms"], past["rewards"])
+            arms, rewards = np.asarray(past["arms"]), np.asarray(past["rewards"])
+            turn = _in_turn(arms)  # often listed option by option: nobody knows when they were made
+            self._windows.beside.add(np.arange(self._past), arms[turn], rewards[turn])
             self._windows.add_batch(self._closed.counts, self._closed.sums)
 
     def summary(self) -> ArmSummary:
@@ -89,6 +91,16 @@ class Tally:
         values = without_levels(opened, self._closed)
         timeline.add_numbered(self._past + opened.pulls, opened.arms, values)
         return timeline
+
+
+def _in_turn(arms: IntArray) -> IntArray:
+    """The first pull of every arm, then the second of each, …"""
+    order = np.argsort(arms, kind="stable")
+    first = np.r_[True, np.diff(arms[order]) != 0]
+    starts = np.maximum.accumulate(np.where(first, np.arange(len(arms)), 0))
+    place = np.empty(len(arms), dtype=np.int64)
+    place[order] = np.arange(len(arms)) - starts
+    return np.argsort(place, kind="stable")
 
 
 def without_levels(rewards: Rewards, before: ArmSummary) -> FloatArray:
