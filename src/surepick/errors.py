@@ -140,6 +140,8 @@ class AccessError(ServiceError, PermissionError):
 class TooManyRequestsError(ServiceError):
     """The service has too much to do at the moment."""
 
+    wait = 2  #: seconds after which to come back
+
 
 class ServiceUnreachableError(ServiceError, ConnectionError):
     """No service answers at this address."""

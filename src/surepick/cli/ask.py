@@ -61,14 +61,11 @@ def command(
     study = open_study(name, storage)
     pulls = study.ask(count, worker, lease, stratum=stratum, same=same)
     finished = not pulls and study.finished
-    content = {
-        "finished": finished,
-        "pulls": [
-            dataclasses.asdict(pull) | {"features": study.features_of(pull.arm)} for pull in pulls
-        ],
-    }
+    cells = study.features_by_arm(pull.arm for pull in pulls)
+    rows = [dataclasses.asdict(pull) | {"features": cells[pull.arm]} for pull in pulls]
+    content = {"finished": finished, "pulls": rows}
     if pulls:
-        say(as_json, content, "\n".join(_lines(pulls, content["pulls"])))
+        say(as_json, content, "\n".join(_lines(pulls, rows)))
         return
     if as_json:
         say(True, content, "")

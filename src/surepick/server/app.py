@@ -12,6 +12,7 @@ from starlette.exceptions import HTTPException
 import surepick
 from surepick.errors import StorageError, SurepickError
 from surepick.server import replies
+from surepick.server.bodies import complaints
 from surepick.server.by_helper import Gone
 from surepick.server.gate import Gate
 from surepick.server.page_files import PageFiles
@@ -80,7 +81,7 @@ def make_app(settings: Settings) -> FastAPI:
         settings=settings,
         tokens=service.tokens,
         threads=service.studies.threads,
-        useless=service.useless,
+        charges=service.charges,
     )
     plain = app.openapi
     app.openapi = lambda: _with_security(plain())
@@ -108,11 +109,7 @@ async def _ours(request: Request, problem: Exception) -> replies.Json:
 
 async def _invalid(_request: Request, problem: Exception) -> replies.Json:
     assert isinstance(problem, RequestValidationError)
-    said = []
-    for one in problem.errors()[:5]:
-        where = ".".join(str(part) for part in one["loc"])
-        said.append(f"{where}: {one['msg']}")
-    return replies.refusal(422, "InvalidInputError", "; ".join(said))
+    return replies.refusal(422, "InvalidInputError", complaints(problem.errors()))
 
 
 async def _http(_request: Request, problem: Exception) -> replies.Json:

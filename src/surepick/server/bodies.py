@@ -1,24 +1,36 @@
-"""The bodies of requests: read whole, if they are neither too large, too slow nor too deep."""
+"""The bodies of requests: read whole, if they are neither too large, too slow nor too deep.
+
+JSON is parsed by code that lets no other thread go on meanwhile: a text of 16 MB would hold up
+everybody for seconds. So what is longer than :data:`LONG` goes to a helper as it is, and routes
+that have no helper do not take it.
+"""
 
 from __future__ import annotations
 
 import asyncio
+import json
 from collections import Counter
 from collections.abc import Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any, TypeVar
 
+from pydantic import BaseModel, ValidationError
 from starlette.types import Message, Receive
 
+from surepick.errors import InvalidInputError
 from surepick.server import replies
 from surepick.server.limits import too_deep
 
 _SECONDS = 60.0
 _STRANGERS_SECONDS = 10.0
 _STRANGERS_BYTES = 4 * 2**10  # of a token, that is
-_WORKERS_BYTES = 2**20
-_WORK = ("/ask", "/tell", "/fail")  # ends of the addresses that workers use
-_LONG = 64 * 2**10  # bytes of a body that is looked at in another thread
+#: bytes of a body that is looked at elsewhere
+LONG = 64 * 2**10
+_MANY_REWARDS = ("/tell", 2**20)  # end of an address, and bytes: for 10,000 rewards
+_TABLES = ("/record", "/report-changes", "/studies", "/options", "/tables", "/plan")
+
+Model = TypeVar("Model", bound=BaseModel)
 
 
 class Refused(Exception):
@@ -27,6 +39,35 @@ class Refused(Exception):
     def __init__(self, why: str, reply: replies.Json) -> None:
         super().__init__(why)
         self.why, self.reply = why, reply
+
+
+@dataclass(frozen=True)
+class Large:
+    """A body that a helper will parse."""
+
+    content: bytes
+
+
+def valid(model: type[Model], body: Any) -> Model:
+    """A body as its model; what is wrong with it is said as FastAPI would."""
+    try:
+        return model.model_validate(body)
+    except ValidationError as error:
+        raise InvalidInputError(complaints(error.errors(), "body")) from None
+
+
+def parsed(body: bytes) -> Any:
+    """A body that is JSON."""
+    try:
+        return json.loads(body)
+    except ValueError as error:
+        raise InvalidInputError(f"body: not JSON: {error}") from None
+
+
+def complaints(found: Any, *before: str) -> str:
+    """The first few things that are wrong with a request, and where."""
+    said = [(".".join(map(str, (*before, *one["loc"]))), one["msg"]) for one in found[:5]]
+    return "; ".join(f"{where}: {what}" for where, what in said)
 
 
 @dataclass(frozen=True)
@@ -45,14 +86,14 @@ class OnTheWay:
         self._bytes: Counter[str] = Counter()
 
     @contextmanager
-    def count(self, caller: str, headers: dict[bytes, bytes], limit: Limit) -> Iterator[None]:
-        """Count a body from here on; a small one always finds room."""
+    def count(self, caller: str, headers: dict[bytes, bytes], limit: Limit) -> Iterator[int]:
+        """Count a body of so many bytes until its request is answered; a small one finds room."""
         length = headers.get(b"content-length", b"")
         size = int(length) if length.isdigit() else limit.size
         if b"transfer-encoding" not in headers and not length:
             size = 0
-        if size <= _LONG:
-            yield
+        if size <= LONG:
+            yield size
             return
         if self._bytes[caller] + size > self._most:
             text = "too much is being sent with this token; come back later"
@@ -60,7 +101,7 @@ class OnTheWay:
             raise Refused("bodies", reply)
         self._bytes[caller] += size
         try:
-            yield
+            yield size
         finally:
             self._bytes[caller] -= size
             if not self._bytes[caller]:
@@ -71,7 +112,9 @@ def limit_of(path: str, stranger: bool, most: int) -> Limit:
     """What a request to this address may send; much less before anybody is known."""
     if stranger:
         return Limit(min(most, _STRANGERS_BYTES), _STRANGERS_SECONDS)
-    return Limit(min(most, _WORKERS_BYTES) if path.endswith(_WORK) else most, _SECONDS)
+    end, many = _MANY_REWARDS
+    size = many if path.endswith(end) else most if path.endswith(_TABLES) else LONG
+    return Limit(min(most, size), _SECONDS)
 
 
 async def whole_body(
@@ -102,7 +145,7 @@ async def whole_body(
     body = b"".join(parts)
     deep = (
         too_deep(body, depth)
-        if len(body) < _LONG
+        if len(body) <= LONG
         else await asyncio.to_thread(too_deep, body, depth)
     )
     if deep:

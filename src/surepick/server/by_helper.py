@@ -9,7 +9,9 @@ from typing import Any, TypeVar
 
 from fastapi import Request, Response
 from fastapi.responses import StreamingResponse
+from pydantic import BaseModel
 
+from surepick.server.bodies import Large
 from surepick.server.helpers import Helpers
 from surepick.server.routing import caller_of
 from surepick.server.service import service_of
@@ -29,10 +31,15 @@ async def look(request: Request, study: str, task: str, **given: Any) -> bytes:
     return await _whole(request, service.looks, task, _LOOK_SECONDS, {"study": study, **given})
 
 
-async def work(request: Request, task: str, **given: Any) -> bytes:
-    """What a long task comes to, as JSON."""
+async def work(
+    request: Request, task: str, body: BaseModel | Large | None = None, **given: Any
+) -> bytes:
+    """What a long task comes to, as JSON; a large body is parsed by the helper."""
     service = service_of(request)
-    return await _whole(request, service.tasks, task, service.settings.task_seconds, given)
+    if isinstance(body, BaseModel):
+        given["body"] = body.model_dump(exclude_unset=True)
+    raw = body.content if isinstance(body, Large) else b""
+    return await _whole(request, service.tasks, task, service.settings.task_seconds, given, raw)
 
 
 def json_of(content: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:
@@ -41,10 +48,15 @@ def json_of(content: bytes, status: int = 200, headers: dict[str, str] | None = 
 
 
 async def _whole(
-    request: Request, helpers: Helpers, task: str, seconds: float, given: dict[str, Any]
+    request: Request,
+    helpers: Helpers,
+    task: str,
+    seconds: float,
+    given: dict[str, Any],
+    body: bytes = b"",
 ) -> bytes:
     owner = caller_of(request).token.owner
-    return await unless_gone(request, helpers.whole(owner, task, seconds, given))
+    return await unless_gone(request, helpers.whole(owner, task, seconds, given, body))
 
 
 async def unless_gone(request: Request, coroutine: Awaitable[T]) -> T:

@@ -1,8 +1,9 @@
 """The door of the service: every request passes here before anything else looks at it.
 
-In this order: whom it is for (Host), how often its sender has come, who sends it (token or
-cookie; looking one up that was never seen counts as a stranger's visit), whether a page of another
-site made the browser send it (Origin, CSRF token), and how large and how deep it is. Every answer
+In this order: how long its head is, whom it is for (Host), how often its sender has come, who sends
+it (token or cookie; looking one up that was never seen counts as a stranger's visit), whether a
+page of another site made the browser send it (Origin, CSRF token), and how large and how deep it
+is. What a request costs is charged before it is worked on, a large one as many. Every answer
 gets headers that forbid browsers to guess its type, to show it inside other pages, or to load
 anything from other sites for it.
 """
@@ -14,6 +15,7 @@ import hmac
 import logging
 import math
 import time
+from contextlib import ExitStack
 from dataclasses import dataclass
 from typing import Any
 from urllib.parse import unquote_to_bytes, urlsplit
@@ -22,7 +24,8 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 
 from surepick.errors import StorageError
 from surepick.server import logs, metrics, replies
-from surepick.server.bodies import OnTheWay, Refused, limit_of, whole_body
+from surepick.server.bodies import LONG, OnTheWay, Refused, limit_of, whole_body
+from surepick.server.charges import Charges, several
 from surepick.server.limits import Rate, neighbourhood
 from surepick.server.settings import Settings
 from surepick.server.threads import Threads
@@ -38,13 +41,13 @@ SLASH = "\x1f"
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
 _WORK = ("/ask", "/tell", "/fail", "/progress")  # ends of the addresses that workers use
-_TELL = "/tell"
-_USELESS = "too many of the rewards told with this token did not count (late, or other values)"
 _READS_COST, _PAGE_COST = 50, 5  # of other requests, in requests of workers
 _METRICS = "/metrics"
 _METRICS_COST = 500  # they change once a second: nobody needs them more often
 _BODIES = 4  # largest bodies that one caller may be sending at a time
 _PENALTY = 1.0  # seconds that an answer to too many requests takes
+_LONGEST_PATH = 4 * 2**10  # bytes: names have 200 letters at most, of 12 bytes each when encoded
+_MOST_HEADERS = 100
 
 _HEADERS = {
     "content-security-policy": "default-src 'self'; object-src 'none'; "
@@ -73,16 +76,15 @@ class Gate:
     """The application behind its door."""
 
     def __init__(
-        self, app: ASGIApp, settings: Settings, tokens: Tokens, threads: Threads, useless: Rate
+        self, app: ASGIApp, settings: Settings, tokens: Tokens, threads: Threads, charges: Charges
     ) -> None:
         self._app, self._settings, self._tokens, self._threads = app, settings, tokens, threads
-        self._useless = useless  # rewards that do not count, by token
         self._hosts = settings.hosts
-        self._work = _rate(settings.rate)
-        self._reads = _rate(settings.rate / _READS_COST)
+        self._work = charges.work
+        self._reads = several(settings.rate / _READS_COST)
         metrics_rate = settings.rate / _METRICS_COST
         self._metrics = Rate(metrics_rate, 3 + 2 * metrics_rate)
-        self._page = _rate(settings.rate / _PAGE_COST)  # by address, as nobody is known yet
+        self._page = several(settings.rate / _PAGE_COST)  # by address, as nobody is known yet
         self._bodies = OnTheWay(_BODIES * settings.max_body)
         self._strangers = Rate(settings.stranger_rate, 10 + 10 * settings.stranger_rate)
 
@@ -96,8 +98,9 @@ class Gate:
         answer = _Answer(send, scope["scheme"] == "https")
         try:
             try:
-                receive = await self._admit(scope, receive)
-                await self._app(scope, receive, answer)
+                with ExitStack() as under_way:
+                    receive = await self._admit(scope, receive, under_way)
+                    await self._app(scope, receive, answer)
             except Refused as refused:
                 metrics.refused.labels(refused.why).inc()
                 if refused.why == "rate":  # who does not wait by himself waits here
@@ -107,7 +110,8 @@ class Gate:
             self._note(scope, answer.status, time.perf_counter() - started)
 
     # -- who and what -----------------------------------------------------------------------
-    async def _admit(self, scope: Scope, receive: Receive) -> Receive:
+    async def _admit(self, scope: Scope, receive: Receive, under_way: ExitStack) -> Receive:
+        _check_head(scope)
         headers = _headers(scope)
         method = scope["method"]
         scope["path"] = path = _path(scope)
@@ -121,8 +125,6 @@ class Gate:
             self._count(self._strangers if method not in _SAFE else self._page, _address(scope))
         else:
             self._count(self._rate_of(path), caller.token.owner)
-            if path.endswith(_TELL):
-                self._count(self._useless, caller.token.owner, 0.0, _USELESS)
             scope.setdefault("state", {})["caller"] = caller
         if method in _SAFE:
             return receive
@@ -133,8 +135,10 @@ class Gate:
                 raise _forbidden("csrf", "the header X-CSRF-Token is missing or wrong")
         limit = limit_of(path, caller is None, self._settings.max_body)
         sender = _address(scope) if caller is None else caller.token.owner
-        with self._bodies.count(sender, headers, limit):
-            return await whole_body(headers, receive, limit, self._settings.max_depth)
+        size = under_way.enter_context(self._bodies.count(sender, headers, limit))
+        if size > LONG:
+            self._count(self._work, sender, size / LONG)
+        return await whole_body(headers, receive, limit, self._settings.max_depth)
 
     def _check_host(self, scope: Scope, headers: dict[bytes, bytes]) -> None:
         """Refuse requests for other hosts, or for several: a proxy may have read another one.
@@ -266,11 +270,6 @@ class _Answer:
         await self._send(message)
 
 
-def _rate(rate: float) -> Rate:
-    """So many a second; twice as many, and 20, at once."""
-    return Rate(rate, 20 + 2 * rate)
-
-
 def cookie_name(tls: bool) -> str:
     """What the session's cookie is called; browsers keep the first kind to this host alone."""
     return "__Host-surepick" if tls else "surepick-session"
@@ -284,6 +283,19 @@ def session_cookie(headers: dict[bytes, bytes], tls: bool) -> str:
         if name == wanted:
             return value
     return ""
+
+
+def _check_head(scope: Scope) -> None:
+    """Refuse a head so long that reading it would already be work."""
+    raw: bytes = scope.get("raw_path") or b""
+    if len(raw) > _LONGEST_PATH or len(scope["path"]) > _LONGEST_PATH:
+        scope["path"] = "/"  # nothing else looks at it
+        scope["raw_path"] = b"/"
+        text = f"the address is longer than {_LONGEST_PATH} bytes"
+        raise Refused("head", replies.refusal(414, "InvalidInputError", text))
+    if len(scope["headers"]) > _MOST_HEADERS:
+        text = f"the request has more than {_MOST_HEADERS} headers"
+        raise Refused("head", replies.refusal(431, "InvalidInputError", text))
 
 
 def _headers(scope: Scope) -> dict[bytes, bytes]:

@@ -29,6 +29,7 @@ PART, END, ERROR = b"P", b"E", b"X"
 _MOST_WAITING = 32  # tasks of one caller
 _IDLE_SECONDS = 300.0  # after which a helper without work is ended
 _LINE = 2**20  # bytes that are read ahead
+_PIECE = 2**18  # bytes of a body that are written at a time
 
 
 class Helpers:
@@ -50,9 +51,12 @@ class Helpers:
         self.closed = False
 
     async def parts(
-        self, caller: str, task: str, seconds: float, given: dict[str, Any]
+        self, caller: str, task: str, seconds: float, given: dict[str, Any], body: bytes = b""
     ) -> AsyncGenerator[bytes]:
-        """The parts of what a task comes to; what is not read to its end is not done."""
+        """The parts of what a task comes to; what is not read to its end is not done.
+
+        ``body`` is JSON that the helper parses: a large one would hold up everybody here.
+        """
         if self._waiting[caller] >= _MOST_WAITING:
             raise TooManyRequestsError("too much is under way for this token; come back later")
         self._waiting[caller] += 1
@@ -61,7 +65,7 @@ class Helpers:
             async with lock, self._room:
                 helper = await self._find()
                 try:
-                    async for part in helper.parts(task, seconds, given):
+                    async for part in helper.parts(task, seconds, given, body):
                         yield part
                 finally:
                     self._put_back(helper)
@@ -71,9 +75,11 @@ class Helpers:
                 del self._waiting[caller]
                 self._callers.pop(caller, None)
 
-    async def whole(self, caller: str, task: str, seconds: float, given: dict[str, Any]) -> bytes:
+    async def whole(
+        self, caller: str, task: str, seconds: float, given: dict[str, Any], body: bytes = b""
+    ) -> bytes:
         """All that a task comes to."""
-        async with contextlib.aclosing(self.parts(caller, task, seconds, given)) as parts:
+        async with contextlib.aclosing(self.parts(caller, task, seconds, given, body)) as parts:
             return b"".join([part async for part in parts])
 
     async def _find(self) -> _Helper:
@@ -150,14 +156,16 @@ class _Helper:
             return False
 
     async def parts(
-        self, task: str, seconds: float, given: dict[str, Any]
+        self, task: str, seconds: float, given: dict[str, Any], body: bytes = b""
     ) -> AsyncGenerator[bytes]:
         """Do a task."""
         loop = asyncio.get_running_loop()
         end, self._busy = loop.time() + seconds, True
-        line = json.dumps({"task": task, "seconds": seconds, "given": given})
+        asked = {"task": task, "seconds": seconds, "given": given, "body": len(body)}
         try:
-            await self._write(line.encode() + b"\n")
+            await self._write(json.dumps(asked).encode() + b"\n")
+            for start in range(0, len(body), _PIECE):
+                await self._write(body[start : start + _PIECE])
             while True:
                 # Not one timeout around it all: who reads the parts may do so in several tasks.
                 kind, content = await asyncio.wait_for(self._read(), end - loop.time())

@@ -1,4 +1,7 @@
-"""A helper's process: takes tasks on stdin, one line of JSON each, and sends parts on stdout."""
+"""A helper's process: takes tasks on stdin, and sends parts of what comes of them on stdout.
+
+A task is a line of JSON, which says how many bytes of a body follow it.
+"""
 
 from __future__ import annotations
 
@@ -35,7 +38,8 @@ def main() -> None:
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, asked["seconds"] + _GRACE)
         try:
-            for part in _gathered(tasks.do(asked["task"], asked["given"])):
+            body = sys.stdin.buffer.read(asked["body"])
+            for part in _gathered(tasks.do(asked["task"], asked["given"], body)):
                 _send(out, PART, part)
             _send(out, END, b"")
         except BrokenPipeError:

@@ -26,8 +26,11 @@ class Rate:
         self._buckets: OrderedDict[str, tuple[float, float]] = OrderedDict()  # level, when
 
     def wait(self, caller: str, cost: float = 1.0) -> float:
-        """Seconds that the caller must wait; 0: let through (and counted)."""
-        now = time.monotonic()
+        """Seconds that the caller must wait; 0: let through (and counted).
+
+        Nothing costs more than the bucket holds: it would never be let through.
+        """
+        now, cost = time.monotonic(), min(cost, self._burst)
         level, when = self._buckets.get(caller, (self._burst, now))
         level = min(self._burst, level + (now - when) * self._rate)
         if level < cost:

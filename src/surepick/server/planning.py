@@ -16,21 +16,23 @@ from typing import Any
 from surepick.errors import InvalidInputError, ServiceError, SurepickError
 from surepick.problem.contents import as_misfit
 from surepick.server import models
+from surepick.server.bodies import Large, parsed, valid
 from surepick.server.creation import problem_of
 from surepick.study.extremes import refusing_extremes
 
 _log = logging.getLogger(__name__)
 
 
-async def plan(body: models.PlanRequest, seconds: float) -> dict[str, Any]:
+async def plan(body: models.PlanRequest | Large, seconds: float) -> dict[str, Any]:
     """The forecast for a table, if it takes no longer than this."""
+    sent = body.content if isinstance(body, Large) else body.model_dump_json().encode()
     pipe = asyncio.subprocess.PIPE
     process = await asyncio.create_subprocess_exec(
         sys.executable, "-m", __name__, stdin=pipe, stdout=pipe, stderr=pipe
     )
     try:
         async with asyncio.timeout(seconds):
-            said, complaints = await process.communicate(body.model_dump_json().encode())
+            said, complaints = await process.communicate(sent)
     except TimeoutError:
         raise InvalidInputError(
             f"the forecast takes longer than {seconds:g} s: try fewer trials, a larger gap or "
@@ -75,8 +77,8 @@ def _plain(value: Any) -> Any:
 
 def main() -> None:
     """The process: a request on stdin, its answer on stdout."""
-    body = models.PlanRequest.model_validate_json(sys.stdin.buffer.read())
     try:
+        body = valid(models.PlanRequest, parsed(sys.stdin.buffer.read()))
         with refusing_extremes():
             answer = forecast_for(body)
     except SurepickError as error:

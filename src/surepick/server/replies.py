@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterable
 from typing import Any
 
 from fastapi import Response
@@ -44,7 +45,6 @@ _WORTH_RETRYING: tuple[tuple[type[SurepickError], int], ...] = (
     (StorageLockedError, 1),
     (StorageConnectionError, 1),
     (StorageFullError, 5),
-    (TooManyRequestsError, 2),
 )
 
 
@@ -56,6 +56,12 @@ class Json(Response):
     def render(self, content: Any) -> bytes:
         """As bytes."""
         return json.dumps(content, separators=(",", ":"), allow_nan=False).encode()
+
+
+def in_rows(before: str, rows: Iterable[dict[str, Any]], after: str = "]}") -> bytes:
+    """Many rows as JSON, one at a time: writing all at once would let no other thread go on."""
+    written = (json.dumps(row, separators=(",", ":"), allow_nan=False) for row in rows)
+    return (before + ",".join(written) + after).encode()
 
 
 def refusal(status: int, kind: str, message: str, headers: dict[str, str] | None = None) -> Json:
@@ -78,5 +84,7 @@ def explain(problem: SurepickError, study: str | None) -> Json:
     elif status == 503 and isinstance(problem, StorageError):
         message = "the database cannot be used at the moment; the log of the service says why"
     wait = next((s for kind, s in _WORTH_RETRYING if isinstance(problem, kind)), None)
+    if isinstance(problem, TooManyRequestsError):
+        wait = problem.wait
     headers = None if wait is None else {"Retry-After": str(wait)}
     return refusal(status, type(problem).__name__, message, headers)

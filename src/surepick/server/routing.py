@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Any, TypeVar
 
 from fastapi import APIRouter, Request, Response
 from fastapi.routing import APIRoute
 
 from surepick.server import models, replies
+from surepick.server.bodies import LONG, Large
 from surepick.server.gate import SLASH, Caller
 from surepick.server.tokens import ADMIN, VIEWER, WORKER
 
@@ -33,13 +34,23 @@ _REFUSALS = {
 }
 
 
+Endpoint = TypeVar("Endpoint", bound=Callable[..., Any])
+_LARGE = "takes_large"
+
+
+def takes_large(endpoint: Endpoint) -> Endpoint:
+    """Hand a large body to this endpoint as it is (:class:`Large`) in place of its model."""
+    setattr(endpoint, _LARGE, True)
+    return endpoint
+
+
 class GuardedRoute(APIRoute):
     """A route that checks the caller's role, and studies, before anything else is done."""
 
     def get_route_handler(self) -> Callable[[Request], Coroutine[Any, Any, Response]]:
         """The handler behind the check."""
         roles = (self.openapi_extra or {})[ROLES]
-        handle = super().get_route_handler()
+        handle, takes = super().get_route_handler(), getattr(self.endpoint, _LARGE, False)
 
         async def guarded(request: Request) -> Response:
             caller: Caller = request.scope["state"]["caller"]
@@ -52,6 +63,8 @@ class GuardedRoute(APIRoute):
                 return replies.refusal(403, "AccessError", text)
             if name is not None and not token.covers(name):
                 return replies.refusal(403, "AccessError", "the token is not for this study")
+            if takes and len(body := await request.body()) > LONG:
+                return await self.endpoint(request, **request.path_params, body=Large(body))
             return await handle(request)
 
         return guarded

@@ -17,8 +17,8 @@ from fastapi import Request
 
 from surepick.algorithms.pooled.peleg import PooledPeleg
 from surepick.server import metrics
+from surepick.server.charges import Charges
 from surepick.server.helpers import Helpers
-from surepick.server.limits import Rate
 from surepick.server.listing import Listing
 from surepick.server.settings import Settings
 from surepick.server.signing import Signer, default_path
@@ -40,7 +40,7 @@ class Service:
         self.listing = Listing(self.studies, self.looks)
         self.planning = asyncio.Lock()
         self.streams: Counter[str] = Counter()  # open ones, by token
-        self.useless = Rate(settings.rate / 100, settings.rate)  # rewards that do not count
+        self.charges = Charges(settings.rate)
         self._metrics = (-math.inf, b"")
         self.stopping = False
         self._ending_waits: asyncio.Task[None] | None = None

@@ -63,8 +63,9 @@ class Settings:
         Connections of one address, in each process; proxies may have more.
     rate
         Asks, tells and fails per second and token in each process; twice as many (and 20) may come
-        at once. Of other requests a fiftieth, of ``/metrics`` two a second, of those to the
-        page, by address, a fifth; of rewards that do not count a hundredth (and ``rate`` at once).
+        at once. Ten pulls or rewards in one, or 64 KiB, count as one more. Of other requests a
+        fiftieth, of ``/metrics`` two a second, of those to the page, by address, a fifth; of
+        rewards that do not count a hundredth (and ``rate`` at once).
     stranger_rate
         Requests per second and address without a valid token; ten times as many (and 10) at once.
     threads

@@ -7,11 +7,12 @@ import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
 from dataclasses import replace
-from typing import Any, TypeVar
+from typing import Any, NamedTuple, TypeVar
 
 from surepick.algorithms.base import Algorithm
-from surepick.errors import UnknownStudyError
+from surepick.errors import SurepickError, UnknownStudyError
 from surepick.server import metrics
+from surepick.server.replies import in_rows
 from surepick.server.threads import Threads
 from surepick.server.watch import Position, Watch
 from surepick.storage import open_storage
@@ -25,6 +26,14 @@ from surepick.study.traffic.desk import TrafficDesk
 T = TypeVar("T")
 Line = list[tuple[Any, "asyncio.Future[Any]"]]  # what is asked or told, and where the answer goes
 _FRESH = 2.0  # seconds that a status may be old: failures told to other processes do not renew it
+
+
+class Given(NamedTuple):
+    """What an ask came to, as it is answered."""
+
+    pulls: int
+    finished: bool
+    content: bytes
 
 
 class Opened:
@@ -49,7 +58,7 @@ class Opened:
         return serving or self._looking.locked() or self.watch.busy
 
     # -- work -------------------------------------------------------------------------------
-    async def ask(self, ask: Ask) -> Handed:
+    async def ask(self, ask: Ask) -> Given:
         """Pulls, and whether the study is finished."""
         return await self._take_turn(self._asks, ask)
 
@@ -105,7 +114,7 @@ class Opened:
                     told, given = self._crowd.exchange(
                         [what for what, _ in tells], [what for what, _ in asks]
                     )
-                    return [*told, *given]
+                    return [*told, *(self._written(one) for one in given)]
                 except Exception as error:  # an error of the database concerns all of them
                     return [error] * (len(tells) + len(asks))
 
@@ -117,6 +126,19 @@ class Opened:
                     answer.set_exception(result)
                 else:
                     answer.set_result(result)
+
+    def _written(self, handed: Handed | SurepickError) -> Given | SurepickError:
+        """An answer in full; reading the options' cells and writing many rows takes time."""
+        if isinstance(handed, SurepickError):
+            return handed
+        cells = self.study.features_by_arm(pull.arm for pull in handed.pulls)
+        rows = (vars(pull) | {"features": cells[pull.arm]} for pull in handed.pulls)
+        end = f'],"finished":{str(handed.finished).lower()}}}'
+        return Given(len(handed.pulls), handed.finished, in_rows('{"pulls":[', rows, end))
+
+    async def written(self, work: Callable[[], T]) -> T:
+        """Write something long, in a thread."""
+        return await self._threads.quick(work)
 
     # -- looking ----------------------------------------------------------------------------
     async def status(self, work_out: Callable[[], Awaitable[bytes]]) -> bytes:

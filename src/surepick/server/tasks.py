@@ -11,7 +11,8 @@ from typing import Any
 from surepick.errors import CertificateError, FormatError, UnknownStudyError
 from surepick.run import verify
 from surepick.run.words import in_plain_words, verdict
-from surepick.server import creation, models
+from surepick.server import creation, messages, models, option_messages
+from surepick.server.bodies import parsed, valid
 from surepick.server.reports import given_report
 from surepick.server.settings import Settings
 from surepick.storage import open_storage
@@ -50,10 +51,12 @@ class Tasks:
             "summary": lambda study: vars(summary_of(study.current_run)),
         }
 
-    def do(self, task: str, given: dict[str, Any]) -> Iterator[bytes]:
+    def do(self, task: str, given: dict[str, Any], body: bytes = b"") -> Iterator[bytes]:
         """The parts of what comes of it."""
         if task in self._look:
             return iter([self._with(given["study"], lambda s: _json(self._look[task](s)))])
+        if body:
+            given = given | {"body": parsed(body)}
         return getattr(self, f"_{task}")(**given)
 
     def _with(self, name: str, work: Callable[[Study], Any]) -> Any:
@@ -104,29 +107,41 @@ class Tasks:
 
         yield _json(_changes(self._with(study, change)))
 
-    def _correct_report(
-        self, study: str, period: str, reason: str, by: str | None, caller: str, **given: Any
-    ) -> Iterator[bytes]:
+    def _record(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
+        asked = valid(messages.RecordBody, body)
+        report = given_report(asked.model_dump())
+
+        def record(one: Study) -> Any:
+            return one.traffic.desk.record(report, asked.period, caller, asked.check)
+
+        yield _json(self._with(study, record).to_dict())
+
+    def _correct_report(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
+        asked = valid(messages.ReportCorrection, body)
+        report = given_report(asked.model_dump())
+
         def change(one: Study) -> ReportChange:
-            who = turn.who_of(reason, by, caller, needed=True)
-            return correct_report(one.traffic.desk, given_report(given), period, who)
+            who = turn.who_of(asked.reason, asked.by, caller, needed=True)
+            return correct_report(one.traffic.desk, report, asked.period, who)
 
         yield _json(_changed_reports([self._with(study, change)]))
 
-    def _turn(
-        self,
-        study: str,
-        caller: str,
-        reason: str,
-        by: str | None,
-        options: dict[str, Any] | None = None,
-        label: str = "",
-    ) -> Iterator[bytes]:
+    def _add(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
+        asked = valid(option_messages.NewOptions, body)
+        given = asked.model_dump(exclude_none=True, exclude={"reason", "by"})
+
         def change(one: Study) -> OptionChange:
-            who, desk = turn.who_of(reason, by, caller, needed=options is None), one.desk
-            if options is None:
-                return turn.retire(desk.storage, desk.record, label, who)
-            return turn.add(desk.storage, desk.record, Newcomers.from_dict(options), who)
+            who, desk = turn.who_of(asked.reason, asked.by, caller), one.desk
+            return turn.add(desk.storage, desk.record, Newcomers.from_dict(given), who)
+
+        yield _json(_turns([self._with(study, change)]))
+
+    def _retire(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
+        asked = valid(option_messages.Retirement, body)
+
+        def change(one: Study) -> OptionChange:
+            who, desk = turn.who_of(asked.reason, asked.by, caller, needed=True), one.desk
+            return turn.retire(desk.storage, desk.record, asked.label, who)
 
         yield _json(_turns([self._with(study, change)]))
 
@@ -156,13 +171,13 @@ class Tasks:
         yield _json({"changed": self._with(study, steer)})
 
     def _create(self, body: dict[str, Any]) -> Iterator[bytes]:
-        asked = models.NewStudy.model_validate(body)
+        asked = valid(models.NewStudy, body)
         notes = creation.create(asked, self._storage)
         status = self._with(asked.name, Study.status)
         yield _json({"name": asked.name, "notes": notes, "study": status})
 
     def _table(self, body: dict[str, Any]) -> Iterator[bytes]:
-        yield _json(creation.content_of(models.TableBody.model_validate(body)))
+        yield _json(creation.content_of(valid(models.TableBody, body)))
 
 
 def _json(content: Any) -> bytes:

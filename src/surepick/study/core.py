@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import abstractmethod
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
 
@@ -78,7 +78,12 @@ class StudyCore(TrafficCore):
 
     def features_of(self, arm: int) -> dict[str, Any]:
         """The cells of an option's row in the table that the study was made from."""
-        return {name: cells[arm] for name, cells in (self.meta.get("columns") or {}).items()}
+        return self.features_by_arm([arm])[arm]
+
+    def features_by_arm(self, arms: Iterable[int]) -> dict[int, dict[str, Any]]:
+        """The cells of several options' rows; the table is read once for all of them."""
+        columns = (self.meta.get("columns") or {}).items()
+        return {arm: {name: cells[arm] for name, cells in columns} for arm in set(arms)}
 
     # -- ask, tell, fail -------------------------------------------------------------------
     @abstractmethod

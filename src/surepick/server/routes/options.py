@@ -5,10 +5,12 @@ from __future__ import annotations
 from typing import Any
 
 from fastapi import Request, Response
+from pydantic import BaseModel
 
 from surepick.server import option_messages as messages
+from surepick.server.bodies import Large
 from surepick.server.by_helper import json_of, look, work
-from surepick.server.routing import ADMINS, READERS, caller_of, router, spec
+from surepick.server.routing import ADMINS, READERS, caller_of, router, spec, takes_large
 from surepick.server.service import service_of
 
 routes = router("options")
@@ -21,13 +23,13 @@ async def option_changes(request: Request, name: str) -> Response:
 
 
 @routes.post("/studies/{name}/options", **spec(ADMINS, messages.OptionChangeList))
+@takes_large
 async def add(request: Request, name: str, body: messages.NewOptions) -> Response:
     """Add options; they come with the next batch.
 
     The answer is then the best of all that were not retired. A study that has ended goes on.
     """
-    given = body.model_dump(exclude_none=True, exclude={"reason", "by"})
-    return await _turn(request, name, {"options": given, "reason": body.reason, "by": body.by})
+    return await _change(request, name, "add", body)
 
 
 @routes.post("/studies/{name}/retire", **spec(ADMINS, messages.OptionChangeList))
@@ -37,12 +39,11 @@ async def retire(request: Request, name: str, body: messages.Retirement) -> Resp
     The batch that is open is finished first. Unless the option had been ruled out, all that had
     been are back in the race.
     """
-    return await _turn(request, name, body.model_dump())
+    return await _change(request, name, "retire", body)
 
 
-async def _turn(request: Request, name: str, body: dict[str, Any]) -> Response:
-    caller = caller_of(request).token.owner
-    done = await work(request, "turn", study=name, caller=caller, **body)
+async def _change(request: Request, name: str, task: str, body: BaseModel | Large) -> Response:
+    done = await work(request, task, body, study=name, caller=caller_of(request).token.owner)
     await service_of(request).studies.use(name, _hint)
     return json_of(done)
 

@@ -11,7 +11,15 @@ from fastapi import Query, Request, Response
 from surepick.server import messages, models
 from surepick.server.by_helper import json_of, look, work
 from surepick.server.replies import Json
-from surepick.server.routing import ADMINS, EVERYONE, READERS, caller_of, router, spec
+from surepick.server.routing import (
+    ADMINS,
+    EVERYONE,
+    READERS,
+    caller_of,
+    router,
+    spec,
+    takes_large,
+)
 from surepick.server.service import service_of
 from surepick.server.signing import Signer
 from surepick.server.studies import Opened
@@ -28,10 +36,10 @@ async def list_all(request: Request) -> Json:
 
 
 @routes.post("/studies", **spec(ADMINS, models.Created, 201))
+@takes_large
 async def create(request: Request, body: models.NewStudy) -> Response:
     """Create a study from a table of options, or from their features."""
-    given = body.model_dump(exclude_unset=True)
-    return json_of(await work(request, "create", body=given), 201)
+    return json_of(await work(request, "create", body), 201)
 
 
 @routes.get("/studies/{name}", **spec(EVERYONE, models.Status))

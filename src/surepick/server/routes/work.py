@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 import time
-from typing import Any
+from collections import Counter
 
-from fastapi import Request
+from fastapi import Request, Response
 
 from surepick.errors import AccessError, InvalidInputError, TellConflictError
 from surepick.server import messages, metrics
-from surepick.server.replies import Json
+from surepick.server.by_helper import json_of
+from surepick.server.replies import Json, in_rows
 from surepick.server.routes.stream import still_good
 from surepick.server.routing import WORKERS, caller_of, router, spec
 from surepick.server.service import Service, service_of
@@ -23,9 +25,12 @@ from surepick.text import plural
 
 routes = router("work")
 
+_LEAST_LEASE = 1e-3  # seconds a pull: what runs out at once is handed out again and again
+_FEW = 200  # rows that are written at once
+
 
 @routes.post("/studies/{name}/ask", **spec(WORKERS, messages.AskReply))
-async def ask(request: Request, name: str, body: messages.AskBody) -> Json:
+async def ask(request: Request, name: str, body: messages.AskBody) -> Response:
     """Get pulls to measure.
 
     Empty, and not finished: the rest of the batch is with other workers; ask again, or wait. A
@@ -34,15 +39,18 @@ async def ask(request: Request, name: str, body: messages.AskBody) -> Json:
     """
     service = service_of(request)
 
-    async def work(opened: Opened) -> Json:
+    async def work(opened: Opened) -> Response:
         return await _ask(service, opened, request, body)
 
     return await service.studies.use(name, work)
 
 
-async def _ask(service: Service, opened: Opened, request: Request, body: messages.AskBody) -> Json:
+async def _ask(
+    service: Service, opened: Opened, request: Request, body: messages.AskBody
+) -> Response:
     end = time.monotonic() + body.wait
     wanted = _wanted(body, caller_of(request).token, service.settings.max_lease)
+    service.charges.pulls(wanted.token or "", wanted.n)
     while True:
         given = await opened.ask(wanted)
         left = end - time.monotonic()
@@ -55,10 +63,8 @@ async def _ask(service: Service, opened: Opened, request: Request, body: message
             break
         if not await still_good(service, caller_of(request)):
             raise AccessError("the token is not valid any more")
-    metrics.asked.inc(len(given.pulls))
-    study = opened.study
-    rows = [vars(pull) | {"features": study.features_of(pull.arm)} for pull in given.pulls]
-    return Json({"pulls": rows, "finished": given.finished})
+    metrics.asked.inc(given.pulls)
+    return json_of(given.content)
 
 
 def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
@@ -67,6 +73,11 @@ def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
         raise InvalidInputError(
             f"lease: at most {longest:g} s here (surepick serve --max-lease); got {body.lease:g}"
         )
+    if body.lease < _LEAST_LEASE * body.n:
+        raise InvalidInputError(
+            f"lease: {body.lease:g} s for {body.n:,} pulls is less than a millisecond each; ask "
+            f"for fewer, or for longer"
+        )
     lease = min(body.lease, longest)
     if token.expires is not None:
         lease = min(lease, max(token.expires - time.time(), 1e-3))
@@ -74,7 +85,7 @@ def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
 
 
 @routes.post("/studies/{name}/tell", **spec(WORKERS, messages.ToldAll))
-async def tell(request: Request, name: str, body: messages.TellBody) -> Json:
+async def tell(request: Request, name: str, body: messages.TellBody) -> Response:
     """Hand in rewards; once this is answered, they are kept.
 
     The first reward of a pull counts, if it comes from whoever holds the pull. The same one again
@@ -87,23 +98,32 @@ async def tell(request: Request, name: str, body: messages.TellBody) -> Json:
 
     said = [Said(one.pull, one.label) for one in body.rewards if one.label is not None]
 
-    async def work(opened: Opened) -> Json:
+    async def work(opened: Opened) -> Response:
         if said:
             await opened.refuse_others(said)
         if body.strict:
             await opened.refuse_unusual(rewards)
         told = await opened.tell(rewards)
-        for one in told:
-            metrics.told.labels(one.status).inc()
-        rows: list[dict[str, Any]] = [vars(one) for one in told]
-        unused = [one for one in told if not (one.used or one.status == AGAIN)]
-        if not unused:
-            return Json({"told": rows})
-        service_of(request).useless.owe(token, len(unused))
-        error = {"kind": TellConflictError.__name__, "message": _unused(unused, len(told))}
-        return Json({"error": error, "told": rows}, status_code=409)
+        for status, count in Counter(one.status for one in told).items():
+            metrics.told.labels(status).inc(count)
+        in_vain = [one for one in told if not (one.used or one.status == AGAIN)]
+        before, code = "{", 200
+        if in_vain:
+            error = {"kind": TellConflictError.__name__, "message": _unused(in_vain, len(told))}
+            before, code = f'{{"error":{json.dumps(error)},', 409
+            charges.useless(token, len(in_vain))
 
-    return await service_of(request).studies.use(name, work)
+        def write() -> bytes:
+            return in_rows(before + '"told":[', (vars(one) for one in told))
+
+        return json_of(write() if len(told) <= _FEW else await opened.written(write), code)
+
+    charges = service_of(request).charges
+    charges.rewards(token, len(rewards))
+    try:
+        return await service_of(request).studies.use(name, work)
+    finally:
+        charges.give_back(token, len(rewards))
 
 
 def _unused(unused: list[Told], told: int) -> str:

@@ -252,10 +252,9 @@ class Workers:
         return given
 
     def _start(self, slot: int, pulls: list[Pull]) -> None:
+        cells = self.study.features_by_arm(pull.arm for pull in pulls)
         tasks = [
-            Measurement(
-                x.id, x.arm, x.label, x.attempt, self.study.features_of(x.arm), x.stratum, x.item
-            )
+            Measurement(x.id, x.arm, x.label, x.attempt, cells[x.arm], x.stratum, x.item)
             for x in pulls
         ]
         self._started += 1
