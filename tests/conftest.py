@@ -8,6 +8,8 @@ from hypothesis import settings
 from tests.forks.client import ADDRESS, Parent
 from tests.postgres import Server, fast_folder
 
+from surepick.run import order
+
 # The same examples on every machine and in every run; kernels compile on first use: no deadline.
 settings.register_profile("surepick", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("surepick")
@@ -45,8 +47,15 @@ def pytest_collection_finish():
     gc.enable()
 
 
+_fresh_seed = order.fresh_seed
+
+
 def pytest_configure(config):
-    """One parent of forks for all processes of tests: these are started with its address."""
+    """One parent of forks for all processes of tests: these are started with its address.
+
+    Orders of pulls that are not seeded are the same each time; ``drawn_orders`` has them drawn.
+    """
+    order.fresh_seed = lambda: 0
     if ADDRESS not in os.environ:
         parent = Parent()
         os.environ[ADDRESS] = parent.address
@@ -54,16 +63,10 @@ def pytest_configure(config):
         config.add_cleanup(lambda: os.environ.pop(ADDRESS))
 
 
-@pytest.fixture(autouse=True)
-def known_order(request, monkeypatch):
-    """The order of pulls is the same each time, in this process; ``drawn_orders`` has it drawn."""
-    if "drawn_orders" not in request.fixturenames:
-        monkeypatch.setattr("surepick.run.order.fresh_seed", lambda: 0)
-
-
 @pytest.fixture
-def drawn_orders():
+def drawn_orders(monkeypatch):
     """Orders are drawn afresh, as they are for everybody."""
+    monkeypatch.setattr(order, "fresh_seed", _fresh_seed)
 
 
 @pytest.fixture(scope="session")
