@@ -13,11 +13,13 @@ from tests.verifier.samples import corrected, of_study
 from tests.verifier.test_forgeries import PROBLEM, RULERS, certificate_of, completed
 
 import surepick as sp
+from surepick.arrays import limits
 from surepick.algorithms.base import Pulls
 from surepick.cli import cli
 from surepick.errors import CertificateError
 from surepick.run import replay as replay_module
 from surepick.run.certificate import fingerprint
+from surepick.run.made import comes_out_alike, made_here
 from surepick.run.replay import DRAWN, EXACT, ROUNDED
 from surepick.verifier.verify import verify as verify_alone
 
@@ -209,7 +211,7 @@ def test_single_pulls_that_rounding_may_have_moved():
     certificate = certificate_of("phases")
     with pytest.raises(CertificateError, match="single pulls of some batches are not those"):
         sp.verify(completed(moved(certificate)), replay=True)  # made here, where nothing moves
-    elsewhere = moved(certificate) | {"made": {"machine": "another kind"}}
+    elsewhere = moved(certificate) | {"made": {"machine": "another kind"}}  # by an old release
     found = sp.verify(completed(elsewhere), replay=True)
     assert (found.replayed, found.replay) == (False, f"not exactly: {ROUNDED}")
     assert not found
@@ -220,7 +222,8 @@ def test_single_pulls_that_rounding_may_have_moved():
 
 def test_what_was_made_elsewhere_is_not_refused_unless_a_replay_is_demanded():
     other = moved(moved(certificate_of("phases")))
-    other["made"]["machine"] = "another kind"
+    other["made"] |= {"machine": "another kind", "surepick": "0.2.0"}
+    del other["made"]["pulls_rule"]  # earlier releases had none
     other = completed(other)
     found = sp.verify(other)
     assert not found.replayed
@@ -229,6 +232,30 @@ def test_what_was_made_elsewhere_is_not_refused_unless_a_replay_is_demanded():
     assert "another kind of processor" in found.replay
     with pytest.raises(CertificateError, match="another kind of processor"):
         sp.verify(other, replay=True)
+
+
+@pytest.mark.parametrize("times", [1, 2])
+def test_pulls_are_the_same_on_every_machine_so_elsewhere_is_no_excuse(times):
+    other = certificate_of("phases")
+    for _ in range(times):
+        other = moved(other)
+    other["made"]["machine"] = "another kind"
+    with pytest.raises(CertificateError, match="replayed"):
+        sp.verify(completed(other))
+
+
+def test_a_certificate_of_another_machine_is_replayed_in_full():
+    other = copy.deepcopy(certificate_of("phases"))
+    other["made"] |= {"machine": "another kind", "numpy": "9.9"}
+    assert sp.verify(completed(other)).replayed
+
+
+def test_very_large_tables_are_held_to_the_machine_of_their_kind():
+    body = {"made": made_here() | {"machine": "another kind"}}
+    assert comes_out_alike(body, limits.LARGE_TABLE)
+    assert not comes_out_alike(body, limits.LARGE_TABLE + 1)
+    assert comes_out_alike({"made": made_here()}, limits.LARGE_TABLE + 1)
+    assert not comes_out_alike({"made": None}, 1)
 
 
 def test_unknown_algorithms_and_settings():

@@ -52,6 +52,7 @@ from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
 from surepick.algorithms.conditions import norm_condition
 from surepick.algorithms.designs import candidate_design, root_of_inverse
 from surepick.arrays.memory import demand_memory
+from surepick.arrays.grid import first_best
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive, real
 from surepick.errors import InvalidInputError
@@ -256,7 +257,7 @@ class _State(State):
         if self._root is None:
             self._root = root_of_inverse(x, self.weights[arms])  # M⁻¹ = root rootᵀ
         theta = self._root @ (self._root.T @ (x.T @ self.sums[arms])) / n
-        self._best = int(self.active[np.argmax(problem.targets[self.active] @ theta)])
+        self._best = int(self.active[first_best(problem.targets[self.active] @ theta)])
         lead = self._lead(arms, self._root)
         lengths, _ = problem.isometric
         W = (lead.u * (counts / n)) @ lengths[arms]

@@ -18,6 +18,7 @@ from surepick.algorithms.base import Pulls
 from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.arrays.tables import is_large
+from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -47,12 +48,17 @@ def solve(problem: Problem, key: Any, make: Callable[[], Any], tol: float | None
             result = minimax(
                 features, directions, tol=limits.ROUGH_GAP, max_rounds=limits.ROUGH_LOOKS
             )
-            return _tightened(problem, directions, result)
+            return _rounded(_tightened(problem, directions, result))
         exact = 1e-3 if problem.n_arms <= limits.EXACT_ARMS else 1e-2
         result = minimax(features, directions, tol=exact if tol is None else tol)
-        return Solved(result.weights, result.value, result.gap)
+        return _rounded(Solved(result.weights, result.value, result.gap))
 
     return _DESIGNS.get((problem.key, key, tol), compute, problem.n_arms)
+
+
+def _rounded(found: Solved) -> Solved:
+    """The design, as coarsely as whole pulls are to see it: no last digit decides about one."""
+    return found._replace(weights=coarse(found.weights), rho=coarse(float(found.rho)))
 
 
 def _tightened(problem: Problem, directions: Directions, found: MinimaxResult) -> Solved:
@@ -135,11 +141,12 @@ def _on_few_arms(problem: Problem, design: Solved, points: FloatArray) -> Solved
     """The design on as few arms as estimate the points one per cent worse at most."""
     for cut in (1e-1, 1e-2, 1e-3, 1e-4):
         weights = np.where(design.weights < cut * design.weights.max(), 0.0, design.weights)
-        weights /= weights.sum()
+        weights = coarse(weights / weights.sum())
         root = root_of_inverse(*_used(problem, weights))
         basis = np.linalg.qr(root)[0]
         missed = points - (points @ basis) @ basis.T
         rho = float(((points @ root) ** 2).sum(axis=1).max())
+        rho = coarse(rho)
         if np.abs(missed).max() <= 1e-9 * np.abs(points).max() and rho <= 1.01 * design.rho:
             return Solved(weights, rho, rho / design.rho * (1.0 + design.gap) - 1.0)
     return design
@@ -181,10 +188,10 @@ def pulls_reaching(
     problem: Problem, design: Solved, directions: Directions, variance: float
 ) -> Pulls:
     """About as few pulls as reach this worst variance after rounding."""
-    n = max(math.ceil(design.rho / variance), problem.rank)
+    n = max(math.ceil(coarse(design.rho / variance)), problem.rank)
     counts = whole_pulls(problem, design.weights, n)
     for _ in range(20):
-        excess = worst_variance(problem, counts, directions) / variance
+        excess = coarse(worst_variance(problem, counts, directions) / variance)
         if excess <= 1.0:
             break
         n = math.ceil(n * min(excess, 1.5)) + 1
@@ -204,6 +211,7 @@ def cycle(problem: Problem, key: Any, design: Solved, directions: Directions) ->
         while n <= limits.CYCLE_PULLS * problem.rank:
             counts = whole_pulls(problem, design.weights, n)
             own = worst_variance(problem, counts, directions) * float(counts.sum()) / design.rho
+            own = coarse(own)
             if best is None or own < loss:
                 best, loss = counts, own
             if own <= 1.05:

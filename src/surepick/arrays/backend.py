@@ -19,6 +19,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepick.arrays import limits
+from surepick.arrays.grid import coarse
 from surepick.arrays.memory import free_memory
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError, InvalidTypeError, MissingExtraError, UnknownNameError
@@ -190,11 +191,19 @@ class Backend:
         return out
 
     # -- what the standard lacks -----------------------------------------------------------
-    def largest(self, values: Any, count: int) -> tuple[IntArray, FloatArray]:
-        """Indices and values of the ``count`` largest entries, largest first (host)."""
+    def largest(
+        self, values: Any, count: int, alike: bool = False
+    ) -> tuple[IntArray, FloatArray]:
+        """Indices and values of the ``count`` largest entries, largest first (host).
+
+        With ``alike``, of values that are the same up to rounding the first ones: on every
+        processor the same indices, in the same order.
+        """
         count = min(count, values.shape[0])
         if count == 0:
             return np.empty(0, dtype=np.int64), np.empty(0)
+        if alike:
+            return self._largest_alike(values, count)
         if self.name == "torch":
             top, where = (self.host(part) for part in self.xp.topk(values, count))
         else:
@@ -202,6 +211,14 @@ class Backend:
             top, where = self.host(values[chosen]), self.host(chosen)
         order = np.lexsort((where, -top))
         return where[order].astype(np.int64), top[order]
+
+    def _largest_alike(self, values: Any, count: int) -> tuple[IntArray, FloatArray]:
+        rounded = coarse(values, self.xp)
+        last = self.largest(rounded, count)[1][-1]
+        above, equal = (self.host(self.nonzero(mask)) for mask in (rounded > last, rounded == last))
+        where = np.sort(np.concatenate([above, equal[: count - len(above)]])).astype(np.int64)
+        order = np.argsort(-self.rows(rounded, where), kind="stable")
+        return where[order], self.rows(values, where[order])
 
     def nonzero(self, mask: Any) -> Any:
         """Indices where a mask is true, on the device."""

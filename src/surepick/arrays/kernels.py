@@ -2,8 +2,9 @@
 
 Imported only by code that is about to run (numba takes a moment to load). All matrices are
 C-contiguous float64; points are stored one per *column*, ``(d, M)``, so that the inner loops
-run along memory and need no reordering of sums: equal inputs give equal bits, which keeps
-exact ties exact.
+run along memory and need no reordering of sums: equal inputs give equal bits on every processor,
+which keeps exact ties exact. Beyond ``limits.FIXED_WORK`` multiplications BLAS is so much faster
+that it does them, in an order of its own; what is decided by that is compared with a tolerance.
 """
 
 # numba compiles these functions: their types are what the callers pass.
@@ -14,14 +15,40 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
-from surepick.arrays.limits import BLAS_ENTRIES
+from surepick.arrays.grid import TIED
+from surepick.arrays.limits import FIXED_WORK
+
+
+@njit(cache=True)
+def multiply(a, b, out):
+    """``out = a b``; each entry is added up in the order of the columns of ``a``."""
+    n, d = a.shape
+    m = b.shape[1]
+    if n * d * m > FIXED_WORK:
+        np.dot(np.ascontiguousarray(a), np.ascontiguousarray(b), out)
+        return
+    for i in range(n):
+        row = out[i]
+        row[:] = 0.0
+        c = 0
+        while c + 4 <= d:  # four at a time, to go through the row less often
+            p, q, r, s = a[i, c], a[i, c + 1], a[i, c + 2], a[i, c + 3]
+            u, v, w, x = b[c], b[c + 1], b[c + 2], b[c + 3]
+            for j in range(m):
+                row[j] = (((row[j] + p * u[j]) + q * v[j]) + r * w[j]) + s * x[j]
+            c += 4
+        while c < d:
+            p, u = a[i, c], b[c]
+            for j in range(m):
+                row[j] += p * u[j]
+            c += 1
 
 
 @njit(cache=True)
 def weighted_gram(points, weights, out):
     """``out = sum_k weights[k] x_k x_kᵀ`` for points ``(K, d)``, one per row."""
     K, d = points.shape
-    if K * d >= BLAS_ENTRIES:
+    if K * d * d > FIXED_WORK:
         np.dot((points * weights.reshape(-1, 1)).T, points, out)
         return
     out[:, :] = 0.0
@@ -91,14 +118,15 @@ def farthest_pair(columns, products):
     ``products`` ``(M, M)`` is scratch for the inner products.
     """
     d, M = columns.shape
-    np.dot(columns.T, columns, products)
-    best, bi, bj = -1.0, 0, 1
+    multiply(np.ascontiguousarray(columns.T), columns, products)
+    best, bi, bj, least = -1.0, 0, 1, -1.0
     for i in range(M - 1):
         own = products[i, i]
         for m in range(i + 1, M):
             distance = own + products[m, m] - 2.0 * products[i, m]
-            if distance > best:
+            if distance > least:  # clearly farther: of those alike the first is taken
                 best, bi, bj = distance, i, m
+                least = best + TIED * abs(best)
     exact = 0.0  # the chosen pair once more, without the cancellation of the expanded square
     for c in range(d):
         gap = columns[c, bi] - columns[c, bj]
@@ -118,7 +146,7 @@ def longest(columns, norms):
             norms[m] += row[m] * row[m]
     best = 0
     for m in range(1, M):
-        if norms[m] > norms[best]:
+        if norms[m] > norms[best] * (1.0 + TIED):
             best = m
     return best, norms[best]
 

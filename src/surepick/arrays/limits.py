@@ -22,9 +22,10 @@ WRITTEN_LABELS = 10_000
 LONGEST_LABEL = 10_000
 
 # -- compiled kernels ----------------------------------------------------------------------
-# Entries of a product from which on BLAS is faster; below, plain loops are, and they keep exact
-# ties exact. Compiled in: numba's cache notices a change in kernels.py only, so touch that too.
-BLAS_ENTRIES = 256
+# Multiplications of a product from which on BLAS is much faster; below, plain loops add up in a fixed
+# order, the same on every processor. Compiled in: numba's cache notices a change in kernels.py only,
+# so touch that too.
+FIXED_WORK = 1 << 22
 
 # -- how much at a time --------------------------------------------------------------------
 # Bytes of one block of rows: what a core's cache holds; on a GPU, enough to keep its processors

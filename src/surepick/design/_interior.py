@@ -28,6 +28,8 @@ from surepick.design._linalg import (
     backward,
     cholesky,
     forward,
+    gram,
+    product,
     root_of_inverse,
     solve,
     squared_columns,
@@ -65,11 +67,12 @@ class InteriorPoint:
     @property
     def mu(self) -> float:
         """Mean complementarity: how far from the optimum of the working set."""
-        return float(self.z @ self.s + self.v @ self.w) / (len(self.z) + len(self.w))
+        total = float((self.z * self.s).sum() + (self.v * self.w).sum())
+        return total / (len(self.z) + len(self.w))
 
     def evaluate(self) -> bool:
         """Factor A(w) and evaluate the directions; False where A(w) is numerically singular."""
-        chol = cholesky((self.arms.T * self.w) @ self.arms)
+        chol = cholesky(gram(self.arms, self.w))
         if chol is None:
             return False
         self.chol = chol
@@ -77,8 +80,8 @@ class InteriorPoint:
         self.f = squared_columns(half)  # a_y
         solved = backward(chol, half).T  # A⁻¹y, (P, d)
         # λᵀy = 1 has to hold to the last digit: the lower bound rests on it.
-        self.normals = solved / np.einsum("ij,ij->i", solved, self.directions)[:, None]
-        self.L = self.normals @ self.arms.T  # (P, K)
+        self.normals = solved / (solved * self.directions).sum(axis=1)[:, None]
+        self.L = product(self.normals, self.arms.T)  # (P, K)
         return True
 
     def root(self) -> FloatArray:
@@ -110,7 +113,7 @@ class InteriorPoint:
         """
         w, v, z, s, f = self.w, self.v, self.z, self.s, self.f
         J = self.L * self.L  # gradients of h, (P, K)
-        dual = 1.0 - z @ J - v
+        dual = 1.0 - _mixed(z, J) - v
         primal = 1.0 / f - 1.0 - s
         factor = self._factor(J)
         if factor is None:
@@ -119,16 +122,17 @@ class InteriorPoint:
 
         def newton(zs: FloatArray, wv: FloatArray) -> tuple[FloatArray, ...]:
             """Newton direction towards complementarity changes zs and wv."""
-            rhs = ((zs - z * primal) / s) @ J + wv / w - dual
+            rhs = _mixed((zs - z * primal) / s, J) + wv / w - dual
             dw = scale * solve(chol, scale * rhs)
-            ds = J @ dw + primal
+            ds = (J * dw).sum(axis=1) + primal
             return dw, ds, (zs - z * ds) / s, (wv - v * dw) / w
 
         dw, ds, dz, dv = newton(-z * s, -w * v)
         alpha = min(1.0, _room(w, dw), _room(s, ds))
         beta = min(1.0, _room(z, dz), _room(v, dv))
         mu = self.mu
-        ahead = (z + beta * dz) @ (s + alpha * ds) + (v + beta * dv) @ (w + alpha * dw)
+        ahead = ((z + beta * dz) * (s + alpha * ds)).sum()
+        ahead += ((v + beta * dv) * (w + alpha * dw)).sum()
         size = len(w) + len(z)
         target = max(mu * (ahead / (mu * size)) ** 3, 0.05 * tol * w.sum() / size)
         cross = alpha * beta
@@ -143,8 +147,8 @@ class InteriorPoint:
     def _factor(self, J: FloatArray) -> tuple[FloatArray, FloatArray] | None:
         """Scaling and Cholesky factor of the Newton matrix."""
         half = forward(self.chol, self.arms.T)
-        matrix = (half.T @ half) * (self.L.T @ (2.0 * self.z[:, None] * self.L))
-        matrix += J.T @ ((self.z / self.s - 2.0 * self.z * self.f)[:, None] * J)
+        matrix = product(half.T, half) * product(self.L.T, 2.0 * self.z[:, None] * self.L)
+        matrix += product(J.T, (self.z / self.s - 2.0 * self.z * self.f)[:, None] * J)
         diagonal = np.einsum("ii->i", matrix)
         diagonal += self.v / self.w
         if not (diagonal > 0).all():
@@ -158,6 +162,11 @@ class InteriorPoint:
             if chol is not None:
                 return scale, chol
         return None
+
+
+def _mixed(weights: FloatArray, rows: FloatArray) -> FloatArray:
+    """``weights @ rows``."""
+    return product(weights[None], rows)[0]
 
 
 def _room(x: FloatArray, dx: FloatArray) -> float:

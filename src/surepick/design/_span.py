@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from surepick.arrays import fixed, limits
 from surepick.arrays.types import FloatArray
 from surepick.design.directions import Directions
 from surepick.errors import InvalidInputError
@@ -23,7 +24,11 @@ def whitening(arms: FloatArray, directions: Directions) -> FloatArray:
     scale = np.abs(arms).max(axis=0)
     scale[scale == 0] = 1.0
     _, s, vt = np.linalg.svd(arms / scale, full_matrices=False)
-    return _whitening(scale, s, vt, arms.shape, directions)
+    found = _whitening(scale, s, vt, arms.shape, directions)
+    if arms.size > limits.LARGE_TABLE:
+        return found
+    # Where singular values are equal, their vectors are any: these columns are not.
+    return fixed.whitening(arms / scale, found.shape[1]) / scale[:, None]
 
 
 def _whitening(

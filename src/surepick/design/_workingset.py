@@ -6,15 +6,19 @@ import numpy as np
 
 from surepick.arrays import limits
 from surepick.arrays.backend import HOST, Backend
+from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.design._bounds import Lower, Upper
 from surepick.design._interior import InteriorPoint
 from surepick.design._linalg import (
     cholesky,
     forward,
+    gram,
+    product,
     root_of_inverse,
     spanning_rows,
     squared_columns,
+    squared_rows,
 )
 from surepick.design.directions import Directions
 from surepick.errors import SolverError
@@ -62,7 +66,7 @@ class WorkingSet:
         if root is None:
             raise SolverError("arms: the measurements are too close to linear dependence")
         self.directions = self._first_directions(root, seed)
-        vectors = directions.vectors(self.directions) @ whiten
+        vectors = product(directions.vectors(self.directions), whiten)
         self._point = InteriorPoint(self._rows(self.arms), weights, vectors)
         self._look()
 
@@ -103,7 +107,7 @@ class WorkingSet:
         """
         weights = np.zeros(self._all_arms.shape[0])
         for cut in (1e-1, 1e-2, 1e-3, 1e-4, 1e-6):
-            keep = upper.weights > cut / len(upper.weights)
+            keep = coarse(upper.weights) > coarse(cut / len(upper.weights))
             if keep.all():
                 continue
             w = upper.weights[keep] / upper.weights[keep].sum()
@@ -124,8 +128,7 @@ class WorkingSet:
             chosen = family.violators(root, 0.0, 8 * self._dim + 64)
         if seed is not None:
             chosen = np.union1d(chosen, seed)
-        image = family.vectors(chosen) @ root
-        a = np.einsum("ij,ij->i", image, image)
+        a = squared_rows(product(family.vectors(chosen), root))
         # Very short directions would spoil the scaling; a scan finds those that matter after all.
         long = a > _SHORT * a.max()
         self._complete = len(chosen) == family.count and bool((long | (a == 0)).all())
@@ -139,7 +142,7 @@ class WorkingSet:
         self._new_directions = np.empty(0, dtype=np.int64)
         if self._complete:
             return
-        root = self.whiten @ point.root()
+        root = product(self.whiten, point.root())
         # Those just below the worst will be next: taking them along saves rounds.
         gap = self._worst * point.w.sum() * self._scores.max() / point.z.sum() - 1.0
         near = self._worst * (1.0 - 0.3 * min(1.0, max(0.0, gap)))
@@ -152,8 +155,8 @@ class WorkingSet:
         else:
             found = self._all_directions.violators(root, near, len(self.directions) + many)
         if len(found):
-            image = self._all_directions.vectors(found) @ root
-            self._worst = max(self._worst, float(np.einsum("ij,ij->i", image, image).max()))
+            image = product(self._all_directions.vectors(found), root)
+            self._worst = max(self._worst, float(squared_rows(image).max()))
             self._new_directions = found[~np.isin(found, self.directions)][:many]
 
     def _grow(self, tol: float) -> None:
@@ -161,9 +164,10 @@ class WorkingSet:
         point, scores, new = self._point, self._scores, self._new_directions
         # Where the scores are exceeded by less than this, the bound is good enough.
         better = np.flatnonzero(scores > scores[self.arms].max() * (1.0 + 0.1 * tol))
-        better = better[np.argsort(-scores[better], kind="stable")[: 2 * self._dim + 32]]
+        best_first = np.argsort(-coarse(scores[better]), kind="stable")
+        better = better[best_first[: 2 * self._dim + 32]]
         if len(new):
-            point.add_directions(self._all_directions.vectors(new) @ self.whiten)
+            point.add_directions(product(self._all_directions.vectors(new), self.whiten))
             self.directions = np.append(self.directions, new)
         if len(better):
             point.add_arms(self._rows(better), 1.0 - scores[better])
@@ -174,14 +178,14 @@ class WorkingSet:
     def _root(self, arms: IntArray, weights: FloatArray) -> FloatArray | None:
         """Root of A⁻¹ in the coordinates of the directions; None where A is singular."""
         x = self._rows(arms)
-        chol = cholesky((x.T * weights) @ x)
-        return None if chol is None else self.whiten @ root_of_inverse(chol)
+        chol = cholesky(gram(x, weights))
+        return None if chol is None else product(self.whiten, root_of_inverse(chol))
 
     def _score(self) -> FloatArray:
         """Σ_y z_y (λ_yᵀ x)² of every arm."""
         point, many = self._point, self._all_arms.shape[0]
         if self._backend.plain and many * len(point.z) <= limits.WORKING_TABLE:
-            return point.z @ (point.normals @ self._all_arms.T) ** 2
+            return product(point.z[None], product(point.normals, self._all_arms.T) ** 2)[0]
         # xᵀMx with M = Σ z λλᵀ: no table of arms and directions
         _, upper = np.linalg.qr(point.normals * np.sqrt(point.z)[:, None])
         return self._backend.host(self._backend.quadratic(self._all_arms, upper.T))
@@ -197,13 +201,13 @@ def _spread(arms: FloatArray) -> FloatArray:
     if count <= limits.ALL_ARMS:
         return weights
     for _ in range(8):  # multiplicative steps towards the G-optimal design
-        chol = cholesky((arms.T * weights) @ arms)
+        chol = cholesky(gram(arms, weights))
         if chol is None:
             break
         weights *= squared_columns(forward(chol, arms.T)) / dim
     # Pivoted QR finds arms that span; the heaviest others join them.
     pivots = spanning_rows(arms * np.sqrt(weights)[:, None])
-    heavy = np.argsort(-weights, kind="stable")[: max(limits.ALL_ARMS // 2, 3 * dim)]
+    heavy = np.argsort(-coarse(weights), kind="stable")[: max(limits.ALL_ARMS // 2, 3 * dim)]
     chosen = np.union1d(pivots, heavy)
     start = np.zeros(count)
     start[chosen] = weights[chosen] + weights[chosen].mean()

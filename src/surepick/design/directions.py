@@ -17,6 +17,7 @@ from numpy.typing import ArrayLike
 
 from surepick.arrays import limits
 from surepick.arrays.backend import backend_of
+from surepick.arrays.grid import coarse
 from surepick.arrays.tables import as_table, is_large
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
@@ -115,8 +116,9 @@ class Listed:
 
     def scan(self, root: FloatArray, limit: int) -> tuple[float, IntArray, FloatArray]:
         """Largest a_y, and up to ``limit`` of the longest directions with their a_y."""
-        found, values = self.backend.largest(self.backend.quadratic(self._rows, root), limit)
-        return float(values[0]), found, values
+        a = self.backend.quadratic(self._rows, root)
+        found, values = self.backend.largest(a, limit, alike=True)
+        return float(values.max()), found, values
 
     def worst(self, root: FloatArray) -> tuple[float, int]:
         """Largest a_y = ‖rootᵀ y‖² and its index (the first, on ties)."""
@@ -147,8 +149,8 @@ class Listed:
         a = np.empty(len(self._rows))
         step = max(1, limits.SCAN_ENTRIES // max(1, root.shape[1]))
         for start in range(0, len(a), step):
-            image = self._rows[start : start + step] @ root
-            a[start : start + step] = np.einsum("ij,ij->i", image, image)
+            image = _product(self._rows[start : start + step], root)
+            a[start : start + step] = np.square(image).sum(axis=1)
         return a
 
 
@@ -227,11 +229,11 @@ class AllPairs:
         if self.large:
             _, found, values = self.scan(root, 1)
             return float(values[0]), int(found[0])
-        image = (self._points - self._centre) @ root
+        image = _product(self._points - self._centre, root)
         # Farthest from the centre, then farthest from that: a long pair to prune with.
-        i = int(np.argmax(np.einsum("ij,ij->i", image, image)))
+        i = int(np.argmax(np.square(image).sum(axis=1)))
         offset = image - image[i]
-        squared = np.einsum("ij,ij->i", offset, offset)
+        squared = np.square(offset).sum(axis=1)
         j = int(np.argmax(squared))
         value, index = float(squared[j]), int(self._encode(i, j))
         for rows, partners, best in _long_pairs(image, value):
@@ -239,8 +241,8 @@ class AllPairs:
             if best[top] > value:
                 value, index = float(best[top]), int(self._encode(rows[top], partners[top]))
         # The scan's products leave rounding behind; duplicates must come out as exactly zero.
-        y = self.vectors([index])[0] @ root
-        return float(y @ y), index
+        y = _product(self.vectors([index]), root)[0]
+        return float(np.square(y).sum()), index
 
     def violators(self, root: FloatArray, threshold: float, limit: int) -> IntArray:
         """Indices of up to ``limit`` pairs with a_y above ``threshold``, worst first.
@@ -253,7 +255,8 @@ class AllPairs:
             return indices[a > threshold]
         found: list[IntArray] = []
         values: list[FloatArray] = []
-        for rows, partners, best in _long_pairs((self._points - self._centre) @ root, threshold):
+        image = _product(self._points - self._centre, root)
+        for rows, partners, best in _long_pairs(image, threshold):
             keep = best > threshold
             found.append(self._encode(rows[keep], partners[keep]))
             values.append(best[keep])
@@ -292,7 +295,7 @@ def _long_pairs(image: FloatArray, floor: float) -> Iterator[tuple[IntArray, Int
     Yields rows, partners and squared lengths, block by block. Points are taken by decreasing
     distance r from the centre; a pair is at most r_i + r_j long, which bounds both loops.
     """
-    squared = np.einsum("ij,ij->i", image, image)
+    squared = np.square(image).sum(axis=1)
     order = np.argsort(-squared, kind="stable")
     image, squared = image[order], squared[order]
     radius = np.sqrt(squared)
@@ -304,7 +307,7 @@ def _long_pairs(image: FloatArray, floor: float) -> Iterator[tuple[IntArray, Int
         # radius is decreasing, so the columns worth looking at are the first few
         columns = int(np.searchsorted(-radius, radius[start] - reach, side="right"))
         columns = min(columns, stop)
-        gram = image[start:stop] @ image[:columns].T
+        gram = _product(image[start:stop], image[:columns].T)
         gram *= -2.0
         gram += squared[:columns]
         partners = np.argmax(gram, axis=1)
@@ -323,6 +326,11 @@ def _residuals(rows: FloatArray, basis: FloatArray, rounding: float) -> tuple[fl
 
 def _largest(values: FloatArray, among: IntArray, limit: int) -> IntArray:
     """Up to ``limit`` of the indices ``among`` with the largest values, largest first."""
-    if len(among) > limit:
-        among = among[np.argpartition(-values[among], limit)[:limit]]
-    return among[np.argsort(-values[among], kind="stable")]
+    return among[np.argsort(-coarse(values[among]), kind="stable")[:limit]]
+
+
+def _product(a: FloatArray, b: FloatArray) -> FloatArray:
+    """``a @ b``, in a fixed order where that is quick."""
+    from surepick.design._linalg import product  # SciPy and numba load on first use
+
+    return product(a, b)

@@ -94,9 +94,10 @@ def minimax(
     if weights is not None:
         weights = np.bincount(group, weights=weights).astype(np.float64)
 
-    from surepick.design._workingset import WorkingSet  # SciPy loads on first use
+    from surepick.design._linalg import product  # SciPy loads on first use
+    from surepick.design._workingset import WorkingSet
 
-    work = WorkingSet(table[first] @ whiten, whiten, family, weights)
+    work = WorkingSet(product(table[first], whiten), whiten, family, weights)
     result = narrow(work, tol, max_rounds, on_round)
     spread = np.zeros(len(table))
     spread[first] = result.weights

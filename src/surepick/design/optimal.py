@@ -14,6 +14,7 @@ from typing import Any, cast
 import numpy as np
 from numpy.typing import ArrayLike
 
+from surepick.arrays.grid import coarse, first_best
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import as_matrix, probability, whole
 from surepick.design._span import whitening
@@ -63,12 +64,12 @@ def g_optimal(arms: ArrayLike, tol: float = 1e-2, *, max_rounds: int = 100_000) 
         support = np.flatnonzero(weights)
         information = (x[support].T * weights[support]) @ x[support]
         inverse = np.asarray(np.linalg.inv(information), dtype=np.float64)
-        g = np.einsum("ij,ij->i", x @ inverse, x)
+        g = ((x @ inverse) * x).sum(axis=1)
         value = float(g.max())
         if value <= dim * (1.0 + tol) or rounds >= max_rounds:
             break
         # Few arms matter at a time: work on those, and look at all of them in between.
-        at_work = np.union1d(support, np.argsort(-g, kind="stable")[: 4 * dim])
+        at_work = np.union1d(support, np.argsort(-coarse(g), kind="stable")[: 4 * dim])
         steps, weights[at_work] = _exchange(
             x[at_work], weights[at_work], inverse, g[at_work], 0.5 * tol, max_rounds - rounds
         )
@@ -94,8 +95,8 @@ def _exchange(
     dim = x.shape[1]
     inverse, g = inverse.copy(), g.copy()
     for step in range(min(limit, _REFRESH)):
-        far = int(np.argmax(g))
-        near = int(np.argmin(np.where(w > 0, g, np.inf)))
+        far = first_best(g)
+        near = first_best(np.where(w > 0, -g, -np.inf))
         if g[far] <= dim * (1.0 + tol):
             return max(1, step), w
         if g[far] - dim >= dim - g[near]:

@@ -8,12 +8,14 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from surepick.arrays.grid import TIED
 from surepick.arrays.kernels import (
     alternative,
     back_substitute,
     cholesky,
     farthest_pair,
     longest,
+    multiply,
     weighted_gram,
     whiten,
 )
@@ -43,7 +45,7 @@ def learner_weights(code, rate, offset, memory, out):
     total = 0.0
     for k in range(K):
         if eta == np.inf:
-            out[k] = 1.0 if memory[k] == top else 0.0
+            out[k] = 1.0 if memory[k] >= top - TIED * abs(top) else 0.0
         else:
             out[k] = np.exp(eta * (memory[k] - top))
         total += out[k]
@@ -81,7 +83,7 @@ def track(pulls, targets):
     best, least = 0, pulls[0] / targets[0]
     for k in range(1, pulls.shape[0]):
         ratio = pulls[k] / targets[k]
-        if ratio < least:
+        if ratio < least * (1.0 - TIED):
             best, least = k, ratio
     return best
 
@@ -119,7 +121,8 @@ def ball_response(metric, columns, eps, radius, out):
     """
     eigenvalues, basis = np.linalg.eigh(metric)
     d, M = columns.shape
-    coords = np.ascontiguousarray(basis.T) @ columns
+    coords = np.empty((d, M))
+    multiply(np.ascontiguousarray(basis.T), columns, coords)
     y, point, best_point = np.empty(d), np.empty(d), np.zeros(d)
     best = np.inf
     for i in range(M - 1):
@@ -128,10 +131,10 @@ def ball_response(metric, columns, eps, radius, out):
             for c in range(d):
                 y[c] = coords[c, i] - coords[c, j]
                 a += y[c] * y[c] / eigenvalues[c]
-            if eps * eps / a >= best:
+            if eps * eps / a >= best * (1.0 - TIED):
                 continue  # the ball only raises the minimum, so this pair cannot win
             value = alternative(y, eigenvalues, eps, radius, point)
-            if value < best:
+            if value < best * (1.0 - TIED):
                 best = value
                 best_point[:] = point
     for c in range(d):

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.arrays.fixed import product
 from surepick.arrays.tables import read_only
 from surepick.arrays.types import FloatArray
 from surepick.errors import SolverError
@@ -67,7 +68,7 @@ class Phase:
         self.pulls = np.ones(K, dtype=np.int64)  # burn-in: every arm once
         self.targets = np.ones(K)  # the tracker starts at the burn-in counts
         self.memory = np.zeros(K + 2)
-        self.V = arms.T @ arms
+        self.V = product(arms.T, arms)
         self.witness = np.zeros(d + 1)  # an alternative and its value; inf: not found yet
         self.witness[d] = np.inf
         self.tracking = np.zeros(2)  # largest excess and shortfall of pulls seen at any round

@@ -10,6 +10,7 @@ from typing import Any, Self
 import numpy as np
 
 from surepick.arrays.backend import Backend
+from surepick.arrays.fixed import orthonormal, product, spread_rows
 from surepick.arrays.memory import demand_memory
 from surepick.arrays.tables import mark_checked, read_only, read_parquet
 from surepick.arrays.types import FloatArray, IntArray
@@ -23,7 +24,6 @@ from surepick.problem.span import (
     find_span,
     outside,
     sample_that_spans,
-    spread_rows,
 )
 
 
@@ -193,7 +193,7 @@ class Problem(Contents):
 
     def _whitened(self, table: FloatArray, whiten: FloatArray, what: str) -> FloatArray:
         if not self.large:
-            return np.ascontiguousarray((table / self._scale) @ whiten)
+            return product(table / self._scale, whiten)
         demand_memory(8.0 * whiten.shape[1], len(table), self.backend.free_memory(), what)
         return self.backend.image(table, whiten / self._scale[:, None])
 
@@ -227,11 +227,11 @@ class Problem(Contents):
         arms, candidates = self.standardised_arms, self.candidates
         if self.rank == self.n_features:
             return (read_only(arms) if self.backend.plain else arms), candidates
-        q, _ = np.linalg.qr(self._basis * self._scale[:, None])
         if self.large:
+            q, _ = np.linalg.qr(self._basis * self._scale[:, None])
             return self.backend.image(arms, q), self.backend.image(candidates, q)
-        both = np.ascontiguousarray(arms @ q), np.ascontiguousarray(candidates @ q)
-        return read_only(both[0]), read_only(both[1])
+        q = orthonormal(np.asarray(arms)[self.spanning_arms].T)
+        return read_only(product(arms, q)), read_only(product(candidates, q))
 
     @cached_property
     def spanning_arms(self) -> IntArray:
@@ -239,10 +239,7 @@ class Problem(Contents):
         if self.large:
             rows = sample_that_spans(self.features, self.backend)
             return np.sort(rows[spread_rows(self.feature_rows(rows), self.rank)])
-        from scipy.linalg import qr
-
-        _, _, order = qr(self.features.T, mode="economic", pivoting=True)  # pyright: ignore
-        return np.sort(np.asarray(order[: self.rank], dtype=np.int64))
+        return np.sort(spread_rows(self.features, self.rank))
 
     @cached_property
     def has_level(self) -> bool:

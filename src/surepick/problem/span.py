@@ -15,6 +15,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepick.arrays.backend import Backend
+from surepick.arrays.fixed import whitening
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
 from surepick.problem.duplicates import column_scale
@@ -41,7 +42,9 @@ def find_span(arms: FloatArray) -> Span:
     scale = np.abs(arms).max(axis=0)
     scale[scale == 0] = 1.0
     _, s, vt = np.linalg.svd(arms / scale, full_matrices=False)
-    return _span(scale, s, vt, arms.shape)
+    found = _span(scale, s, vt, arms.shape)
+    # Where singular values are equal, their vectors are any: what decides has other coordinates.
+    return found._replace(whiten=whitening(arms / scale, found.basis.shape[1]))
 
 
 def find_large_span(arms: Any, backend: Backend) -> Span:
@@ -103,15 +106,3 @@ def sample_that_spans(features: Any, backend: Backend) -> NDArray[np.int64]:
         if step == 1 or (len(s) == rank and s[-1] > 0.01 * s[0]):
             return rows
         count *= 8
-
-
-def spread_rows(rows: FloatArray, count: int) -> NDArray[np.int64]:
-    """``count`` rows, each as far as can be from the span of those before it."""
-    left = rows.copy()
-    chosen = np.empty(count, dtype=np.int64)
-    for i in range(count):
-        lengths = np.einsum("ij,ij->i", left, left)
-        chosen[i] = np.argmax(lengths)
-        unit = left[chosen[i]] / np.sqrt(lengths[chosen[i]])
-        left -= np.outer(left @ unit, unit)
-    return chosen

@@ -1,15 +1,27 @@
-"""By what a certificate was made: what decides how rounding goes in the designs of a run."""
+"""By what a certificate was made, and whether a replay must come out the same here.
+
+What is asked for does not depend on the processor (:mod:`surepick.arrays.grid`), so a replay can be
+demanded of every certificate made by the present rule, wherever that was. Certificates of releases
+before 0.3.0 have no number of a rule: theirs could depend on the processor.
+"""
 
 from __future__ import annotations
 
 import functools
 import platform
 import sys
+from typing import Any
+
+from surepick.arrays import limits
+
+#: number of the rule by which pulls follow from rewards: one more with every change of what is
+#: asked for after a release
+PULLS_RULE = 1
 
 
 @functools.cache
-def made_here() -> dict[str, str]:
-    """Versions of surepick and NumPy, and the kind of processor."""
+def made_here() -> dict[str, Any]:
+    """Versions of surepick and NumPy, the kind of processor, and the rule of pulls."""
     import numpy as np
     import threadpoolctl
 
@@ -22,4 +34,18 @@ def made_here() -> dict[str, str]:
         "surepick": str(package.__version__),
         "numpy": np.__version__,
         "machine": " ".join([platform.machine(), *sorted(kernels)]),
+        "pulls_rule": PULLS_RULE,
     }
+
+
+def comes_out_alike(body: dict[str, Any], entries: int) -> bool:
+    """Whether the run of a certificate, made again here, must ask for the same pulls.
+
+    ``entries`` is the size of its table of features. Very large ones are worked on by libraries
+    that add up in an order of their own: there the machine has to be of the same kind.
+    """
+    made = body.get("made")
+    if not isinstance(made, dict):
+        return False
+    rule = made.get("pulls_rule")
+    return made == made_here() or (rule == PULLS_RULE and entries <= limits.LARGE_TABLE)

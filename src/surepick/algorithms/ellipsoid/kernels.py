@@ -23,6 +23,7 @@ from numpy.typing import NDArray
 
 from surepick.algorithms.loop import loop
 from surepick.algorithms.sequential import NEED, STOP
+from surepick.arrays.grid import TIED
 from surepick.arrays.kernels import back_substitute, cholesky, weighted_gram, whiten
 from surepick.arrays.types import FloatArray
 
@@ -247,7 +248,7 @@ def choose_by_ratio(memory):
         if k < 0:
             break
         progress = tally[COUNT, k] / shares[row, n]  # T_k / p_k
-        if progress < least:
+        if progress < least * (1.0 - TIED):
             arm, least = k, progress
     return arm
 

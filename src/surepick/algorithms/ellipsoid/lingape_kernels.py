@@ -14,8 +14,20 @@ from __future__ import annotations
 import numpy as np
 from numba import njit
 
+from surepick.arrays.grid import TIED
+
 _TIE_BREAK = 1e-9  # moves ties apart: only ties could make the method run in circles
 _PIVOT = 1e-10
+
+
+@njit(cache=True)
+def _times(matrix, vector):
+    """``matrix @ vector``, in a fixed order."""
+    out = np.zeros(matrix.shape[0])
+    for i in range(matrix.shape[0]):
+        for a in range(vector.shape[0]):
+            out[i] += matrix[i, a] * vector[a]
+    return out
 
 
 @njit(cache=True)
@@ -37,7 +49,7 @@ def cheapest(columns, basis, inverse, y, limit):
     d, K = columns.shape
     sign, amount, along = np.empty(d), np.empty(d), np.empty(d)
     dual, price = np.empty(d), np.empty(K)
-    c = np.dot(inverse, y)
+    c = _times(inverse, y)
     for i in range(d):
         sign[i] = 1.0 if c[i] >= 0.0 else -1.0
         amount[i] = abs(c[i]) + _TIE_BREAK * (1.0 + (i * 0.6180339887) % 1.0)
@@ -53,9 +65,12 @@ def cheapest(columns, basis, inverse, y, limit):
                 price[k] += dual[a] * columns[a, k]
         enters = 0
         for k in range(1, K):
-            if abs(price[k]) > abs(price[enters]):
+            if abs(price[k]) > abs(price[enters]) * (1.0 + TIED):
                 enters = k
-        bound = np.dot(dual, y) / max(1.0, abs(price[enters]))
+        bound = 0.0
+        for a in range(d):
+            bound += dual[a] * y[a]
+        bound /= max(1.0, abs(price[enters]))
         if abs(price[enters]) <= 1.0 + _PIVOT:
             break
         way = 1.0 if price[enters] > 0.0 else -1.0
@@ -78,7 +93,7 @@ def cheapest(columns, basis, inverse, y, limit):
             if i != leaves:
                 for a in range(d):
                     inverse[i, a] -= along[i] * inverse[leaves, a]
-    c = np.dot(inverse, y)
+    c = _times(inverse, y)
     cost = 0.0
     for i in range(d):
         cost += abs(c[i])

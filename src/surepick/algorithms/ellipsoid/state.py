@@ -25,6 +25,7 @@ import numpy as np
 from surepick.algorithms.base import Algorithm, Guarantee
 from surepick.algorithms.conditions import REGULARISATION, norm_condition
 from surepick.algorithms.sequential import SequentialState
+from surepick.arrays.fixed import product
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive
 from surepick.problem import Problem
@@ -159,3 +160,18 @@ class EllipsoidState(SequentialState):
         if memory:
             self.arm, self.finished = memory["arm"], memory["finished"]
             self.memory = self.memory._replace(**memory["memory"])
+            self._come_here()
+
+    def _come_here(self) -> None:
+        """Work everything out again if it was saved in other coordinates than this problem's.
+
+        Releases and machines differ in them where arms span less than the space of their features.
+        """
+        from surepick.algorithms.ellipsoid.kernels import COUNT, refresh
+
+        arms, d = self.memory.arms, self.memory.arms.shape[1]
+        A = self.config.regularisation * np.eye(d)
+        A += product(arms.T * self.memory.tally[COUNT], arms)
+        apart = product(self.memory.model[:d], A) - np.eye(d)
+        if not np.abs(apart).max() < 1e-4:
+            refresh(self.memory)

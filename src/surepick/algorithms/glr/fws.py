@@ -27,12 +27,13 @@ updated, in place of A(x)⁻¹; followed to the letter, the algorithm needs fewe
 from __future__ import annotations
 
 from dataclasses import dataclass
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
 from surepick.algorithms.glr.state import AdaptiveGlr, GlrState
 from surepick.arrays import limits
+from surepick.arrays.fixed import product
 from surepick.arrays.memory import demand_memory
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
@@ -78,7 +79,7 @@ class FrankWolfeState(GlrState):
         self.memory = FrankWolfeMemory(
             core=core,
             targets=np.ones(K),  # x starts uniform, after every arm was pulled once
-            metric=core.arms.T @ core.arms,
+            metric=product(core.arms.T, core.arms),
             near=np.empty(len(self.problem.distinct), dtype=np.int64),
             step=np.empty(K),
             factor=np.zeros((d, d)),
@@ -86,6 +87,15 @@ class FrankWolfeState(GlrState):
             room=np.array([limits.GAME_ENTRIES, 0]),
         )
         self.update, self.choose, self.many = update, choose, many
+
+    def load(self, memory: dict[str, Any]) -> None:
+        super().load(memory)
+        if memory:  # in the coordinates of this problem
+            arms = self.memory.core.arms
+            metric = product(arms.T * self.memory.targets, arms)
+            apart = np.abs(metric - self.memory.metric).max()
+            if not apart <= 1e-9 * np.abs(metric).max():
+                self.memory = self.memory._replace(metric=metric)
 
     def supply(self) -> None:
         """Room for a matrix game of many rivals, if there is enough memory."""

@@ -16,9 +16,11 @@ from numba import njit
 
 from surepick.algorithms.glr.threshold_codes import ROUND_ROBIN
 from surepick.algorithms.glr.threshold_kernels import threshold_levels
+from surepick.arrays.grid import TIED
 from surepick.arrays.kernels import back_substitute, cholesky, whiten
 
 TIME, LEADER, RIVAL, READY = 0, 1, 2, 3  # entries of Core.place
+ALIKE = 1e-9  # pulls: what arms are due is the same if it is that close
 
 
 class Core(NamedTuple):
@@ -202,7 +204,7 @@ def closest_rival(core):
             continue
         gap = gaps[m] + epsilon
         ratio = gap * gap / variances[m]
-        if ratio < least or closest < 0:
+        if ratio < least * (1.0 - TIED) or closest < 0:
             closest, least = m, ratio
     return closest, least
 
@@ -236,6 +238,7 @@ def furthest_behind(pulls, targets, norms):
     best, least = 0, pulls[0] - targets[0]
     for k in range(1, pulls.shape[0]):
         lead = pulls[k] - targets[k]
-        if lead < least or (lead == least and norms[k] > norms[best]):
+        alike = abs(lead - least) <= ALIKE
+        if (lead < least and not alike) or (alike and norms[k] > norms[best] * (1.0 + TIED)):
             best, least = k, lead
     return best

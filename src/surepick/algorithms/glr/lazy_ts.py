@@ -32,6 +32,7 @@ from typing import ClassVar
 import numpy as np
 
 from surepick.algorithms.glr.state import AdaptiveGlr, GlrState
+from surepick.arrays.grid import coarse
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -88,7 +89,7 @@ class LazyState(GlrState):
         core = self.new_core()
         K, d = core.arms.shape
         rows = core.arms[core.first]
-        least = float(np.linalg.eigvalsh(rows.T @ rows)[0])
+        least = coarse(float(np.linalg.eigvalsh(rows.T @ rows)[0]))
         self.memory = LazyMemory(
             core=core,
             weights=np.zeros(K),
@@ -123,4 +124,4 @@ class LazyState(GlrState):
         gaps = np.maximum(gaps[others], least) if least > 0 else np.ones(len(others))
         points = core.columns.T
         directions = (points[leader] - points[others]) / gaps[:, None]
-        return minimax(core.arms, directions, tol=0.01).weights
+        return coarse(minimax(core.arms, directions, tol=0.01).weights)

@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 import numpy as np
 from numba import njit
 
-from surepick.algorithms.glr.kernels import TIME, Core, absorb, evidence_suffices
+from surepick.algorithms.glr.kernels import ALIKE, TIME, Core, absorb, evidence_suffices
 from surepick.algorithms.loop import loop
 from surepick.algorithms.sequential import NEED, STOP
 from surepick.arrays.kernels import cholesky
@@ -52,7 +52,7 @@ def choose(memory):
     for k in range(pulls.shape[0]):
         targets[k] += weights[k]
         lead = pulls[k] - targets[k]
-        if targets[k] > 0.0 and lead < least:
+        if targets[k] > 0.0 and lead < least - ALIKE:
             best, least = k, lead
     if explored_enough(core.V, memory.exploration[0] * np.sqrt(t), memory.shifted, memory.factor):
         return best

@@ -23,6 +23,7 @@ from surepick.algorithms.glr.thresholds import (
     Threshold,
 )
 from surepick.algorithms.sequential import SequentialState
+from surepick.arrays.fixed import product
 from surepick.arrays.types import IntArray
 from surepick.arrays.validate import positive
 from surepick.errors import InvalidInputError
@@ -231,4 +232,22 @@ class GlrState(SequentialState):
         saved = dict(memory["memory"])
         fresh = self.memory.core
         core = {k: saved.pop(k) for k in fresh._fields if k not in self.rebuilt}
-        self.memory = self.memory._replace(core=fresh._replace(**core), **saved)
+        self.memory = self.memory._replace(core=self._here(fresh._replace(**core)), **saved)
+
+    def _here(self, core: Core) -> Core:
+        """What was saved, in the coordinates of this problem: releases and machines have others.
+
+        What depends on them follows from the pulls and the sums of their rewards.
+        """
+        V = self.config.stop_rule().prior * np.eye(core.arms.shape[1])
+        V += product(core.arms.T * core.pulls, core.arms)
+        if np.allclose(V, core.V, rtol=1e-9, atol=1e-9 * float(np.abs(V).max())):
+            return core
+        from surepick.algorithms.glr.kernels import READY, rank, solve
+        from surepick.arrays.kernels import cholesky
+
+        core = core._replace(V=V, moment=product(core.arms.T, core.sums[:, None])[:, 0])
+        if core.place[READY] and cholesky(V, core.lower):
+            solve(core.lower, core.moment, core.y, core.theta)
+            rank(core.columns, core.theta, core.gaps)
+        return core

@@ -23,6 +23,7 @@ from typing import Any, ClassVar, NamedTuple
 import numpy as np
 
 from surepick.algorithms.base import Algorithm, Pulls, State
+from surepick.arrays.grid import first_best
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
@@ -130,7 +131,7 @@ class PhasedState(State):
 
     def _highest(self, fit: LeastSquares, points: Any) -> int:
         backend = self.problem.backend
-        return int(self.active[int(backend.xp.argmax(backend.product(points, fit.theta)))])
+        return int(self.active[first_best(backend.product(points, fit.theta), backend.xp)])
 
     def leader(self) -> int:
         return self._best

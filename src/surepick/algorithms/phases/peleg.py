@@ -37,6 +37,7 @@ from surepick.algorithms.designs import Solved, pair_design
 from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.arrays.validate import real
+from surepick.arrays.grid import coarse
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
@@ -183,7 +184,7 @@ class _State(PhasedState):
         self.design_gaps.append(gap)
         accuracy = self._first_accuracy() * self.config.growth ** (1 - self.phase)
         n = 2 * value * math.log(1 / level) / accuracy**2
-        n = max(math.ceil(n * (1 - 1e-9)), self.problem.rank)  # rounding errors add no pull
+        n = max(math.ceil(coarse(n)), self.problem.rank)  # rounding errors add no pull
         heavy = np.where(weights * n < 0.5, 0.0, weights)
         counts = round_design(heavy if heavy.any() else weights, n)
         counts[self.problem.spanning_arms] = np.maximum(counts[self.problem.spanning_arms], 1)
@@ -209,10 +210,10 @@ def phase_constants(
     arms: np.ndarray, points: np.ndarray, m: int, delta: float, compared: int, ball: bool
 ) -> dict[str, float]:
     """C, D_m, r_m² and epsilon_m of phase ``m`` on the active ``points`` (Algorithm 1)."""
-    C = float(np.linalg.eigvalsh(arms.T @ arms)[0])
+    C = coarse(float(np.linalg.eigvalsh(arms.T @ arms)[0]))
     log_K = math.log(max(len(arms), 2))
     square = (points**2).sum(axis=1)
-    spread = float((square[:, None] + square[None, :] - 2 * points @ points.T).max())
+    spread = coarse(float((square[:, None] + square[None, :] - 2 * points @ points.T).max()))
     D = 2 * (math.sqrt(2) - 1) * math.sqrt(C / (spread * log_K))
     r2 = 8 * math.log(compared**2 * m**2 / delta)
     shrink = min(1.0, D * math.sqrt(C) / math.sqrt(r2)) if ball else 1.0

@@ -39,6 +39,7 @@ from surepick.algorithms.base import Algorithm, Pulls
 from surepick.algorithms.designs import Solved, all_pairs, pair_design, pulls_reaching
 from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
+from surepick.arrays.grid import coarse
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
@@ -108,7 +109,7 @@ class _State(PhasedState):
 
         weights, rho, _ = self._design()
         least = math.ceil(np.count_nonzero(weights) * (1 + _EPS) / _EPS)  # r(eps)
-        n = math.ceil(2 * 4.0**self.phase * rho * (1 + _EPS) * math.log(1 / level))
+        n = math.ceil(coarse(2 * 4.0**self.phase * rho * (1 + _EPS) * math.log(1 / level)))
         return Pulls.from_counts(round_design(weights, max(n, least)))
 
     def _design(self) -> Solved:

@@ -41,6 +41,7 @@ from surepick.algorithms.designs import pair_design, whole_pulls
 from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.arrays.validate import probability
+from surepick.arrays.grid import coarse
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
@@ -116,4 +117,4 @@ class _State(PhasedState):
         """The smallest n with rho/n² <= alpha·(rho/n² of the last phase)."""
         d = self.problem.rank
         last = 1 / (d * (d + 1) + 1) if self.last is None else self.last[0] / self.last[1] ** 2
-        return max(math.ceil(math.sqrt(rho / (self.config.alpha * last))), d)
+        return max(math.ceil(coarse(math.sqrt(rho / (self.config.alpha * last)))), d)

@@ -14,6 +14,7 @@ import numpy as np
 from surepick.algorithms.pooled.evidence import Evidence
 from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.arrays.backend import Backend
+from surepick.arrays.grid import reached
 
 
 class Closeness:
@@ -55,7 +56,7 @@ class Closeness:
         others = xp.asarray(alive, copy=True)
         others[leader] = False
         self._evidence.settle(market, self.spare[k], others, blocks, closeness=epsilon)
-        self.close[k] |= self.evidence(leader) >= goal
+        self.close[k] |= reached(self.evidence(leader), goal)
 
     def winner(self, alive: Any) -> int | None:
         """A leader that everyone still in is close to."""

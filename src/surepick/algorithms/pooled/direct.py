@@ -16,12 +16,14 @@ from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.parts import PART_COST
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.algorithms.pooled.prices import prices
+from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
 _LEANS = 4.0  # times the misfit that comparisons by features have to allow for, about
 _STEPS = 60  # halvings of the interval of n_L
 _ROUNDS = 200  # in which weights of pairs move, at most,
+_PARTS = 2.0**20  # of a pull, to which it is rounded what an arm is due
 _CLOSE_TO = 1.03  # times the pulls that are needed in any case
 
 
@@ -42,7 +44,8 @@ class DirectPlanner(Planner):
 
     def weigh(self, scales: Scales) -> None:
         self._features.weigh(scales)
-        self._variances = self._squared * scales.of(np.arange(len(self._squared))) * self._prices
+        each = coarse(scales.of(np.arange(len(self._squared))))
+        self._variances = self._squared * each * self._prices
 
     def first_shares(self) -> FloatArray:
         return np.append(np.zeros(self.problem.n_arms), self._features.first_shares())
@@ -80,7 +83,7 @@ class DirectPlanner(Planner):
         wanted[others] = missing.nats[others] / leads**2
         less = missing._replace(pulls=wanted)
         by_features = self._features.next(leader, less, weights, directions)
-        return by_features if by_features.value < total else direct
+        return by_features if coarse(by_features.value) < coarse(total) else direct
 
     def _of_pairs(self, wanted: FloatArray, missing: Lacking) -> FloatArray:
         """What to spend on each arm for the leads of several over others."""
@@ -99,7 +102,8 @@ class DirectPlanner(Planner):
         """What each arm is due, with what it was due before; the rest of a pull is kept in mind."""
         if len(judges.directions):
             return self._features.whole_pulls(weights, n, judges, must_span)
-        due = weights * n + judges.shares
+        # To a grid of absolute width: what is due is a whole number now and then.
+        due = np.round((weights * n + judges.shares) * _PARTS) / _PARTS
         counts = np.clip(np.floor(due), 0, None).astype(np.int64)
         order = np.argsort(counts - due, kind="stable")  # most of a pull first
         missing = n - int(counts.sum())
@@ -165,7 +169,7 @@ def pair_counts(
         worst = float(takes.max())
         if worst < best:
             best, found = worst, shares * worst
-        if worst <= _CLOSE_TO * float(mixed @ takes):  # which no shares can be below
+        if worst <= _CLOSE_TO * float((mixed * takes).sum()):  # which no shares can be below
             break
         mixed = np.maximum(mixed * takes / worst, 1e-12)
         mixed /= mixed.sum()

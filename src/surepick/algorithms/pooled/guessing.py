@@ -16,6 +16,7 @@ import numpy as np
 from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.prices import per_money
+from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -68,4 +69,4 @@ def shared_out(
         gain = ((priced @ solved) ** 2) @ danger
         shares = shares * np.sqrt(gain)
         shares /= shares.sum()
-    return shares
+    return coarse(shares)

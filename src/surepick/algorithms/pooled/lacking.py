@@ -7,6 +7,7 @@ from typing import Any, NamedTuple
 from surepick.algorithms.pooled.closeness import Closeness
 from surepick.algorithms.pooled.market import Market
 from surepick.arrays.backend import Backend
+from surepick.arrays.grid import coarse
 from surepick.arrays.types import IntArray
 
 CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
@@ -68,11 +69,11 @@ def lacking(backend: Backend, market: Market, at: Standing) -> Lacking:
         spare = xp.clip(at.goal - at.closeness.evidence(leader), LEAST, None)
         spare = xp.where(at.closeness.shown(leader), xp.zeros_like(spare), spare)
         by_closeness = spare / (wide**2 + noise)
-        easier = ~gone & (by_closeness < pulls)
+        easier = ~gone & (coarse(by_closeness, xp) < coarse(pulls, xp))
         pulls, nats = xp.where(easier, by_closeness, pulls), xp.where(easier, spare, nats)
     pulls[leader] = 0.0
     pulls = xp.where(at.dropped_at < 0, xp.zeros_like(pulls), pulls)  # retired
-    return Lacking(pulls, nats)
+    return Lacking(coarse(pulls, xp), coarse(nats, xp))
 
 
 def _assurance(xp: Any, market: Market, at: Standing) -> Any:

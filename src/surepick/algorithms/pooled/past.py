@@ -12,12 +12,11 @@ is limited, so that new measurements soon outweigh a bad guide.
 
 from __future__ import annotations
 
-from typing import Any
-
 import numpy as np
 
 from surepick.algorithms.base import Pulls, Told
 from surepick.algorithms.pooled.parts import Parts, dealt, parts_for_all
+from surepick.arrays.fixed import spread_rows
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -53,11 +52,8 @@ def spans(problem: Problem, arms: IntArray) -> bool:
 
 def _spanning_first(problem: Problem, arms: IntArray, order: IntArray) -> IntArray:
     """The same order, but for one measurement of each of some arms that span: they come first."""
-    from scipy.linalg import qr
-
     measured = np.unique(arms)
-    pivots: Any = qr(problem.features[measured].T, mode="r", pivoting=True)[-1]
-    needed = measured[pivots[: problem.rank]]
+    needed = measured[spread_rows(problem.feature_rows(measured), problem.rank)]
     _, where = np.unique(arms[order], return_index=True)  # first measurement of each arm
     front = where[np.isin(measured, needed)]
     return np.concatenate([order[front], np.delete(order, front)])

@@ -15,6 +15,7 @@ from surepick.algorithms.base import Pulls
 from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.parts import Parts, dealt
+from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -39,9 +40,9 @@ class Planner(ABC):
 
     def weigh(self, scales: Scales) -> None:
         """Say how much rewards vary: later designs take it into account."""
-        self._variance = scales.variance
+        self._variance = coarse(scales.variance)
         if scales.by_arm is not None:
-            self._arms = self.problem.features / np.sqrt(scales.by_arm)[:, None]
+            self._arms = self.problem.features / np.sqrt(coarse(scales.by_arm))[:, None]
 
     @abstractmethod
     def first_shares(self) -> FloatArray:

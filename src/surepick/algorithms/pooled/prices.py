@@ -12,6 +12,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.pulls import Pulls
+from surepick.arrays.fixed import spread_rows
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -39,10 +40,7 @@ def spanning_arms(problem: Problem) -> IntArray:
     """Arms that span everything: far apart for their money."""
     if problem.costs is None:
         return problem.spanning_arms
-    from scipy.linalg import qr
-
-    found: Any = qr(per_money(problem, problem.features).T, mode="economic", pivoting=True)
-    return np.sort(np.asarray(found[2][: problem.rank], dtype=np.int64))
+    return np.sort(spread_rows(per_money(problem, problem.features), problem.rank))
 
 
 def within(problem: Problem, money: float, size: int, make: Callable[[int], Pulls]) -> Pulls:
@@ -52,7 +50,7 @@ def within(problem: Problem, money: float, size: int, make: Callable[[int], Pull
     """
     pulls = make(size)
     while problem.costs is not None and size > 1:
-        cost = float(pulls.counts @ problem.costs[pulls.arms])
+        cost = float((pulls.counts * problem.costs[pulls.arms]).sum())
         if cost <= money:
             break
         size = max(1, min(size - 1, int(size * (money / cost))))

@@ -5,6 +5,8 @@ from __future__ import annotations
 import math
 from typing import Protocol
 
+from surepick.arrays.grid import coarse
+
 FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread well
 _MOST = 0.3  # a block makes at most this share of the pulls that seem to be missing
 _LEAST = 0.03  # a block makes at least this share of the pulls so far
@@ -48,7 +50,7 @@ class BlockSettings(Protocol):
 def whole_batches(settings: BlockSettings, size: float) -> int:
     """Pulls of a block that should have about this many: whole batches, where there is a most."""
     least, most = settings.min_batch, settings.max_batch
-    pulls = max(math.ceil(size), least)
+    pulls = max(math.ceil(coarse(float(size))), least)
     if most is not None and pulls > most:
         pulls = most * math.ceil(pulls / most)
     return pulls
@@ -83,7 +85,7 @@ def guess_size(size: int, left: int, least: float) -> int:
     Blocks get smaller as there is less to come; what would be too little for a block is added to
     the one before.
     """
-    size = min(size, max(math.ceil(_OF_LEFT * left), math.ceil(least)))
+    size = min(size, max(math.ceil(coarse(_OF_LEFT * left)), math.ceil(least)))
     return left if left - size < least else size
 
 
@@ -94,4 +96,4 @@ def too_far(settled: int, out: int, missing: float, least: float) -> bool:
     """
     if not settled:
         return out > _BLIND * least
-    return out > max(_FAR * missing, _SHARE * settled)
+    return out > coarse(max(_FAR * missing, _SHARE * settled))

@@ -31,6 +31,7 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm, Pulls, State
 from surepick.algorithms.designs import Solved, cycle
+from surepick.arrays.grid import first_best
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError
@@ -116,7 +117,7 @@ class StaticState(State):
         arms = np.flatnonzero(self.counts)
         fit = LeastSquares(self.problem.features[arms], self.counts[arms], self.sums[arms])
         values = self.problem.targets[self.active] @ fit.theta
-        self._best = int(self.active[np.argmax(values)])
+        self._best = int(self.active[first_best(values)])
         if self._planned:  # a cycle cut short by the budget is good for an estimate only
             self._look(fit)
 

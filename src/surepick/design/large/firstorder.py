@@ -23,6 +23,7 @@ import numpy as np
 
 from surepick.arrays import limits
 from surepick.arrays.backend import Backend
+from surepick.arrays.grid import coarse
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.design._bounds import Lower, Upper
 from surepick.design._result import Round
@@ -81,7 +82,7 @@ class FirstOrder:
         found, _ = _distinct(found, values)
         even = found, np.full(len(found), 1.0 / len(found))
         self._take_directions(even if seed is None or not len(seed[0]) else _mix(even, seed, 0.9))
-        self.seen = float(values[0])  # worst variance found; the upper bound may be larger
+        self.seen = float(values.max())  # worst variance found; the upper bound may be larger
         self.upper = Upper(worst, self.arms, _host(backend, self._w))
         self.lower = Lower(0.0, found[:0], np.empty(0), np.empty((0, dim)))
 
@@ -99,7 +100,7 @@ class FirstOrder:
         root = self.whiten @ self._root_of(average)
         worst, dirs, lengths = self._family.scan(root, self._size)
         if worst < self.upper.value:
-            self.seen = float(lengths[0])
+            self.seen = float(lengths.max())
             self.upper = Upper(worst, *average)
         scores, arms, heights = self._score()
         if 1.0 / scores > self.lower.value:
@@ -151,8 +152,8 @@ class FirstOrder:
     def _score(self) -> tuple[float, IntArray, FloatArray]:
         """max xᵀMx over all arms, for the proof so far, and the arms that score highest."""
         scores = self.backend.quadratic(self.table, factor(self._proof.moments()))
-        found, values = self.backend.largest(scores, self._size)
-        return float(values[0]), found, values
+        found, values = self.backend.largest(scores, self._size, alike=True)
+        return float(values.max()), found, values
 
     def _regroup(self, arms: Any, dirs: Any, heights: FloatArray, lengths: FloatArray) -> None:
         """Take to work what stands out, and let go of what has next to no weight."""
@@ -195,7 +196,7 @@ class FirstOrder:
         """The weights without the lightest, as far as the value stays in ``allowance``."""
         upper = self._pruned(self.upper)
         for cut in (0.3, 0.03, 0.003):
-            keep = upper.weights > cut / len(upper.weights)
+            keep = coarse(upper.weights) > coarse(cut / len(upper.weights))
             if keep.all():
                 continue
             weights = upper.weights[keep] / upper.weights[keep].sum()
@@ -260,7 +261,7 @@ def _heaviest(sparse: Sparse, limit: int) -> Sparse:
     """The ``limit`` largest weights, by index."""
     indices, weights = sparse
     if len(indices) > limit:
-        top = np.sort(np.argpartition(-weights, limit)[:limit])
+        top = np.sort(np.argsort(-coarse(weights), kind="stable")[:limit])
         indices, weights = indices[top], weights[top]
     return indices, weights
 
@@ -274,7 +275,7 @@ def _mix(some: Sparse, other: Sparse, share: float) -> Sparse:
 
 def _distinct(indices: IntArray, values: FloatArray) -> Sparse:
     """One of each value: the same point many times over would crowd out all others."""
-    _, first = np.unique(-values, return_index=True)
+    _, first = np.unique(-coarse(values), return_index=True)
     return indices[first], values[first]
 
 

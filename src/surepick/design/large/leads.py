@@ -70,8 +70,8 @@ class Leads:
         a = self.backend.quadratic(self._points, root, self._centre)
         if self._scales is not None:
             a = a * self._scales**2
-        found, values = self.backend.largest(a, limit)
-        return float(values[0]), found, values
+        found, values = self.backend.largest(a, limit, alike=True)
+        return float(values.max()), found, values
 
     def worst(self, root: FloatArray) -> tuple[float, int]:
         """Largest a_y and its index."""

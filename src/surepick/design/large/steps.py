@@ -11,6 +11,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.arrays.backend import Backend
+from surepick.arrays.grid import TIED
 from surepick.arrays.types import FloatArray
 from surepick.errors import SolverError
 
@@ -62,7 +63,7 @@ def multiplicative_steps(
     for step in range(STEPS):
         done = one_step(b, algebra, table, (w, q), speed)
         told, normals, total = told + done.told, normals + done.normals, total + w
-        if float(done.worst) < upper:
+        if float(done.worst) < upper * (1.0 - TIED):
             chosen, upper = w, float(done.worst)
         lower = max(lower, float(done.bound))
         if step > 0 and narrow(upper, lower, tol):

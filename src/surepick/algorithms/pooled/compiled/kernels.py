@@ -18,7 +18,7 @@ import numpy as np
 from numba import njit
 
 from surepick.algorithms.pooled.parts import HOPELESS, OPEN, PART_COST, PART_CUTS, PARTS
-from surepick.arrays.kernels import cholesky, weighted_gram, whiten
+from surepick.arrays.kernels import cholesky, multiply, weighted_gram, whiten
 
 _RIDGE = 1e-10  # of the trace: makes matrices invertible, changes no variance that matters
 _FLOOR = 1e-9  # smaller shares could never grow again
@@ -45,7 +45,7 @@ def _inverse(lower, out):
     d = lower.shape[0]
     half = np.empty((d, d))
     whiten(lower, np.eye(d), half)
-    np.dot(half.T, half, out)
+    multiply(np.ascontiguousarray(half.T), half, out)
 
 
 @njit(cache=True)
@@ -85,7 +85,7 @@ def solve_design(arms, directions, weights, shares, rounds, tol):
         if not _factor(arms, weights, lower):
             break
         _inverse(lower, inverse)
-        np.dot(inverse, columns, solved)
+        multiply(inverse, columns, solved)
         a[:] = 0.0
         for c in range(d):
             for j in range(P):
@@ -94,7 +94,7 @@ def solve_design(arms, directions, weights, shares, rounds, tol):
         if worst < best:
             best = worst
             chosen[:] = weights
-        np.dot(arms, solved, products)
+        multiply(arms, solved, products)
         mass = 0.0
         for j in range(P):
             mass += shares[j] * a[j] * a[j]

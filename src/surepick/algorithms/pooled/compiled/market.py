@@ -12,6 +12,7 @@ from surepick.algorithms.pooled.fit import BlockFit
 from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market, Pairs
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.algorithms.pooled.values import Values, allowances
+from surepick.arrays.grid import coarse, level
 from surepick.arrays.tables import read_only
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.statistics.estimate import LeastSquares
@@ -47,18 +48,20 @@ class CompiledMarket(Market):
     ) -> None:
         self._points, self._past, self._first, self._scale = points, past, first, scale
         self.means = past.means
-        open_to_bets = self.means if offered is None else np.where(offered, self.means, -np.inf)
+        alike = level(self.means)  # for what is decided
+        open_to_bets = alike if offered is None else np.where(offered, alike, -np.inf)
         leader = int(np.argmax(open_to_bets)) if about is None else about
         self.gaps: FloatArray = self.means[leader] - self.means
         self.variances: FloatArray = self._apart(leader)
-        trailing = self.gaps**2 / np.where(self.variances > 0, self.variances, 1.0)
-        trailing[leader] = -1.0
+        per_variance = 1.0 / np.where(self.variances > 0, self.variances, 1.0)
+        order = coarse((alike[leader] - alike) ** 2 * coarse(per_variance))
+        order[leader] = -1.0
         rivals = RIVALS
         if offered is not None:
-            trailing[~offered] = np.inf
+            order[~offered] = np.inf
             rivals = min(RIVALS, int(offered.sum()))
-        self.rivals: IntArray = np.argsort(trailing, kind="stable")[:rivals]
-        self._doubt = DOUBT * np.maximum(trailing[self.rivals], 0.0)
+        self.rivals: IntArray = np.argsort(order, kind="stable")[:rivals]
+        self._doubt = DOUBT * self.gaps[self.rivals] ** 2 * per_variance[self.rivals]
 
     def _apart(self, leader: int) -> FloatArray:
         past = self._past

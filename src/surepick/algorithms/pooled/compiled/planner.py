@@ -17,6 +17,7 @@ from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.algorithms.pooled.prices import per_money, spanning_arms
 from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache
+from surepick.arrays.grid import coarse
 from surepick.arrays.tables import read_only
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
@@ -110,7 +111,7 @@ def _longest(judges: BlockDesign) -> Any:
     """As many directions as can be looked at."""
     if len(judges.directions) <= limits.COMPILED_DESIGN:
         return slice(None)
-    length = (judges.directions**2).sum(axis=1)
+    length = coarse((judges.directions**2).sum(axis=1))
     return np.sort(np.argsort(-length, kind="stable")[: limits.COMPILED_DESIGN])
 
 
@@ -120,13 +121,13 @@ def _first_design(problem: Problem) -> FloatArray:
     if max(len(arms), len(points)) > limits.COMPILED_DESIGN:
         from surepick.design import g_optimal
 
-        base = g_optimal(arms, tol=0.1).weights
+        base = coarse(g_optimal(arms, tol=0.1).weights)
     else:
         base = spread(arms, 30)
     shares = np.full(len(points), 1.0 / len(points))
     weights, _ = block_design(arms, points - points.mean(axis=0), base, shares)
     # A little of the G-optimal design, so that it spans more than the candidates' differences.
-    return 0.9 * weights + 0.1 * base
+    return coarse(0.9 * weights + 0.1 * base)
 
 
 def block_design(
@@ -138,6 +139,9 @@ def block_design(
 
         result = minimax(arms, directions, tol=0.1, start=start)
         shares[:] = 0.0
-        shares[result.directions] = result.direction_weights
-        return result.weights, result.value
-    return solve_design(read_only(arms), np.ascontiguousarray(directions), start, shares, 30, 0.03)
+        shares[result.directions] = coarse(result.direction_weights)
+        return coarse(result.weights), coarse(float(result.value))
+    arms, directions = read_only(arms), np.ascontiguousarray(directions)
+    weights, value = solve_design(arms, directions, start, shares, 30, 0.03)
+    shares[:] = coarse(shares)
+    return coarse(weights), coarse(float(value))

@@ -15,6 +15,7 @@ from surepick.algorithms.pooled.fit import BlockFit
 from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.arrays.backend import Backend
+from surepick.arrays.grid import coarse, level
 from surepick.arrays.types import FloatArray
 from surepick.statistics.estimate import LeastSquares
 
@@ -29,15 +30,17 @@ class LargeMarket(Market):
         self._scale = scale
         xp = backend.xp
         self.means = backend.product(points, past.theta)
-        leader = int(xp.argmax(self.means))
+        alike = level(self.means, xp)  # for what is decided
+        leader = int(xp.argmax(alike))
         centre = backend.rows(points, np.array([leader]))[0]
         self.gaps = self.means[leader] - self.means
         self.variances = backend.quadratic(points, past.root, centre)
         known = xp.where(self.variances > 0, self.variances, xp.ones_like(self.variances))
-        trailing = self.gaps**2 / known
+        trailing = (alike[leader] - alike) ** 2 / coarse(known, xp)
         trailing[leader] = -1.0
-        self.rivals, least = backend.largest(-trailing, RIVALS)
-        self._doubt = DOUBT * np.maximum(-least, 0.0)
+        self.rivals, _ = backend.largest(-trailing, RIVALS, alike=True)
+        behind, errors = (backend.rows(part, self.rivals) for part in (self.gaps, known))
+        self._doubt = DOUBT * behind**2 / errors
         self._rows = backend.rows(points, self.rivals)  # (R, d)
 
     def errors(self, leader: int) -> Any:

@@ -15,6 +15,7 @@ from surepick.algorithms.pooled.parts import Parts, dealt
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
 from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache
+from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.design import Leads, minimax
 from surepick.problem import Problem
@@ -64,7 +65,7 @@ class LargePlanner(Planner):
     def weigh(self, scales: Scales) -> None:
         """A table of arms per standard deviation would be a second one: their mean has to do."""
         own = scales.by_arm
-        self._variance = scales.variance if own is None else float(own.mean())
+        self._variance = coarse(scales.variance if own is None else float(own.mean()))
 
     def next(
         self, leader: int, missing: Lacking, weights: FloatArray, shares: FloatArray
@@ -93,14 +94,15 @@ class LargePlanner(Planner):
         self.gaps.append(result.gap)
         if len(shares):
             shares[old] = 0.0
-            shares[result.directions] = result.direction_weights
+            shares[result.directions] = coarse(result.direction_weights)
             self._shared = shares, result.directions
-        heavy = np.argsort(-result.direction_weights, kind="stable")[: limits.ROUNDING_DIRECTIONS]
+        told = coarse(result.direction_weights)
+        heavy = np.argsort(-told, kind="stable")[: limits.ROUNDING_DIRECTIONS]
         chosen = result.directions[heavy]
-        vectors, own = leads.vectors(chosen), result.direction_weights[heavy]
+        vectors, own = leads.vectors(chosen), told[heavy]
         lacked = np.zeros(len(chosen)) if nats is None else self._b.rows(nats, chosen)
-        weights = FewWeights(result.support, result.weights[result.support], self._count)
-        return BlockDesign(weights, result.value, vectors, own, lacked)
+        weights = FewWeights(result.support, coarse(result.weights[result.support]), self._count)
+        return BlockDesign(weights, coarse(float(result.value)), vectors, own, lacked)
 
     def pulls(self, weights: Any, n: int, judges: BlockDesign, parts: Parts) -> Pulls:
         at_work, own, spanning = self._at_work(weights)

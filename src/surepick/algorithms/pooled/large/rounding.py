@@ -13,6 +13,7 @@ import numpy as np
 from surepick.algorithms.pooled.parts import OPEN, PART_CUTS, PARTS, cost_in_parts
 from surepick.algorithms.pooled.planner import BlockDesign
 from surepick.arrays import limits
+from surepick.arrays.grid import TIED, coarse
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.design import round_design
 
@@ -40,7 +41,7 @@ def round_many(
     must_span
         Whether each of these gets a pull.
     """
-    weights = weights / weights.sum()
+    weights = coarse(weights / weights.sum())
     due = n - len(spanning) if must_span else n
     ways = [_even(weights, due)]
     ways += [_apportion(weights, due, cut) for cut in _CUTS]
@@ -58,7 +59,7 @@ def round_many(
         if counts.sum() != n - extra.sum():  # this way leaves too many arms, or none
             continue
         told = information(arms, counts + extra, directions, shares)
-        if told > most:
+        if told > most * (1.0 + TIED):
             best, most = counts + extra, told
     if best is None:
         best = np.zeros(len(arms), dtype=np.int64)
@@ -70,7 +71,7 @@ def round_many_in_parts(
     arms: FloatArray, weights: FloatArray, n: int, judges: BlockDesign, spanning: IntArray
 ) -> tuple[IntArray, int]:
     """``n`` pulls and a number of parts, with a pull of every arm in each part."""
-    weights = weights / weights.sum()
+    weights = coarse(weights / weights.sum())
     best, parts, least = np.zeros(len(arms), dtype=np.int64), 0, math.inf
     squares, lengths = (arms**2).sum(axis=1), (judges.directions**2).sum(axis=1)
     for m in PARTS:
@@ -90,7 +91,7 @@ def round_many_in_parts(
             ridge = _RIDGE * float(squares @ counts)
             variances = np.where(ridge * variances > OPEN * lengths, math.inf, variances)
             cost = cost_in_parts(variances, judges.shares, judges.nats, m)
-            if cost < least:
+            if cost < least * (1.0 - TIED):
                 best, parts, least = counts, m, cost
     if parts == 0:
         parts = 1
@@ -137,7 +138,7 @@ def _variances(arms: FloatArray, counts: IntArray, directions: FloatArray) -> Fl
 
 def _even(weights: FloatArray, n: int) -> IntArray:
     """Pulls at even distances along the cumulated weights: each arm within one of its due."""
-    ticks = np.floor(np.cumsum(weights) * n + 0.5).astype(np.int64)
+    ticks = np.floor(coarse(np.cumsum(weights) * n) + 0.5).astype(np.int64)
     return np.diff(ticks, prepend=0)
 
 
@@ -171,7 +172,8 @@ def _greedy(
     pair, told, ratio = np.empty((2, dim)), np.empty((2, len(used))), np.empty(len(used))
     lower, columns = np.empty((dim, dim)), np.ascontiguousarray(x.T)
     for _ in range(n):
-        k = int(np.divide(gain, left, out=ratio).argmax())
+        np.divide(gain, left, out=ratio)
+        k = int((ratio >= ratio.max() * (1.0 - TIED)).argmax())  # first of those alike
         counts[k] += 1
         c = 1.0 / left[k]
         u = np.dot(inverse, x[k], out=pair[0])

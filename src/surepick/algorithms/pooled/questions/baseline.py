@@ -29,6 +29,7 @@ from surepick.algorithms.pooled.questions import steps
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.questions.named import candidate_of, place_of
 from surepick.arrays.backend import HOST
+from surepick.arrays.grid import coarse, first_best, level, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 
 SIDES = ("better", "worse")  # than the baseline
@@ -180,10 +181,12 @@ class AgainstBaseline(Question):
         sides, delta = self.sides()[:, self.others], self.ground.config.delta
         claimed = self._kinds()
         while True:
-            spare = sides - steps.needed(self.weights, sides, claimed, delta)
+            needed = steps.needed(self.weights, sides, claimed, delta)
+            spare = sides - needed
             spare[:, claimed >= 0] = -math.inf
-            kind, number = (int(i) for i in np.unravel_index(int(np.argmax(spare)), spare.shape))
-            if not spare[kind, number] >= 0:
+            place = first_best(spare.ravel())
+            kind, number = (int(i) for i in np.unravel_index(place, spare.shape))
+            if claimed[number] >= 0 or not reached(sides[kind, number], needed[kind, number]):
                 break
             claimed[number] = kind
             place = int(self.others[number])
@@ -192,11 +195,11 @@ class AgainstBaseline(Question):
     def _discoveries(self) -> list[dict[str, Any]]:
         """e-BH: as many claims as have the capital that so many take."""
         sides, config = self.sides()[:, self.others], self.ground.config
-        kinds = np.argmax(sides, axis=0)
+        kinds = np.argmax(coarse(sides), axis=0)
         top = sides[kinds, np.arange(len(kinds))]
-        order = np.argsort(-top, kind="stable")
+        order = np.argsort(-level(top), kind="stable")
         k = np.arange(1, len(order) + 1)
-        enough = top[order] >= np.log(2 * len(order) / (k * config.delta))
+        enough = reached(top[order], np.log(2 * len(order) / (k * config.delta)))
         n = int(k[enough].max(initial=0))
         return [self._record(int(kinds[i]), int(self.others[i]), float(top[i])) for i in order[:n]]
 
@@ -232,15 +235,16 @@ class AgainstBaseline(Question):
         wanted, lacks = np.zeros(len(market.gaps)), np.full(len(market.gaps), LEAST)
         if still.any():
             sooner, more = self._need(market, self._next_goals(weights))
-            first = int(np.argmin(np.where(still, sooner, math.inf)))
+            first = int(np.argmin(np.where(still, coarse(sooner), math.inf)))
             need[first], nats[first] = sooner[first], more[first]
             need = np.minimum(need, _PATIENCE * float(need[still].min()))
         wanted[:M][still], lacks[:M] = need[still], nats
-        return Lacking(wanted, lacks)
+        return Lacking(coarse(wanted), coarse(lacks))
 
     def _need(self, market: Market, goals: FloatArray) -> tuple[FloatArray, FloatArray]:
         """Pulls for a variance of one, and log capital, that the easiest claim of each lacks."""
         ahead, variance = self._seems(market)
+        ahead = level(ahead)
         noise = CAUTION * variance
         lack = np.maximum(goals - self.sides(), LEAST)
         nats = np.where(ahead > 0, lack[0], lack[1])
@@ -248,19 +252,20 @@ class AgainstBaseline(Question):
         if self.epsilon > 0:
             inside = np.maximum(self.epsilon - np.abs(ahead), 0.0)
             closer = lack[2] / (inside**2 + noise)
-            easier = (closer < need) & (inside > 0)
+            easier = (coarse(closer) < coarse(need)) & (inside > 0)
             need, nats = np.where(easier, closer, need), np.where(easier, lack[2], nats)
         return need, nats
 
     def look(self, means: Any) -> None:
         """The highest of those that are better; of all where they are compared with a number."""
         M = self.ground.candidates
-        level = self._number if self.about == M else float(means[self.about])
-        self._lift = np.array(means[:M]) - level
+        zero = self._number if self.about == M else float(means[self.about])
+        self._lift = np.array(means[:M]) - zero
         better = [place for place, claim in self.claimed().items() if claim == SIDES[0]]
         if not better:
             better = self.others if self.about == M else [self.about]
-        self.best = max((int(place) for place in better), key=lambda place: float(means[place]))
+        alike = level(np.asarray(means))
+        self.best = max((int(place) for place in better), key=lambda place: float(alike[place]))
 
     def conclude(self, market: Any) -> None:
         self.look(market().means)

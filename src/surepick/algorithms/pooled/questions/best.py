@@ -19,6 +19,7 @@ from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.ledger import losses
 from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.algorithms.pooled.questions.base import Ground, Question
+from surepick.arrays.grid import first_best, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 
 _MOVED = ("capital", "dropped_at")  # arrays that live where the features are
@@ -70,7 +71,7 @@ class Best(Question):
             self.leaders.take(market, blocks)
         ground.ways.settle(market, self.capital, alive, blocks)
         evidence = self.against()
-        lost = self._b.nonzero(alive & (evidence >= self.goal))
+        lost = self._b.nonzero(alive & reached(evidence, self.goal))
         if lost.shape[0]:
             self.dropped_at[lost] = pulls
             found["dropped"] = losses(ground.problem, self._b, lost, evidence)
@@ -119,7 +120,7 @@ class Best(Question):
         """The highest of those still in."""
         xp = self._b.xp
         still = xp.where(self.dropped_at == 0, means, xp.full_like(means, -math.inf))
-        self.best = int(xp.argmax(still))
+        self.best = first_best(still, xp)
 
     def open(self) -> IntArray:
         alive = self._alive()

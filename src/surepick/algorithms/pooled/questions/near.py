@@ -20,6 +20,7 @@ import numpy as np
 from surepick.algorithms.pooled.evidence import Evidence
 from surepick.algorithms.pooled.market import Market, all_accounts
 from surepick.arrays.backend import HOST
+from surepick.arrays.grid import reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 
 
@@ -63,7 +64,7 @@ class Near:
             for column, row in enumerate(rows):
                 self.spare[row, places, own] += paid[:, column]
         for row, place in zip(rows, leading):
-            self.close[row] |= alive & (self.evidence(int(place)) >= goal)
+            self.close[row] |= alive & reached(self.evidence(int(place)), goal)
 
     def all_close(self, some: IntArray, alive: BoolArray) -> bool:
         """Whether everyone still in, outside of these, is close to each of these."""

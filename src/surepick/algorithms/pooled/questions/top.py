@@ -34,6 +34,7 @@ from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.questions.near import Near
 from surepick.arrays import limits
 from surepick.arrays.backend import HOST
+from surepick.arrays.grid import coarse, level, reached
 from surepick.arrays.types import FloatArray, IntArray
 
 
@@ -92,7 +93,7 @@ class TopM(Question):
             pairs = market.pairs(places, rivals, block, payoff)
             add_payoffs(self.by_others[:, own], places, pairs.bets.shares - doubt, pairs.paid())
         evidence = self.against()
-        lost = np.flatnonzero(alive & (evidence >= self.goal))
+        lost = np.flatnonzero(alive & reached(evidence, self.goal))
         self.dropped_at[lost] = pulls
         if self.epsilon > 0:
             self.near.bet(market, leading, alive, blocks, self.epsilon, self.goal)
@@ -129,13 +130,16 @@ class TopM(Question):
         """Rivals that are not sure: the highest, and those who trail it least; with our doubt."""
         outside = np.ones(len(market.means), dtype=bool)
         outside[self.sure] = False
-        edge = int(np.argmax(np.where(outside, market.means, -math.inf)))
-        behind, errors = market.means[edge] - market.means, market.errors(edge)
-        trailing = behind**2 / np.where(errors > 0, errors**2, 1.0)
-        trailing[edge] = -1.0
-        order = np.argsort(np.where(outside, trailing, math.inf), kind="stable")
+        alike = level(market.means)
+        edge = int(np.argmax(np.where(outside, alike, -math.inf)))
+        errors = market.errors(edge)
+        per_variance = 1.0 / np.where(errors > 0, errors**2, 1.0)
+        order = coarse((alike[edge] - alike) ** 2 * coarse(per_variance))
+        order[edge] = -1.0
+        order = np.argsort(np.where(outside, order, math.inf), kind="stable")
         rivals = order[: min(RIVALS, int(outside.sum()))]
-        return rivals, DOUBT * np.maximum(trailing[rivals], 0.0)
+        behind = market.means[edge] - market.means[rivals]
+        return rivals, DOUBT * behind**2 * per_variance[rivals]
 
     def _counted(self) -> FloatArray:
         """Log capital against each candidate: the smallest of all that is bet on rivals of it."""
@@ -156,7 +160,7 @@ class TopM(Question):
         if int((self.dropped_at == 0).sum()) <= self.m:
             self.finished = True
         elif self.finished:
-            means = market().means
+            means = level(market().means)
             self.chosen.sort(key=lambda place: -float(means[place]))
             self.best = self.chosen[0]
             return
@@ -184,20 +188,21 @@ class TopM(Question):
                 spare = np.maximum(self.goal - self.near.evidence(int(place))[out], LEAST)
                 spare = np.where(self.near.shown(int(place))[out], 0.0, spare)
                 closer = spare / ((gaps + self.epsilon) ** 2 + noise)
-                easier = ~gone & (closer < need)
+                easier = ~gone & (coarse(closer) < coarse(need))
                 need, nats = np.where(easier, closer, need), np.where(easier, spare, nats)
             wanted[row], lacks[row] = need, nats
         ahead, behind = np.repeat(leading, len(out)), np.tile(out, self.m)
-        wanted, lacks = wanted.ravel(), lacks.ravel()
+        wanted, lacks = coarse(wanted.ravel()), coarse(lacks.ravel())
         most = np.argsort(-wanted, kind="stable")[: limits.COMPILED_DESIGN]
         most = np.sort(most[wanted[most] > 0])
         return Lacking(wanted[most], lacks[most], (ahead[most], behind[most]))
 
     def look(self, means: Any) -> None:
         """The highest of those still in; where too few are, of the others."""
-        order = np.lexsort((-np.asarray(means), self.dropped_at > 0))
+        alike = level(np.asarray(means))
+        order = np.lexsort((-alike, self.dropped_at > 0))
         chosen = order[: self.m]
-        self.chosen = chosen[np.argsort(-np.asarray(means)[chosen], kind="stable")].tolist()
+        self.chosen = chosen[np.lexsort((chosen, -alike[chosen]))].tolist()
         self.best = self.chosen[0]
 
     def named(self) -> list[int]:
@@ -225,4 +230,4 @@ class TopM(Question):
 
 def highest(means: Any, m: int) -> IntArray:
     """The m candidates with the highest estimates, best first."""
-    return np.argsort(-np.asarray(means), kind="stable")[:m]
+    return np.argsort(-level(np.asarray(means)), kind="stable")[:m]
