@@ -46,6 +46,7 @@ html_theme = "pydata_sphinx_theme"
 html_title = f"surepick {release}"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
+html_favicon = "_static/favicon.svg"  # a browser that is not told of any asks for favicon.ico
 html_context = {"default_mode": "auto"}  # light or dark as the system is
 html_copy_source = False
 html_show_sourcelink = False

@@ -380,8 +380,8 @@ MUTATIONS = (
     ),
     Mutation(
         "rows-that-do-not-spread",
-        "problem/span.py",
-        "left -= np.outer(left @ unit, unit)",
+        "arrays/fixed.py",
+        "left -= (left * unit).sum(axis=1)[:, None] * unit",
         "left[chosen[i]] = 0.0",
         "problem/test_spanning.py",
     ),
@@ -466,9 +466,23 @@ MUTATIONS = (
     Mutation(
         "doubt-halved",
         "algorithms/pooled/compiled/market.py",
-        "DOUBT * np.maximum(trailing[self.rivals], 0.0)",
-        "0.5 * DOUBT * np.maximum(trailing[self.rivals], 0.0)",
+        "DOUBT * self.gaps[self.rivals] ** 2",
+        "0.5 * DOUBT * self.gaps[self.rivals] ** 2",
         _FORGERIES,
+    ),
+    Mutation(
+        "means-compared-to-the-last-digit",
+        "algorithms/pooled/compiled/market.py",
+        "alike = level(self.means)",
+        "alike = self.means",
+        "test_processors.py",
+    ),
+    Mutation(
+        "replays-not-demanded-elsewhere",
+        "run/made.py",
+        "(rule == PULLS_RULE and entries <= limits.LARGE_TABLE)",
+        "False",
+        "run/test_replay.py",
     ),
     Mutation(
         "stale-market",

@@ -55,9 +55,10 @@ def names() -> list[str]:
     found = []
     for shape, noise, misfit in itertools.product(_SHAPES, _NOISES, ("0", "0.125", "inf")):
         found += [f"pooled-peleg|{shape}|{noise}|{misfit}|"]
-    for noise in _NOISES:
-        found += [f"pooled-peleg|options|{noise}|inf|{what}" for what in _WHATS]
-        found += [f"pooled-peleg|rows|{noise}|0|{what}" for what in _WHATS if "items" not in what]
+    for number, what in enumerate(_WHATS):  # each with every noise, each noise with every problem
+        for turn, noise in enumerate(_NOISES):
+            shape = ("options|{}|inf", "rows|{}|0", "factors|{}|inf")[(number + turn) % 3]
+            found += [f"pooled-peleg|{shape.format(noise)}|{what}"]
     for name in registry.names():
         shapes = ("options",) if name == "lucb" else ("options", "factors", "flat", "soare")
         found += [f"{name}|{shape}|sigma|0|" for shape in shapes if name != "pooled-peleg"]
@@ -111,7 +112,9 @@ def play(name: str) -> dict[str, Any]:
     if kind == "yes-no":
         means = (means - means.min() + 0.5) / (np.ptp(means) + 1.0)
     settings = _settings(algorithm, what, truth / 8)
-    costs = [1.0, 2.0, 0.5, 1.5, 1.0, 3.0, 0.25, 1.0, 2.0][: len(means)] if what == "costs" else None
+    costs = (
+        [1.0, 2.0, 0.5, 1.5, 1.0, 3.0, 0.25, 1.0, 2.0][: len(means)] if what == "costs" else None
+    )
     problem = sp.Problem(eighths / 8, noise=noise, misfit=float(misfit), costs=costs)
     run = registry.get(algorithm, delta=0.1, max_samples=settings.pop("most", 300), **settings)
     run, rewards = run.start(problem, rng=7), _Rewards(name, means, noise)

@@ -105,14 +105,15 @@ def test_false_alarms_of_a_rule_that_chases_what_looks_good():
 def test_interactions_are_found_in_whole_runs(size):
     """With the extra pulls that the check asks for where a run stopped too early to tell.
 
-    A check that finds only 70 % of them is caught with probability 99 %.
+    A check that finds only half of them is caught with probability 99 %; one that finds 90 %, as
+    it should, fails once in a thousand times that what is asked for changes.
     """
     for name in ("pooled-peleg", "peleg"):
-        assert rates(name, 19, interaction=size, check=size * MISFIT, looks="m")[0] > 0.9
+        assert rates(name, 19, interaction=size, check=size * MISFIT, looks="m")[0] > 0.75
 
 
 def test_drift_is_found_in_whole_runs():
-    assert rates("peleg", 19, slope=1e-4, looks="d")[1] > 0.9
+    assert rates("peleg", 19, slope=1e-4, looks="d")[1] > 0.75  # as above
 
 
 def test_estimated_noise_raises_few_false_alarms_and_finds_interactions():

@@ -13,8 +13,8 @@ from tests.verifier.samples import corrected, of_study
 from tests.verifier.test_forgeries import PROBLEM, RULERS, certificate_of, completed
 
 import surepick as sp
-from surepick.arrays import limits
 from surepick.algorithms.base import Pulls
+from surepick.arrays import limits
 from surepick.cli import cli
 from surepick.errors import CertificateError
 from surepick.run import replay as replay_module

@@ -184,9 +184,12 @@ def blocks(certificate, number, column, value):
 
 def test_a_drop_that_came_too_early_is_refused(certificate):
     def hurry(certificate):
-        *_, late, last = certificate["evidence"]["blocks"]
-        late["dropped"]["candidate"].append(last["dropped"]["candidate"].pop())
-        late["dropped"]["log_capital"].append(last["dropped"]["log_capital"].pop())
+        told = certificate["evidence"]["blocks"]
+        at = max(i for i, block in enumerate(told) if block["dropped"])  # the last that drops any
+        last, before = told[at]["dropped"], told[at - 1]["dropped"] or {}
+        told[at - 1]["dropped"] = {
+            name: [*before.get(name, []), last[name].pop()] for name in ("candidate", "log_capital")
+        }
 
     with pytest.raises(CertificateError, match="the log capital against"):
         verify(forged(certificate, hurry), ARMS)

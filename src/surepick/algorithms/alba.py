@@ -51,8 +51,8 @@ import numpy as np
 from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
 from surepick.algorithms.conditions import norm_condition
 from surepick.algorithms.designs import candidate_design, root_of_inverse
-from surepick.arrays.memory import demand_memory
 from surepick.arrays.grid import first_best
+from surepick.arrays.memory import demand_memory
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive, real
 from surepick.errors import InvalidInputError

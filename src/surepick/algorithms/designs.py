@@ -17,8 +17,8 @@ import numpy as np
 from surepick.algorithms.base import Pulls
 from surepick.arrays import limits
 from surepick.arrays.cache import PlanCache, fingerprint
-from surepick.arrays.tables import is_large
 from surepick.arrays.grid import coarse
+from surepick.arrays.tables import is_large
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 

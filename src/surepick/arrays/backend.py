@@ -191,9 +191,7 @@ class Backend:
         return out
 
     # -- what the standard lacks -----------------------------------------------------------
-    def largest(
-        self, values: Any, count: int, alike: bool = False
-    ) -> tuple[IntArray, FloatArray]:
+    def largest(self, values: Any, count: int, alike: bool = False) -> tuple[IntArray, FloatArray]:
         """Indices and values of the ``count`` largest entries, largest first (host).
 
         With ``alike``, of values that are the same up to rounding the first ones: on every

@@ -6,12 +6,13 @@ chooses among many honest-looking records. Here the algorithm itself is run agai
 certificate says was measured: each proposal is worked out from what came before it, and compared.
 What is then left to invent is rewards.
 
-Pulls are the same on every processor (:mod:`surepick.run.made` says since when, and where not).
-In earlier releases rounding now and then decided which of two arms that serve equally well had a
-pull more, so that a proposal may differ a little from the one recorded; the run then goes on with
-what is recorded, so that each proposal is compared on its own. Three outcomes are told apart: the same pulls throughout (``EXACT``), the same
-but for single pulls that rounding may have moved (``ROUNDED``), and other pulls
-(:class:`Different`), which no rounding explains where designs have one solution.
+Pulls are the same on every processor (:mod:`surepick.run.made` says since when, and where not). In
+earlier releases rounding now and then decided which of two arms that serve equally well had a pull
+more, so that a proposal may differ a little from the one recorded; the run then goes on with what
+is recorded, so that each proposal is compared on its own. Three outcomes are told apart: the same
+pulls throughout (``EXACT``), the same but for single pulls that rounding may have moved
+(``ROUNDED``), and other pulls (:class:`Different`), which no rounding explains where designs have
+one solution.
 """
 
 from __future__ import annotations

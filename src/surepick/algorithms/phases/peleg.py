@@ -36,8 +36,8 @@ from surepick.algorithms.base import TIED, Algorithm, Pulls
 from surepick.algorithms.designs import Solved, pair_design
 from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
-from surepick.arrays.validate import real
 from surepick.arrays.grid import coarse
+from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 

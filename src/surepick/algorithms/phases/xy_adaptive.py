@@ -40,8 +40,8 @@ from surepick.algorithms.base import Algorithm, Pulls
 from surepick.algorithms.designs import pair_design, whole_pulls
 from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
-from surepick.arrays.validate import probability
 from surepick.arrays.grid import coarse
+from surepick.arrays.validate import probability
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
