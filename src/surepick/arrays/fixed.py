@@ -1,8 +1,8 @@
 """Linear algebra that comes out the same on every processor, digit by digit, without a compiler.
 
 BLAS and LAPACK add up in an order that depends on the processor, and where singular values are
-equal the vectors that they find are any. Here are elementwise operations, which are rounded in one way
-only, and sums in a fixed order: slower, and for tables that are small.
+equal the vectors that they find are any. Here are elementwise operations, which are rounded in one
+way only, and sums in a fixed order: slower, and for tables that are small.
 """
 
 from __future__ import annotations

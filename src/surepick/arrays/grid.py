@@ -19,6 +19,7 @@ import numpy as np
 
 # Veltkamp's splitting: x·(2²⁴ + 1) less what exceeds x leaves 29 digits, rounded to the nearest.
 SPLIT = 2.0**24 + 1.0
+_HALF, _KEPT = np.int64(1 << 23), np.int64(-1 << 24)
 _OF_SPREAD = 2.0**-30  # width of a common grid: this share of how far values are apart, or
 _OF_SIZE = 2.0**-42  # this share of the largest, if that is more: below, rounding may reach
 TIED = 2.0**-30  # values that far apart, relative to them, are the same
@@ -36,9 +37,11 @@ def coarse(values: Any, xp: Any = np) -> Any:
         split = values * SPLIT
         found = split - (split - values)
         return found if math.isfinite(found) else float(values)
-    with np.errstate(invalid="ignore", over="ignore"):
-        split = values * SPLIT
-        found = split - (split - values)
+    if xp is np:  # the same by the digits themselves, which is quicker
+        bits = np.asarray(values, dtype=np.float64).view(np.int64)
+        return ((bits + _HALF) & _KEPT).view(np.float64)
+    split = values * SPLIT
+    found = split - (split - values)
     return xp.where(xp.isfinite(found), found, values)
 
 
@@ -54,6 +57,10 @@ def level(values: Any, xp: Any = np) -> Any:
     >>> bool(found[0] == found[1]), int(np.argmax(found))
     (True, 2)
     """
+    low, high = float(xp.min(values)), float(xp.max(values))
+    if math.isfinite(low) and math.isfinite(high):
+        step = _step(low, high)
+        return xp.round(values / step) * step if step else values
     finite = xp.isfinite(values)
     if not bool(xp.any(finite)):
         return values
@@ -61,13 +68,16 @@ def level(values: Any, xp: Any = np) -> Any:
     some = float(xp.max(xp.where(finite, values, xp.full_like(values, -math.inf))))
     known = xp.where(finite, values, xp.full_like(values, some))
     low, high = float(xp.min(known)), float(xp.max(known))
+    step = _step(low, high)
+    return xp.where(finite, xp.round(known / step) * step, values) if step else values
+
+
+def _step(low: float, high: float) -> float:
+    """Width of the grid for values between two, a power of two; 0: none is needed, or possible."""
     unit = max(_OF_SPREAD * (high - low), _OF_SIZE * max(abs(low), abs(high)))
     if unit == 0.0 or not math.isfinite(unit):
-        return values
-    step = math.ldexp(1.0, math.frexp(coarse(unit))[1])  # a power of two
-    if step == 0.0 or not math.isfinite(step):
-        return values
-    return xp.where(finite, xp.round(known / step) * step, values)
+        return 0.0
+    return math.ldexp(1.0, math.frexp(coarse(unit))[1])
 
 
 def first_best(values: Any, xp: Any = np) -> int:

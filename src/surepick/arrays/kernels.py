@@ -52,13 +52,22 @@ def weighted_gram(points, weights, out):
         np.dot((points * weights.reshape(-1, 1)).T, points, out)
         return
     out[:, :] = 0.0
-    for k in range(K):
-        if weights[k] == 0.0:
-            continue
+    k = 0
+    while k + 4 <= K:  # four at a time, to go through the rows less often
+        p, q, r, s = points[k], points[k + 1], points[k + 2], points[k + 3]
+        for i in range(d):
+            row = out[i]
+            t, u = weights[k] * p[i], weights[k + 1] * q[i]
+            v, w = weights[k + 2] * r[i], weights[k + 3] * s[i]
+            for j in range(i + 1):
+                row[j] = (((row[j] + t * p[j]) + u * q[j]) + v * r[j]) + w * s[j]
+        k += 4
+    while k < K:
         for i in range(d):
             scaled = weights[k] * points[k, i]
             for j in range(i + 1):
                 out[i, j] += scaled * points[k, j]
+        k += 1
     for i in range(d):
         for j in range(i):
             out[j, i] = out[i, j]

@@ -23,8 +23,8 @@ LONGEST_LABEL = 10_000
 
 # -- compiled kernels ----------------------------------------------------------------------
 # Multiplications of a product from which on BLAS is much faster; below, plain loops add up in a
-# fixed order, the same on every processor. Compiled in: numba's cache notices a change in kernels.py
-# only, so touch that too.
+# fixed order, the same on every processor. Compiled in: numba's cache notices a change in
+# kernels.py only, so touch that too.
 FIXED_WORK = 1 << 22
 
 # -- how much at a time --------------------------------------------------------------------

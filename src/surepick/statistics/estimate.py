@@ -9,6 +9,7 @@ from numpy.typing import NDArray
 
 from surepick.arrays import limits
 from surepick.arrays.backend import Backend, backend_of
+from surepick.arrays.grid import coarse
 from surepick.arrays.types import FloatArray, IntArray
 
 
@@ -95,7 +96,7 @@ class LeastSquares:
                 widths = self.widths(np.maximum(variances, 0.0), level)
             else:
                 widths = np.full_like(gaps, threshold)
-            best = np.argmax(gaps - widths, axis=1)
+            best = np.argmax(coarse(gaps - widths), axis=1)
             by[rows] = best
             at = np.arange(len(best))
             gap[rows] = gaps[at, best]
@@ -147,7 +148,7 @@ class LeastSquares:
                 variances = squares[None, :] + backend.squares(image)[:, None]
                 variances -= 2.0 * xp.matmul(image, xp.matrix_transpose(white))
                 gaps -= xp.sqrt(spread * xp.clip(variances, 0.0, None))
-            best = xp.argmax(gaps, axis=1)
+            best = xp.argmax(coarse(gaps, xp), axis=1)
             # Once more for the chosen pairs, free of cancellation: nobody may beat itself.
             y = backend.take(rivals, best) - x
             lead = backend.host(xp.matmul(y, theta))

@@ -23,6 +23,7 @@ from surepick.algorithms.pooled.settings import (
     whole_batches,
 )
 from surepick.algorithms.pooled.turning import TurningState
+from surepick.arrays.grid import coarse
 from surepick.arrays.types import IntArray
 
 _EXPLORE = 1.0  # share of the first design in later ones: this times sqrt(dimension / pulls so far)
@@ -107,7 +108,7 @@ class AskingState(TurningState):
         weights, rate = in_pulls(self.problem, weights, 1.0)  # pulls for a unit of money
         size = min(block_size(self.config, spent * rate, out, design.value * rate, least), budget)
         if self.config.guess and not out:
-            left = budget if math.isinf(self.funds) else min(budget, int(self.funds * rate))
+            left = budget if math.isinf(self.funds) else min(budget, int(coarse(self.funds * rate)))
             size = max(1, min(whole_batches(self.config, guess_size(size, left, least)), budget))
 
         def block(pulls: int) -> Pulls:

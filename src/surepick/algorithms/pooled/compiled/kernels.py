@@ -77,8 +77,8 @@ def solve_design(arms, directions, weights, shares, rounds, tol):
     P = directions.shape[0]
     columns = np.ascontiguousarray(directions.T)
     lower, inverse = np.zeros((d, d)), np.empty((d, d))
-    solved, products, a = np.empty((d, P)), np.empty((K, P)), np.empty(P)
-    mixed = np.empty(K)
+    solved, a, mixed = np.empty((d, P)), np.empty(P), np.empty(K)
+    moments, images = np.empty((d, d)), np.empty((K, d))
     best, certified = np.inf, 0.0
     chosen, weights = weights.copy(), weights.copy()
     for _ in range(rounds):
@@ -94,15 +94,17 @@ def solve_design(arms, directions, weights, shares, rounds, tol):
         if worst < best:
             best = worst
             chosen[:] = weights
-        multiply(arms, solved, products)
         mass = 0.0
         for j in range(P):
             mass += shares[j] * a[j] * a[j]
+        # Σ_y shares_y (yᵀA⁻¹x)² = xᵀMx with M = Σ shares_y A⁻¹y yᵀA⁻¹
+        weighted_gram(np.ascontiguousarray(solved.T), shares, moments)
+        multiply(arms, moments, images)
         for k in range(K):
             gain = 0.0
-            for j in range(P):
-                gain += shares[j] * products[k, j] * products[k, j]
-            mixed[k] = gain
+            for c in range(d):
+                gain += images[k, c] * arms[k, c]
+            mixed[k] = max(gain, 0.0)
         # Σ_y q_y (λ_yᵀx)² with q ∝ shares·a² and λ = A⁻¹y / a
         certified = max(certified, mass / mixed.max())
         if best <= certified * (1.0 + tol):
