@@ -68,7 +68,7 @@ class AskingState(TurningState):
                 return None
             arm, extra = self.question.first_extra()
             size = min(whole_batches(self.config, least * (1.0 + extra)), budget)
-            weights, _ = in_pulls(self.problem, first.weights, 1.0)
+            weights, _ = in_pulls(self._planner.measured, first.weights, 1.0)
             if extra:
                 weights = weights / (1.0 + extra)
                 weights[arm] += extra / (1.0 + extra)
@@ -90,7 +90,9 @@ class AskingState(TurningState):
         self._planner.weigh(scales)
         shares = self.shares.copy() if out else self.shares
         design = self._planner.next(leader, missing, self.weights, shares)
-        if out and too_far(n, out, in_pulls(self.problem, design.weights, design.value)[1], least):
+        if out and too_far(
+            n, out, in_pulls(self._planner.measured, design.weights, design.value)[1], least
+        ):
             return None  # and nothing has changed
         if self.config.guess and self.ways.ways == ("linear",) and not self.problem.large:
             left = budget * float(np.mean(prices(self.problem)))
@@ -105,7 +107,7 @@ class AskingState(TurningState):
             even = np.where(design.weights > 0, even, 0.0)
             even = even / even.sum()
         weights = (1 - explore) * design.weights + explore * even
-        weights, rate = in_pulls(self.problem, weights, 1.0)  # pulls for a unit of money
+        weights, rate = in_pulls(self._planner.measured, weights, 1.0)  # pulls for a unit of money
         size = min(block_size(self.config, spent * rate, out, design.value * rate, least), budget)
         if self.config.guess and not out:
             left = budget if math.isinf(self.funds) else min(budget, int(coarse(self.funds * rate)))
