@@ -78,11 +78,16 @@ class AskingState(TurningState):
                 return dealt(counts, self.ways.parts)
 
             return within(self.problem, self.funds, size, opening)
-        # Where each is decided by its own pulls, those that are decided need no more of them.
-        open_only = self.question.decides_each and self.ways.ways == ("direct",)
-        width = self.problem.rank
+        # Where each is decided by its own pulls, those that are decided need no more of them; and
+        # where features only guide, there is a pull in a block for everyone who is not.
+        direct, width = self.ways.ways == ("direct",), self.problem.rank
+        guided = direct and self.ways.guide > 1 and width < self.problem.n_arms
+        open_only = guided or (direct and self.question.decides_each)
         if open_only:
-            width = min(width, len(self.question.open()) + 1)
+            undecided = min(self.problem.n_arms, len(self.question.open()) + 1)
+            width = min(width, undecided)
+            if guided:
+                width = max(width, math.ceil(undecided / FEWEST_PULLS))
             least = FEWEST_PULLS * width * self.strata
         scales, market = self._now(), self._open_market()
         missing, leader = self.question.lacking(market, n + out), int(market.rivals[0])
@@ -103,6 +108,8 @@ class AskingState(TurningState):
         self.weights, self.shares = design.weights, shares
         explore = min(0.5, _EXPLORE * math.sqrt(width / (n + out)))
         even = first.weights
+        if guided:  # a design for features would measure some options only
+            even = np.sqrt(prices(self._planner.measured)) * np.ones(len(design.weights))
         if open_only:
             even = np.where(design.weights > 0, even, 0.0)
             even = even / even.sum()
