@@ -167,6 +167,22 @@ def test_options_that_cost_something_else_come_with_their_costs():
     assert sp.verify(study.answer.certificate(), replay=True).replayed
 
 
+@pytest.mark.parametrize("misfit", [0.0, np.inf])
+def test_of_options_that_cost_different_amounts_one_is_retired(misfit):
+    features = np.eye(4) if not misfit else np.column_stack([np.ones(4), np.arange(4)])
+    costs = {"costs": [1.0, 2.0, 3.0, 4.0], "labels": list("abcd")}
+    problem = sp.Problem(features, noise=0.5, misfit=misfit, **costs)
+    study = sp.create_study("retired", problem, storage=f"memory://{misfit}")
+    rng = np.random.default_rng(0)
+    while not study.finished:
+        for pull in study.ask(64):
+            study.tell(pull.id, float(pull.arm) + 0.5 * rng.normal())
+        if study.progress().batch == 1 and not study.option_changes():
+            study.retire("d", reason="sold out")
+    assert study.answer.label == "c"
+    assert sp.verify(study.answer.certificate(), replay=True).replayed
+
+
 def test_labels_alone_do_not_say_what_they_cost():
     problem = sp.Problem(np.eye(2), labels=["a", "b"], costs=[1.0, 3.0])
     study = sp.create_study("dear", problem, storage="memory://")

@@ -78,6 +78,9 @@ class State(ABC):
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
         """Take in the sum of the (standardised) rewards of each row of the pulls."""
 
+    def as_recorded(self, evidence: dict[str, Any]) -> None:  # noqa: B027
+        """Before anything is asked: go by the rule of the release that wrote this evidence."""
+
     def propose_ahead(self, budget: int, out: int) -> Pulls | None:
         """One batch more, while so many pulls that were asked for have not been observed.
 

@@ -93,6 +93,7 @@ def _replayed(
     run = algorithm.start(before_turns(problem, turns := list(body.get("options", []))))
     run.limit_changes = list(body.get("limits", []))
     run.order_seed = body["order"]["seed"] if "order" in body else None
+    run.state.as_recorded(body["evidence"])
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):
         raise NotPossible("it was made by an earlier release, which asked otherwise")
@@ -191,7 +192,7 @@ def _withdrawn(changes: list[dict[str, Any]], number: int, n_arms: int) -> np.nd
 
 def _form(evidence: dict[str, Any]) -> list[Any]:
     """Which form of a rule decides, where releases differ; that of the rule inside last."""
-    own = [evidence.get(part) for part in ("ways", "levels", "nearness")]
+    own = [evidence.get(part) for part in ("ways", "levels", "nearness", "guide")]
     inner = evidence.get("inner")
     return own + (_form(inner) if isinstance(inner, dict) else [])
 

@@ -7,7 +7,7 @@ import threading
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Closed, StudyRecord
-from surepick.study.desk.rebuild import begin, tell_batch
+from surepick.study.desk.rebuild import begin, memory_of, tell_batch
 
 
 class History:
@@ -45,7 +45,7 @@ class History:
             return self._followed[batch.number]
 
     def _begin(self, tx: Transaction) -> Run:
-        return begin(self._study, tx.past(self._study.id))
+        return begin(self._study, tx.past(self._study.id), memory_of(tx, self._study))
 
     def _follow(self, run: Run) -> int:
         """Tell the run its next batch."""

@@ -31,8 +31,9 @@ class Outlook(NamedTuple):
 class Guide:
     """Least squares on the features, or features and a deviation of its own for each arm."""
 
-    def __init__(self, check: Check, deviations: bool) -> None:
+    def __init__(self, check: Check, deviations: bool, alike: bool) -> None:
         self.check, self.deviations = check, deviations
+        self.alike = alike  # whether all arms deviate alike, as they did up to release 0.2
         everyone = np.arange(len(check.arms))
         units = np.broadcast_to(check.kind.units(everyone), len(everyone))
         self.units = units / check.noise  # of each arm's rewards, in those of the problem
@@ -100,11 +101,15 @@ class Guide:
         units, points = self.units[past.arms], self.points
         means = past.means * units
         noise = outlook.variances(past.arms) * units**2 / past.counts
-        spread = min(_deviations(points[past.arms], means, noise), self.most)
-        theta, root = solve(points[past.arms], means, spread + noise)
+        common = min(_deviations(points[past.arms], means, noise), self.most)
+        theta, root = solve(points[past.arms], means, common + noise)
+        spread = np.full(len(means), common)
+        if not self.alike:  # who lies farther off than noise explains deviates by so much itself
+            off = means - points[past.arms] @ theta
+            spread = np.minimum(np.maximum(common, off**2 - noise), self.most)
         trust = np.zeros(len(points))  # in what the arm itself has shown
         trust[past.arms] = spread / (spread + noise)
-        shown, own = np.zeros(len(points)), np.full(len(points), spread)
+        shown, own = np.zeros(len(points)), np.full(len(points), common)
         shown[past.arms] = means
         own[past.arms] = spread * noise / (spread + noise)
         values = trust * shown + (1 - trust) * (points @ theta)

@@ -68,7 +68,7 @@ class AskingState(TurningState):
                 return None
             arm, extra = self.question.first_extra()
             size = min(whole_batches(self.config, least * (1.0 + extra)), budget)
-            weights, _ = in_pulls(self.problem, first.weights, 1.0)
+            weights, _ = in_pulls(self._planner.measured, first.weights, 1.0)
             if extra:
                 weights = weights / (1.0 + extra)
                 weights[arm] += extra / (1.0 + extra)
@@ -78,11 +78,16 @@ class AskingState(TurningState):
                 return dealt(counts, self.ways.parts)
 
             return within(self.problem, self.funds, size, opening)
-        # Where each is decided by its own pulls, those that are decided need no more of them.
-        open_only = self.question.decides_each and self.ways.ways == ("direct",)
-        width = self.problem.rank
+        # Where each is decided by its own pulls, those that are decided need no more of them; and
+        # where features only guide, there is a pull in a block for everyone who is not.
+        direct, width = self.ways.ways == ("direct",), self.problem.rank
+        guided = direct and self.ways.guide > 1 and width < self.problem.n_arms
+        open_only = guided or (direct and self.question.decides_each)
         if open_only:
-            width = min(width, len(self.question.open()) + 1)
+            undecided = min(self.problem.n_arms, len(self.question.open()) + 1)
+            width = min(width, undecided)
+            if guided:
+                width = max(width, math.ceil(undecided / FEWEST_PULLS))
             least = FEWEST_PULLS * width * self.strata
         scales, market = self._now(), self._open_market()
         missing, leader = self.question.lacking(market, n + out), int(market.rivals[0])
@@ -90,7 +95,9 @@ class AskingState(TurningState):
         self._planner.weigh(scales)
         shares = self.shares.copy() if out else self.shares
         design = self._planner.next(leader, missing, self.weights, shares)
-        if out and too_far(n, out, in_pulls(self.problem, design.weights, design.value)[1], least):
+        if out and too_far(
+            n, out, in_pulls(self._planner.measured, design.weights, design.value)[1], least
+        ):
             return None  # and nothing has changed
         if self.config.guess and self.ways.ways == ("linear",) and not self.problem.large:
             left = budget * float(np.mean(prices(self.problem)))
@@ -101,11 +108,13 @@ class AskingState(TurningState):
         self.weights, self.shares = design.weights, shares
         explore = min(0.5, _EXPLORE * math.sqrt(width / (n + out)))
         even = first.weights
+        if guided:  # a design for features would measure some options only
+            even = np.sqrt(prices(self._planner.measured)) * np.ones(len(design.weights))
         if open_only:
             even = np.where(design.weights > 0, even, 0.0)
             even = even / even.sum()
         weights = (1 - explore) * design.weights + explore * even
-        weights, rate = in_pulls(self.problem, weights, 1.0)  # pulls for a unit of money
+        weights, rate = in_pulls(self._planner.measured, weights, 1.0)  # pulls for a unit of money
         size = min(block_size(self.config, spent * rate, out, design.value * rate, least), budget)
         if self.config.guess and not out:
             left = budget if math.isinf(self.funds) else min(budget, int(coarse(self.funds * rate)))

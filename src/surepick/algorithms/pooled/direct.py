@@ -11,7 +11,7 @@ import math
 import numpy as np
 
 from surepick.algorithms.pooled.fit import Scales
-from surepick.algorithms.pooled.guide import squared_units
+from surepick.algorithms.pooled.guide import GUIDE, squared_units
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.parts import PART_COST
 from surepick.algorithms.pooled.planner import BlockDesign, Planner
@@ -35,9 +35,15 @@ class DirectPlanner(Planner):
     """
 
     def __init__(
-        self, problem: Problem, features: Planner, in_parts: bool, misfit: float = math.inf
+        self,
+        problem: Problem,
+        features: Planner,
+        in_parts: bool,
+        misfit: float = math.inf,
+        rule: int = GUIDE,
     ) -> None:
         self.problem, self._features, self._misfit = problem, features, misfit
+        self._rule = rule  # see ``GUIDE``
         self._part_cost = PART_COST if in_parts else 0.0
         self._squared, self._prices = squared_units(problem), prices(problem)
         self._variances: FloatArray = self._squared * self._prices  # of a reward, per money
@@ -73,6 +79,9 @@ class DirectPlanner(Planner):
             least = np.broadcast_to(self._prices, len(counts))[others]
             counts[others] += self._part_cost * missing.nats[others] * least
             counts[others] = np.maximum(counts[others], least)
+            if leader < K:
+                nats = float(missing.nats[others].max(initial=0.0))
+                counts[leader] = max(float(counts[leader]), self._led(leader, nats))
         total = float(counts.sum())
         direct = BlockDesign(counts / total, total, np.zeros((0, 0)), due, missing.nats)
         if math.isinf(self._misfit):
@@ -85,6 +94,17 @@ class DirectPlanner(Planner):
         by_features = self._features.next(leader, less, weights, directions)
         return by_features if coarse(by_features.value) < coarse(total) else direct
 
+    def _led(self, arm: int, nats: float) -> float:
+        """What is spent at least on an arm that leads others, of which one lacks so much evidence.
+
+        Whoever is compared with it in so many parts needs it in as many. Without that, a lead so
+        clear that hardly any pull seems to be missing is not measured at all.
+        """
+        if self._rule == 1:
+            return 0.0
+        price = float(np.broadcast_to(self._prices, self.problem.n_arms)[arm])
+        return max(self._part_cost * nats, 1.0) * price
+
     def _of_pairs(self, wanted: FloatArray, missing: Lacking) -> FloatArray:
         """What to spend on each arm for the leads of several over others."""
         assert missing.pairs is not None
@@ -94,6 +114,9 @@ class DirectPlanner(Planner):
         out = nats > 0
         least = np.broadcast_to(self._prices, len(counts))[out]
         counts[out] = np.maximum(counts[out] + self._part_cost * nats[out] * least, least)
+        for arm in np.unique(missing.pairs[0]):
+            most = float(missing.nats[missing.pairs[0] == arm].max())
+            counts[arm] = max(float(counts[arm]), self._led(int(arm), most))
         return counts
 
     def whole_pulls(

@@ -22,6 +22,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.guide import GUIDE
 from surepick.algorithms.pooled.kinds.paired import net_of_items
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows
@@ -57,10 +58,13 @@ class Evidence:
         ways: tuple[str, ...],
         number: bool = False,
         nearness: float | None = NEARNESS,
+        guide: int = GUIDE,
     ) -> None:
         self.reading, self.ways, self._number = reading, ways, number
         #: how much more than others a near rival gets at most; None: any, as in release 0.1
         self.nearness = nearness
+        #: the rule by which features guide, where they prove nothing; see ``GUIDE``
+        self.guide = guide if "direct" in ways or "paired" in ways else 1
         #: how the pulls of a block are dealt
         self.parts: Parts = "none"
         if reading.in_parts:
@@ -77,6 +81,8 @@ class Evidence:
             found["ways"] = list(self.ways)
         if self.nearness is not None:
             found["nearness"] = self.nearness
+        if self.guide > 1:
+            found["guide"] = self.guide
         return found | ({"levels": True} if levels else {})
 
     def read(self, rows: Rows, scales: Scales) -> list[Any]:

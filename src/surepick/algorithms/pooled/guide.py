@@ -3,7 +3,9 @@
 Guarantees rest on none of it. Where features are trusted, the guide is least squares on all that
 was measured. Where they are not, it is a model of features plus deviations: the mean reward of arm
 k is x_kᵀθ + η_k with normal η_k, whose variance is learnt from the past. An arm that was measured
-often is then known by its own rewards, one that was not by its features.
+often is then known by its own rewards, one that was not by its features. One that lies farther from
+what its features say than its noise explains is taken to deviate by as much itself: where features
+say nothing, or the best is an exception, nothing is lost by asking them.
 """
 
 from __future__ import annotations
@@ -21,6 +23,9 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
 
 _UNNOTICED = 4.0  # squared standard errors of a level that is taken to be none
+#: the rule by which the guide goes, and designs where options are compared directly. 1, up to
+#: release 0.2: all arms deviate alike, blocks are as large as features need, and explore by them
+GUIDE = 2
 _AS_MANY = 2.0  # arms that a first guess of the deviations counts for
 
 
@@ -64,8 +69,9 @@ class TrustedFeatures(Guide):
 class FeaturesAndDeviations(Guide):
     """Least squares on features, and a deviation of its own for every arm."""
 
-    def __init__(self, problem: Problem) -> None:
+    def __init__(self, problem: Problem, rule: int = GUIDE) -> None:
         super().__init__(problem)
+        self._rule = rule
         self._points: FloatArray = problem.backend.host(problem.targets)
         self.squared_units = squared_units(problem)
         self._most = (problem.misfit / problem.unit) ** 2 if problem.misfit else math.inf
@@ -74,7 +80,11 @@ class FeaturesAndDeviations(Guide):
         everyone = np.arange(self.problem.n_arms)
         variances = self.squared_units * scales.of(everyone)
         return features_and_deviations(
-            self._points, *means_of(totals, self.squared_units), variances, self._most
+            self._points,
+            *means_of(totals, self.squared_units),
+            variances,
+            self._most,
+            self._rule,
         )
 
     def candidates(self, totals: Totals, points: Any) -> Any:
@@ -123,7 +133,12 @@ def without_level(
 
 
 def features_and_deviations(
-    points: FloatArray, counts: FloatArray, means: FloatArray, variances: FloatArray, most: float
+    points: FloatArray,
+    counts: FloatArray,
+    means: FloatArray,
+    variances: FloatArray,
+    most: float,
+    rule: int = GUIDE,
 ) -> Values:
     """Estimates under the model of features plus deviations.
 
@@ -135,15 +150,20 @@ def features_and_deviations(
         Pulls of each arm, its mean reward, and the variance of a single one.
     most
         Variance of deviations at most.
+    rule
+        See ``GUIDE``.
     """
     pulled = counts > 0
     x, noise = points[pulled], variances[pulled] / counts[pulled]
-    spread = min(_deviation_variance(x, means[pulled], noise), most)
+    common = min(_deviation_variance(x, means[pulled], noise), most)
+    fit = _fit(x, means[pulled], 1.0 / (common + noise))
+    own = np.full(len(points), common)
+    spread = own[pulled]
+    if rule > 1:  # E[(mean − fit)²] is about spread + noise, so this is what an arm shows itself
+        spread = np.clip((means[pulled] - fit.values(x)) ** 2 - noise, common, most)
     known = np.zeros(len(points))  # how far an arm is known by its own rewards
     known[pulled] = spread / (spread + noise)
-    own = np.full(len(points), spread)
-    own[pulled] *= noise / (spread + noise)
-    fit = _fit(x, means[pulled], 1.0 / (spread + noise))
+    own[pulled] = spread * (noise / (spread + noise))
     values = (1.0 - known) * fit.values(points) + known * means
     return Values(values, (1.0 - known)[:, None] * fit.white(points), own)
 

@@ -48,6 +48,10 @@ class OfferedPlanner(Planner):
         """As the inner planner's."""
         return getattr(self._inner, "gaps", [])
 
+    @property
+    def measured(self) -> Problem:
+        return self._inner.measured
+
     def weigh(self, scales: Scales) -> None:
         by_arm = None if scales.by_arm is None else scales.by_arm[self._arms]
         self._inner.weigh(Scales(scales.variance, by_arm))

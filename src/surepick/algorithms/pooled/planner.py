@@ -38,6 +38,11 @@ class Planner(ABC):
         self._arms: Any = problem.features  # each per standard deviation of its rewards
         self._variance = 1.0  # of a reward of these
 
+    @property
+    def measured(self) -> Problem:
+        """The options that weights are about."""
+        return self.problem
+
     def weigh(self, scales: Scales) -> None:
         """Say how much rewards vary: later designs take it into account."""
         self._variance = coarse(scales.variance)

@@ -16,7 +16,7 @@ from surepick.algorithms.base import Claims, Known, Pulls, Told
 from surepick.algorithms.pooled.asking import AskingState
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
-from surepick.algorithms.pooled.guide import without_level
+from surepick.algorithms.pooled.guide import GUIDE, without_level
 from surepick.algorithms.pooled.items import NO_PAST, items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.known import known
@@ -66,7 +66,7 @@ class PooledState(AskingState):
         self.config, self.problem, self.seed = config, problem, seed
         self.retired = np.zeros(problem.n_arms, dtype=bool)
         self.opening = False  # whether the next block has to make newcomers known, without bets
-        self._read_in(ways_of(problem, config.items), NEARNESS)
+        self._read_in(ways_of(problem, config.items), NEARNESS, GUIDE)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.scale_estimated = problem.noise_kind.kind != "known"
         K = problem.n_arms
@@ -88,12 +88,12 @@ class PooledState(AskingState):
         self._market: Market | None = None
         self._first_fit: BlockFit | None = None
 
-    def _read_in(self, ways: tuple[str, ...], nearness: float | None) -> None:
+    def _read_in(self, ways: tuple[str, ...], nearness: float | None, guide: int) -> None:
         """Choose what depends on how blocks are read."""
         problem = self.problem
-        self._reading: Reading = make_reading(problem, ways)
+        self._reading: Reading = make_reading(problem, ways, guide)
         number = self.config.threshold is not None
-        self.ways = Evidence(self._reading, ways, number, nearness)
+        self.ways = Evidence(self._reading, ways, number, nearness, guide)
         # Options compared directly have few numbers each: in memory, wherever features are.
         self._b: Backend = HOST if "direct" in ways or "paired" in ways else problem.backend
         self._points: Any = points_of(problem, self._b)
@@ -101,7 +101,7 @@ class PooledState(AskingState):
         if number:  # candidates are compared with one more, which has no features
             self._points = with_zero(self._points)
         self._planner: Planner = make_planner(
-            problem, self._points, ways, self._reading.in_parts, self.retired
+            problem, self._points, ways, self._reading.in_parts, self.retired, guide
         )
         self.question: Question = make_question(ground)
 
@@ -109,6 +109,7 @@ class PooledState(AskingState):
         memory = super().save() | self.question.save()
         memory["weights"] = np.asarray(self.weights)
         memory["ways"], memory["nearness"] = list(self.ways.ways), self.ways.nearness
+        memory["guide"] = self.ways.guide
         memory["block"] = self.block.save()
         memory["totals"] = [self.totals.counts, self.totals.sums, self.totals.spreads]
         memory["held"] = [told.columns() for told in self.held]
@@ -117,8 +118,8 @@ class PooledState(AskingState):
     def load(self, memory: dict[str, Any]) -> None:
         memory = upgraded(memory)
         self.retired = memory["retired"]
-        form = tuple(memory["ways"]), memory["nearness"]
-        if form != (self.ways.ways, self.ways.nearness) or self.retired.any():
+        form = tuple(memory["ways"]), memory["nearness"], memory["guide"]
+        if form != (self.ways.ways, self.ways.nearness, self.ways.guide) or self.retired.any():
             self._read_in(*form)
         super().load(memory)
         self.held = [Told.from_columns(columns) for columns in memory["held"]]
@@ -126,6 +127,10 @@ class PooledState(AskingState):
         self.block.load(memory["block"])
         self.question.load(memory)
         self._past = self._market = self._scales = self._first_fit = None
+
+    def as_recorded(self, evidence: dict[str, Any]) -> None:
+        if self.ways.guide > 1 and evidence.get("guide", 1) == 1:
+            self._read_in(self.ways.ways, self.ways.nearness, 1)
 
     def _now(self) -> Scales:
         """How much rewards vary, as far as the settled blocks say."""

@@ -9,6 +9,7 @@ import numpy as np
 
 from surepick.algorithms.pooled.fit import BlockFit, Scales
 from surepick.algorithms.pooled.guide import (
+    GUIDE,
     FeaturesAndDeviations,
     Guide,
     TrustedFeatures,
@@ -40,11 +41,12 @@ _READINGS: dict[str, type[Reading]] = {
 }
 
 
-def make_reading(problem: Problem, ways: tuple[str, ...]) -> Reading:
-    """How blocks are read under the problem's noise, and in these ways."""
+def make_reading(problem: Problem, ways: tuple[str, ...], rule: int = GUIDE) -> Reading:
+    """How blocks are read under the problem's noise, and in these ways; guided by this rule."""
     if ways == ("paired",):
-        return PairedItems(problem, FeaturesAndDeviations(problem))
-    guide: Guide = FeaturesAndDeviations(problem) if "direct" in ways else TrustedFeatures(problem)
+        return PairedItems(problem, FeaturesAndDeviations(problem, rule))
+    direct = "direct" in ways
+    guide: Guide = FeaturesAndDeviations(problem, rule) if direct else TrustedFeatures(problem)
     return _READINGS[problem.noise_kind.kind](problem, guide)
 
 
@@ -80,13 +82,14 @@ def make_planner(
     ways: tuple[str, ...] = ("linear",),
     in_parts: bool = False,
     retired: BoolArray | None = None,
+    rule: int = GUIDE,
 ) -> Planner:
     """A planner for these candidates, which does not measure those that were retired."""
     if retired is not None and retired.any():
         from surepick.algorithms.pooled.offered import OfferedPlanner
 
         def make(some: Problem) -> Planner:
-            return make_planner(some, points_of(some, some.backend), ways, in_parts)
+            return make_planner(some, points_of(some, some.backend), ways, in_parts, rule=rule)
 
         return OfferedPlanner(problem, retired, make)
     if ways == ("paired",):
@@ -98,7 +101,7 @@ def make_planner(
 
         misfit = problem.misfit / problem.unit if "allowed" in ways else math.inf
         features = problem.targets if len(points) == problem.n_arms else points
-        return DirectPlanner(problem, make_planner(problem, features), in_parts, misfit)
+        return DirectPlanner(problem, make_planner(problem, features), in_parts, misfit, rule)
     if problem.large:
         from surepick.algorithms.pooled.large.planner import LargePlanner
 

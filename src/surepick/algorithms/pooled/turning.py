@@ -31,7 +31,7 @@ class TurningState(State):
     opening: bool  #: whether the next block has to make newcomers known, without bets
     _planner: Planner
 
-    def _read_in(self, ways: tuple[str, ...], nearness: float | None) -> None:
+    def _read_in(self, ways: tuple[str, ...], nearness: float | None, guide: int) -> None:
         raise NotImplementedError
 
     def _open_market(self) -> Any:
@@ -46,7 +46,7 @@ class TurningState(State):
         """Between two blocks: other options than before; see the module ``options``."""
         memory = turned(self.save(), self.problem, problem, retired, self.ways.accounts)
         self.problem, self.retired = problem, retired
-        self._read_in(self.ways.ways, self.ways.nearness)
+        self._read_in(self.ways.ways, self.ways.nearness, self.ways.guide)
         self.load(memory)
         self.weights, self.shares = np.zeros(problem.n_arms), self._planner.first_shares()
         self.opening = bool(self.blocks) and not self._covered()

@@ -128,6 +128,9 @@ class CheckedFitState(State):
         return check_pulls(self.problem, self.counts, self.config.size * self.problem.unit)
 
     # -- ask and tell ----------------------------------------------------------------------
+    def as_recorded(self, evidence: dict[str, Any]) -> None:
+        self.inner.as_recorded(evidence["inner"])
+
     def propose(self, budget: int) -> Pulls:
         most = min(budget, self.config.options.get("max_batch") or budget)
         if self.inner.finished:

@@ -114,6 +114,10 @@ class EstimatedNoiseState(State):
         self.known = 0  # replicates that the last scale rests on
         self.past: tuple[list[Any], bool] | None = None
         self.inner: State | None = None
+        self._recorded: dict[str, Any] | None = None  # by whose rule the inner one goes
+
+    def as_recorded(self, evidence: dict[str, Any]) -> None:
+        self._recorded = evidence["inner"]
 
     @property
     def scale(self) -> float:
@@ -150,6 +154,8 @@ class EstimatedNoiseState(State):
         first = self.scales[0][1]
         problem = self.problem.with_noise(self.problem.unit * first)
         self.inner = self.config.proper().begin(problem, self.rng)
+        if self._recorded is not None:
+            self.inner.as_recorded(self._recorded)
         if self.past is not None:
             blocks = [
                 Told(Pulls(arms, counts), sums / first) for arms, counts, sums in self.past[0]

@@ -6,14 +6,14 @@ import json
 import logging
 from collections.abc import Sequence
 from functools import partial
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 import numpy as np
 
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls
 from surepick.arrays.types import IntArray
-from surepick.errors import RunStateError, StudyDamagedError
+from surepick.errors import RunStateError, StudyDamagedError, SurepickError
 from surepick.problem import Problem
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
@@ -83,12 +83,27 @@ def order_in(study: StudyRecord, batch: BatchRecord) -> Order:
     return order_of(batch.number, pulls_of(batch), order_seed(study))
 
 
-def begin(study: StudyRecord, past: str | None) -> Run:
-    """The run as it was when the study was created, before its first batch."""
+def begin(study: StudyRecord, past: str | None, memory: dict[str, Any] | None = None) -> Run:
+    """The run as it was when the study was created, before its first batch.
+
+    It goes by the rule of the release that created the study, which the ``memory`` of its state
+    says; where there is none, by that of this one.
+    """
     run = algorithm_of(study).start(problem_of(study), study.seed)
+    if memory is not None:
+        run.state.as_recorded(memory)
     run.order_seed = order_seed(study)
     tell_stored(run, past)
     return run
+
+
+def memory_of(tx: Transaction, study: StudyRecord) -> dict[str, Any] | None:
+    """What the state of a study has in mind, which says by which rule it goes; if it is legible."""
+    kept = tx.snapshot(study.id)
+    try:
+        return None if kept is None else loads(kept[1], "snapshot")["state"]
+    except (SurepickError, LookupError, TypeError, ValueError):
+        return None
 
 
 def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, StudyProgress]:
@@ -114,6 +129,7 @@ class Log(NamedTuple):
     changes: list[Change]
     acts: list[Act]  #: options that came and went
     limits: list[LimitChange]  #: changes of what may be measured
+    memory: dict[str, Any] | None  #: of the run's state
     stopped: bool = False  #: by hand
 
     @classmethod
@@ -130,7 +146,9 @@ class Log(NamedTuple):
         rewards = tx.rewards(study.id, 0, at.first)
         made, stopped = changes.read(tx, study.id), was_stopped(tx, study)
         acts, other = turns.read(tx, study.id), limits.read(tx, study.id)
-        return cls(tx.past(study.id), batches, at.batch, rewards, made, acts, other, stopped)
+        memory = memory_of(tx, study)
+        found = (tx.past(study.id), batches, at.batch, rewards, made, acts, other)
+        return cls(*found, memory, stopped)
 
     @property
     def withdrawn(self) -> set[int]:
@@ -164,7 +182,7 @@ def follow_reports(
     tx: Transaction, study: StudyRecord, reports: Sequence[Report], corrected: bool
 ) -> tuple[Run, list[int]]:
     """What reports of traffic lead to: the run, and how many options are in after each."""
-    run = begin(study, tx.past(study.id))
+    run = begin(study, tx.past(study.id), memory_of(tx, study))
     run.limit_changes = [one.change for one in limits.read(tx, study.id)]
     left = tell_reports(run, reports, corrected)
     if was_stopped(tx, study):
@@ -198,7 +216,7 @@ def follow(study: StudyRecord, log: Log) -> Followed:
     batches that there were, even where it would now ask for others. It may stop before the last of
     them, which are then not needed.
     """
-    run = begin(study, log.past)
+    run = begin(study, log.past, log.memory)
     run.limit_changes = [one.change for one in log.limits]
     first, survivors, withdrawn = 0, [], log.withdrawn
     plans = Plans(study, run, log)

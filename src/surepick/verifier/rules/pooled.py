@@ -29,6 +29,7 @@ from surepick.verifier.ways import cancels_of, levels_of, ways_of
 # Doubt, how much more than others a near rival gets at most (since release 0.2), the stakes' prior
 # precisions and the capital of their accounts: none was chosen after rewards were seen.
 _DOUBT, _NEARNESS, _PRECISIONS, _ACCOUNTS = 4.0, 10.0, [10.0, 150.0], [1 / 3, 2 / 3]
+_GUIDE = 2  # rule of the guide; certificates up to release 0.2 do not name theirs
 RIVALS = 8
 _PAYOFFS: dict[str, type[Payoff]] = {
     "symmetric": Symmetric,
@@ -73,7 +74,8 @@ def check_prior(check: Check) -> None:
     prior = [evidence[part] for part in ("doubt", "precisions", "accounts")]
     check.demand(
         prior == [_DOUBT, _PRECISIONS, [share / ways for share in _ACCOUNTS] * ways]
-        and evidence.get("nearness", _NEARNESS) == _NEARNESS,
+        and evidence.get("nearness", _NEARNESS) == _NEARNESS
+        and evidence.get("guide", _GUIDE) == _GUIDE,
         "the stakes' prior is not one that was fixed in advance",
     )
 
@@ -145,7 +147,7 @@ class Book:
         self.epsilon = check.epsilon / check.noise
         self.ways, self.levels = ways_of(check), levels_of(check)
         paired = self.ways == ["paired"]
-        guide = Guide(check, paired or "direct" in self.ways)
+        guide = Guide(check, paired or "direct" in self.ways, "guide" not in evidence)
         self.payoff = (Paired if paired else _PAYOFFS[check.kind.kind])(guide, self.precisions)
         self.offer = Offer(check, candidates)
         self.alive = self.offer.there.copy()
