@@ -201,7 +201,7 @@ CLOSE = np.array([0.5, 1.3, -0.4, 0.72, 0.7, 0.65])
 @pytest.mark.parametrize(("bend", "epsilon", "said"), BENT, ids=[b[0].__name__ for b in BENT])
 def test_runs_by_other_rules_are_refused(bend, epsilon, said, monkeypatch):
     complaints = []
-    for draws in range(12):  # not every run comes to where the rules differ
+    for draws in range(24, 80):  # few runs come to where some of the rules differ
         same = {"means": CLOSE, "delta": 0.2, "draws": draws}
         verify(run_of(epsilon, **same).answer.certificate())
         with monkeypatch.context() as patch:
@@ -211,7 +211,9 @@ def test_runs_by_other_rules_are_refused(bend, epsilon, said, monkeypatch):
             verify(body)
         except CertificateError as refusal:
             complaints.append(str(refusal))
-    assert any(said in complaint for complaint in complaints), complaints
+            if said in complaints[-1]:
+                return
+    pytest.fail(f"nobody said {said!r}, but {complaints}")
 
 
 def test_closeness_is_checked():
