@@ -88,11 +88,12 @@ def by_command(monkeypatch, capsys, table, storage):
 def told_to_a_run(study):
     """The rewards of a study, in the order in which it settled them."""
     run, rewards, first = study.algorithm.start(study.problem), study.rewards(), 0
+    run.order_seed = study.definition()["order_seed"]
     while not run.stopped:
         batch = run.ask()
         own = slice(first, first + len(batch))
-        order = np.argsort(rewards.arms[own], kind="stable")
-        run.tell(batch, rewards.values[own][order], strata=rewards.strata[own][order].tolist())
+        assert (batch.arms == rewards.arms[own]).all()
+        run.tell(batch, rewards.values[own], strata=rewards.strata[own].tolist())
         first += len(batch)
     return run.answer
 

@@ -97,7 +97,7 @@ def test_rewards_that_have_changed_since_the_past_are_noticed(together):
     old = table(50)
     old["reward"] += np.where(together | (old["label"] == "o7"), 5.0, 0.0)
     study = sp.create_study(
-        "s", PROBLEM, storage=MemoryStorage(), past=old, past_chosen="in advance", delta=1e-300
+        "s", PROBLEM, storage=MemoryStorage(), past=old, past_chosen="in advance", delta=1e-200
     )
     draws = np.random.default_rng(4)
     for _ in range(10):

@@ -6,7 +6,7 @@ A run that is told single rewards looks at them on the way; one that is told sum
 from __future__ import annotations
 
 from dataclasses import replace
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -16,12 +16,12 @@ from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch
-from surepick.run.diagnostics.finding import Finding
-from surepick.run.diagnostics.scales import unequal_noise
-from surepick.run.diagnostics.symmetry import SYMMETRIC, skewed_noise
 from surepick.run.strata import TextArray
-from surepick.statistics.triples import Triples
-from surepick.statistics.unequal import UnequalScales
+
+if TYPE_CHECKING:  # loaded when they are first used, as are the designs behind them
+    from surepick.run.diagnostics.finding import Finding
+    from surepick.statistics.triples import Triples
+    from surepick.statistics.unequal import UnequalScales
 
 #: what does not hold, in a few words each
 SKEWED = "rewards reach further to one side of their mean than to the other"
@@ -38,6 +38,9 @@ class Doubts:
         self, problem: Problem, batch: Batch, rewards: FloatArray, strata: TextArray | None
     ) -> None:
         """Rewards of a batch, as its rows list them."""
+        from surepick.run.diagnostics.symmetry import SYMMETRIC
+        from surepick.statistics.triples import Triples
+
         if problem.noise_kind.kind not in SYMMETRIC or batch.row_items is not None:
             return
         if self._triples is None:
@@ -52,10 +55,14 @@ class Doubts:
 
     def skew(self, problem: Problem) -> Finding | None:
         """Whether rewards are symmetric; None where nothing rests on it, or nobody looked."""
+        from surepick.run.diagnostics.symmetry import skewed_noise
+
         return None if self._triples is None else skewed_noise(problem, self._triples)
 
     def broken(self, problem: Problem, told: list[Told]) -> list[str]:
         """The assumptions that do not hold, in a few words each."""
+        from surepick.run.diagnostics.scales import unequal_noise
+
         if self._triples is None:
             return []
         found = [SKEWED] if self.skew(problem) else []
@@ -69,11 +76,15 @@ class Doubts:
 
     def load(self, saved: Any) -> None:
         """Take on what was kept; runs of older versions kept nothing."""
+        from surepick.statistics.triples import Triples
+
         self._triples = None if saved is None else Triples.load(saved)
 
 
 def scales_of(problem: Problem, told: list[Told]) -> UnequalScales:
     """How much rewards of the same option differ, batch by batch."""
+    from surepick.statistics.unequal import UnequalScales
+
     scales = UnequalScales(problem.n_arms)
     for one in told:
         if one.spreads is not None:

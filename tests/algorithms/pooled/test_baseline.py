@@ -156,9 +156,9 @@ def test_what_cannot_be_asked_is_refused(asked, complaint):
 
 
 def test_stopped_by_its_budget_claims_stand_and_the_rest_is_undecided():
-    problem = sp.Problem(np.eye(3), noise=0.1, labels=["now", "b", "c"])
+    problem = sp.Problem(np.eye(3), noise=0.3, labels=["now", "b", "c"])  # as it is measured
     answer = sp.identify(
-        problem, measurer("known", [0.5, 0.9, 0.501]), baseline="now", max_samples=60
+        problem, measurer("known", [0.5, 1.5, 0.501]), baseline="now", max_samples=60, seed=0
     )
     assert (answer.better, answer.worse, answer.undecided) == (("b",), (), ("c",))
     assert answer.label == "b"

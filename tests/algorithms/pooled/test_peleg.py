@@ -150,7 +150,7 @@ def test_capital_against_the_best_has_mean_at_most_one():
     problem = sp.Problem(np.eye(3), noise=1.0)
     capital = []
     for i in range(600):
-        state = PooledState(PooledPeleg(1e-300), problem)
+        state = PooledState(PooledPeleg(1e-200), problem)
         draws = np.random.default_rng([11, i])
         for _ in range(4):
             pulls = state.propose(10**9)
