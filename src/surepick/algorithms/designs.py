@@ -57,7 +57,10 @@ def solve(problem: Problem, key: Any, make: Callable[[], Any], tol: float | None
 
 
 def _rounded(found: Solved) -> Solved:
-    """The design, as coarsely as whole pulls are to see it: no last digit decides about one."""
+    """The design, as coarsely as whole pulls are to see it: no last digit decides about one.
+
+    It has the value that is said, to a few parts in 10⁹.
+    """
     return found._replace(weights=coarse(found.weights), rho=coarse(float(found.rho)))
 
 

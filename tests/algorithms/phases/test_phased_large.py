@@ -138,7 +138,7 @@ def test_a_tightened_value_is_still_one_that_no_pair_exceeds(monkeypatch):
     worst = max(
         float((squares[i] + squares - 2.0 * image @ image[i]).max()) for i in range(0, 4500, 3)
     )
-    assert worst * (1 - 1e-9) <= found.rho <= 1.01 * worst
+    assert worst * (1 - 1e-8) <= found.rho <= 1.01 * worst  # weights are rounded
     assert found.gap > 0
 
 

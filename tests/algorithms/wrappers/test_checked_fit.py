@@ -89,7 +89,7 @@ def test_batches_and_budgets_stay_as_small_as_they_must():
 
 def test_past_measurements_count_for_the_check_too():
     draws = np.random.default_rng(0)
-    arms = np.repeat(np.arange(48), 30)
+    arms = np.repeat(np.arange(48), 60)
     run = CheckedFit(0.05).start(PROBLEM)
     run.tell_past(arms, MEANS[arms] + draws.standard_normal(len(arms)), chosen_in_advance=True)
     assert run.stopped

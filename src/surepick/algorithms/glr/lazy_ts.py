@@ -89,7 +89,7 @@ class LazyState(GlrState):
         core = self.new_core()
         K, d = core.arms.shape
         rows = core.arms[core.first]
-        least = coarse(float(np.linalg.eigvalsh(rows.T @ rows)[0]))
+        least = float(np.linalg.eigvalsh(rows.T @ rows)[0])
         self.memory = LazyMemory(
             core=core,
             weights=np.zeros(K),
