@@ -26,7 +26,9 @@ if TYPE_CHECKING:
 @study_options
 @click.option("-n", "count", default=1, show_default=True, help="How many pulls, at most.")
 @click.option(
-    "--worker", default=None, help="Your name: who comes back gets what is not told yet first."
+    "--worker",
+    default=None,
+    help="Your name. Asking again, you first get what you have not told yet.",
 )
 @click.option(
     "--lease",

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from surepick.study.traffic.lookback import LookBack
 
 
-@click.command("lookback", short_help="Of a past test: what would have been said, and when.")
+@click.command("lookback", short_help="Website tests: when would a past one have been decided?")
 @click.argument("past", type=click.Path(path_type=Path))
 @click.option(
     "--rewards",

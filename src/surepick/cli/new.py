@@ -64,7 +64,7 @@ class _Noise(click.ParamType):
 @study_options
 @click.argument("options", type=click.Path(path_type=Path))
 @click.option("--features", default=None, help="Columns that describe an option: price,colour.")
-@click.option("--formula", default=None, help="Instead: 'price + C(colour)*C(layout)'.")
+@click.option("--formula", default=None, help="A formula instead: 'price + C(colour)*C(layout)'.")
 @click.option("--unstructured", is_flag=True, help="Use no features at all.")
 @click.option("--label", default=None, help="Column with the names of the options.")
 @click.option(
@@ -116,7 +116,9 @@ class _Noise(click.ParamType):
     default=None,
     help="Which options are better, and which are worse, than this one (its label)?",
 )
-@click.option("--threshold", default=None, type=Rate(), help="The same with a number.")
+@click.option(
+    "--threshold", default=None, type=Rate(), help="Compare with this number instead of an option."
+)
 @click.option(
     "--claims",
     type=click.Choice(["all", "fdr"]),
@@ -183,19 +185,25 @@ class _Noise(click.ParamType):
     is_flag=True,
     help="A site sends visitors by shares, and reports them by period: split and record.",
 )
-@click.option("--at-least", default=None, help="With --traffic: share of options still in, as 5%.")
-@click.option("--control", default=None, help="With --traffic: the option that always stays.")
-@click.option("--control-share", default=None, help="What it keeps, as 20%.")
+@click.option(
+    "--at-least",
+    default=None,
+    help="With --traffic: the least share of an option still in, such as 5%.",
+)
+@click.option(
+    "--control", default=None, help="With --traffic: the option that always keeps a share."
+)
+@click.option("--control-share", default=None, help="The share it keeps, such as 20%.")
 @click.option(
     "--window",
     default=None,
-    help="With --traffic: time that visitors have to respond once their period is over, as 7d.",
+    help="With --traffic: how long visitors may respond once their period is over, such as 7d.",
 )
 @click.option(
     "--seed",
     type=int,
     default=None,
-    help="Of the order in which options come, and of algorithms that draw; else it is drawn.",
+    help="Seed of the random order of measurements. By default a new one is drawn, and kept.",
 )
 def command(
     name: str,

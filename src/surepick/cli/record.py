@@ -11,12 +11,12 @@ from surepick.errors import InvalidInputError
 from surepick.text import plural
 
 
-@click.command("record", short_help="Of traffic: record what came of a period.")
+@click.command("record", short_help="Website tests: hand in the counts of a period.")
 @study_options
 @click.argument("report", type=click.Path(path_type=Path))
 @click.option("--period", required=True, help="The name of the period, such as monday.")
-@click.option("--check", is_flag=True, help="Only look whether it could be recorded.")
-@click.option("--correct", is_flag=True, help="It was recorded wrongly: these numbers count.")
+@click.option("--check", is_flag=True, help="Check the report, and record nothing.")
+@click.option("--correct", is_flag=True, help="Replace what was recorded by mistake.")
 @click.option("--reason", default="", help="Why it is corrected; part of the certificate.")
 @click.option("--by", default=None, help="Who corrects it.")
 def command(

@@ -14,13 +14,15 @@ if TYPE_CHECKING:
     from surepick.study import Split
 
 
-@click.command("split", short_help="Of traffic: by which shares to send the next visitors.")
+@click.command("split", short_help="Website tests: which share of visitors each option gets.")
 @study_options
-@click.option("--visits", default=None, type=int, help="Also as whole numbers of so many visits.")
+@click.option(
+    "--visits", default=None, type=int, help="Also say how many of this many visits each one gets."
+)
 @click.option(
     "--period",
     default=None,
-    help="Begin a period of this name, although earlier ones are not recorded yet.",
+    help="Begin a period of this name, even if earlier ones are not recorded yet.",
 )
 @click.option(
     "--csv",
@@ -32,11 +34,11 @@ if TYPE_CHECKING:
 def command(
     name: str, storage: str, as_json: bool, visits: int | None, period: str | None, target: Path
 ) -> None:
-    """Print by which shares to send the visitors of the period that is under way, or the next one.
+    """Print which share of the visitors each option gets, in this period or the next one.
 
-    They are stored before they are printed, and the same until a period is recorded. Send every
-    visitor at random, by these shares alone; end the period by the clock or by a number of
-    visitors, never because it looks good; count each visitor once.
+    Shares are stored before they are printed, and stay the same until a period is recorded. Send
+    every visitor at random, by these shares alone. End the period by the clock or by a number of
+    visitors, never because it looks good. Count each visitor once.
     """
     study = open_study(name, storage)
     split = study.split(visits, period)
