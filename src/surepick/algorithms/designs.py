@@ -61,7 +61,8 @@ def _rounded(found: Solved) -> Solved:
 
     It has the value that is said, to a few parts in 10⁹.
     """
-    return found._replace(weights=coarse(found.weights), rho=coarse(float(found.rho)))
+    weights = coarse(found.weights)
+    return found._replace(weights=weights / weights.sum(), rho=coarse(float(found.rho)))
 
 
 def _tightened(problem: Problem, directions: Directions, found: MinimaxResult) -> Solved:
@@ -145,6 +146,7 @@ def _on_few_arms(problem: Problem, design: Solved, points: FloatArray) -> Solved
     for cut in (1e-1, 1e-2, 1e-3, 1e-4):
         weights = np.where(design.weights < cut * design.weights.max(), 0.0, design.weights)
         weights = coarse(weights / weights.sum())
+        weights /= weights.sum()
         root = root_of_inverse(*_used(problem, weights))
         basis = np.linalg.qr(root)[0]
         missed = points - (points @ basis) @ basis.T

@@ -218,6 +218,9 @@ def _run(check: Check) -> Verification:
         check.demand(re.fullmatch("[0-9a-f]{64}", head), "the head of its chain is no SHA-256")
         links = exact.whole(body["chain"]["links"], "the length of its chain")
         check.demand(links >= 1, "its chain has no links")
+    made = body.get("made")
+    if isinstance(made, dict) and "pulls_rule" in made:  # by which replays tell what to demand
+        exact.whole(made["pulls_rule"], "the rule of its pulls")
     check_corrections(check)
     check_hedged(check)
     check_options(check)
