@@ -139,7 +139,7 @@ def test_asks_without_a_name_get_different_pulls(study):
         (lambda s: s.tell(0, float("nan")), errors.InvalidInputError),
         (lambda s: s.tell(0, "high"), errors.InvalidTypeError),
         (lambda s: s.tell(-1, 1.0), errors.InvalidInputError),
-        (lambda s: s.tell_many([(0, 1.0, 2)]), errors.InvalidTypeError),
+        (lambda s: s.tell_many([(0, 1.0, "a", 2)]), errors.InvalidTypeError),
         (lambda s: s.ask(0), errors.InvalidInputError),
         (lambda s: s.ask(1, " w"), errors.InvalidInputError),
         (lambda s: s.ask(1, "w", -1.0), errors.InvalidInputError),

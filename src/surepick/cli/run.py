@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.algorithms.findings import PROVEN
 from surepick.cli.studies import (
     GAVE_UP,
     STRATUM_HELP,
@@ -22,7 +23,7 @@ from surepick.cli.studies import (
     shown,
     study_options,
 )
-from surepick.errors import InvalidInputError
+from surepick.errors import AccessError, InvalidInputError
 from surepick.text import plural, typed
 
 if TYPE_CHECKING:
@@ -157,9 +158,17 @@ def _conclude(study: StudyCore, work: Work, log: Path, as_json: bool) -> None:
         text += f"\nFinished: {typed('answer', study.name)}"
     say(as_json, content, text)
     if work.finished:
-        if not study.answer.guarantee:
+        if not _proven(study):
             click.echo("The answer is not proven; it says why.", err=True)
             raise SystemExit(UNPROVEN)
         return
     click.echo(f"Stopped: {shown(work.stopped)}", err=True)
     raise SystemExit(130 if work.stopped == "interrupted" else GAVE_UP)
+
+
+def _proven(study: Any) -> bool:
+    """Whether the answer is proven; a worker's token may see that, but not the answer."""
+    try:
+        return bool(study.answer.guarantee)
+    except AccessError:
+        return study.status()["promise"]["kind"] in PROVEN

@@ -39,7 +39,9 @@ class Ahead:
             least = f"Probably at least {rough(self.low)} more {unit}"
             return f"{least}; how many at most cannot be said yet"
         if self.low == self.high:  # all copies took the same: that is no more than a forecast
-            return f"Probably about {rough(self.low)} more {unit}"
+            return (
+                f"Probably about {rough(self.low)} more {unit}" if self.low else f"No more {unit}"
+            )
         half = "" if self.middle is None else f"; as likely more than {rough(self.middle)} as less"
         return f"Probably {rough(self.low)} to {rough(self.high)} more {unit}{half}"
 

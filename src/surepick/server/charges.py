@@ -28,35 +28,37 @@ class Charges:
 
     def __init__(self, rate: float) -> None:
         self.work = several(rate)
-        self._most = rate
         self._useless = Rate(rate / 100, rate)
 
     def pulls(self, token: str, n: int) -> None:
         """Charge so many pulls that are asked for at once, or say when to come back."""
         _charge(self.work, token, n / _TOGETHER, "too many pulls are asked for")
 
-    def rewards(self, token: str, n: int) -> None:
+    def rewards(self, token: str, n: int) -> float:
         """Charge so many rewards that are told at once, as if none of them would count.
 
-        They are given back when it is known which do (:meth:`give_back`). Only the price of as many
-        as may come at once is asked for beforehand: whoever tells more in one piece does honest
-        work, or does so for the last time.
+        Returns what to give back when it is known which do (:meth:`settle`); until then, others
+        with the same token do not find it.
         """
         _charge(self.work, token, n / _TOGETHER, "too many rewards are told")
-        _charge(self._useless, token, min(n, self._most), _USELESS)
+        taken, wait = self._useless.take(token, n)
+        _refuse(wait, _USELESS)
+        return taken
 
-    def give_back(self, token: str, n: int) -> None:
-        """These rewards were worked on; those that did not count are charged by themselves."""
-        self._useless.give_back(token, min(n, self._most))
-
-    def useless(self, token: str, n: int) -> None:
-        """So many rewards did not count."""
-        self._useless.owe(token, n)
+    def settle(self, token: str, taken: float, useless: int) -> None:
+        """What :meth:`rewards` took is given back; so many of them did not count, which is owed."""
+        self._useless.give_back(token, taken)
+        if useless:
+            self._useless.owe(token, useless)
 
 
 def _charge(rate: Rate, token: str, cost: float, why: str) -> None:
-    wait = math.ceil(rate.wait(token, cost))
+    _refuse(rate.wait(token, cost), why)
+
+
+def _refuse(wait: float, why: str) -> None:
+    """Say when to come back, where somebody has to wait."""
     if wait:
-        error = TooManyRequestsError(f"{why}; come back in {wait} s")
-        error.wait = wait
+        error = TooManyRequestsError(f"{why}; come back in {math.ceil(wait)} s")
+        error.wait = math.ceil(wait)
         raise error

@@ -38,7 +38,7 @@ def main() -> None:
         if hasattr(signal, "setitimer"):
             signal.setitimer(signal.ITIMER_REAL, asked["seconds"] + _GRACE)
         try:
-            body = sys.stdin.buffer.read(asked["body"])
+            body = sys.stdin.buffer.read(asked.get("body", 0))
             for part in _gathered(tasks.do(asked["task"], asked["given"], body)):
                 _send(out, PART, part)
             _send(out, END, b"")

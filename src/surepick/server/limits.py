@@ -41,6 +41,20 @@ class Rate:
             self._buckets.popitem(last=False)
         return 0.0
 
+    def take(self, caller: str, most: float) -> tuple[float, float]:
+        """Take as much as there is, ``most`` at most: how much that is, and seconds to wait.
+
+        Only who owes something, or finds nothing, has to wait.
+        """
+        self.wait(caller, 0.0)
+        level, when = self._buckets.get(caller, (self._burst, time.monotonic()))
+        level = min(self._burst, level + (time.monotonic() - when) * self._rate)
+        if level <= 0.0:
+            return 0.0, max(-level / self._rate, 1e-3)
+        taken = min(most, level)
+        self._buckets[caller] = (level - taken, time.monotonic())
+        return taken, 0.0
+
     def owe(self, caller: str, cost: float) -> None:
         """Count what has been done already, even if that is more than there was.
 

@@ -125,7 +125,7 @@ def test_a_running_study_shows_what_is_known(page, layouts):
     expect(headline).to_contain_text(said)
     batch = page.get_by_role("region", name="Batch being measured")
     expect(batch).to_contain_text(f"Batch {status['batch']['number'] + 1}")
-    expect(batch).to_contain_text("5 with workers")
+    expect(batch).to_contain_text(f"{status['batch']['leased']} with workers")
     expect(batch).to_contain_text(more.text)
     hardest = min(
         (i for i in status["survivors"] if i != status["leader_index"]),

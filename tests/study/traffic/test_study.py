@@ -197,7 +197,7 @@ def test_how_many_more_periods_is_an_interval():
         site.day(study, len(ahead))
         ahead.append(study.forecast())
     assert {one.unit for one in ahead} == {PERIODS}
-    assert ahead[-1].text == "Probably 0 more periods like the last ones"
+    assert ahead[-1].text == "No more periods like the last ones"
     last = ahead[-2]  # benchmarks/forecasts.py counts how often they hold
     assert (last.low, last.simulated) == (1, 40)
     assert last.high is None or last.high >= 1

@@ -98,7 +98,10 @@ async def tell(request: Request, name: str, body: messages.TellBody) -> Response
 
     said = [Said(one.pull, one.label) for one in body.rewards if one.label is not None]
 
+    useless = 0
+
     async def work(opened: Opened) -> Response:
+        nonlocal useless
         if said:
             await opened.refuse_others(said)
         if body.strict:
@@ -111,7 +114,7 @@ async def tell(request: Request, name: str, body: messages.TellBody) -> Response
         if in_vain:
             error = {"kind": TellConflictError.__name__, "message": _unused(in_vain, len(told))}
             before, code = f'{{"error":{json.dumps(error)},', 409
-            charges.useless(token, len(in_vain))
+            useless = len(in_vain)
 
         def write() -> bytes:
             return in_rows(before + '"told":[', (vars(one) for one in told))
@@ -119,11 +122,11 @@ async def tell(request: Request, name: str, body: messages.TellBody) -> Response
         return json_of(write() if len(told) <= _FEW else await opened.written(write), code)
 
     charges = service_of(request).charges
-    charges.rewards(token, len(rewards))
+    taken = charges.rewards(token, len(rewards))
     try:
         return await service_of(request).studies.use(name, work)
     finally:
-        charges.give_back(token, len(rewards))
+        charges.settle(token, taken, useless)
 
 
 def _unused(unused: list[Told], told: int) -> str:
