@@ -41,7 +41,7 @@ def test_what_differs_is_not():
 def test_a_study_points_them_out_when_it_is_created_and_when_options_come():
     problem = sp.Problem.unstructured(["page", "pаge", "other"], noise=1.0)
     with pytest.warns(UserWarning, match="look alike.*Cyrillic small letter a"):
-        study = sp.create_study("s", problem, storage="memory://")
+        study = sp.create_study("s", problem, storage="memory://labels")
     with pytest.warns(UserWarning, match=r"'other' \(row 2\) and 'Other' \(row 3\)"):
         study.add(["Other", "more"])
     study.add(["yet another"])  # only what is new is pointed out

@@ -15,7 +15,7 @@ FAR = 1e7  # after so few readings, little is far
 
 def _study(name="again", again=True, **fields):
     problem = fields.pop("problem", None) or sp.Problem.unstructured(["a", "b"])
-    return sp.create_study(name, problem, storage="memory://", again=again, **fields)
+    return sp.create_study(name, problem, storage=f"memory://again-{name}", again=again, **fields)
 
 
 def _one_batch(study, rng):

@@ -185,7 +185,7 @@ def test_of_options_that_cost_different_amounts_one_is_retired(misfit):
 
 def test_labels_alone_do_not_say_what_they_cost():
     problem = sp.Problem(np.eye(2), labels=["a", "b"], costs=[1.0, 3.0])
-    study = sp.create_study("dear", problem, storage="memory://")
+    study = sp.create_study("dear", problem, storage="memory://dear")
     with pytest.raises(sp.SurepickError, match="costs: options of this study cost different"):
         study.add(["c"])
     study.add(sp.Problem(np.eye(3)[2:], labels=["c"], costs=[2.0]))
