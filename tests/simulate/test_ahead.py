@@ -55,15 +55,14 @@ def test_it_is_the_same_again_and_changes_nothing():
 
 def test_more_is_ahead_where_more_is_asked():
     sure, unsure = (
-        ahead(begun(sp.Problem(ROWS, noise=1.0), means=scale * MEANS, seed=3)[0], copies=12)
+        ahead(begun(sp.Problem(ROWS, noise=1.0), means=scale * MEANS, seed=1)[0], copies=12)
         for scale in (1.0, 0.4)
     )
-    assert sure.low is not None
-    assert unsure.low is None or sure.low < unsure.low
+    assert unsure.low is None or sure.high < unsure.low
 
 
 def test_nothing_is_said_where_it_depends_on_plates_to_come():
-    """Copies without plates ended too soon: intervals held in 5 of 14 studies."""
+    """Copies without plates ended too soon: the study took longer than their intervals said."""
     run = sp.algorithms.PooledPeleg(0.05).start(sp.Problem(ROWS, noise=1.0))
     rng = np.random.default_rng(2)
     for number in range(2):
