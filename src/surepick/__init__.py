@@ -13,7 +13,7 @@ from surepick.problem import Problem
 from surepick.run import Answer, Batch, Run, identify, verify
 
 if TYPE_CHECKING:
-    from surepick import algorithms, design, game, notebook, simulate, study
+    from surepick import algorithms, bets, design, game, notebook, simulate, study
     from surepick.client import AsyncClient, Client
     from surepick.study import Pull, Study, create_study, delete_study, list_studies, load_study
 
@@ -30,6 +30,7 @@ __all__ = [
     "Study",
     "SurepickError",
     "algorithms",
+    "bets",
     "create_study",
     "delete_study",
     "design",
@@ -44,7 +45,7 @@ __all__ = [
     "watching",
 ]
 
-_LAZY = ("algorithms", "design", "errors", "game", "notebook", "problem", "run", "simulate")
+_LAZY = ("algorithms", "bets", "design", "errors", "game", "notebook", "problem", "run", "simulate")
 _LAZY += ("storage", "study")
 _STUDY = ("Pull", "Study", "create_study", "delete_study", "list_studies", "load_study")
 
