@@ -183,7 +183,10 @@ def test_large_offsets_do_not_hide_what_rewards_say():
         (lambda: sp.bets.bounded([0.2], 0.5, low=1.0, high=0.0), "low: expected less than high"),
         (lambda: sp.bets.t([], 0.5), "at least one"),
         (lambda: sp.bets.t([1.0, math.nan], 0.5), "finite"),
-        (lambda: sp.bets.t([1.0, 2.0], 0.5, alternative=cast(Any, "up")), "'greater', 'less' or 'two-sided'"),
+        (
+            lambda: sp.bets.t([1.0, 2.0], 0.5, alternative=cast(Any, "up")),
+            "'greater', 'less' or 'two-sided'",
+        ),
         (lambda: sp.bets.gaussian([1.0], 0.5, scale=0.0), "scale must be above 0"),
         (lambda: sp.bets.confidence_sequence([1.0], "normal"), "kind: expected one of yes-no"),
         (lambda: sp.bets.confidence_sequence([1.0], "t", looks=[2]), "from 1 to 1"),
