@@ -172,3 +172,65 @@ def test_claims_that_only_a_milder_control_allows_are_refused():
 
     with pytest.raises(CertificateError):
         verify(forged(body, fewer))
+
+
+def test_discoveries_take_all_of_the_capital():
+    """Of k claims each takes 2M/(k delta): with half as much the certificate is refused."""
+    problem = sp.Problem(np.eye(3), noise=1.0, labels=["now", "b", "c"])
+    config = sp.algorithms.PooledPeleg(0.05, baseline="now", control="fdr")
+    for seed in range(40):
+        rng, run = np.random.default_rng(seed), config.start(problem)
+        while not run.stopped:
+            batch = run.ask()
+            means = np.array([0.0, 0.9, 0.0])[batch.arms]
+            run.tell(batch, means + rng.normal(size=batch.size))
+            sides, made = run.state.question.sides(), run.state.question.made
+            kind, place = np.unravel_index(np.argmax(sides[:, 1:]), (2, 2))
+            enough = np.log(2 * 2 / 0.05)
+            if not made and enough - np.log(2) < sides[kind, place + 1] < enough - 0.01:
+                break
+        else:
+            continue
+        break
+    else:
+        pytest.fail("no run had more than half of the capital, and not all of it")
+    run.end()
+    body = run.answer.certificate()
+    verify(body)
+    candidate, claim = int(place + 1), ("better", "worse")[kind]
+
+    def discover(body):
+        capital = float(sides[kind, candidate])
+        one = {"candidate": candidate, "claim": claim, "log_capital": capital}
+        body["evidence"]["claims"] = [one | {"block": len(body["evidence"]["blocks"])}]
+        body["claim"] |= {claim: [candidate], "guarantee": "fdr"}
+        body["claim"]["undecided"] = [3 - candidate]
+        body["claim"]["survivors"] = [3 - candidate]
+        if claim == "better":
+            body["claim"] |= {"candidate": candidate, "label": problem.labels[candidate]}
+
+    with pytest.raises(CertificateError, match="below"):
+        verify(forged(body, discover))
+
+
+@pytest.mark.parametrize("control", ["all", "fdr"])
+def test_where_nobody_is_better_the_answer_is_the_baseline(control):
+    rng = np.random.default_rng(1)
+    problem = sp.Problem(np.eye(3), noise=0.4, labels=["now", "b", "c"])
+    asked = {"baseline": "now", "control": control, "max_samples": 200}
+    run = sp.algorithms.PooledPeleg(0.05, **asked).start(problem)
+    while not run.stopped:
+        batch = run.ask()
+        means = np.array([0.5, -0.6, 0.5])[batch.arms]
+        run.tell(batch, means + 0.4 * rng.normal(size=batch.size))
+    body = run.answer.certificate()
+    verify(body)
+    assert (body["claim"]["label"], body["claim"]["better"]) == ("now", [])
+    assert body["claim"]["worse"] == [1]
+    for candidate, label in ((1, "b"), (2, "c")):
+
+        def name(body, candidate=candidate, label=label):
+            body["claim"] |= {"candidate": candidate, "label": label}
+
+        with pytest.raises(CertificateError, match="should be the baseline"):
+            verify(forged(body, name))

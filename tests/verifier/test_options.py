@@ -10,6 +10,7 @@ from tests.verifier.test_forgeries import Accomplice
 
 import surepick as sp
 from surepick.algorithms.pooled import options
+from surepick.algorithms.pooled.questions.best import Best
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 from surepick.verifier.rules import pooled
@@ -88,6 +89,40 @@ def test_runs_by_the_obvious_rules_are_refused(rule, monkeypatch):
         except CertificateError:
             refusals += 1
     assert refusals >= 2
+
+
+def test_a_block_may_not_go_without_bets_before_a_change_of_options(monkeypatch):
+    """Who decides afterwards which blocks count leaves out those that went against the leader.
+
+    The algorithm itself leaves one out; every number that the certificate has is right.
+    """
+    bet = Best.bet
+
+    def skipping(question, market, blocks, pulls):
+        if pulls in skipped:
+            return {"rivals": [], "dropped": []}
+        return bet(question, market, blocks, pulls)
+
+    monkeypatch.setattr(Best, "bet", skipping)
+    skipped, bodies = set(), []
+    for attempt in (False, True):
+        rng, means = np.random.default_rng(3), np.array([0.6, 0.5, 0.0, -1.0])
+        problem = sp.Problem.unstructured(["a", "b", "c"], noise=0.5)
+        run = sp.algorithms.PooledPeleg(0.1).start(problem)
+        while not run.stopped:
+            batch = run.ask()
+            if run.batches == 2 and attempt:
+                skipped.add(run.samples + len(batch))
+            run.tell(batch, means[batch.arms] + 0.5 * rng.normal(size=len(batch)))
+            if run.batches == 3:
+                assert not run.stopped
+                run.add(np.eye(4)[-1:], ["d"])
+        bodies.append(json.loads(json.dumps(run.answer.certificate())))
+    honest, partial = bodies
+    assert honest["evidence"]["blocks"][2]["rivals"]
+    assert not partial["evidence"]["blocks"][2]["rivals"]
+    verify(honest)
+    assert "was not bet on, though nothing was decided" in refused(partial)
 
 
 def _short_run(seed):

@@ -16,6 +16,7 @@ from surepick.verifier.check import Check
 
 _FIELDS = {"period", "asked", "rows", "at", "by", "reason"}
 _ROW = {"arm", "bucket", "old", "new"}
+_BUCKETS = 16  # of visitors, where rewards have no bounds
 _Key = tuple[int, int, int | None]  # period, arm, bucket
 
 
@@ -42,16 +43,22 @@ def check_report_corrections(check: Check, entries: list[dict[str, Any]]) -> Non
             check.demand(fits, f"{where} changes nothing, or not what was there")
             known[key] = new
     for (period, arm, bucket), row in known.items():
-        if period < len(check.batches) and bucket is None:
-            batch = check.batches[period]
-            there = {
-                int(k): [float(n), float(s)]
-                for k, n, s in zip(batch["arms"], batch["counts"], batch["sums"], strict=True)
-            }
+        if period < len(check.batches):
+            found = _there(check.batches[period], arm, bucket)
             check.demand(
-                there.get(arm, [0.0, 0.0]) == row[:2],
+                found is None or found == row[:2],
                 f"period {period}: arm {arm} does not have the numbers that it was corrected to",
             )
+
+
+def _there(batch: dict[str, Any], arm: int, bucket: int | None) -> list[float] | None:
+    """Visits and sum of a row as they count; None where buckets were put together."""
+    parts = batch.get("parts", [0] * len(batch["arms"]))
+    rows = zip(batch["arms"], parts, batch["counts"], batch["sums"], strict=True)
+    own = {int(part): [float(n), float(s)] for k, part, n, s in rows if k == arm}
+    if bucket is not None and own and len(own) < _BUCKETS:
+        return None
+    return own.get(bucket or 0, [0.0, 0.0])
 
 
 def _row(
@@ -60,12 +67,17 @@ def _row(
     check.demand(row.keys() == _ROW, f"{where}: a row does not say what it has to")
     arm = exact.whole(row["arm"], f"{where}: its arm")
     check.demand(0 <= arm < len(check.arms), f"{where} is about an unknown arm")
-    bucket = row["bucket"]
+    bucket, by_bucket = row["bucket"], check.kind.kind not in ("yes-no", "bounded")
+    check.demand(
+        (bucket is not None) == by_bucket, f"{where} is not about a row that such reports have"
+    )
     if bucket is not None:
         bucket = exact.whole(bucket, f"{where}: its bucket")
+        check.demand(0 <= bucket < _BUCKETS, f"{where} is about an unknown bucket")
     old, new = (
         [float(x) for x in exact.numbers(row[name], f"{where}: its {name} numbers")]
         for name in ("old", "new")
     )
-    check.demand(len(old) == len(new) and len(new) in (2, 3), f"{where}: a row has other columns")
+    columns = 3 if check.kind.kind == "bounded" else 2  # visits, sums, and sums of squares
+    check.demand(len(old) == len(new) == columns, f"{where}: a row has other columns")
     return (period, arm, bucket), old, new

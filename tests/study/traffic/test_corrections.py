@@ -140,6 +140,17 @@ FORGERIES = {
     "a period to come": lambda entry: entry.update(period=entry["asked"]),
     "another arm": lambda entry: entry["rows"][0].update(arm=99),
     "a field more": lambda entry: entry.update(pull=3),
+    "a row more": lambda entry: entry["rows"].append(
+        entry["rows"][0] | {"arm": 0, "new": [7.0 for _ in entry["rows"][0]["new"]]}
+    ),
+    "a row of nobody": lambda entry: entry["rows"].append(
+        entry["rows"][0] | {"arm": 0, "new": [0.0 for _ in entry["rows"][0]["new"]]}
+    ),
+    "a row of a bucket": lambda entry: entry["rows"].append(entry["rows"][0] | {"bucket": 3}),
+    "a row twice": lambda entry: entry["rows"].append(dict(entry["rows"][0])),
+    "a column more": lambda entry: entry["rows"][0].update(
+        old=[*entry["rows"][0]["old"], 0.0], new=[*entry["rows"][0]["new"], 0.0]
+    ),
 }
 
 
@@ -167,6 +178,33 @@ def test_certificates_list_corrections_and_forged_ones_fall(noise):
     for forge in FORGERIES.values():
         forged = copy.deepcopy(certificate)
         forge(forged["corrections"][0])
+        forged["digest"] = fingerprint(forged)
+        with pytest.raises(CertificateError, match=r"correction|corrected"):
+            sp.verify(forged)
+
+
+def test_a_forged_row_of_a_bucket_falls():
+    """Rewards without bounds are reported by bucket: each of them is compared with what counts."""
+    study, rng, number = site.create(noise=None), np.random.default_rng(5), 0
+    while not study.finished:
+        report = {}
+        for (label, share), mean in zip(study.split().shares.items(), [0.0, 0.1, 0.2, 4.0]):
+            n = int(100 * share)
+            report[label] = {b: (n, float(n * mean + rng.normal())) for b in range(16) if n}
+        study.record(report, f"day {number}")
+        number += 1
+        if number == 1:
+            right = report | {"bold": report["bold"] | {3: (26, 1.5)}}
+            study.correct_report("day 0", right, reason="bots")
+    certificate = study.answer.certificate()
+    sp.verify(certificate)
+    (entry,) = certificate["corrections"]
+    (row,) = entry["rows"]
+    assert (row["arm"], row["bucket"], row["new"]) == (1, 3, [26.0, 1.5])
+    changes = [{"new": [26.0, 1.0]}, {"bucket": 4}, {"bucket": 16}, {"bucket": None}, {"arm": 2}]
+    for change in changes:
+        forged = copy.deepcopy(certificate)
+        forged["corrections"][0]["rows"][0] |= change
         forged["digest"] = fingerprint(forged)
         with pytest.raises(CertificateError, match=r"correction|corrected"):
             sp.verify(forged)
