@@ -46,7 +46,7 @@ __all__ = [
 ]
 
 _LAZY = ("algorithms", "bets", "design", "errors", "game", "notebook", "problem", "run", "simulate")
-_LAZY += ("storage", "study")
+_LAZY += ("storage", "study", "testing")
 _STUDY = ("Pull", "Study", "create_study", "delete_study", "list_studies", "load_study")
 
 

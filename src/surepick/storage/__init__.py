@@ -1,6 +1,6 @@
-"""Where studies live: in memory, in an SQLite file, or in PostgreSQL."""
+"""Where studies live: in memory, in an SQLite file, in PostgreSQL, or in a storage of your own."""
 
 from surepick.storage.contract import Storage, Transaction
-from surepick.storage.open import open_storage
+from surepick.storage.open import open_storage, register, unregister
 
-__all__ = ["Storage", "Transaction", "open_storage"]
+__all__ = ["Storage", "Transaction", "open_storage", "register", "unregister"]

@@ -2,12 +2,86 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
+
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.storage.contract import Storage
 from surepick.storage.memory import MemoryStorage
 
-_FORMS = "memory://, sqlite:///file.db, postgresql+psycopg://user@host/database"
-_POSTGRES = ("postgresql", "postgres", "postgresql+psycopg")
+#: opens the storage of an address; the second argument says whether it may be made
+Opener = Callable[[str, bool], Storage]
+
+
+def _memory(url: str, create: bool) -> Storage:
+    return MemoryStorage.shared(url)
+
+
+def _sqlite(url: str, create: bool) -> Storage:
+    from surepick.storage.sql.sqlite import SqliteStorage
+
+    return SqliteStorage("sqlite://" + url.partition("://")[2], create=create)
+
+
+def _postgres(url: str, create: bool) -> Storage:
+    from surepick.storage.sql.postgres import PostgresStorage
+
+    return PostgresStorage("postgresql+psycopg://" + url.partition("://")[2])
+
+
+_OPENERS: dict[str, Opener] = {
+    "memory": _memory,
+    "sqlite": _sqlite,
+    "sqlite+pysqlite": _sqlite,
+    "postgresql": _postgres,
+    "postgres": _postgres,
+    "postgresql+psycopg": _postgres,
+}
+# What messages name, and examples that can be typed.
+_FORMS = {
+    "memory": "memory://",
+    "sqlite": "sqlite:///file.db",
+    "postgresql+psycopg": "postgresql+psycopg://user@host/database",
+}
+
+
+def register(scheme: str, opener: Opener, *, form: str | None = None) -> None:
+    """Let addresses that begin with ``scheme://`` open a storage of your own.
+
+    Parameters
+    ----------
+    scheme
+        Letters before ``://``.
+    opener
+        Called with the whole address, and with whether a storage that is not there may be made.
+    form
+        An address as an example, for messages.
+
+    Examples
+    --------
+    >>> from surepick.storage.memory import MemoryStorage
+    >>> register("shelf", lambda url, create: MemoryStorage(url), form="shelf://name")
+    >>> open_storage("shelf://mine").url
+    'shelf://mine'
+    >>> unregister("shelf")
+    """
+    if not scheme or "://" in scheme:
+        raise InvalidInputError(f"scheme: expected letters before '://', got {scheme!r}")
+    if scheme in _OPENERS:
+        raise InvalidInputError(f"scheme: {scheme!r} is taken already")
+    _OPENERS[scheme], _FORMS[scheme] = opener, form or f"{scheme}://…"
+
+
+def unregister(scheme: str) -> None:
+    """Take back :func:`register`.
+
+    Examples
+    --------
+    >>> from surepick.storage.memory import MemoryStorage
+    >>> register("drawer", lambda url, create: MemoryStorage(url))
+    >>> unregister("drawer")
+    """
+    _OPENERS.pop(scheme, None)
+    _FORMS.pop(scheme, None)
 
 
 def open_storage(storage: str | Storage, *, create: bool = True) -> Storage:
@@ -17,9 +91,10 @@ def open_storage(storage: str | Storage, *, create: bool = True) -> Storage:
     ----------
     storage
         ``memory://`` (this process only), ``sqlite:///file.db`` (relative; four slashes for an
-        absolute path), ``postgresql+psycopg://user@host/database``, or an open storage.
+        absolute path), ``postgresql+psycopg://user@host/database``, an address of a storage that
+        was registered, or an open storage.
     create
-        Whether an SQLite file that is not there may be made.
+        Whether a storage that is not there may be made.
 
     Examples
     --------
@@ -28,22 +103,15 @@ def open_storage(storage: str | Storage, *, create: bool = True) -> Storage:
     """
     if isinstance(storage, Storage):
         return storage
+    forms = ", ".join(_FORMS.values())
     if not isinstance(storage, str):
-        raise InvalidTypeError(f"storage must be an address such as {_FORMS}; got {storage!r:.80}")
-    scheme, colon, rest = storage.partition("://")
+        raise InvalidTypeError(f"storage must be an address such as {forms}; got {storage!r:.80}")
+    scheme, colon, _ = storage.partition("://")
     if not colon:
         raise InvalidInputError(
-            f"storage must be an address such as {_FORMS}; got {storage!r} "
+            f"storage must be an address such as {forms}; got {storage!r} "
             f"(for a file: 'sqlite:///{storage}')"
         )
-    if scheme == "memory":
-        return MemoryStorage.shared(storage)
-    if scheme in ("sqlite", "sqlite+pysqlite"):
-        from surepick.storage.sql.sqlite import SqliteStorage
-
-        return SqliteStorage("sqlite://" + rest, create=create)
-    if scheme in _POSTGRES:
-        from surepick.storage.sql.postgres import PostgresStorage
-
-        return PostgresStorage("postgresql+psycopg://" + rest)
-    raise InvalidInputError(f"storage: {scheme!r} is not supported; known: {_FORMS}")
+    if scheme not in _OPENERS:
+        raise InvalidInputError(f"storage: {scheme!r} is not supported; known: {forms}")
+    return _OPENERS[scheme](storage, create)
