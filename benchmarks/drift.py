@@ -19,11 +19,16 @@ it ruled the best option out: its answer is then another one. Intervals are exac
 *Ties.* Twelve options of the same mean, the first of which counts as the best, as it would be if it
 led by nothing that can be seen. That puts guarantees to the test, as clear leads do not.
 
-Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.drift --trials 50 --ties 40
+*With every pull.* Through ``identify``: five options of the same mean, noise of one that is not
+known beforehand, and a level that rises by so much with every pull. Batches may be of any size, or
+of 8 pulls at most, into which blocks are dealt. Beside it, what version 0.2 did: arm by arm.
+
+Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.drift --trials 50 --ties 40 --rising 60
 """
 
 from __future__ import annotations
 
+import itertools
 import math
 import time
 import zlib
@@ -202,6 +207,74 @@ def _rate(cell: dict[str, Any], delta: float) -> list[str]:
     return [f"**{text}**" if low > delta else text, f"{low:.3f} – {high:.3f}"]
 
 
+# -- a level that rises with every pull ----------------------------------------------------------
+RISES = (0.001, 0.1)
+BATCHES: dict[str, int | None] = {"of any size": None, "of 8 pulls at most": 8}
+ORDERS = ("dealt", "arm by arm")
+RISING_OPTIONS, MOST_RISING = 5, 2_000
+
+
+def rising(task: tuple[float, str, str, int, int, int]) -> dict[str, Any]:
+    """How often the first option was ruled out, though it is as good as the others."""
+    rise, batches, order, first, count, seed = task
+    wrong = 0
+    for i in range(first, first + count):
+        rng, made = np.random.default_rng([seed, zlib.crc32(b"rising"), i]), 0
+
+        def measure(arms: IntArray, rng: Any = rng) -> FloatArray:
+            nonlocal made
+            made += len(arms)
+            return rise * (made - len(arms) + np.arange(len(arms))) + rng.normal(size=len(arms))
+
+        settings = {"max_batch": BATCHES[batches], "max_samples": MOST_RISING}
+        algorithm = sp.algorithms.PooledPeleg(DELTA, **settings)
+        problem = sp.Problem.unstructured(RISING_OPTIONS)
+        if order == "dealt":
+            answer = sp.identify(
+                problem, None, DELTA, algorithm=algorithm, seed=i, measure_batch=measure
+            )
+        else:
+            run = algorithm.start(problem, i)
+            run.order_seed = None
+            while not run.stopped:
+                run.tell(batch := run.ask(), measure(batch.arms))
+            answer = run.answer
+        wrong += 0 not in answer.survivors
+    return {"trials": count, "wrong": wrong}
+
+
+def rising_tasks(trials: int, seed: int) -> dict[str, Any]:
+    cells = itertools.product(RISES, BATCHES, ORDERS, chunks(trials, CHUNK))
+    return {
+        f"{rise:g} | {batches} | {order} | {first} | {count}": (
+            *(rise, batches, order),
+            *(first, count, seed),
+        )
+        for rise, batches, order, (first, count) in cells
+    }
+
+
+def rising_report(parts: dict[str, Any]) -> str:
+    rows = []
+    for rise, batches, order in itertools.product(RISES, BATCHES, ORDERS):
+        start = f"{rise:g} | {batches} | {order} | "
+        mine = [part for key, part in parts.items() if key.startswith(start)]
+        cell = {name: sum(part[name] for part in mine) for name in ("trials", "wrong")}
+        rows.append([f"{rise:g}", batches, order, *_rate(cell, DELTA)])
+    head = ["rise per pull, in σ", "batches", "pulls are", "wrong", "99.9 % interval"]
+    return "\n".join(
+        [
+            "# A level that rises with every pull",
+            "",
+            f"{RISING_OPTIONS} options of the same mean, δ = {DELTA:g}, at most {MOST_RISING:,} "
+            f"pulls: how often the first option was ruled out. Bold: the whole interval lies above "
+            f"δ. Arm by arm: as version 0.2 did.",
+            "",
+            table(head, rows),
+        ]
+    )
+
+
 def report(parts: dict[str, Any], trials: int, ties: int) -> str:
     cells = gathered(parts)
     minutes = sum(part["seconds"] for part in parts.values()) / 60
@@ -233,11 +306,14 @@ def report(parts: dict[str, Any], trials: int, ties: int) -> str:
 def main() -> None:
     parser = options(__doc__.splitlines()[0], trials=50)
     parser.add_argument("--ties", type=int, default=40, help="trials of each rate with ties")
+    parser.add_argument("--rising", type=int, default=60, help="trials with a level that rises")
     given = parser.parse_args()
     settings = {"seed": given.seed, "most": [MOST, MOST_TIES]}
     record = Record("drift", settings, given)
     parts = record.fill(tasks(given.trials, given.ties, given.seed), measure)
     record.write(report(parts, given.trials, given.ties))
+    record = Record("drift_rising", {"seed": given.seed, "most": MOST_RISING}, given)
+    record.write(rising_report(record.fill(rising_tasks(given.rising, given.seed), rising)))
 
 
 if __name__ == "__main__":

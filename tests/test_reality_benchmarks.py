@@ -178,6 +178,15 @@ def test_shifts_mislead_who_pools_all_pulls_and_not_who_compares_within_blocks()
         assert found["endless"] == 0
 
 
+@pytest.mark.parametrize("batches", drift.BATCHES)
+def test_a_level_that_rises_misleads_who_measures_arm_by_arm(batches):
+    wrong = [drift.rising((0.1, batches, order, 0, 3, 0))["wrong"] for order in drift.ORDERS]
+    assert wrong[0] <= 1
+    assert wrong[1] >= 2
+    parts = {key: {"trials": 4, "wrong": 1} for key in drift.rising_tasks(4, 0)}
+    assert drift.rising_report(parts).count("| 1 of 4 |") == len(parts)
+
+
 def test_the_tables_of_drift():
     parts = {
         key: {"pulls": [100, 100], "trials": 2, "wrong": 0, "endless": 0, "seconds": 30}

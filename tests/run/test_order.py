@@ -1,3 +1,5 @@
+import itertools
+
 import numpy as np
 import pytest
 from hypothesis import given, settings
@@ -5,8 +7,9 @@ from hypothesis import strategies as st
 
 import surepick as sp
 from surepick.algorithms.base import Pulls
+from surepick.algorithms.pooled.state import PooledState
 from surepick.errors import InvalidInputError
-from surepick.run.order import SEEDS, FixedOrder, Order, order_of, seed_of
+from surepick.run.order import SEEDS, FixedOrder, Order, order_of, piece, seed_of
 from surepick.verifier.order import rows_in_order
 
 ORDERS = {"drawn": lambda batch, pulls: Order(batch, pulls, 3), "fixed": FixedOrder}
@@ -108,6 +111,85 @@ def test_parts_of_an_arm_are_not_in_the_order_of_time():
     assert alike <= 12  # 2 in 2^8 by chance; one in five where numbers are in the order of time
 
 
+# -- blocks that need several batches ----------------------------------------------------------
+def pieces_of(block, sizes, seed=3, number=2):
+    ends = np.cumsum([0, *sizes])
+    return [piece(number, block, int(a), int(b), seed=seed) for a, b in itertools.pairwise(ends)]
+
+
+@settings(max_examples=30)
+@given(st.lists(st.integers(1, 900), min_size=1, max_size=5), st.integers(1, 700))
+def test_pieces_make_up_the_block(counts, size):
+    block = Pulls.in_own_parts(np.array(counts), 8)
+    total = block.total
+    sizes = [size] * (total // size) + [total % size] * (total % size > 0)
+    made = np.zeros((len(counts), 8), dtype=int)
+    for one, due in zip(pieces_of(block, sizes), sizes, strict=True):
+        assert one.total == due
+        assert one.counts.min() > 0
+        assert np.all(np.diff(one.arms * 8 + one.parts) > 0)
+        made[one.arms, one.parts] += one.counts
+    assert made.sum() == total
+    assert (made[block.arms, block.parts] == block.counts).all()
+
+
+def test_every_pull_is_as_likely_in_every_piece():
+    block, n = Pulls.from_counts(np.ones(8, dtype=int)), 2000
+    found = np.zeros((4, 8))
+    for seed in range(n):
+        for place, one in enumerate(pieces_of(block, [2] * 4, seed)):
+            found[place, one.arms] += 1 / n
+    assert np.abs(found - 0.25).max() < 5 * np.sqrt(0.25 * 0.75 / n)
+
+
+def test_pieces_are_dealt_otherwise_than_batches_are_ordered():
+    block = Pulls.from_counts(np.ones(400, dtype=int))
+    first = piece(0, block, 0, 200, seed=4).arms
+    assert len(np.intersect1d(first, Order(0, block, 4).whole()[:200])) < 130  # 100 by chance
+
+
+def test_an_option_is_in_all_batches_of_a_block():
+    """By a run: without a deal the first batches would have the first options alone."""
+    problem = sp.Problem.unstructured(12)
+    places = np.zeros(12)
+    for seed in range(30):
+        run = sp.algorithms.PooledPeleg(0.1, max_batch=6).start(problem, seed)
+        for number in range(4):  # the first block has 24 pulls
+            batch = run.ask()
+            places += number * batch.counts
+            run.tell(batch, np.zeros(6) + 0.1 * batch.arms)
+        assert [block["batches"] for block in run.state.blocks] == [4]
+    assert np.ptp(places / 60) < 1.2  # 1.5 is the middle; from 0 to 3 if filled up in their order
+
+
+def test_runs_of_older_versions_fill_batches_as_they_did():
+    run = sp.algorithms.PooledPeleg(0.1, max_batch=6).start(sp.Problem.unstructured(12), 3)
+    run.order_seed = None
+    assert run.ask().arms.tolist() == [0, 0, 1, 1, 2, 2]
+
+
+def test_a_run_saved_between_two_pieces_goes_on():
+    problem = sp.Problem.unstructured(5)
+    run = sp.algorithms.PooledPeleg(0.1, max_batch=3).start(problem, 3)
+    again = sp.algorithms.PooledPeleg(0.1, max_batch=3).start(problem, 3)
+    for _ in range(9):
+        again = sp.Run.from_json(again.to_json())
+        batch, other = run.ask(), again.ask()
+        assert batch.arms.tolist() == other.arms.tolist()
+        for one in (run, again):
+            one.tell(one.ask(), 0.1 * np.arange(3) * batch.arms)
+
+
+def test_the_checks_after_the_end_are_dealt_too():
+    problem = sp.Problem(np.column_stack([np.ones(10), np.arange(10.0)]), noise=0.1)
+    options = {"max_batch": 4}
+    run = sp.algorithms.get("checked-fit", delta=0.1, options=options).start(problem, 5)
+    while not run.state.inner.finished:
+        batch = run.ask()
+        run.tell(batch, 1.0 * batch.arms)
+    assert run.ask().arms.tolist() != sorted(np.flatnonzero(run.state.missing)[:4].tolist())
+
+
 # -- seeds -------------------------------------------------------------------------------------
 def test_seeds_of_orders():
     assert seed_of(np.int64(4)) == 4
@@ -174,12 +256,12 @@ def test_certificates_have_the_order():
 
 
 # -- what it is for ----------------------------------------------------------------------------
-def wrong_under(drift, runs, shuffled=True, most=200):
+def wrong_under(drift, runs, shuffled=True, most=200, **settings):
     """How often one of two equal options is named, where all rewards rise with every pull."""
     named = 0
     for seed in range(runs):
         draws, problem = np.random.default_rng(seed), sp.Problem.unstructured(["a", "b"])
-        run = sp.algorithms.PooledPeleg(0.05, max_samples=most).start(problem, seed)
+        run = sp.algorithms.PooledPeleg(0.05, max_samples=most, **settings).start(problem, seed)
         if not shuffled:
             run.order_seed = None
         made = 0
@@ -194,3 +276,13 @@ def wrong_under(drift, runs, shuffled=True, most=200):
 def test_equal_options_are_not_told_apart_by_a_drift_of_all():
     assert wrong_under(0.1, 40) <= 0.05
     assert wrong_under(0.1, 10, shuffled=False) > 0.5
+
+
+def test_nor_where_blocks_come_in_several_batches(monkeypatch):
+    assert wrong_under(0.1, 20, max_batch=8) <= 0.05
+
+    def filled_up(self, size):
+        return self.block.left.capped(size)
+
+    monkeypatch.setattr(PooledState, "_next", filled_up)
+    assert wrong_under(0.1, 10, max_batch=8) > 0.5

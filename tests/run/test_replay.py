@@ -90,7 +90,7 @@ def rerun(batches):
             break
         run.ask()
         pulls = Pulls(np.array(batch["arms"]), np.array(batch["counts"]))
-        run.state.block.left = pulls
+        run.state.replace(pulls)
         run.tell_totals(run.put(pulls), np.array(batch["sums"]), None)
     return json.loads(json.dumps(run.answer.certificate())) if run.state.finished else None
 

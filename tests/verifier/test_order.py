@@ -45,3 +45,33 @@ def test_what_makes_no_sense_is_refused(certificate, order, why):
 def test_a_changed_seed_is_found(certificate):
     with pytest.raises(CertificateError, match="digest differs"):
         verify(certificate | {"order": {"rule": "shuffled", "seed": 4}})
+
+
+def in_pieces(**settings):
+    problem = sp.Problem.unstructured(4)
+    algorithm = sp.algorithms.PooledPeleg(0.1, max_batch=5, **settings)
+    return sp.identify(problem, lambda arm: 3.0 * arm, algorithm=algorithm, seed=8).certificate()
+
+
+@pytest.mark.parametrize("settings", [{}, {"top": 2}, {"baseline": 0}])
+def test_blocks_in_pieces_were_dealt_by_the_seed(settings):
+    certificate = in_pieces(**settings)
+    pieces = [block["batches"] for block in certificate["evidence"]["blocks"]]
+    assert max(pieces) > 1
+    assert verify(certificate)
+    assert sp.verify(certificate, replay=True).replayed
+    assert verify(forged(certificate, None))
+    with pytest.raises(CertificateError, match=r"block \d+ was not dealt into batches by the seed"):
+        verify(forged(certificate, {"rule": "shuffled", "seed": 9}))
+
+
+def test_pieces_filled_up_arm_by_arm_are_refused():
+    run = sp.algorithms.PooledPeleg(0.1, max_batch=5).start(sp.Problem.unstructured(4), 8)
+    run.order_seed = None  # as version 0.2 did
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, 3.0 * batch.arms)
+    old = run.answer.certificate()
+    assert sp.verify(old, replay=True).replayed
+    with pytest.raises(CertificateError, match="was not dealt into batches"):
+        verify(forged(old, {"rule": "shuffled", "seed": 8}))

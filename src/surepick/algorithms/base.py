@@ -63,6 +63,11 @@ class State(ABC):
     #: whether it keeps to that by itself; otherwise it is asked for so few pulls that it does
     minds_costs: bool = False
 
+    #: where a block of pulls needs several batches: those of block ``number`` from one place to
+    #: another, set before it is asked; None: in a run of version 0.2 or before, which filled them
+    #: up arm by arm
+    piece: Callable[[int, Pulls, int, int], Pulls] | None = None
+
     #: arms that are not there any more, as a mask; None: no algorithm that lets options go
     retired: Any = None
     at_rest: bool = False  #: whether options may come and go now: it stands between two blocks

@@ -17,6 +17,10 @@ depends on the moment alone speaks for neither.
 A batch is cut into blocks of about a thousand pulls, each with its share of every row of the
 batch, and each block is shuffled. All of this is done with whole numbers, is the same on every
 machine, and can be worked out block by block: batches may be huge.
+
+Where an algorithm needs more pulls than a batch may have, all of them are dealt first, in the same
+way, and batches are cut from that deal (:func:`piece`). Filled up arm by arm, batches would differ
+in their arms, and what changes from one batch to the next would speak for some of these.
 """
 
 from __future__ import annotations
@@ -91,8 +95,11 @@ class Order:
     ([3, 3, 7], [0, 1, 2])
     """
 
+    _first = 0  # of the streams of random numbers that are used
+
     def __init__(self, batch: int, pulls: Pulls, seed: int) -> None:
-        self._keys, self._offsets, self._again = _streams(seed, batch)
+        streams = _streams(seed, batch)[self._first :]
+        self._keys, self._offsets, self._again = streams[:3]
         self._start(pulls)
         # Staggered, so that rows with few pulls do not all wait for the same block.
         rows = np.arange(len(pulls.arms))
@@ -130,8 +137,11 @@ class Order:
 
     def arms_of(self, numbers: IntArray) -> IntArray:
         """The arms of the pulls with these numbers."""
-        rows = np.searchsorted(self._firsts, numbers, side="right") - 1
-        return self._pulls.arms[rows]
+        return self._pulls.arms[self.rows_of(numbers)]
+
+    def rows_of(self, numbers: IntArray) -> IntArray:
+        """The rows of the pulls with these numbers."""
+        return np.searchsorted(self._firsts, numbers, side="right") - 1
 
     def _numbers(self, first: int, last: int) -> IntArray:
         parts = []
@@ -171,6 +181,43 @@ class Order:
         return each * block + (left * block + self._offset) // self._blocks
 
 
+class _Deal(Order):
+    """The pulls of several batches in the order in which they are dealt into these."""
+
+    _first = 3
+
+
+def piece(number: int, pulls: Pulls, first: int, last: int, *, seed: int) -> Pulls:
+    """The pulls of one of the batches that a block of an algorithm is cut into.
+
+    Parameters
+    ----------
+    number
+        Number of the block.
+    pulls
+        All that it asks for.
+    first, last
+        How many of them were in earlier batches, and how many will have been with this one.
+    seed
+        The seed of the run's orders.
+
+    Examples
+    --------
+    >>> block = Pulls(np.array([3, 7]), np.array([2, 2]))
+    >>> one, other = piece(0, block, 0, 3, seed=1), piece(0, block, 3, 4, seed=1)
+    >>> one.total, other.total, int(one.arms @ one.counts + other.arms @ other.counts)
+    (3, 1, 20)
+    """
+    if (first, last) == (0, pulls.total):
+        return pulls
+    deal = _Deal(number, pulls, seed)
+    rows = deal.rows_of(deal.numbers(first, last))
+    counts = np.bincount(rows, minlength=len(pulls.arms))
+    here = counts > 0
+    parts = None if pulls.parts is None else pulls.parts[here]
+    return Pulls(pulls.arms[here], counts[here], parts)
+
+
 class FixedOrder(Order):
     """The order in studies of version 0.2 and before: the same for the same batch, in every study.
 
@@ -204,9 +251,9 @@ def order_of(batch: int, pulls: Pulls, seed: int | None) -> Order:
 
 
 def _streams(seed: int, batch: int) -> NDArray[np.uint64]:
-    """Where the streams of random numbers of a batch start: there are three of them."""
+    """Where the streams of random numbers of a batch start: there are six of them."""
     start = _scrambled(np.array([seed])) + np.array([batch], dtype=np.uint64)
-    return _scrambled(_scrambled(start) + np.arange(3, dtype=np.uint64))
+    return _scrambled(_scrambled(start) + np.arange(6, dtype=np.uint64))
 
 
 def _below(n: int, numbers: NDArray[np.uint64]) -> IntArray:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Callable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -20,7 +21,7 @@ from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
 from surepick.run.doubts import Doubts, without_guarantee
 from surepick.run.limits import LimitedRun, check_budget
-from surepick.run.order import as_seed, seed_of
+from surepick.run.order import as_seed, piece, seed_of
 from surepick.run.rewards import (
     check_one_of,
     check_rewards,
@@ -142,6 +143,8 @@ class Run(TurningRun, PastRun, LimitedRun):
             if self._open is None:
                 limits = self.limits
                 self.state.funds = self._funds(limits)
+                seed = self.order_seed
+                self.state.piece = None if seed is None else partial(piece, seed=seed)
                 pulls = self.state.propose(self._pulls_left(limits))
                 items = self.state.items_of(pulls)
                 self._open = self._batch(pulls, items)

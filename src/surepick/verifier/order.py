@@ -5,6 +5,10 @@ k-th pull of a row with c pulls is in block (k · blocks + blocks − 1 − offs
 a random number below blocks, one for each row. Within a block the pulls come in the order of random
 numbers, one for each pull. All random numbers are the outputs of splitmix64.
 
+Where a block of pulls is larger than a batch may be, its pulls are dealt in the same way, by other
+random numbers, with the number of the block in place of that of the batch; batches are cut from
+that deal (:func:`check_pieces`).
+
 A certificate has sums over the pulls of a batch, which no order changes; a study's database has
 every pull, and there it can be seen whether this order was kept. Records without a seed were made
 by version 0.2 or before.
@@ -14,7 +18,9 @@ Part of the verifier: nothing here is shared with the algorithms.
 
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
+from typing import Any
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
@@ -23,6 +29,7 @@ _RULE = "shuffled"
 _SEEDS = 2**53
 _BLOCK = 1024
 _WORD = 2**64
+_PIECES = 3  # the streams of random numbers by which blocks are dealt into batches
 
 
 def check_order(check: Check) -> None:
@@ -38,8 +45,47 @@ def check_order(check: Check) -> None:
     check.demand("traffic" not in check.body, "it has an order of pulls, and traffic has no pulls")
 
 
-def rows_in_order(counts: Sequence[int], batch: int, seed: int) -> list[int]:
+def check_pieces(
+    check: Check, blocks: Sequence[tuple[dict[str, Any], list[dict[str, Any]]]]
+) -> None:
+    """Blocks that came in several batches must have been dealt into these by the seed.
+
+    Filled up by somebody's choice, batches would differ in their arms, and whatever changed from
+    one batch to the next would speak for some of these. Strata are dealt anew, so of them it is
+    not known which pulls of an arm were in which batch: only a replay can tell.
+    """
+    if check.body.get("order") is None:
+        return
+    seed = check.body["order"]["seed"]
+    for number, (record, batches) in enumerate(blocks):
+        new = batches[record.get("past", 0) :]
+        if len(new) < 2 or "stratum" in new[0]:
+            continue
+        pieces = [_rows(batch) for batch in new]
+        whole: Counter[tuple[int, int]] = Counter()
+        for piece in pieces:
+            whole.update(piece)
+        rows = sorted(whole)
+        dealt = rows_in_order([whole[row] for row in rows], number, seed, _PIECES)
+        for piece in pieces:
+            size = sum(piece.values())
+            check.demand(
+                Counter(rows[i] for i in dealt[:size]) == piece,
+                f"block {number + 1} was not dealt into batches by the seed of its order",
+            )
+            dealt = dealt[size:]
+
+
+def _rows(batch: dict[str, Any]) -> Counter[tuple[int, int]]:
+    """How many pulls of each arm and part a batch has."""
+    parts = batch.get("parts", [0] * len(batch["arms"]))
+    return Counter(dict(zip(zip(batch["arms"], parts), batch["counts"])))
+
+
+def rows_in_order(counts: Sequence[int], batch: int, seed: int, stream: int = 0) -> list[int]:
     """The row of each pull of a batch, in the order in which pulls are handed out.
+
+    Or dealt into batches, by other streams of random numbers, which begin with ``stream``.
 
     Examples
     --------
@@ -47,7 +93,7 @@ def rows_in_order(counts: Sequence[int], batch: int, seed: int) -> list[int]:
     [0, 0, 1]
     """
     start = _scrambled((_scrambled(seed) + batch) % _WORD)
-    keys, offsets = (_scrambled((start + i) % _WORD) for i in range(2))
+    keys, offsets = (_scrambled((start + i) % _WORD) for i in (stream, stream + 1))
     blocks = max(1, sum(counts) // _BLOCK)
     found: list[tuple[int, int, int, int]] = []  # block, random number, number, row
     for row, count in enumerate(counts):

@@ -73,7 +73,7 @@ def test_compiled_and_block_by_block_bets_are_the_same(kind):
         batch = runs[0].ask()
         rewards = draw(batch.arms)
         runs[0].tell(batch, rewards)
-        runs[1].state.block.left = batch.pulls
+        runs[1].state.replace(batch.pulls)
         runs[1].tell(runs[1].ask(), rewards)
         assert runs[0].state.blocks[-1]["rivals"] == runs[1].state.blocks[-1]["rivals"]
     np.testing.assert_allclose(

@@ -47,13 +47,19 @@ class AskingState(TurningState):
         if not self.block.left.total:
             planned = self.propose_ahead(budget, out=0)
             assert planned is not None  # in turn it never is too early
-            self.block.left = planned
-        left = self.block.left
-        most = min(budget, self.config.max_batch or budget, left.total)
-        return within(self.problem, self.funds, most, left.capped)
+            self.block.begin(planned)
+        most = min(budget, self.config.max_batch or budget, self.block.left.total)
+        return within(self.problem, self.funds, most, self._next)
+
+    def _next(self, size: int) -> Pulls:
+        """So many pulls of the block under way."""
+        if self.piece is None:
+            return self.block.left.capped(size)
+        first = self.block.asked
+        return self.piece(len(self.blocks), self.block.whole, first, first + size)
 
     def replace(self, pulls: Pulls) -> None:
-        self.block.left = pulls
+        self.block.begin(pulls)
 
     def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
         return dealt_again(self.problem, pulls, counts, self.ways.parts)

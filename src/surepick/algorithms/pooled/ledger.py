@@ -89,6 +89,7 @@ class OpenBlock:
 
     def __init__(self) -> None:
         self.left, self.told = _NOTHING, Rows.none()
+        self.whole = _NOTHING  # all that it asks for
         self.pieces = 0  # batches it was told in so far
         self.pieces_of_past = 0  # blocks of past measurements in it
         self.strata: list[Told] = []  # instead of ``told``: what was told of each
@@ -98,10 +99,20 @@ class OpenBlock:
         """Whether nothing was asked for or told."""
         return not (self.left.total or self.pieces or self.pieces_of_past or self.strata)
 
+    def begin(self, pulls: Pulls) -> None:
+        """Ask for these."""
+        self.left = self.whole = pulls
+
+    @property
+    def asked(self) -> int:
+        """How many of its pulls were made."""
+        return self.whole.total - self.left.total
+
     def save(self) -> dict[str, Any]:
         """Its memory."""
         return {
             "left": self.left.columns(),
+            "whole": self.whole.columns(),
             "told": list(self.told),
             "pieces": [self.pieces, self.pieces_of_past],
             "strata": [part.columns() for part in self.strata],
@@ -110,6 +121,7 @@ class OpenBlock:
     def load(self, memory: dict[str, Any]) -> None:
         """Take on a saved memory."""
         self.left, self.told = Pulls(*memory["left"]), Rows(*memory["told"])
+        self.whole = Pulls(*memory.get("whole", memory["left"]))
         self.pieces, self.pieces_of_past = memory["pieces"]
         self.strata = [Told.from_columns(columns) for columns in memory.get("strata", [])]
 

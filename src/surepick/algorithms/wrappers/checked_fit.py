@@ -134,9 +134,14 @@ class CheckedFitState(State):
     def propose(self, budget: int) -> Pulls:
         most = min(budget, self.config.options.get("max_batch") or budget)
         if self.inner.finished:
-            pulls = Pulls.from_counts(self.missing).capped(most)
+            pulls = Pulls.from_counts(self.missing)
+            if self.piece is None:
+                pulls = pulls.capped(most)
+            else:
+                pulls = self.piece(len(self.extras), pulls, 0, min(most, pulls.total))
             self.extra = pulls.arms
             return pulls
+        self.inner.piece = self.piece
         own = self.inner.propose(budget)
         room = max(0, min(math.ceil(self.config.share * own.total), most - own.total))
         lacking = self.counts < self._enough

@@ -126,6 +126,7 @@ class EstimatedNoiseState(State):
 
     def propose(self, budget: int) -> Pulls:
         if self.inner is not None:
+            self.inner.piece = self.piece
             return self.inner.propose(budget)
         return Pulls(self.arms[:budget], np.ones(min(len(self.arms), budget), dtype=np.int64))
 

@@ -13,6 +13,7 @@ from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.options import Offer
+from surepick.verifier.order import check_pieces
 from surepick.verifier.p_value import check_p_value
 from surepick.verifier.payoffs.base import News, Pairs, Payoff
 from surepick.verifier.payoffs.bounded import Bounded
@@ -84,6 +85,7 @@ def settle_all(check: Check, book: Book) -> None:
     """Pay out one block after the other."""
     blocks, offer, told = blocks_of(check), book.offer, 0
     check_strata(check, blocks, cancels_of(check))
+    check_pieces(check, blocks)
     for number, (block, batches) in enumerate(blocks, start=1):
         where = f"block {number}"
         offer.take(told, book)
