@@ -728,8 +728,8 @@ MUTATIONS = (
     Mutation(
         "gone-at-the-first-try",
         "client/transport.py",
-        "if gone_is_done and tries > 1 and",
-        "if gone_is_done and",
+        "if gone and self._count > 1:",
+        "if gone:",
         "client/test_client.py",
     ),
     Mutation(

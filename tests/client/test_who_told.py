@@ -8,6 +8,7 @@ from tests.postgres import fast_folder
 from tests.server.served import Served
 
 import surepick as sp
+from surepick.client.requests import Request
 
 
 @pytest.fixture(scope="module")
@@ -25,15 +26,17 @@ def test_a_pull_of_two_workers_and_a_token_that_is_not_valid_any_more(service):
         admin.create_study("twice", problem, hedge=True, overlap=False)
         made = {name: admin.make_token("worker", ["twice"]) for name in "abc"}
         send = admin._transport.send
-        known = [row["id"] for row in send("GET", "/api/v1/tokens").json()["tokens"]]
+        known = [row["id"] for row in send(Request("GET", "/api/v1/tokens"))["tokens"]]
         a, b, c = (sp.Client(service.url, made[name]).load_study("twice") for name in "abc")
         assert len(a.ask(99, "w")) == 4
         assert [[pull.id for pull in one.ask(9, "w")] for one in (b, c)] == [[0], [1]]
         assert b.tell(0, 1.0).status == "accepted"
         assert a.tell(0, 2.0).status == "late"
         assert [pull.id for pull in b.ask(9, "w")] == [2]
-        send("DELETE", f"/api/v1/tokens/{known[-3]}")  # that of a: 1 and 2 are with others, too
-        send("DELETE", f"/api/v1/tokens/{known[-1]}")  # that of c
+        send(
+            Request("DELETE", f"/api/v1/tokens/{known[-3]}", raw=True)
+        )  # that of a: 1 and 2 are with others, too
+        send(Request("DELETE", f"/api/v1/tokens/{known[-1]}", raw=True))  # that of c
         assert [pull.id for pull in b.ask(9, "w")] == [2, 3, 1]
         told = b.tell_many([(pull, 1.0) for pull in (1, 2, 3)])
         assert {one.status for one in told} == {"accepted"}

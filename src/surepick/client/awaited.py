@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-import random
 import sys
-import time
-from collections.abc import Callable
 from importlib.util import find_spec
 from typing import Any
 
-from surepick.client.transport import PAUSES, Transport, proxy_of
-from surepick.errors import ServiceUnreachableError, SurepickError, UnknownStudyError
+from surepick.client.requests import R, Request, Steps
+from surepick.client.transport import Transport, Tries, content, judged, proxy_of
 
 
 def _remember_what_is_missing() -> None:
@@ -32,56 +29,39 @@ class AsyncTransport(Transport):
         self._idle: list[Any] = []  # connections that wait for a request
         self._trusted: Any = None  # certificates, once they are read
 
-    async def get_json(self, path: str, **query: Any) -> Any:
-        """The answer to a GET, from JSON."""
-        return (await self.request("GET", path, query=query)).json()
+    async def followed(self, steps: Steps[R]) -> R:
+        """Send what these steps ask for, one request after the other, and return their result."""
+        try:
+            request = next(steps)
+            while True:
+                request = steps.send(await self.sent(request))
+        except StopIteration as done:
+            return done.value
 
-    async def post_json(self, path: str, body: dict[str, Any], wait: float = 0.0) -> Any:
-        """The answer to a POST, which may take ``wait`` seconds longer than others."""
-        return (await self.request("POST", path, body, wait=wait)).json()
-
-    async def request(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, Any] | None = None,
-        *,
-        query: dict[str, Any] | None = None,
-        wait: float = 0.0,
-        gone_is_done: bool = False,
-        fine: Callable[[Any], bool] = lambda response: response.is_success,
-    ) -> Any:
-        """The response; see :meth:`Transport.send`."""
-        end, pause, tries = time.monotonic() + self.patience, PAUSES[0], 0
+    async def sent(self, request: Request) -> Any:
+        """The answer; see :meth:`Transport.send`."""
+        tries = Tries(request, self.patience)
         while True:
-            tries += 1
-            problem, after = await self._attempt(method, path, body, query, wait, fine)
-            if not isinstance(problem, SurepickError):
-                return problem
-            if gone_is_done and tries > 1 and isinstance(problem, UnknownStudyError):
-                return None
-            if after is None or time.monotonic() + after > end:
-                raise problem
-            await asyncio.sleep(max(after, random.uniform(0.5, 1.0) * pause))
-            pause = min(2 * pause, PAUSES[1])
+            answer, after = await self._attempt(request)
+            pause = tries.pause(answer, after)
+            if pause is None:
+                return content(request, answer)
+            await asyncio.sleep(pause)
 
-    async def _attempt(
-        self, method: str, path: str, body: Any, query: Any, wait: float, fine: Any
-    ) -> tuple[Any, float | None]:
-        timeout = self._httpx.Timeout(self.timeout + wait, connect=self.timeout)
-        request = self._httpx.Request(
-            method,
-            f"{self.url}{path}",
-            params=query or None,
+    async def _attempt(self, request: Request) -> tuple[Any, float | None]:
+        timeout = self._httpx.Timeout(self.timeout + request.wait, connect=self.timeout)
+        made = self._httpx.Request(
+            request.method,
+            f"{self.url}{request.path}",
+            params=request.query or None,
             headers=self._headers,
-            json=body,
+            json=request.body,
             extensions={"timeout": timeout.as_dict()},
         )
         try:
-            return self._judged(await self._exchange(request), fine)
+            return judged(request, await self._exchange(made))
         except self._httpx.TransportError as error:
-            text = f"{self.url} does not answer ({type(error).__name__}: {error})"
-            return ServiceUnreachableError(text), 0.0
+            return self.lost(error)
 
     async def _exchange(self, request: Any) -> Any:
         """The response to a request, over a connection that nobody else uses meanwhile.

@@ -2,13 +2,12 @@
 
 from __future__ import annotations
 
-import uuid
 from collections.abc import Sequence
 from typing import Any
-from urllib.parse import quote
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT
+from surepick.client import requests
 from surepick.client.study import RemoteStudy
 from surepick.client.transport import Transport
 from surepick.problem import Problem
@@ -78,8 +77,7 @@ class Client:
 
     def store(self, spec: StudySpec) -> RemoteStudy:
         """Create the study that a spec describes."""
-        key = uuid.uuid4().hex  # by which this request is recognised if it comes twice
-        self._transport.post("/api/v1/studies", {**spec.to_dict(), "key": key})
+        self._transport.follow(requests.store(spec))
         return RemoteStudy(self._transport, spec.name)
 
     def load_study(self, name: str) -> RemoteStudy:
@@ -90,12 +88,11 @@ class Client:
 
     def list_studies(self) -> list[str]:
         """The names of the studies that the token is for, in the order of their creation."""
-        return [study["name"] for study in self._transport.get("/api/v1/studies")["studies"]]
+        return self._transport.follow(requests.list_studies())
 
     def delete_study(self, name: str) -> None:
         """Delete a study with everything that was measured for it."""
-        path = f"/api/v1/studies/{quote(name, safe='')}"
-        self._transport.send("DELETE", path, gone_is_done=True)
+        self._transport.follow(requests.delete_study(name))
 
     def make_token(
         self,
@@ -106,9 +103,7 @@ class Client:
         note: str = "",
     ) -> str:
         """A new token (``admin``, ``worker`` or ``viewer``); the service does not keep it."""
-        body: dict[str, Any] = {"role": role, "note": note, "expires_in": expires_in}
-        body["studies"] = None if studies is None else list(studies)
-        return self._transport.post("/api/v1/tokens", body)["token"]
+        return self._transport.follow(requests.make_token(role, studies, expires_in, note))
 
     def close(self) -> None:
         """Let go of connections; they come back when needed."""

@@ -9,13 +9,13 @@ import ssl
 import threading
 import time
 import weakref
-from collections.abc import Callable
 from types import ModuleType
 from typing import Any
 from urllib.parse import urlsplit
 from urllib.request import getproxies, proxy_bypass
 
 from surepick import errors
+from surepick.client.requests import R, Request, Steps
 from surepick.errors import (
     AccessError,
     InvalidInputError,
@@ -68,75 +68,45 @@ class Transport:
         self._client: Any = None
         self._lock = threading.Lock()
 
-    def get(self, path: str, **query: Any) -> Any:
-        """The answer to a GET, from JSON."""
-        return self.send("GET", path, query=query).json()
+    def follow(self, steps: Steps[R]) -> R:
+        """Send what these steps ask for, one request after the other, and return their result."""
+        try:
+            request = next(steps)
+            while True:
+                request = steps.send(self.send(request))
+        except StopIteration as done:
+            return done.value
 
-    def post(self, path: str, body: dict[str, Any] | None = None, wait: float = 0.0) -> Any:
-        """The answer to a POST, which may take ``wait`` seconds longer than others."""
-        return self.send("POST", path, body, wait=wait).json()
-
-    def tell(self, path: str, body: dict[str, Any]) -> Any:
-        """The answer to a tell; it may say of some rewards that they do not count."""
-        return self.send("POST", path, body, fine=told_all).json()
-
-    def send(
-        self,
-        method: str,
-        path: str,
-        body: dict[str, Any] | None = None,
-        *,
-        query: dict[str, Any] | None = None,
-        wait: float = 0.0,
-        gone_is_done: bool = False,
-        fine: Callable[[Any], bool] = lambda response: response.is_success,
-    ) -> Any:
-        """The response, tried again for ``patience`` seconds while the service is away or busy.
-
-        With ``gone_is_done``, what is not there any more at a second try was removed by the first.
-        ``fine`` says which responses are answers, and not errors.
-        """
-        end = time.monotonic() + self.patience
-        pause, tries = PAUSES[0], 0
+    def send(self, request: Request) -> Any:
+        """The answer, tried again for ``patience`` seconds while the service is away or busy."""
+        tries = Tries(request, self.patience)
         while True:
-            tries += 1
-            problem, after = self._try(method, path, body, query, wait, fine)
-            if not isinstance(problem, SurepickError):
-                return problem
-            if gone_is_done and tries > 1 and isinstance(problem, UnknownStudyError):
-                return None
-            if after is None or time.monotonic() + after > end:
-                raise problem
-            _log.info("%s %s: trying again (%s)", method, path, problem)
-            time.sleep(max(after, random.uniform(0.5, 1.0) * pause))
-            pause = min(2 * pause, PAUSES[1])
+            answer, after = self._try(request)
+            pause = tries.pause(answer, after)
+            if pause is None:
+                return content(request, answer)
+            time.sleep(pause)
 
-    def _try(
-        self,
-        method: str,
-        path: str,
-        body: Any,
-        query: Any,
-        wait: float,
-        fine: Callable[[Any], bool],
-    ) -> tuple[Any, float | None]:
+    def _try(self, request: Request) -> tuple[Any, float | None]:
         """A response, or an error and how many seconds later to try again (None: do not)."""
         httpx = self._httpx
-        timeout = httpx.Timeout(self.timeout + wait, connect=self.timeout)
+        timeout = httpx.Timeout(self.timeout + request.wait, connect=self.timeout)
         try:
             response = self._connected().request(
-                method, path, json=body, params=query, timeout=timeout
+                request.method,
+                request.path,
+                json=request.body,
+                params=request.query or None,
+                timeout=timeout,
             )
         except httpx.TransportError as error:
-            text = f"{self.url} does not answer ({type(error).__name__}: {error})"
-            return ServiceUnreachableError(text), 0.0
-        return self._judged(response, fine)
+            return self.lost(error)
+        return judged(request, response)
 
-    def _judged(self, response: Any, fine: Callable[[Any], bool]) -> tuple[Any, float | None]:
-        """A response, or the error it stands for and when to try again (None: do not)."""
-        if fine(response):
-            return response, None
-        return error_of(response), _retry_after(response)
+    def lost(self, error: Exception) -> tuple[SurepickError, float]:
+        """What stands for a connection that was lost."""
+        text = f"{self.url} does not answer ({type(error).__name__}: {error})"
+        return ServiceUnreachableError(text), 0.0
 
     def trusted(self) -> Any:
         """The certificates to trust, on an encrypted way to the service; on another one, none.
@@ -187,14 +157,49 @@ def error_of(response: Any) -> SurepickError:
     return found(message)
 
 
-def told_all(response: Any) -> bool:
-    """Whether a response says what became of each reward."""
-    if response.is_success:
-        return True
+def judged(request: Request, response: Any) -> tuple[Any, float | None]:
+    """A response, or the error it stands for and when to try again (None: do not)."""
+    if response.is_success or (request.says_of_each and _says_of_each(response)):
+        return response, None
+    return error_of(response), _retry_after(response)
+
+
+def content(request: Request, response: Any) -> Any:
+    """What a response has to say; nothing, where an earlier try has done it already."""
+    if isinstance(response, SurepickError):
+        return None
+    return response.content if request.raw else response.json()
+
+
+def _says_of_each(response: Any) -> bool:
+    """Whether a refusal says what became of each reward."""
     try:
         return response.status_code == 409 and "told" in response.json()
     except ValueError:
         return False
+
+
+class Tries:
+    """How often a request is sent, and how long to wait in between."""
+
+    def __init__(self, request: Request, patience: float) -> None:
+        self._request, self._end = request, time.monotonic() + patience
+        self._pause, self._count = PAUSES[0], 0
+
+    def pause(self, answer: Any, after: float | None) -> float | None:
+        """Seconds until the next try, None where there is an answer; or the error that it is."""
+        self._count += 1
+        if not isinstance(answer, SurepickError):
+            return None
+        gone = isinstance(answer, UnknownStudyError) and self._request.gone_is_done
+        if gone and self._count > 1:
+            return None
+        if after is None or time.monotonic() + after > self._end:
+            raise answer
+        _log.info("%s %s: trying again (%s)", self._request.method, self._request.path, answer)
+        pause = max(after, random.uniform(0.5, 1.0) * self._pause)
+        self._pause = min(2 * self._pause, PAUSES[1])
+        return pause
 
 
 def _retry_after(response: Any) -> float | None:

@@ -1,0 +1,416 @@
+"""What is asked of a service, step by step: the one table behind both clients.
+
+Each method of :class:`StudyRequests` is a conversation. It yields requests, is sent what the
+service answers to each, and returns what the method of a study here would return. Nothing is sent
+from here: the client that blocks and the client for coroutines both walk through these steps, so
+they cannot come to differ.
+"""
+
+from __future__ import annotations
+
+import inspect
+import uuid
+from collections.abc import Callable, Generator, Mapping, Sequence
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any, TypeVar
+from urllib.parse import quote
+
+from surepick.algorithms import registry
+from surepick.algorithms.base import Algorithm
+from surepick.arrays.validate import positive, real, whole
+from surepick.client.replies import (
+    MOST,
+    ahead_of,
+    answer_of,
+    by_holder,
+    events_of,
+    limit_changes_of,
+    option_changes_of,
+    progress_of,
+    pulls_of,
+    recorded_of,
+    refuse_known,
+    report_changes_of,
+    reward_changes_of,
+    reward_rows,
+    rewards_of,
+    split_of,
+    told_of,
+)
+from surepick.problem import Problem
+from surepick.run import Answer
+from surepick.run.codec import decode
+from surepick.run.forecast import Ahead
+from surepick.run.limits import NONE
+from surepick.run.standing import Standing, as_table
+from surepick.storage.records import Event, Rewards, StudyProgress
+from surepick.study import StudySpec
+from surepick.study.changes import Change
+from surepick.study.checks.checks import Checks
+from surepick.study.limits import LimitChange
+from surepick.study.newcomers import Newcomers
+from surepick.study.pulls import (
+    ONCE,
+    Pull,
+    Reward,
+    Rewarded,
+    Told,
+    as_name,
+    as_pull,
+    as_reason,
+    without_labels,
+)
+from surepick.study.sheet import Sheet
+from surepick.study.traffic.changes import ReportChange
+from surepick.study.traffic.results import Recorded, Split, plain
+from surepick.study.turns import OptionChange
+
+LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
+MOST_LETTERS = 2_000  # of a reason
+STUDIES = "/api/v1/studies"
+
+
+@dataclass(frozen=True)
+class Request:
+    """One request to a service."""
+
+    method: str
+    path: str
+    body: dict[str, Any] | None = None
+    query: dict[str, Any] = field(default_factory=dict)
+    wait: float = 0.0  #: seconds that the answer may take longer than others
+    gone_is_done: bool = False  #: what is gone at a second try was removed by the first
+    says_of_each: bool = False  #: a refusal that says what became of each reward is an answer
+    raw: bool = False  #: the answer is a file, not JSON
+
+
+R = TypeVar("R")
+Steps = Generator[Request, Any, R]  #: requests that end in a result
+
+
+def promised(steps: Callable[..., Steps[Any]]) -> inspect.Signature:
+    """The signature of a method that walks through these steps: it returns their result."""
+    found = inspect.signature(steps)
+    result = str(found.return_annotation).removeprefix("Steps[").removesuffix("]")
+    return found.replace(return_annotation=result)
+
+
+# -- the service -------------------------------------------------------------------------------
+
+
+def store(spec: StudySpec) -> Steps[None]:
+    """Create the study that a spec describes."""
+    key = uuid.uuid4().hex  # by which this request is recognised if it comes twice
+    yield Request("POST", STUDIES, {**spec.to_dict(), "key": key})
+
+
+def list_studies() -> Steps[list[str]]:
+    """The names of the studies that the token is for, in the order of their creation."""
+    return [study["name"] for study in (yield Request("GET", STUDIES))["studies"]]
+
+
+def delete_study(name: str) -> Steps[None]:
+    """Delete a study with everything that was measured for it."""
+    yield Request("DELETE", _path(name), gone_is_done=True, raw=True)
+
+
+def make_token(
+    role: str, studies: Sequence[str] | None, expires_in: float | None, note: str
+) -> Steps[str]:
+    """A new token; the service does not keep it."""
+    body: dict[str, Any] = {"role": role, "note": note, "expires_in": expires_in}
+    body["studies"] = None if studies is None else list(studies)
+    return (yield Request("POST", "/api/v1/tokens", body))["token"]
+
+
+# -- one of its studies ------------------------------------------------------------------------
+
+
+class StudyRequests:
+    """What is asked of a service about one study."""
+
+    def __init__(self, name: str) -> None:
+        self._path = _path(name)
+        self._held: dict[int, str] = {}  # pull -> whom this object asked for
+        self._labels: dict[int, str] = {}  # pull -> what it is for
+        self._definition: dict[str, Any] | None = None
+        self._made: tuple[Problem, Algorithm] | None = None
+
+    def _get(self, rest: str, **query: Any) -> Steps[Any]:
+        return (yield Request("GET", self._path + rest, query=query))
+
+    def _post(self, rest: str, body: dict[str, Any], **how: Any) -> Steps[Any]:
+        return (yield Request("POST", self._path + rest, body, **how))
+
+    # -- what it was created with ----------------------------------------------------------
+    def definition(self) -> Steps[dict[str, Any]]:
+        """See :meth:`surepick.Study.definition`."""
+        if self._definition is None:
+            found: dict[str, Any] = yield from self._get("/definition")
+            self._definition = found
+        return self._definition
+
+    def made(self) -> Steps[tuple[Problem, Algorithm]]:
+        """The problem and the algorithm."""
+        if self._made is None:
+            said = yield from self.definition()
+            algorithm = registry.get(said["algorithm"], **decode(said["settings"]))
+            self._made = Problem.from_dict(decode(said["problem"])), algorithm
+        return self._made
+
+    def _forget(self) -> None:
+        """Options have come: what is known of the study is asked for again."""
+        self._definition = self._made = None
+
+    # -- ask, tell, fail -------------------------------------------------------------------
+    def ask(
+        self,
+        n: int = 1,
+        worker: str | None = None,
+        lease: float = 300.0,
+        *,
+        wait: float = 0.0,
+        stratum: str | int | None = None,
+        same: bool = False,
+    ) -> Steps[list[Pull]]:
+        """See :meth:`surepick.Study.ask`; the service waits, not this end."""
+        n, lease, left = whole(n, "n", least=1), positive(lease, "lease"), real(wait, "wait")
+        # Even an ask without a name needs one, to get the same pulls when its answer is lost.
+        holder = f"{ONCE}{uuid.uuid4().hex}" if worker is None else as_name(worker, "worker")
+        body: dict[str, Any] = {"n": min(n, MOST), "worker": holder, "lease": lease}
+        if stratum is not None:
+            body["stratum"] = str(stratum)
+        if same:
+            body["same"] = True
+        while True:
+            now = min(max(left, 0.0), LONGEST_WAIT)
+            found = yield from self._post("/ask", body | {"wait": now}, wait=now)
+            left -= now
+            if found["pulls"] or found["finished"] or left <= 0:
+                break
+        pulls = pulls_of(found)
+        known = self._definition
+        if known is not None and any(p.arm >= len(known["problem"]["labels"]) for p in pulls):
+            self._forget()
+        self._held.update((pull.id, holder) for pull in pulls)
+        self._labels.update((pull.id, pull.label) for pull in pulls)
+        return pulls
+
+    def tell(
+        self,
+        pull_id: int,
+        reward: float,
+        worker: str | None = None,
+        *,
+        strict: bool = False,
+        label: str | None = None,
+    ) -> Steps[Told]:
+        """See :meth:`surepick.Study.tell`."""
+        told = yield from self.tell_many([(pull_id, reward, label)], worker, strict=strict)
+        return told[0].or_refuse(reward)
+
+    def tell_many(
+        self, rewards: Rewarded, worker: str | None = None, *, strict: bool = False
+    ) -> Steps[list[Told]]:
+        """See :meth:`surepick.Study.tell_many`; rewards of several workers are several requests."""
+        if worker is not None:
+            as_name(worker, "worker")
+        pairs, said = without_labels(rewards)
+        checked = [Reward.of(pair, worker) for pair in pairs]
+        parts = by_holder(checked, self._held)
+        if len(parts) > 1:  # what the service would refuse must not come after what it has taken
+            kind = (yield from self.made())[0].noise_kind
+            checked = [reward.possible(kind) for reward in checked]
+            refuse_known(said, self._labels)
+        told: list[Told] = []
+        for holder, part in parts:
+            body: dict[str, Any] = {"rewards": reward_rows(part, said)}
+            body |= {} if holder is None else {"worker": holder}
+            body |= {"strict": True} if strict else {}
+            told += told_of((yield from self._post("/tell", body, says_of_each=True))["told"])
+        for reward in checked:
+            self._held.pop(reward.pull, None)
+            self._labels.pop(reward.pull, None)
+        return told
+
+    def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> Steps[bool]:
+        """See :meth:`surepick.Study.fail`."""
+        pull, reason = as_pull(pull_id), as_reason(reason)
+        holder = self._held.pop(pull, None) if worker is None else as_name(worker, "worker")
+        body: dict[str, Any] = {"pull": pull, "reason": reason[:MOST_LETTERS]}
+        body |= {} if holder is None else {"worker": holder}
+        return (yield from self._post("/fail", body))["returned"]
+
+    # -- correct, withdraw -----------------------------------------------------------------
+    def correct(
+        self, pull_id: int, reward: float, *, reason: str, by: str | None = None
+    ) -> Steps[Change]:
+        """See :meth:`surepick.Study.correct`."""
+        body = {"pull": as_pull(pull_id), "reward": real(reward, "reward")}
+        found = yield from self._post("/correct", body | _said(reason, by))
+        return reward_changes_of(found)[0]
+
+    def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Steps[Change]:
+        """See :meth:`surepick.Study.withdraw`."""
+        body: dict[str, Any] = {"pull": as_pull(pull_id)}
+        found = yield from self._post("/withdraw", body | _said(reason, by))
+        return reward_changes_of(found)[0]
+
+    def withdraw_token(
+        self, token: str, *, reason: str, by: str | None = None
+    ) -> Steps[list[Change]]:
+        """See :meth:`surepick.Study.withdraw_token`."""
+        found = yield from self._post("/withdraw", {"token": token} | _said(reason, by))
+        return reward_changes_of(found)
+
+    def corrections(self) -> Steps[list[Change]]:
+        """See :meth:`surepick.Study.corrections`."""
+        return reward_changes_of((yield from self._get("/corrections")))
+
+    # -- add, retire -----------------------------------------------------------------------
+    def add(self, options: Any, *, reason: str = "", by: str | None = None) -> Steps[OptionChange]:
+        """See :meth:`surepick.Study.add`."""
+        body = Newcomers.of(options).to_dict() | _said(reason, by)
+        return (yield from self._change_options("/options", body))
+
+    def retire(self, label: str, *, reason: str, by: str | None = None) -> Steps[OptionChange]:
+        """See :meth:`surepick.Study.retire`."""
+        body = {"label": str(label)} | _said(reason, by)
+        return (yield from self._change_options("/retire", body))
+
+    def _change_options(self, rest: str, body: dict[str, Any]) -> Steps[OptionChange]:
+        found = option_changes_of((yield from self._post(rest, body)))
+        self._forget()
+        return found[0]
+
+    def option_changes(self) -> Steps[list[OptionChange]]:
+        """See :meth:`surepick.Study.option_changes`."""
+        return option_changes_of((yield from self._get("/options")))
+
+    # -- limits ----------------------------------------------------------------------------
+    def limit(
+        self,
+        *,
+        max_samples: int | float | str | None = None,
+        budget: float | str | None = None,
+        reason: str = "",
+        by: str | None = None,
+    ) -> Steps[LimitChange]:
+        """See :meth:`surepick.Study.limit`."""
+        given = {"max_samples": max_samples, "budget": budget}
+        body = {
+            name: NONE if value == float("inf") else value  # JSON has no infinity
+            for name, value in given.items()
+            if value is not None
+        }
+        found = yield from self._post("/limits", body | _said(reason, by))
+        return limit_changes_of(found)[0]
+
+    def limit_changes(self) -> Steps[list[LimitChange]]:
+        """See :meth:`surepick.Study.limit_changes`."""
+        return limit_changes_of((yield from self._get("/limits")))
+
+    # -- pause, resume, stop ---------------------------------------------------------------
+    def pause(self, reason: str = "", by: str | None = None) -> Steps[bool]:
+        """See :meth:`surepick.Study.pause`."""
+        return (yield from self._post("/pause", _said(reason, by)))["changed"]
+
+    def resume(self, reason: str = "", by: str | None = None) -> Steps[bool]:
+        """See :meth:`surepick.Study.resume`."""
+        return (yield from self._post("/resume", _said(reason, by)))["changed"]
+
+    def stop(self, reason: str = "", by: str | None = None) -> Steps[Answer]:
+        """See :meth:`surepick.Study.stop`."""
+        yield from self._post("/stop", _said(reason, by))
+        return (yield from self.answer())
+
+    # -- traffic ---------------------------------------------------------------------------
+    def split(self, visits: int | None = None, period: str | None = None) -> Steps[Split]:
+        """See :meth:`surepick.Study.split`."""
+        body: dict[str, Any] = {}
+        if visits is not None:
+            body["visits"] = whole(visits, "visits", least=1)
+        if period is not None:
+            body["period"] = as_name(period, "period")
+        return split_of((yield from self._post("/split", body)))
+
+    def record(self, report: Any, period: str, *, check: bool = False) -> Steps[Recorded]:
+        """See :meth:`surepick.Study.record`."""
+        body = _report(report, period) | ({"check": True} if check else {})
+        return recorded_of((yield from self._post("/record", body)))
+
+    def correct_report(
+        self, period: str, report: Any, *, reason: str, by: str | None = None
+    ) -> Steps[ReportChange]:
+        """See :meth:`surepick.Study.correct_report`."""
+        body = _report(report, period) | _said(reason, by)
+        return report_changes_of((yield from self._post("/report-changes", body)))[0]
+
+    def report_changes(self) -> Steps[list[ReportChange]]:
+        """See :meth:`surepick.Study.report_changes`."""
+        return report_changes_of((yield from self._get("/report-changes")))
+
+    # -- where it stands -------------------------------------------------------------------
+    def finished(self) -> Steps[bool]:
+        """Whether there is an answer."""
+        return (yield from self.progress()).finished
+
+    def answer(self) -> Steps[Answer]:
+        """The answer, once finished; its guarantee is withdrawn where a check contradicts it."""
+        found = yield from self._get("/answer")
+        return answer_of(found, (yield from self._get("/certificate")))
+
+    def progress(self) -> Steps[StudyProgress]:
+        """Where the study stands, in a few numbers."""
+        return progress_of((yield from self._get("/progress")))
+
+    def standing(self) -> Steps[Any]:
+        """See :meth:`surepick.Study.standing`."""
+        return as_table(Standing.from_dict((yield from self.status())["standing"]))
+
+    def forecast(self) -> Steps[Ahead]:
+        """See :meth:`surepick.Study.forecast`."""
+        return ahead_of((yield from self._get("/forecast")))
+
+    def status(self) -> Steps[dict[str, Any]]:
+        """Where the study stands, with the checks and the outlook, as JSON-ready values."""
+        return (yield from self._get(""))
+
+    def checks(self) -> Steps[Checks]:
+        """See :meth:`surepick.Study.checks`."""
+        return Checks.from_dict((yield from self.status())["checks"])
+
+    def rewards(self) -> Steps[Rewards]:
+        """See :meth:`surepick.Study.rewards`."""
+        return rewards_of((yield from self._get("/rewards")))
+
+    def events(self, *kinds: str) -> Steps[list[Event]]:
+        """See :meth:`surepick.Study.events`."""
+        return events_of((yield from self._get("/events", kind=list(kinds))))
+
+    def history(self) -> Steps[list[dict[str, int]]]:
+        """A row for each complete batch: its number, samples so far, survivors after it."""
+        return (yield from self._get("/history"))["batches"]
+
+    def exported(self, path: Path, form: str | None, what: str) -> Steps[bytes]:
+        """What was measured, as the contents of a file."""
+        query = {"format": form or path.suffix[1:].lower(), "what": what}
+        return (yield Request("GET", f"{self._path}/export", query=query, raw=True))
+
+
+def _path(name: str) -> str:
+    return f"{STUDIES}/{quote(name, safe='')}"
+
+
+def _said(reason: str, by: str | None) -> dict[str, Any]:
+    """Why, and who."""
+    return {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
+
+
+def _report(report: Any, period: str) -> dict[str, Any]:
+    """What came of a period."""
+    body: dict[str, Any] = {"period": as_name(period, "period")}
+    if isinstance(report, Mapping):
+        return body | {"report": plain(report)}
+    return body | {"table": Sheet.of(report).to_dict()}
