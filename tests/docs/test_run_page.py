@@ -55,8 +55,8 @@ def test_names_environment_and_files_last(tmp_path):
         ("sh {data-run=never}", "exit 1"),
         ("python", "print(name, 0.25)"),
         ("text", "there ..."),
-        ("python", "print('took', 1.25, 'and', 12)"),
-        ("text {data-numbers=vary}", "took 0.5 and 3,000"),
+        ("python", "print('took', 1.25, 'and', 12, end=', all told')"),
+        ("text {data-numbers=vary}", "took 0.5 and 3,000, all told"),
         ("sh", 'echo "$WHERE"'),
         ("text", "here"),
     )

@@ -105,7 +105,8 @@ def test_helpers_stand_back_where_they_hold_nobody_up(shared, patience, postgres
         helper.stdin.flush()
         assert helper.stdout.read(1) == PART  # it is at work
         between_sessions = Path(f"/proc/{helper.pid}/autogroup")
-        assert os.getpriority(os.PRIO_PROCESS, helper.pid) == patience
+        mine = os.getpriority(os.PRIO_PROCESS, 0)  # more than 0 where the tests stand back, too
+        assert os.getpriority(os.PRIO_PROCESS, helper.pid) == min(mine + patience, 19)
         if between_sessions.exists():
             assert between_sessions.read_text().split()[-1] == str(patience)
         helper.stdin.close()

@@ -2,7 +2,7 @@
 
 While it is held, nobody is answered. A clock on the loop rings every few milliseconds; how late it
 rings is how long something held it. On a busy machine it may also be late because others had the
-processors: it does not count for more than the processor time that the service took meanwhile.
+processors: it does not count for more than the processor time that the loop's own thread took.
 """
 
 import asyncio
@@ -44,10 +44,10 @@ async def _watch(file):
     loop = asyncio.get_running_loop()
     with file.open("a", buffering=1) as held_for:
         while True:
-            started, worked = loop.time(), time.process_time()
+            started, worked = loop.time(), time.thread_time()
             await asyncio.sleep(_EVERY)
             late = loop.time() - started - _EVERY
-            held = min(late, time.process_time() - worked)
+            held = min(late, time.thread_time() - worked)
             if held > _NOTED:
                 held_for.write(f"{held!r}\n")
 
