@@ -10,7 +10,7 @@ import click
 from surepick.algorithms.registry import DEFAULT
 from surepick.cli.numbers import Number, Rate, in_rates
 from surepick.cli.studies import ends_at, say, shown, study_options
-from surepick.cli.trust import MISFIT_HELP, Misfit, costs, trust
+from surepick.cli.trust import MISFIT_HELP, Misfit, trust
 from surepick.errors import InvalidInputError
 from surepick.text import plural, typed
 
@@ -298,9 +298,6 @@ def command(
     made = spec.prepared
     problem = made.problem
     batch = study.status()["batch"]["size"]
-    # Where the question is another, or rewards come otherwise, so do numbers.
-    usual = method == DEFAULT and not (traffic or _asked(spec) or spec.past or settings)
-    taken = costs(problem, study.algorithm.delta) if usual else None
     content = {
         "study": name,
         "storage": study.storage.url,
@@ -315,7 +312,6 @@ def command(
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,
-        "trust_costs": taken,
         "max_samples": study.algorithm.max_samples,
         "budget": study.algorithm.budget,
         "traffic": study.meta.get("traffic") if traffic else None,
@@ -331,7 +327,7 @@ def command(
         f"Study {name!r}: {len(problem.distinct)} different options, {problem.rank} "
         f"coefficients; {method}, delta {study.algorithm.delta:g}.",
         f"A measurement gives {_measurement(problem.noise_kind)}.",
-        *trust(problem, study.algorithm.delta, taken, study.algorithm.sample_limit()),
+        *trust(problem, study.algorithm.delta, study.algorithm.sample_limit()),
         *([f"Options are compared within each {shown(study.strata)}."] if study.strata else []),
         ends_at(study.algorithm),
         *(f"Note: {shown(note)}" for note in made.notes),

@@ -8,8 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.cli.numbers import Rate
-from surepick.errors import InvalidInputError
-from surepick.run.forecast import rough
 
 if TYPE_CHECKING:
     from surepick.problem import Problem
@@ -35,12 +33,11 @@ class Misfit(click.ParamType):
             self.fail(f"{error.message}; it may be a number or 'any'", param, ctx)
 
 
-_TENTH = "a tenth of that lead"  # how wrong features may be, where nobody has said
 _MANY = 2_000  # measurements: more are worth a thought beforehand
 
 
-def trust(problem: Problem, delta: float, costs: dict[str, Any] | None, most: int) -> list[str]:
-    """What the answer will rest on, and what it takes: simulated, or at least."""
+def trust(problem: Problem, delta: float, most: int) -> list[str]:
+    """What the answer will rest on, and what it takes at least."""
     if problem.rank == problem.n_arms and not problem.misfit:
         return []  # every option has a feature of its own
     if not problem.misfit:
@@ -56,44 +53,10 @@ def trust(problem: Problem, delta: float, costs: dict[str, Any] | None, most: in
             f"Features guide, measurements prove: the answer will hold whatever the features are "
             f"worth. Each of the {problem.n_arms:,} options is measured {each} times or more, so "
             f"{each * problem.n_arms:,} measurements are the least; if rewards are linear in the "
-            f"features (--trust-features), {2 * problem.rank} could be enough."
+            f"features (--trust-features), {2 * problem.rank} could be enough. How many to expect: "
+            f"surepick plan."
         ]
-    if costs is not None:
-        lines.append(_compared(costs))
     return lines + _recommended(problem, delta, most)
-
-
-def costs(problem: Problem, delta: float) -> dict[str, Any] | None:
-    """What studies take that trust features not at all, nearly, and wholly: simulated.
-
-    None where that makes no difference, takes too long, or where no such lead fits the bounds.
-    """
-    from surepick.bench.forecast import TrustCosts
-
-    if problem.rank == problem.n_arms or problem.transductive or len(problem.distinct) < 3:
-        return None
-    given = problem.misfit if problem.misfit and math.isfinite(problem.misfit) else None
-    found = TrustCosts(problem, delta, 10.0 * given if given else 1.0)
-    if not found.possible:
-        return None
-    try:
-        nearly = given or found.lead / 10
-    except InvalidInputError:
-        return None
-    choices = {"any": math.inf, f"{given:g}" if given else _TENTH: nearly, "0": 0.0}
-    measurements = {name: found.of(misfit) for name, misfit in choices.items()}
-    known = {name: mean for name, mean in measurements.items() if mean is not None}
-    return {"if": found.words, "measurements": known} if known else None
-
-
-def _compared(costs: dict[str, Any]) -> str:
-    """What each choice takes, in a sentence."""
-    names = {"any": "--misfit any", "0": "--trust-features", _TENTH: f"--misfit of {_TENTH}"}
-    said = [
-        f"about {rough(mean)} with {names.get(misfit, f'--misfit {misfit}')}"
-        for misfit, mean in costs["measurements"].items()
-    ]
-    return f"Measurements, simulated, if {costs['if']}: {', '.join(said)}."
 
 
 def _recommended(problem: Problem, delta: float, most: int) -> list[str]:

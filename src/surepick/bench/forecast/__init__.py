@@ -10,7 +10,6 @@ from surepick.bench.forecast.question import (
     study_noise,
 )
 from surepick.bench.forecast.run import LOWER_BOUND, Forecast, forecast
-from surepick.bench.forecast.trust import TrustCosts
 from surepick.bench.forecast.truths import Room, draw, draw_within
 
 __all__ = [
@@ -24,7 +23,6 @@ __all__ = [
     "Forecast",
     "Question",
     "Room",
-    "TrustCosts",
     "draw",
     "draw_within",
     "fixed_sample",
