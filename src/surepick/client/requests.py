@@ -43,7 +43,7 @@ from surepick.run import Answer
 from surepick.run.codec import decode
 from surepick.run.forecast import Ahead
 from surepick.run.limits import NONE
-from surepick.run.standing import Standing, as_table
+from surepick.run.standing import Standing
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study import StudySpec
 from surepick.study.changes import Change
@@ -365,9 +365,9 @@ class StudyRequests:
         """Where the study stands, in a few numbers."""
         return progress_of((yield from self._get("/progress")))
 
-    def standing(self) -> Steps[Any]:
+    def standing(self) -> Steps[Standing]:
         """See :meth:`surepick.Study.standing`."""
-        return as_table(Standing.from_dict((yield from self.status())["standing"]))
+        return Standing.from_dict((yield from self.status())["standing"])
 
     def forecast(self) -> Steps[Ahead]:
         """See :meth:`surepick.Study.forecast`."""

@@ -114,13 +114,6 @@ def highest_first(value: float | None) -> float:
     return math.inf if value is None else -value
 
 
-def as_table(standing: Standing) -> Any:
-    """A DataFrame where pandas is there; else the standing itself."""
-    from importlib.util import find_spec
-
-    return standing.frame() if find_spec("pandas") else standing
-
-
 _SHOWN = {
     "option": "option",
     "state": "state",

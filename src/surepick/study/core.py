@@ -250,13 +250,13 @@ class StudyCore(TrafficCore):
         """Where the study stands, in a few numbers."""
 
     @abstractmethod
-    def standing(self) -> Any:
-        """What is known now about every option: a DataFrame where pandas is there.
+    def standing(self) -> Standing:
+        """What is known now about every option.
 
         Who leads, and of each option what it is estimated to be worth, how far it is behind and
         between which ends, and the p-value of "this one is the best". All of it holds at any time,
-        however often one looks. Without pandas it is a :class:`surepick.run.standing.Standing`,
-        whose columns have the same names.
+        however often one looks. ``standing()["estimate"]`` is a column, ``standing().frame()`` a
+        pandas DataFrame.
         """
 
     @abstractmethod

@@ -24,7 +24,7 @@ from surepick.problem import Problem
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
 from surepick.run.guarantee import looks_best
-from surepick.run.standing import as_table
+from surepick.run.standing import Standing
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
@@ -345,9 +345,9 @@ class Study(LivingStudy):
         )
         return sum(one.count for one in twice), len({one.pull for one in lost}), len(again)
 
-    def standing(self) -> Any:
+    def standing(self) -> Standing:
         """What is known now about every option; see :meth:`StudyCore.standing`."""
-        return as_table(self.desk.load()[0].standing())
+        return self.desk.load()[0].standing()
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
