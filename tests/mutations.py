@@ -98,7 +98,7 @@ MUTATIONS = (
     Mutation(
         "drift-keeps-promise",
         "study/checks/checks.py",
-        'found + (["rewards changed over time"] if self.drift else [])',
+        'found + ([DRIFTED] if self.drift else [])',
         "found",
         "study/checks/test_drift.py",
     ),

@@ -269,7 +269,7 @@ def wrong_under(drift, runs, shuffled=True, most=200, **settings):
             batch = run.ask()
             made, moments = made + len(batch), made + np.arange(len(batch))
             run.tell(batch, drift * moments + draws.normal(size=len(batch)))
-        named += bool(run.answer.guarantee)
+        named += run.state.finished
     return named / runs
 
 

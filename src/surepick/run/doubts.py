@@ -1,4 +1,4 @@
-"""What single rewards say against the kind of noise that a run was promised.
+"""What single rewards say against what a run was promised: the kind of noise, and no drift.
 
 A run that is told single rewards looks at them on the way; one that is told sums cannot.
 """
@@ -19,6 +19,7 @@ from surepick.run.batch import Batch
 from surepick.run.strata import TextArray
 
 if TYPE_CHECKING:  # loaded when they are first used, as are the designs behind them
+    from surepick.run.diagnostics.beside import Beside
     from surepick.run.diagnostics.finding import Finding
     from surepick.statistics.triples import Triples
     from surepick.statistics.unequal import UnequalScales
@@ -26,6 +27,86 @@ if TYPE_CHECKING:  # loaded when they are first used, as are the designs behind 
 #: what does not hold, in a few words each
 SKEWED = "rewards reach further to one side of their mean than to the other"
 UNEVEN = "some options vary more than others"
+DRIFTED = "rewards changed over time"
+_LEVEL = 0.05  # of the check of drift, as in studies
+_KEPT = 20_000  # pulls whose rewards are kept one by one; of more than these only sums
+
+
+class InTime:
+    """Single rewards in the order of time, for who asks in the end whether an option drifted.
+
+    Whether one did is worked out only then: batch by batch it would take as long as the run itself.
+    The level of that check holds over all looks, so it holds for one.
+    """
+
+    def __init__(self) -> None:
+        self._batches: list[tuple[Any, Any, Any]] = []  # arms, rewards and strata, if any
+        self._first = self._made = 0  # pulls before those that are kept, and all
+        self._before: Beside | None = None  # what those before them said
+
+    def add(self, n_arms: int, arms: Any, rewards: Any, strata: Any) -> None:
+        """A batch, in the order in which it was measured."""
+        self._batches.append((arms, rewards, strata))
+        self._made += len(arms)
+        if self._made - self._first > _KEPT:
+            self._before = self._beside(n_arms)
+            self._first, self._batches = self._made, []
+
+    def _kept(self) -> tuple[Any, ...]:
+        """Numbers, arms and rewards of the pulls that are kept, their batches and strata."""
+        sizes = [len(arms) for arms, _, _ in self._batches]
+        arms, rewards, strata = (list(column) for column in zip(*self._batches))
+        return (
+            self._first + np.arange(sum(sizes)),
+            np.concatenate(arms),
+            np.concatenate(rewards),
+            np.repeat(np.arange(len(sizes)), sizes),
+            None if strata[0] is None else np.concatenate(strata),
+        )
+
+    def _beside(self, n_arms: int) -> Beside:
+        """Options beside each other; where some came or went, from what is kept alone."""
+        from surepick.run.diagnostics.beside import Beside
+
+        found, known = Beside(n_arms), self._before
+        if known is not None and known.n_arms == n_arms:
+            found = known.copy()
+        if self._batches:
+            found.add(*self._kept())
+        return found
+
+    def drift(self, problem: Problem, levels_cancel: bool) -> Finding | None:
+        """Whether an option changed on its own; None where that is out of the question."""
+        from surepick.run.diagnostics.beside import may_drift
+        from surepick.run.diagnostics.drift import Timeline, drift
+
+        if self._before is None:
+            if not self._batches:
+                return None
+            numbers, arms, rewards, batches, _ = self._kept()
+            if not may_drift(numbers, arms, rewards, batches, levels_cancel, _LEVEL):
+                return None
+        timeline = Timeline(problem.n_arms)
+        timeline.beside = self._beside(problem.n_arms)
+        how = {"levels_cancel": levels_cancel, "scale_known": False}
+        return drift(problem, timeline, level=_LEVEL, **how)
+
+    def save(self) -> Any:
+        """What is kept of it; of more pulls than are kept, those to come are looked at alone."""
+        if self._before is not None or not self._batches:
+            return None
+        return [
+            [arms, rewards, None if strata is None else strata.tolist()]
+            for arms, rewards, strata in self._batches
+        ]
+
+    def load(self, saved: Any) -> None:
+        """Take on what was kept."""
+        self._batches = [
+            (np.asarray(arms), np.asarray(rewards), None if strata is None else np.asarray(strata))
+            for arms, rewards, strata in saved or ()
+        ]
+        self._made = sum(len(arms) for arms, _, _ in self._batches)
 
 
 class Doubts:
@@ -33,6 +114,23 @@ class Doubts:
 
     def __init__(self) -> None:
         self._triples: Triples | None = None
+        self._in_time = InTime()
+        self._drift: tuple[int, Finding | None] = (0, None)  # as of so many batches
+
+    def keep(self, batch: Batch, rewards: FloatArray, strata: Any) -> None:
+        """Rewards of a batch in the order in which they were measured, of a run that is no study.
+
+        A study looks at them by itself, while it runs.
+        """
+        cells = strata if batch.items is None else batch.items
+        cells = None if cells is None else np.asarray(cells)
+        self._in_time.add(batch.n_arms, batch.arms, rewards, cells)
+
+    def drift(self, problem: Problem, batches: int, levels_cancel: bool) -> Finding | None:
+        """Whether an option changed on its own, after so many batches."""
+        if self._drift[0] != batches:
+            self._drift = batches, self._in_time.drift(problem, levels_cancel)
+        return self._drift[1]
 
     def look(
         self, problem: Problem, batch: Batch, rewards: FloatArray, strata: TextArray | None
@@ -70,15 +168,18 @@ class Doubts:
             found.append(UNEVEN)
         return found
 
-    def save(self) -> Any:
-        """What is kept of it."""
-        return None if self._triples is None else self._triples.save()
+    def save(self) -> dict[str, Any]:
+        """What a saved run says of it."""
+        triples = None if self._triples is None else self._triples.save()
+        return {"doubts": triples, "in_time": self._in_time.save()}
 
-    def load(self, saved: Any) -> None:
-        """Take on what was kept; runs of older versions kept nothing."""
+    def load(self, saved: dict[str, Any]) -> None:
+        """Take on what a saved run says; those of older versions kept nothing."""
         from surepick.statistics.triples import Triples
 
-        self._triples = None if saved is None else Triples.load(saved)
+        triples = saved.get("doubts")
+        self._triples = None if triples is None else Triples.load(triples)
+        self._in_time.load(saved.get("in_time"))
 
 
 def scales_of(problem: Problem, told: list[Told]) -> UnequalScales:

@@ -19,7 +19,7 @@ from surepick.run.answer import Answer
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
-from surepick.run.doubts import Doubts, without_guarantee
+from surepick.run.doubts import DRIFTED, Doubts, without_guarantee
 from surepick.run.limits import LimitedRun, check_budget
 from surepick.run.order import as_seed, piece, seed_of
 from surepick.run.rewards import (
@@ -200,11 +200,14 @@ class Run(TurningRun, PastRun, LimitedRun):
         """
         check_open(batch, self.id, self.batches, self._open)
         check_one_of(self.problem, rewards, sums, self.state.demands_spread)
-        values = None
+        values = in_time = None
         if sums is None:
-            values = batch.listed(check_rewards(self.problem, batch, batch.arms, rewards))
+            in_time = check_rewards(self.problem, batch, batch.arms, rewards)
+            values = batch.listed(in_time)
         names = check_strata(batch, strata, sums is not None, self._log)
         self._tell(batch, values, sums, None if names is None else batch.listed(names))
+        if in_time is not None:
+            self.doubts.keep(batch, in_time, names)
 
     def tell_listed(self, batch: Batch, rewards: FloatArray, strata: Any = None) -> None:
         """For studies: one reward per pull, in the order in which ``batch.pulls`` lists them."""
@@ -313,6 +316,9 @@ class Run(TurningRun, PastRun, LimitedRun):
             ),
         )
         broken = self.doubts.broken(self.problem, self.told())
+        if answer.guarantee:
+            cancel = self.algorithm.levels_cancel(self.problem)
+            broken += [DRIFTED] if self.doubts.drift(self.problem, self.batches, cancel) else []
         return without_guarantee(answer, " and ".join(broken))
 
     # -- save and load ---------------------------------------------------------------------
@@ -326,7 +332,6 @@ class Run(TurningRun, PastRun, LimitedRun):
             | {
                 "id": self.id,
                 "order": self.order_seed,
-                "doubts": self.doubts.save(),
                 "state": self.state.save(),
                 "pulls": self.pulls,
                 "sums": self._sums,
@@ -340,6 +345,7 @@ class Run(TurningRun, PastRun, LimitedRun):
                 "waiting": self.waiting,
                 "open": None if self._open is None else self._open.pulls.columns(),
             }
+            | self.doubts.save()
             | self._ahead.save(self._open)
         )
 
@@ -364,7 +370,7 @@ class Run(TurningRun, PastRun, LimitedRun):
     def _restore(cls, saved: dict[str, Any], problem: Problem) -> Run:
         run = cls(registry.get(saved["algorithm"], **saved["settings"]), problem)
         run.order_seed = as_seed(saved.get("order"))
-        run.doubts.load(saved.get("doubts"))
+        run.doubts.load(saved)
         run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
         run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
         run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")

@@ -66,6 +66,7 @@ _MOST_CELLS = 64  # that are looked at of those that come together: more take to
 _EACH, _MOST_PIECES = 8, 32  # pulls of an option in a part of a large cell; parts
 _EITHER = 0.9  # of what speaks for one option speaks for another: it may be either
 _MISSED = 2  # cells in a row without all of the reference's options, after which it is another one
+_PRICE = 2.0  # log of what shapes and sizes take at least of the evidence, by their weights
 _ROUNDING = 1e-9  # of the sum of squares: below, differences are rounding errors
 
 
@@ -76,6 +77,41 @@ def shapes(time: FloatArray) -> FloatArray:
     """
     late = np.log(np.maximum(time[:, None], 1.0) / np.array(_STARTS)) / math.log(4.0)
     return np.column_stack([time, np.clip(late, 0.0, 1.0)])
+
+
+def may_drift(
+    numbers: Any, arms: Any, rewards: Any, batches: Any, levels_cancel: bool, level: float
+) -> bool:
+    """Whether it is worth looking for an option that drifts, by a look that takes hardly any time.
+
+    Rewards less the mean of their option, and less the level of their batch where that cancels, are
+    correlated with each shape, option by option. With a correlation r of n rewards, of which two
+    are set apart and one pays for the mean, a drift of that shape makes them about
+    (1 − r²)^(−(n−3)/2) times as likely, if it is known to the point. For an alarm that has to be
+    1/level times the number of options, and more, as shapes and sizes have weights as well. Who is
+    not looked at raises no alarm, so this keeps the level.
+    """
+    own = np.unique(arms, return_inverse=True)[1].ravel()
+    n = np.bincount(own).astype(float)
+    left = rewards - (np.bincount(own, rewards) / n)[own]
+    most = float(np.abs(left).max(initial=0.0))
+    if most == 0.0:  # they are all the same
+        return False
+    left = left / most
+    if levels_cancel:  # a level is told best by options that vary little
+        weight = (n / np.maximum(np.bincount(own, left * left), 1e-12))[own]
+        shared = np.bincount(batches, weight * left) / np.bincount(batches, weight)
+        left = left - shared[batches]
+    order = np.argsort(own, kind="stable")
+    first = np.r_[0, np.cumsum(n)[:-1]].astype(np.int64)
+    left, f = left[order], shapes(numbers[order] + 1.0)
+    left = left - np.repeat(np.add.reduceat(left, first) / n, n.astype(np.int64))
+    yy, fy = np.add.reduceat(left * left, first), _sums(f * left[:, None], first)
+    ff = _sums(f * f, first) - _sums(f, first) ** 2 / n[:, None]
+    size = np.maximum(yy[:, None] * ff, 1e-300)
+    rest = np.maximum(1.0 - fy * fy / size, 1e-12)
+    gains = np.where(ff > 0, -0.5 * np.maximum(n - 3.0, 0.0)[:, None] * np.log(rest), 0.0)
+    return float(gains.max()) > math.log(len(n) / level) + _PRICE
 
 
 def _priors() -> list[tuple[int, float, float]]:

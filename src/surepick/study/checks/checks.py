@@ -31,7 +31,7 @@ from surepick.run.diagnostics import (
     lack_of_fit,
     unequal_noise,
 )
-from surepick.run.doubts import UNEVEN, without_guarantee
+from surepick.run.doubts import DRIFTED, UNEVEN, without_guarantee
 from surepick.statistics.unequal import UnequalScales
 from surepick.study.checks.advice import all_the_same, anything_will_do, better_kinds, not_symmetric
 from surepick.study.outlook import noise_in_use
@@ -74,7 +74,7 @@ class Checks:
         found += ["visitors did not come in the shares they were sent by"] if self.ratio else []
         found += [UNEVEN] if self.scales else []
         found += ["the linear model does not fit"] if self.fit else []
-        return found + (["rewards changed over time"] if self.drift else [])
+        return found + ([DRIFTED] if self.drift else [])
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values."""
