@@ -143,3 +143,21 @@ def test_stakes_do_not_see_their_own_period(yes_no):
     np.testing.assert_array_equal(staked[1], staked[0])
     np.testing.assert_array_equal(staked[2], staked[0])
     assert (staked[0][:, :, 1] > 0).all()
+
+
+def test_what_rounding_may_have_added_is_taken_off(monkeypatch):
+    """Rewards far from zero: an interval that allows for rounding contains the one that does not."""
+    offset, ends = 1e12, []
+    periods = [
+        Sums(n, n * offset + np.floor(total), spread) for n, total, spread in (FIRST, SECOND)
+    ]
+    for allowed in (True, False):
+        if not allowed:
+            monkeypatch.setattr(Lifts, "_rounding", lambda self, n: 0.0 * n)
+        lifts = Lifts(2, 0, offset, offset + 1.0, False)
+        for period in periods:
+            lifts.add(period)
+        ends.append([end[1] for end in lifts.intervals(0.5)])
+    (low, high), (inner_low, inner_high) = ends
+    assert low < inner_low - 1e-4
+    assert high > inner_high + 1e-4

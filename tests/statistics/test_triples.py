@@ -85,3 +85,18 @@ def test_nothing_is_bet_on_rewards_that_are_all_the_same():
     found = Triples(1)
     found.add(np.zeros(60, dtype=int), np.ones(60))
     assert (found.log_evidence, found.count) == (0.0, 20)
+
+
+def test_an_arm_that_comes_later_has_had_its_share_from_the_beginning():
+    """Whoever comes because the others have lost does not make up for their losses."""
+    capital = []
+    for signs in itertools.product([-1.0, 1.0], repeat=4):
+        found = Triples(3)
+        for size, sign in zip((1.0, 1.5), signs):
+            found.add(np.zeros(3, dtype=int), np.array([0.0, 0.0, size]) * sign)
+        late = 1 if found._now() < 0 else 0
+        for size, sign in zip((1.0, 3.0), signs[2:]):
+            found.add(np.full(3, late), np.array([0.0, 0.0, size]) * sign)
+        capital.append(math.exp(found._now()))
+    assert np.mean(capital) == pytest.approx(1.0, abs=1e-12)
+    assert np.ptp(capital) > 0.1

@@ -50,6 +50,35 @@ def test_before_anything_is_bet_every_p_value_is_one(asked):
     assert state.question.p_values().tolist() == [1.0] * 4
 
 
+@pytest.mark.parametrize("epsilon", [0.0, 0.3])
+def test_doubts_are_p_values_of_what_decides(epsilon):
+    """By whichever account has more, ruling out or being close: not by both together."""
+    asked = {"top": 1, "epsilon": epsilon}
+    values = some_state(1e-9, asked).question.doubts()
+    for place in (3,) if epsilon else (1, 3):
+        assert 1e-9 < values[place] < 0.9
+        for delta, decided in ((values[place] * 1.001, True), (values[place] * 0.999, False)):
+            question = some_state(delta, asked).question
+            assert question.best == 2
+            shown = question.dropped_at[place] > 0 or question.closeness.shown(2)[place]
+            assert bool(shown) == decided
+
+
+@pytest.mark.parametrize("asked", [*ASKED[:3], {"baseline": 2}], ids=str)
+def test_leads_over_who_would_be_named_hold_at_delta(asked):
+    """Who led first has half of delta; a baseline was fixed beforehand, and has all of it."""
+    delta = 0.3
+    question = some_state(delta, asked).question
+    assert question.best == 2
+    compared = "baseline" in asked
+    leads = question.lifts if compared else question.leaders._kept[0][1]
+    level = delta if compared else delta / 2
+    found = question.leads()
+    for end, sign in ((found.low, 1.0), (found.high, -1.0)):
+        capital = np.exp(leads._log_capital(sign, end))[[0, 1, 3]]
+        assert capital == pytest.approx(np.full(3, 2.0 / level), rel=5e-3)
+
+
 # -- whoever leads --------------------------------------------------------------------------------
 def test_all_who_lead_share_one_level():
     """The k-th that leads has an interval of its own level: together they are not above alpha."""

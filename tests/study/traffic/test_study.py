@@ -12,8 +12,10 @@ import surepick as sp
 from surepick.errors import InvalidInputError, RunStateError, StudyDamagedError, TellConflictError
 from surepick.run.forecast import PERIODS
 from surepick.run.sharing import Sharing
+from surepick.statistics.lift import Lifts, Sums
 from surepick.storage.memory import MemoryStorage
 from surepick.study.chain import check_chain
+from surepick.study.traffic.report import Counts
 
 
 def test_from_shares_to_a_certificate_that_replays(storage_url):
@@ -78,6 +80,33 @@ def test_least_shares_that_cannot_all_be_kept_are_shared_alike():
     shares = Sharing(at_least=0.05, control=3, control_share=0.42).shares(run, None)
     assert shares[3] == pytest.approx(0.42)
     assert shares.sum() == pytest.approx(1.0, abs=1e-12)
+
+
+def test_the_control_has_a_least_share_like_everybody_else():
+    run = sp.algorithms.get("pooled-peleg", delta=0.1).start(sp.Problem(np.eye(4)))
+    before = np.array([0.01, 0.33, 0.33, 0.33])
+    for asked, least in ((0.0, 0.2), (0.1, 0.2), (0.3, 0.3)):
+        shares = Sharing(at_least=0.2, control=0, control_share=asked).shares(run, before)
+        assert shares[0] >= least
+        assert (shares[1:] >= 0.2 - 1e-9).all()
+
+
+def test_the_intervals_of_all_options_hold_together():
+    """Of n options beside the control each misses with probability delta over n."""
+    study = site.create(control="plain", delta=0.2)
+    for number in range(3):
+        site.day(study, number, n=300)
+    lifts = Lifts(4, 0, 0.0, 1.0, yes_no=True)
+    for report in study.traffic.desk.reports():
+        found = Counts.from_json(report.content)
+        columns = (np.array(found.visits, dtype=float), np.array(found.sums, dtype=float))
+        counts, hits = (np.bincount(found.arms, column, 4) for column in columns)
+        lifts.add(Sums(counts, hits, hits * 0.0))
+    low, high = lifts.intervals(0.2 / 3)
+    said = study.status()["traffic"]["lift"]
+    assert said[0] is None
+    for arm in (1, 2, 3):
+        assert said[arm] == pytest.approx([lifts.estimates()[arm], low[arm], high[arm]], abs=1e-12)
 
 
 def test_reports_come_once_and_in_order(storage_url):
