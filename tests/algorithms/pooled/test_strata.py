@@ -87,18 +87,60 @@ def test_the_same_levels_told_without_strata_keep_a_study_from_ending():
     assert finished(None, math.inf, rng=1, size=40.0).samples < 2_000
 
 
-def test_first_block_is_levelled_exactly_where_nothing_is_random():
-    problem = sp.Problem(FEATURES, noise=1.0)
+BY_ARM = np.linspace(0.3, 1.5, K)
+
+
+@pytest.mark.parametrize("noise", [1.0, BY_ARM], ids=["one scale", "scales by arm"])
+def test_first_block_is_levelled_exactly_where_nothing_is_random(noise):
+    problem = sp.Problem(FEATURES, noise=noise)
     run = sp.algorithms.PooledPeleg(delta=0.05).start(problem)
-    rng = np.random.default_rng(0)
+    rng, units = np.random.default_rng(0), noise * np.ones(K)
     block = OpenBlock()
     for level in (0.0, 100.0, -30.0):
         arms = np.sort(rng.integers(0, K, 12))
-        block.strata.append(run.state.stratum(arms, means(1.0)[arms] + level))
+        block.strata.append(run.state.stratum(arms, (means(1.0)[arms] + level) / units[arms]))
     rows = levelled(problem, block)
-    found = rows.sums / rows.counts - means(1.0)[rows.arms]
+    found = rows.sums / rows.counts * units[rows.arms] - means(1.0)[rows.arms]
     assert np.ptp(found) < 1e-9
     assert rows.spreads == pytest.approx(0.0, abs=1e-15)
+
+
+def on_days(run, rng, value, newcomer=None):
+    """Two days in every batch, the second of them five higher; perhaps somebody comes."""
+    while not run.stopped:
+        batch = run.ask()
+        days = rng.integers(0, 2, len(batch))  # no option is on both days equally often
+        scales = run.problem.noise * np.ones(run.problem.n_arms)
+        noise = scales[batch.arms] * rng.normal(size=len(batch))
+        names = [f"day {run.batches}.{day}" for day in days]
+        run.tell(batch, value[batch.arms] + 5.0 * days + noise, strata=names)
+        if newcomer is not None and run.batches >= 4 and run.problem.n_arms < len(value):
+            assert not run.stopped
+            run.add(*newcomer)
+    return run.answer
+
+
+@pytest.mark.parametrize("misfit", [0.0, math.inf])
+def test_days_and_scales_by_arm_together(misfit):
+    problem = sp.Problem(FEATURES, noise=BY_ARM, misfit=misfit)
+    run = sp.algorithms.PooledPeleg(delta=0.05, max_samples=4_000).start(problem, 0)
+    answer = on_days(run, np.random.default_rng(1), 4.0 * means(1.0))
+    assert answer.arm == int(np.argmax(means(1.0)))
+    assert answer.guarantee.kind == "pac"
+    assert sp.verify(answer.certificate(), replay=True).replayed
+
+
+def test_somebody_who_comes_is_made_known_on_all_days_before_bets():
+    """Nothing is bet on a block that makes a newcomer known, whatever strata it has."""
+    value = np.array([0.5, 0.3, 0.0, 1.5])
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise=1.0)
+    run = sp.algorithms.PooledPeleg(delta=0.01, max_samples=4_000).start(problem, 0)
+    answer = on_days(run, np.random.default_rng(1), value, (np.eye(4)[-1:], ["d"]))
+    assert answer.label == "d"
+    blocks = run.state.blocks
+    opened = [block for block in blocks[1:] if not block["rivals"]]
+    assert [block["batches"] for block in opened[:1]] == [2]
+    assert sp.verify(answer.certificate(), replay=True).replayed
 
 
 def test_saved_in_the_middle_of_a_block_it_goes_on_alike():
