@@ -109,3 +109,21 @@ def test_a_budget_must_pay_for_a_measurement_of_every_option():
     for wrong in (0, -1, math.nan):
         with pytest.raises(InvalidInputError, match="budget"):
             sp.identify(problem, float, budget=wrong)
+
+
+def test_what_is_asked_for_ahead_is_paid_from_what_is_left():
+    """Batches that overlap, and unequal costs: together they are not above the budget."""
+    budget = 400.0
+    problem = sp.Problem(ARMS, noise=1.0, costs=COSTS)
+    run = sp.algorithms.PooledPeleg(1e-6, budget=budget).start(problem)
+    drive(run, 1)
+    now, out = run.ask(), 0
+    while run.ask_ahead() is not None:
+        out += 1
+    assert out
+    asked = run.pulls + run._out()
+    cost = float(asked @ COSTS)
+    assert cost <= budget
+    left = run._pulls_left(run.limits, run._out())
+    assert left <= max(0.0, budget - cost) / COSTS.min()
+    assert now is run.ask()

@@ -317,6 +317,8 @@ def test_what_is_forged_is_refused(url):
         batch["after"] = after
     certificate["algorithm"]["settings"]["max_batch"] = 10
     refused("overlap")
+    certificate["algorithm"]["settings"] |= {"max_batch": None, "control": "fdr"}
+    refused("whoever stopped may have seen later rewards")
 
 
 def test_where_batches_cannot_overlap_it_is_said(url):

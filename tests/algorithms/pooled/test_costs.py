@@ -7,7 +7,10 @@ import pytest
 
 import surepick as sp
 from surepick.algorithms.pooled.direct import direct_counts
+from surepick.algorithms.pooled.lacking import Lacking
+from surepick.algorithms.pooled.prices import spanning_arms
 from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.problem.grown import some_of, with_more
 
 ARMS = np.array([[1, 0, 0], [0, 1, 0], [0, 0, 1], [math.cos(0.3), math.sin(0.3), 0], [0.2, 1, 0]])
 COSTS = [1.0, 100.0, 1.0, 1.0, 3.0]
@@ -78,6 +81,38 @@ def test_one_cost_for_all_changes_no_pull():
             run.tell(batch, ARMS[batch.arms, 0] + rng.normal(size=batch.size))
         runs.append(run.pulls.tolist())
     assert runs[0] == runs[1]
+
+
+def test_what_spans_is_cheap():
+    """Of two options of one direction the one that tells more for its money."""
+    arms = np.array([[1.0, 0.0], [1.1, 0.0], [0.0, 1.0], [0.0, 1.2]])
+    dear_first = sp.Problem(arms, noise=1.0, costs=[1.0, 50.0, 50.0, 1.0])
+    assert spanning_arms(dear_first).tolist() == [0, 3]
+    assert spanning_arms(sp.Problem(arms, noise=1.0)).tolist() == [1, 3]
+
+
+def test_several_that_are_asked_for_get_whole_pulls_of_whoever_is_out():
+    """However clear it is, an option that is not decided is due a pull, at its price."""
+    costs = np.array([1.0, 30.0, 2.0, 70.0])
+    problem = sp.Problem(np.eye(4), noise=1.0, costs=costs)
+    state = sp.algorithms.PooledPeleg(0.05, top=2).begin(problem, np.random.default_rng(0))
+    ahead, behind = np.array([0, 0, 1, 1]), np.array([2, 3, 2, 3])
+    missing = Lacking(np.full(4, 1e-6), np.full(4, 0.5), (ahead, behind))
+    planner = state._planner
+    design = planner.next(0, missing, np.zeros(4), planner.first_shares())
+    money = design.weights * design.value
+    assert (money >= costs * (1 - 1e-9)).all()
+
+
+def test_retired_options_leave_the_costs_of_the_others_as_they_are():
+    costs = [1.0, 40.0, 3.0, 7.0]
+    problem = sp.Problem(np.eye(4), noise=1.0, costs=costs, labels=list("abcd"))
+    left = some_of(problem, np.array([1, 3]))
+    assert left.costs.tolist() == [40.0, 7.0]
+    by_arm = sp.Problem(np.eye(4), noise=[1.0, 2.0, 3.0, 4.0], labels=list("abcd"))
+    assert some_of(by_arm, np.array([1, 3])).noise.tolist() == [2.0, 4.0]
+    more = with_more(by_arm, np.eye(5)[-1:], ["e"], [9.0])
+    assert more.noise.tolist() == [1.0, 2.0, 3.0, 4.0, 9.0]
 
 
 def test_they_are_part_of_the_problem():

@@ -14,6 +14,7 @@ import pytest
 
 import surepick as sp
 from surepick.algorithms.pulls import Pulls
+from surepick.statistics.paired_kernels import paired_bounded_payoffs
 
 SIDES = (1.0, -1.0)  # that the lead is larger, that it is smaller
 KINDS = {"known": 1.0, "symmetric": None, "equal": "equal", "yes-no": "yes-no", "bounded": (0, 1)}
@@ -197,6 +198,22 @@ def test_between_bounds_the_mean_is_at_most_one(values, sign):
         assert 0.5 < sum(p * won(state, lead, sign) for p, state in both) <= 1.0 + 1e-9
         if lead * sign <= 0:
             assert sum(p * claimed(state, sign) for p, state in both) <= 1.0 + 1e-9
+
+
+@pytest.mark.parametrize("width", [1.0, 4.0])
+@pytest.mark.parametrize("stake", [0.2, 1.0, 50.0])
+def test_on_items_the_mean_is_one_however_far_bounds_are_apart(width, stake):
+    """Two options that answer each item alike in law: all answers to three items."""
+    both, counts = np.array([0, 1]), np.array([3, 3])
+    stakes, nothing = np.full((1, 1, 1, 2), [stake, 2 * stake]), np.zeros((1, 1))
+    paid = []
+    for answers in itertools.product((-1.0, width - 1.0), repeat=6):
+        table = np.array(answers).reshape(2, 3)
+        told = np.ones((1, 1))
+        facts = (both[:1], both[1:], counts, table, told, nothing, stakes, width)
+        paid.append(math.exp(paired_bounded_payoffs(*facts)[0, 0, 0]))
+    assert np.mean(paid) == pytest.approx(1.0, abs=1e-12)
+    assert min(paid) > 0.0
 
 
 # -- intervals ----------------------------------------------------------------------------------
