@@ -13,19 +13,19 @@ TYPESCRIPT := node_modules/.installed
 PYTEST_ARGS ?=
 
 # One BLAS thread per test process: two processes run side by side, and results stay comparable.
-test validate: export OPENBLAS_NUM_THREADS := 1
-test validate: export OMP_NUM_THREADS := 1
+test test-changed validate: export OPENBLAS_NUM_THREADS := 1
+test test-changed validate: export OMP_NUM_THREADS := 1
 # Hundreds of processes are started; each would compile the library's modules anew.
-test validate: export PYTHONDONTWRITEBYTECODE :=
+test test-changed validate: export PYTHONDONTWRITEBYTECODE :=
 # pyright would otherwise go online to look for a newer pyright.
 export PYRIGHT_PYTHON_IGNORE_WARNINGS := 1
 
 .DEFAULT_GOAL := help
 .DELETE_ON_ERROR:
-.PHONY: help run test pytest validate docs dist lint format clean
+.PHONY: help run test pytest test-changed validate docs dist lint format clean
 
 help: ## show this list
-	@awk -F ':.*## ' '/^[a-z]+:.*## / { printf "make %-8s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
+	@awk -F ':.*## ' '/^[a-z-]+:.*## / { printf "make %-12s %s\n", $$1, $$2 }' $(MAKEFILE_LIST)
 
 run: $(SHOWN) ## a demonstration, then the paper's figures from a few trials; see results/
 	@mkdir -p results
@@ -42,6 +42,9 @@ test: ## lint, and run all tests (PYTEST_ARGS="-k name" to choose)
 pytest: $(DEV)
 	$(BIN)/python -m tests.compiled
 	$(BIN)/python -m pytest -n 3 --dist worksteal $(PYTEST_ARGS)
+
+test-changed: $(DEV) ## while working: the tests that changes since a commit concern (BASE=main)
+	$(BIN)/python -m tests.changed $(BASE)
 
 # Run by hand after larger changes: see CONTRIBUTING.md.
 validate: $(DEV) ## repetitions and combinations that make test leaves out

@@ -1,0 +1,47 @@
+"""Which tests a change concerns."""
+
+import pytest
+from tests.changed import ROOT, chosen
+
+
+@pytest.mark.parametrize(
+    ("file", "inside", "outside"),
+    [
+        ("src/surepick/client/requests.py", "tests/client/test_async.py", "tests/design/"),
+        (
+            "src/surepick/statistics/bounded.py",
+            "tests/statistics/test_bounded.py",
+            "tests/game/test_learners.py",
+        ),
+        ("src/surepick/algorithms/phases/rage.py", "tests/conformance/test_algorithms.py", "-"),
+        (
+            "src/surepick/verifier/rules/pooled/__init__.py",
+            "tests/verifier/",
+            "tests/game/test_learners.py",
+        ),
+        (
+            "src/surepick/problem/problem.py",
+            "tests/study/test_study.py",
+            "tests/game/test_learners.py",
+        ),
+        ("src/surepick/bets.py", "tests/test_bets.py", "tests/client/"),
+        ("docs/start.md", "tests/docs/test_pages.py", "tests/client/"),
+        ("tests/game/test_learners.py", "tests/game/test_learners.py", "tests/client/"),
+        ("src/surepick/server/page/js/main.js", "tests/server/page/", "tests/client/"),
+    ],
+)
+def test_what_is_chosen(file, inside, outside):
+    found = chosen([file])
+    assert any(name.startswith(inside) for name in found), found
+    assert not [name for name in found if name.startswith(outside)]
+
+
+def test_nothing_has_changed():
+    assert chosen([]) == []
+
+
+def test_every_module_is_tested_by_something():
+    without = {"__main__.py"}
+    for file in (ROOT / "src").glob("surepick/**/*.py"):
+        if "migrations/versions" not in file.as_posix() and file.name not in without:
+            assert chosen([file.relative_to(ROOT).as_posix()]), file
