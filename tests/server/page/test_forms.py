@@ -147,6 +147,26 @@ def test_what_a_measurement_gives_reaches_the_study(form, client, to_delete, kin
     to_delete.append(f"gives {kind}")
 
 
+def test_readings_far_from_all_before_are_measured_again_where_that_is_chosen(
+    form, client, to_delete
+):
+    form.get_by_label("Name of the study").fill("measures again")
+    form.get_by_text("More settings").click()
+    far = form.get_by_label("A reading far from all before")
+    expect(far).to_have_value("")
+    far.select_option("yes")
+    form.get_by_label("A measurement that takes long").select_option("yes")
+    start = form.get_by_role("button", name="Start the study")
+    start.click()
+    expect(form.get_by_text("leave out again or hedge")).to_be_visible()
+    form.complaints.forgive("422")
+    form.get_by_label("A measurement that takes long").select_option("")
+    start.click()
+    expect(form.get_by_role("heading", level=1)).to_have_text("measures again")
+    assert client.load_study("measures again").meta["again"] is True
+    to_delete.append("measures again")
+
+
 TRUST = {"guide": math.inf, "to within": 0.25, "linear": 0.0}
 
 

@@ -42,6 +42,12 @@ export const createView = (scope) => {
     h("option", { value: "" }, "To nobody else"),
     h("option", { value: "yes" }, "Also to a second worker"),
   );
+  const again = h(
+    "select",
+    { class: "input" },
+    h("option", { value: "" }, "Counts as it is"),
+    h("option", { value: "yes" }, "Is measured again, and the second reading counts"),
+  );
   const delta = input({
     type: "text",
     inputmode: "decimal",
@@ -137,6 +143,7 @@ export const createView = (scope) => {
       strata: strata.value.trim() || null,
       overlap: overlap.value === "no" ? false : undefined,
       hedge: hedge.value === "yes" ? true : undefined,
+      again: again.value === "yes" ? true : undefined,
       algorithm: algorithm.value,
       top: number(top) ?? 1,
       baseline: baseline.value.trim() || undefined,
@@ -188,6 +195,11 @@ export const createView = (scope) => {
       "A measurement that takes long is given",
       hedge,
       "Of two rewards the first counts. Only where how long a measurement takes has nothing to do with what it shows.",
+    ),
+    field(
+      "A reading far from all before",
+      again,
+      "Whoever measures again what looks wrong needs a rule from the start: the answer then names what that adds to the promise. Not for rewards between bounds, nor with a second worker.",
     ),
     field(
       "Algorithm",
