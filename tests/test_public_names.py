@@ -177,7 +177,7 @@ def test_algorithms_can_be_registered():
         assert name in sp.algorithms.names()
         assert sp.algorithms.get(name, delta=0.1).growth == 2.0
         for taken in (name, "peleg"):
-            with pytest.raises(errors.InvalidInputError, match="exists already"):
+            with pytest.raises(errors.InvalidInputError, match="already exists"):
                 sp.algorithms.register(taken, sp.algorithms.Peleg)
     finally:
         from surepick.algorithms import registry

@@ -97,7 +97,7 @@ class Processes:
                     )
         raise WorkerDiedError(
             f"worker processes died {self.attempts} times (out of memory?); run the same command "
-            f"again, perhaps with fewer --jobs: what it has kept is not done again"
+            "again, perhaps with fewer --jobs: finished work is kept and not repeated"
         )
 
 

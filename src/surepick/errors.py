@@ -7,7 +7,11 @@ also the builtin error a Python programmer would expect at that place.
 from __future__ import annotations
 
 import difflib
+import itertools
 from collections.abc import Iterable
+
+_MOST_NAMES = 20  # of a long list, the nearest first
+_MOST_COMPARED = 20_000  # more would keep somebody waiting for an error
 
 
 class SurepickError(Exception):
@@ -53,12 +57,11 @@ class UnknownNameError(SurepickError, LookupError):
 
     @classmethod
     def among(cls, kind: str, name: object, known: Iterable[str]) -> UnknownNameError:
-        """Build the error, with the nearest known name as a suggestion."""
+        """Build the error: the nearest known name is suggested, and a long list is cut."""
         known = sorted(known)
-        plain = {_plain(k): k for k in known}
-        near = difflib.get_close_matches(_plain(str(name)), plain, n=1)
-        hint = f"; did you mean {plain[near[0]]!r}?" if near else "."
-        return cls(f"unknown {kind} {name!r}{hint} Known: {', '.join(known) or 'none'}")
+        near = _nearest(name, known)
+        hint = f"; did you mean {near[0]!r}?" if near else "."
+        return cls(f"unknown {kind} {name!r:.200}{hint} Known: {listed(known, name) or 'none'}")
 
 
 class SolverError(SurepickError, ArithmeticError):
@@ -90,7 +93,7 @@ class UnknownStudyError(StorageError, LookupError):
 
 
 class StudyExistsError(StorageError, FileExistsError):
-    """A study of this name exists already."""
+    """A study of this name already exists."""
 
 
 class UnknownPullError(StorageError, LookupError):
@@ -145,6 +148,27 @@ class TooManyRequestsError(ServiceError):
 
 class ServiceUnreachableError(ServiceError, ConnectionError):
     """No service answers at this address."""
+
+
+def listed(names: Iterable[str], asked: object = "") -> str:
+    """Names with commas between; a long list is cut, and begins with what is nearest to one.
+
+    Examples
+    --------
+    >>> listed([f"column {i}" for i in range(1000)], "colum 77")[:40]
+    'column 77, column 777, column 977, colum'
+    """
+    names = list(names)
+    if len(names) <= _MOST_NAMES:
+        return ", ".join(names)
+    shown = list(dict.fromkeys([*_nearest(asked, names), *names]))[:_MOST_NAMES]
+    return f"{', '.join(shown)}, … and {len(names) - _MOST_NAMES:,} more"
+
+
+def _nearest(asked: object, names: Iterable[str]) -> list[str]:
+    """The names most like what was asked for, best first; of very many, only the first count."""
+    plain = {_plain(name): name for name in itertools.islice(names, _MOST_COMPARED)}
+    return [plain[k] for k in difflib.get_close_matches(_plain(str(asked))[:200], plain, n=10)]
 
 
 def _plain(name: str) -> str:

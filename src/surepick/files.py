@@ -26,7 +26,7 @@ def write_whole(file: Path, content: str | bytes) -> None:
 
 
 def without_nan(value: Any) -> Any:
-    """The same lists and dicts, with None for the numbers that JSON cannot say."""
+    """Lists and dicts with None in place of the numbers that JSON cannot express."""
     if isinstance(value, dict):
         return {k: without_nan(v) for k, v in value.items()}
     if isinstance(value, list):

@@ -158,8 +158,10 @@ def test_algorithms_that_need_the_scale_need_a_kind_that_has_one():
     mixed = Question(Problem(LINE), gap=1.0, algorithms=["rage", "pooled-peleg"], trials=2)
     found = forecast(mixed)
     assert found.methods == ["pooled-peleg", AB_TEST, LARGEST, LOWER_BOUND]
-    assert any(note.startswith("rage is not simulated: noise: rage has to") for note in found.notes)
-    with pytest.raises(InvalidInputError, match="has to know the scale"):
+    assert any(
+        note.startswith("rage is not simulated: noise: rage needs to") for note in found.notes
+    )
+    with pytest.raises(InvalidInputError, match="needs to know the scale"):
         Question(Problem(LINE), gap=1.0, algorithms=["rage"])
 
 
@@ -175,7 +177,7 @@ def test_a_guess_is_told_to_nobody_but_scales_everything(noise):
         means = [found.cell(method, ASKED)["mean"] for found in (one, two)]
         assert means[0] == pytest.approx(means[1], rel=2e-3)  # designs are solved to 1e-3
     assert one.question.family == Gaussian(scale=0.3)
-    assert not any("no noise was given" in note for note in one.notes)
+    assert not any("No noise was given" in note for note in one.notes)
 
 
 def test_the_guess_that_was_made_is_said():
@@ -258,11 +260,15 @@ def test_runs_give_up_after_many_times_the_pulls_of_a_test():
         ("yes-no", {"base_rate": 0.1}, "lift is missing"),
         ("yes-no", {"lift": 0.1}, "base_rate is missing"),
         ("yes-no", {"gap": 0.1}, "give base_rate and lift"),
-        ("yes-no", {"base_rate": 0.6, "lift": 0.8}, "no rate below 1"),
+        ("yes-no", {"base_rate": 0.6, "lift": 0.8}, "is not below 1"),
         ("yes-no", {"base_rate": 1.2, "lift": 0.8}, "base_rate must"),
-        ("yes-no", {"base_rate": 0.1, "lift": 0.1, "noise": 1.0}, "nothing is to be guessed"),
-        (1.0, {"gap": 1, "noise": 1.0}, "nothing is to be guessed"),
-        ((0, 1), {"gap": 0.1, "noise": 0.5}, "differ by less than 0.5"),
+        (
+            "yes-no",
+            {"base_rate": 0.1, "lift": 0.1, "noise": 1.0},
+            "leave it out, the problem already has",
+        ),
+        (1.0, {"gap": 1, "noise": 1.0}, "leave it out, the problem already has"),
+        ((0, 1), {"gap": 0.1, "noise": 0.5}, "have a standard deviation below 0.5"),
         (None, {"gap": 1, "noise": 0.0}, "noise must be"),
         (None, {"gap": 1, "seconds": 0.0}, "seconds must be"),
         (None, {"gap": 1, "max_samples": 0}, "max_samples must be"),

@@ -91,7 +91,7 @@ def test_values_get_the_type_they_look_like():
 def test_a_family_of_ones_own():
     register_family("two", lambda gap: instances.standard(gap, d=2))
     assert isinstance(instance_named("two:gap=0.4").build(), Instance)
-    with pytest.raises(InvalidInputError, match="exists already"):
+    with pytest.raises(InvalidInputError, match="already exists"):
         register_family("two", instances.standard)
     register_family("odd", lambda: 7)
     with pytest.raises(InvalidInputError, match="did not build an Instance"):

@@ -190,7 +190,7 @@ def test_verify_with_candidates_in_a_file(surepick, few_are_many, tmp_path):
     code, _, err = surepick("verify", path, "--arms", rows)
     assert (code, "--candidates" in err) == (2, True)
     code, _, err = surepick("verify", path, "--candidates", some)
-    assert (code, "beside --arms" in err) == (2, True)
+    assert (code, "and --arms another one" in err) == (2, True)
 
 
 def test_verify_with_the_table_of_a_study(surepick, few_are_many, tmp_path):

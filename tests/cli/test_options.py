@@ -20,10 +20,10 @@ def test_options_are_added_and_retired_by_hand(surepick, folder):
     (folder / "more.csv").write_text(MORE)
     code, out, _ = surepick("add", "s", "more.csv", "--reason", "it is new")
     assert code == 0
-    assert "Added: e. It comes with the next batch.\nMeasurements left in the batch" in out
+    assert "Added: e. It comes with the next batch.\nMeasurements left in the open batch" in out
     assert "After this batch added: e" in surepick("status", "s")[1]
     code, _, err = surepick("add", "s", "options.csv")
-    assert (code, "there is an option 'a' already" in err) == (2, True)
+    assert (code, "an option 'a' already exists" in err) == (2, True)
     code, _, err = surepick("retire", "s", "z", "--reason", "sold out")
     assert (code, "unknown option 'z'" in err) == (2, True)
     assert surepick("retire", "s", "a")[0] == 2, "it takes a reason"

@@ -46,7 +46,7 @@ def test_json(plan):
     assert methods == {"pooled-peleg", "A/B/n test", "largest average", "lower bound"}
     assert all(row["mean"] > 0 for row in content["forecast"])
     assert all(name.startswith("elsewhere") for name in content["files"])
-    assert any("no noise was given" in note for note in content["notes"])
+    assert any("No noise was given" in note for note in content["notes"])
 
 
 def test_yes_no_and_bounded_rewards(plan):

@@ -64,7 +64,7 @@ def test_ask_prints_a_line_for_each_pull_and_says_when_there_is_none(surepick, s
     surepick("ask", study, "-n", "100", "--worker", "other")
     code, out, err = surepick("ask", study)
     assert (code, out) == (4, "")
-    assert "waiting for 3 measurements that somebody without a name has had since" in err
+    assert "waiting for 3 measurements that a worker without a name has had since" in err
     code, content = run_json(surepick, "ask", study)
     assert (code, content) == (4, {"finished": False, "pulls": []})
 
@@ -77,7 +77,7 @@ def test_tells_are_kept_once(surepick, study):
     assert "counts once" in out
     code, out, _ = surepick("tell", study, 0, 7, "--worker", "somebody else")
     assert code == 0
-    assert "by another worker" in out
+    assert "from another worker" in out
     code, content = run_json(surepick, "tell", study, 0, 7)
     assert (code, content["type"]) == (2, "TellConflictError")
     assert run_json(surepick, "status", study)[1]["samples"] == 1
@@ -86,7 +86,7 @@ def test_tells_are_kept_once(surepick, study):
 def test_failed_pulls_come_back(surepick, study):
     surepick("ask", study, "--worker", "me")
     code, out, _ = surepick("fail", study, 0, "--reason", "no power")
-    assert (code, out) == (0, "Pull 0 is back in line.\n")
+    assert (code, out) == (0, "Pull 0 will be handed out again.\n")
     assert run_json(surepick, "fail", study, 0)[1] == {"pull": 0, "back_in_line": False}
     code, out, _ = surepick("export", study, "--what", "events")
     assert code == 0
@@ -100,12 +100,12 @@ def test_failed_pulls_come_back(surepick, study):
         (["status", "t", "--storage", "sqlite:///none.db"], 2, "no such file"),
         (["status", "t", "--storage", "sqlite:///options.csv"], 3, "not a database"),
         (["status", "t", "--storage", "surepick.db"], 2, "sqlite:///surepick.db"),
-        (["tell", "s", "99", "1"], 2, "no pull 99"),
+        (["tell", "s", "99", "1"], 2, "never handed out pull 99"),
         (["tell", "s", "0", "nan"], 2, "reward of pull 0"),
         (["tell", "s", "0", "much"], 2, "'much' is not a number"),
-        (["fail", "s", "99"], 2, "no pull 99"),
+        (["fail", "s", "99"], 2, "never handed out pull 99"),
         (["ask", "s", "-n", "0"], 2, "n must be"),
-        (["new", "s", "options.csv"], 2, "exists already"),
+        (["new", "s", "options.csv"], 2, "already exists"),
         (["new", "t", "options.csv", "--features", "prise"], 2, "did you mean 'price'"),
         (["new", "t", "nothing.csv"], 2, "there is no file"),
         (["new", "t", "options.csv", "--algorithm", "pelge"], 2, "did you mean 'peleg'"),
@@ -113,18 +113,18 @@ def test_failed_pulls_come_back(surepick, study):
         (["new", "t", "options.csv", "--noise", "-1"], 2, "noise"),
         (["new", "t", "options.csv", "--noise", "much"], 2, "neither 'equal' nor a number"),
         (["new", "t", "options.csv", "--noise", "1,2"], 2, "2 numbers for 4 arms"),
-        (["new", "t", "options.csv", "--noise", "estimate"], 2, "nothing has to be estimated"),
+        (["new", "t", "options.csv", "--noise", "estimate"], 2, "nothing needs to be estimated"),
         (["new", "t", "options.csv", "--rewards", "maybe"], 2, "as in 0..10"),
         (["new", "t", "options.csv", "--rewards", "0..x"], 2, "as in 0..10"),
         (["new", "t", "options.csv", "--rewards", "3..1"], 2, "below the highest"),
         (["new", "t", "options.csv", "--rewards", "yes-no", "--noise", "0.5"], 2, "leave it out"),
         (["new", "t", "options.csv", "--algorithm", "peleg"], 2, "use pooled-peleg"),
         (["new", "t", "options.csv", "--delta", "2"], 2, "delta"),
-        (["export", "s", "--out", "x.xls"], 2, "'xls' is not known"),
+        (["export", "s", "--out", "x.xls"], 2, "'xls' is unknown"),
         (["export", "s", "--format", "parquet"], 2, "name a file"),
         (["run", "s"], 2, "either --exec"),
         (["run", "s", "--exec", "no-such-program {label}"], 2, "no program 'no-such-program'"),
-        (["run", "s", "--exec", "cat options.csv | wc"], 2, "only to a shell"),
+        (["run", "s", "--exec", "cat options.csv | wc"], 2, "only works in a shell"),
         (["run", "s", "--exec", "sh -c 'measure {label}'"], 2, "$SUREPICK_LABEL"),
         (["run", "s", "--exec", "./options.csv {label}"], 2, "not executable"),
         (["run", "s", "--exec", "echo 'a"], 2, "No closing quotation"),
@@ -223,7 +223,7 @@ def test_noise_that_is_smaller_than_stated_is_no_alarm(surepick, study):
     _, content = run_json(surepick, "answer", study)
     assert content["guarantee"]["kind"] == "pac"
     assert content["checks"]["warnings"] == []
-    assert any("costs about" in remark for remark in content["checks"]["remarks"])
+    assert any("takes about" in remark for remark in content["checks"]["remarks"])
 
 
 def test_export_tables_are_safe_to_open(surepick, folder):
@@ -299,7 +299,7 @@ def test_run_with_a_function(surepick, study, folder, monkeypatch):
         ("print('1,5')", "'1,5', not a number"),
         ("print('1_5')", "'1_5', not a number"),
         ("print('1e200')", "too large"),
-        ("sys.stdout.write('1' * 10**5)", "over 64 kB"),
+        ("sys.stdout.write('1' * 10**5)", "more than 64 kB"),
         ("sys.stdout.buffer.write(bytes([255]))", "not a number"),
     ],
 )
@@ -515,18 +515,18 @@ def test_new_says_what_trust_in_features_costs(surepick, folder):
     (folder / "grid.csv").write_text("label,x,y\n" + rows)
     code, out, _ = surepick("new", "s", "grid.csv")
     assert code == 0
-    assert "so 120 measurements are the least; if rewards are linear in the features" in out
-    assert "How many to expect: surepick plan." in out
+    assert "needs at least 5 measurements, 120 in total. If rewards are linear in the feat" in out
+    assert "To forecast how many it will take: surepick plan." in out
     assert "Recommended" not in out
     code, out, _ = surepick("new", "u", "grid.csv", "--max-samples", "100")
-    assert "takes 120 measurements at least, and it ends after 100." in out
+    assert "takes at least 120 measurements, and the study ends after 100." in out
 
 
 # -- plot and report -----------------------------------------------------------------------
 def test_a_picture_and_a_report_for_a_colleague(surepick, study, folder):
     code, _, err = surepick("plot", study)
     assert code == 2
-    assert "nothing can be drawn yet" in err
+    assert "nothing to draw yet" in err
     surepick("run", study, "--exec", python("measure.py {label}"))
     for out in ("s.png", "slide.svg", "paper.pdf"):
         code, content = run_json(

@@ -30,7 +30,7 @@ def test_past_measurements_may_be_all_it_takes(surepick, folder, chosen):
     code, out, _ = surepick("answer", "s", "--certificate", "c.json")
     assert code == 0
     assert "Answer: d" in out
-    assert "if what was measured earlier was chosen without looking at results" in out
+    assert "if the past measurements were chosen without looking at results" in out
     assert sp.verify(folder / "c.json").guarantee == "pac"
 
 
@@ -38,7 +38,7 @@ def test_past_measurements_that_only_guide(surepick, folder):
     (folder / "past.csv").write_text(PAST)
     code, out, _ = new(surepick, "--past", "past.csv", "--past-chosen", "by-results")
     assert code == 0
-    assert "only guide what is measured first and are no evidence" in out
+    assert "only guide what is measured first. They are not evidence" in out
     _, status = run_json(surepick, "status", "s")
     assert status["past"] == {"measurements": 20, "evidence": False}
     assert status["samples"] == 0
@@ -48,9 +48,9 @@ def test_past_measurements_that_only_guide(surepick, folder):
 @pytest.mark.parametrize(
     ("past", "arguments", "said"),
     [
-        (PAST, [], "If in doubt: 'by results'"),
+        (PAST, [], "If in doubt, choose 'by results'"),
         (PAST, ["--past-chosen", "somehow"], "must say how past measurements were chosen"),
-        (PAST, ["--past-chosen", "in-advance", "--algorithm", "peleg"], "pooled-peleg can"),
+        (PAST, ["--past-chosen", "in-advance", "--algorithm", "peleg"], "use pooled-peleg"),
         ("label,reward\nz,1\n", ["--past-chosen", "in-advance"], "'z'"),
         ("label,reward\na,\n", ["--past-chosen", "in-advance"], "line 2"),
         ("label,price\na,1\n", ["--past-chosen", "in-advance"], "'reward'"),
@@ -76,7 +76,7 @@ def test_rewards_from_a_file(surepick, study, folder):
     (folder / "r.csv").write_text("pull,reward\n0,7\n1,-0.5\n")
     code, out, err = surepick("tell", study, "--file", "r.csv")
     assert code == 2
-    assert "1 pull had been told another reward, which counts: 0" in err
+    assert "1 pull already has a different reward, which counts: 0" in err
     assert run_json(surepick, "status", study)[1]["samples"] == 3
     assert "conflict" in surepick("export", study, "--what", "events")[1]
 

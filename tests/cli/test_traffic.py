@@ -66,7 +66,7 @@ def test_shares_as_a_table_and_mistakes_with_exit_codes(surepick, folder):
     assert json.loads(out)["type"] == "InvalidInputError"
     code, _, err = surepick("ask", "shop")
     assert code == 2
-    assert "is one of traffic" in err
+    assert "is a traffic study" in err
 
 
 def test_a_report_is_looked_at_recorded_and_corrected(surepick, folder):
@@ -76,7 +76,7 @@ def test_a_report_is_looked_at_recorded_and_corrected(surepick, folder):
     (folder / "monday.csv").write_text(text)
     monday = ("record", "shop", "monday.csv", "--period", "monday")
     code, out, _ = surepick(*monday, "--check")
-    assert (code, out) == (0, "406 visits, and no mistake is seen. Nothing was recorded.\n")
+    assert (code, out) == (0, "406 visits; no mistakes found. Nothing was recorded.\n")
     assert surepick(*monday)[0] == 0
     (folder / "monday.csv").write_text(text.replace("d,103,7", "d,100,4"))
     code, _, err = surepick(*monday)
@@ -88,7 +88,7 @@ def test_a_report_is_looked_at_recorded_and_corrected(surepick, folder):
     code, out, _ = surepick(*monday, "--correct", "--reason", "bots", "--by", "ann")
     assert code == 0
     assert out.startswith("Period 'monday': 1 row of its report corrected (-3 visits).\n")
-    assert "by a rule for all options" in out
+    assert "by one rule for all options" in out
     surepick("export", "shop", "--what", "corrections", "--out", "changes.csv")
     (row,) = csv.DictReader((folder / "changes.csv").read_text().splitlines())
     assert [row[key] for key in ("period", "label", "old_visits", "new_visits", "by")] == [
@@ -108,8 +108,8 @@ def test_a_past_test_is_looked_back_at(surepick, folder):
     code, out, _ = surepick("lookback", "past.csv", "--control", "a")
     assert code == 0
     assert "d is best. That took" in out
-    assert "never because of how it looked" in out
-    assert "Note: counts were not compared with shares" in out
+    assert "never because of how the numbers looked" in out
+    assert "Note: visits could not be compared with the shares" in out
     code, out, _ = surepick("lookback", "past.csv", "--json")
     assert json.loads(out)["leader"] == "d"
 
@@ -117,9 +117,9 @@ def test_a_past_test_is_looked_back_at(surepick, folder):
 @pytest.mark.parametrize(
     ("options", "message"),
     [
-        (("--at-least", "5%"), "at_least: that is for sites, with --traffic"),
-        (("--traffic", "--trust-features"), "compared by its own visitors"),
-        (("--traffic", "--algorithm", "peleg"), "with traffic it is pooled-peleg"),
+        (("--at-least", "5%"), "at_least: only for website tests; add --traffic"),
+        (("--traffic", "--trust-features"), "compares options by their own visitors"),
+        (("--traffic", "--algorithm", "peleg"), "a traffic study always uses pooled-peleg"),
         (("--traffic", "--noise", "equal"), "report by bucket"),
     ],
 )

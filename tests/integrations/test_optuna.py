@@ -95,7 +95,7 @@ def test_what_was_cut_off_goes_on(tmp_path):
     assert found.params["kind"] == "good"
     assert len(seen) == found.answer.samples
     assert final_decision(study, objective, **settings).answer == found.answer
-    with pytest.raises(InvalidInputError, match="name: a study 'search' is in this storage"):
+    with pytest.raises(InvalidInputError, match="name: this storage already has a study 'search'"):
         final_decision(study, objective, **settings | {"epsilon": 0.2})
 
 
@@ -115,7 +115,7 @@ def test_errors_and_bounds_are_turned_round_where_less_is_better():
 
 def test_what_cannot_be_decided_is_refused():
     study = search(n=12)
-    with pytest.raises(InvalidInputError, match=r"objective: .* the very same value"):
+    with pytest.raises(InvalidInputError, match=r"objective: .* exactly the same value"):
         final_decision(study, lambda trial: LOSS[trial.params["kind"]], top=3)
     with pytest.raises(InvalidTypeError, match="objective must be a function"):
         final_decision(study, 3)

@@ -96,7 +96,7 @@ def test_what_makes_no_sense_is_refused():
         compare(draw.random, draw.random, epsilon=0, max_calls=10)
     with pytest.raises(InvalidTypeError, match="old must be a function"):
         compare(draw.random, 0.9, **settings)
-    with pytest.raises(InvalidInputError, match="say noise='yes-no'"):
+    with pytest.raises(InvalidInputError, match="set noise='yes-no'"):
         compare(lambda: draw.random() < 0.5, lambda: draw.random() < 0.5, **settings)
     with pytest.raises(InvalidInputError, match=r"new returned 0\.5, but"):
         compare(lambda: 0.5, lambda: 1, noise="yes-no", **settings)

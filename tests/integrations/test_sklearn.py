@@ -72,7 +72,7 @@ def test_too_few_fits_are_said():
 
 def test_what_cannot_be_scored_is_refused():
     X, y = load_diabetes(return_X_y=True)
-    with pytest.raises(InvalidInputError, match="say what scores are with rewards"):
+    with pytest.raises(InvalidInputError, match="set rewards to the kind of scores"):
         SureSearchCV(Ridge(), {"alpha": [0.1, 1]}, bounds=(0.9, 1), random_state=0).fit(X, y)
     with pytest.raises(InvalidInputError, match="max_fits must be at least 4; got 3"):
         SureSearchCV(Ridge(), {"alpha": [0.1, 1]}, max_fits=3).fit(X, y)

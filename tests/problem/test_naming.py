@@ -25,7 +25,9 @@ def csv(tmp_path):
 def test_the_first_column_of_different_texts_names_the_options(csv):
     made = from_table(csv(TEAS))
     assert made.problem.labels == ("assam", "sencha", "gyokuro")
-    assert made.notes[0] == "Labels come from column 'tea', the first whose texts all differ."
+    assert (
+        made.notes[0] == "Labels come from column 'tea', the first column whose texts all differ."
+    )
     assert made.columns == ("intercept", "origin[Japan]", "degrees")
     assert "like a name: tea_id." in made.notes[1]
     # who wants it gets it

@@ -163,9 +163,12 @@ REFUSED = {
     "the same but for blanks": (b"label,price\na,1\na ,2\n", "'a' is that of line 2"),
     "the same to the eye, spelled otherwise": (
         "label,price\n\u00e9,1\ne\u0301,2\n",
-        "line 3: the label .* looks like that of line 2",
+        "line 3: the label .* looks the same as that of line 2",
     ),
-    "the same but for what nobody sees": ("label,price\na,1\na\u200b,2\n", "looks like that of"),
+    "the same but for what nobody sees": (
+        "label,price\na,1\na\u200b,2\n",
+        "looks the same as that of",
+    ),
     "no label": (b"label,price\n,1\nb,2\n", "'label', line 2 is empty"),
     "a sheet": (archive(), "spreadsheet or an archive"),
     "an old sheet": (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1" + b"\0" * 20, "old format"),

@@ -26,7 +26,7 @@ def made(csv, **how):
         ("(a+b+c+d)^50", "too high"),
         ("*".join("abcde") + "*" + "*".join(f"I(a+{i})" for i in range(9)), "terms"),
         ("(" * 50 + "a" + ")*b**9999999" * 50, "whole number"),
-        ("(" * 51 + "a" + ")" * 51, "more than 50 brackets"),
+        ("(" * 51 + "a" + ")" * 51, "nested more than 50 deep"),
         ("I(" + "-" * 60 + "a)", "more than 50"),
         ("I(" + "+".join("a" * 1500) + ")", "1,000 operations"),
         ("(" + "+".join(f"I(a+{i})" for i in range(900)) + ")" + ":a" * 500, "terms"),

@@ -237,8 +237,8 @@ def test_settings_become_plain_numbers():
     ("labels", "error", "message"),
     [
         (["a", "b"], InvalidInputError, "must have one label per row: 3 rows, 2 given"),
-        (["a", "b", "a"], InvalidInputError, "'a' stands for both row 0 and row 2"),
-        ([1, 2, "1"], InvalidInputError, "'1' stands for both row 0 and row 2"),
+        (["a", "b", "a"], InvalidInputError, "'a' is the label of both row 0 and row 2"),
+        ([1, 2, "1"], InvalidInputError, "'1' is the label of both row 0 and row 2"),
         ("abc", InvalidTypeError, "not one string"),
         (3, InvalidTypeError, "must be a sequence"),
         ({"a", "b", "c"}, InvalidTypeError, "in the order of the rows"),

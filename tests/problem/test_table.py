@@ -286,7 +286,7 @@ def test_past_measurements(csv):
     assert "count as evidence" in past.notes[0]
     guide = past_measurements(problem, csv(text, "past.csv"), chosen_in_advance=False)
     assert not guide.evidence
-    assert "no evidence" in guide.notes[0]
+    assert "not evidence" in guide.notes[0]
 
 
 @pytest.mark.parametrize(

@@ -90,7 +90,7 @@ def test_means_are_written_with_as_many_digits_as_their_neighbours(mean, percent
 
 def test_nothing_measured_is_nothing_to_draw():
     study = sp.create_study("new", sp.Problem(np.eye(2)), storage=MemoryStorage())
-    with pytest.raises(InvalidInputError, match="nothing can be drawn yet"):
+    with pytest.raises(InvalidInputError, match="nothing to draw yet"):
         view(study)
     assert "None yet." in study_page(study)
 

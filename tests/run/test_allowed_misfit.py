@@ -64,7 +64,7 @@ def test_deviations_beyond_what_is_allowed_are_noticed_and_named():
     counts = np.full(12, 400)
     finding = lack_of_fit(problem, counts, counts * means)
     assert finding.arms == (7,)
-    assert "more than the 0.5 allowed" in finding.message
+    assert "more than the allowed 0.5" in finding.message
     assert not lack_of_fit(problem, counts, counts * (means - 1.5 * (np.arange(12) == 7)))
 
 
@@ -73,6 +73,6 @@ def test_it_says_what_would_have_been_noticed_beyond_what_is_allowed():
     exact = lack_of_fit(sp.Problem(ROWS, noise=1.0), counts, 0.0 * counts)
     finding = lack_of_fit(problem, counts, 0.0 * counts)
     assert finding.noticeable == pytest.approx(0.5 + exact.noticeable)
-    assert "beyond the 0.5 that is allowed" in finding.message
+    assert "beyond the allowed 0.5" in finding.message
     unsure = lack_of_fit(problem, counts, 0.0 * counts, matters=exact.noticeable / 2)
     assert "right to within 0.5" in unsure.message

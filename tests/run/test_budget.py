@@ -50,7 +50,7 @@ def test_no_more_is_spent_than_there_is_and_little_is_left(name, misfit):
     answer = drive(algorithm.start(problem)).answer
     assert 700.0 - COSTS.max() < answer.cost <= 700.0
     assert answer.guarantee.startswith("no guarantee: stopped by budget=700 with ")
-    assert "as its budget of 700 was spent" in answer.plain
+    assert "because its budget of 700 was spent" in answer.plain
     assert sp.verify(answer.certificate(), replay=name != "lucb").label == answer.label
 
 
@@ -71,7 +71,7 @@ def test_limits_change_on_the_way_and_a_replay_knows_when():
     run.limit(max_samples=200, reason="more time")
     run.ask()
     assert run.ask_ahead() is not None
-    with pytest.raises(InvalidInputError, match="measurements were asked for already"):
+    with pytest.raises(InvalidInputError, match="measurements have been asked for already"):
         run.limit(max_samples=51)
     run.limit(budget=90, max_samples="none", reason="the rest", by="ann", at=3.0)
     run = drive(Run.from_json(run.to_json()))

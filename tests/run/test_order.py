@@ -213,7 +213,7 @@ def test_a_seed_fixes_the_order_by_either_name():
     batches = [algorithm.start(PROBLEM, **{name: 3}).ask() for name in ("seed", "rng")]
     batches.append(algorithm.start(PROBLEM, 3).ask())
     assert len({tuple(batch.arms.tolist()) for batch in batches}) == 1
-    with pytest.raises(InvalidInputError, match="rng is another name for seed"):
+    with pytest.raises(InvalidInputError, match="rng is the old name of seed"):
         algorithm.start(PROBLEM, 3, rng=3)
 
 

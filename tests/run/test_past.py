@@ -194,7 +194,7 @@ def test_a_guide_cannot_be_passed_off_as_evidence():
 
 def test_other_algorithms_refuse_and_nothing_happens():
     run = sp.algorithms.Peleg(DELTA).start(PROBLEM)
-    with pytest.raises(InvalidInputError, match="pooled-peleg can"):
+    with pytest.raises(InvalidInputError, match="use pooled-peleg"):
         run.tell_past([0], [1.0], chosen_in_advance=True)
     assert run.past is None
     assert run.ask().size > 0
@@ -204,7 +204,7 @@ def test_bad_past():
     run = PooledPeleg(DELTA).start(PROBLEM)
     for arms, rewards, error, said in (
         ([0, 1], [1.0], InvalidInputError, "2 arms and 1 rewards"),
-        ([], [], InvalidInputError, "one measurement at least"),
+        ([], [], InvalidInputError, "at least one measurement"),
         ([20], [1.0], InvalidInputError, r"arms\[0\] is 20; arms are numbered from 0 to 19"),
         ([0.5], [1.0], InvalidInputError, r"arms\[0\] is 0.5"),
         ([0, 1], [1.0, float("nan")], InvalidInputError, r"rewards\[1\] is nan"),

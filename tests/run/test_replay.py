@@ -47,7 +47,7 @@ def test_honest_certificates_are_replayed_where_that_is_possible(ruler):
         assert (found.replayed, found.replay) == (True, DRAWN)
     else:
         assert not found.replayed
-        assert "cannot be worked out from its certificate" in found.replay
+        assert "cannot be computed from its certificate" in found.replay
 
 
 @pytest.mark.parametrize("name", KINDS)
@@ -209,7 +209,7 @@ def moved(certificate):
 
 def test_single_pulls_that_rounding_may_have_moved():
     certificate = certificate_of("phases")
-    with pytest.raises(CertificateError, match="single pulls of some batches are not those"):
+    with pytest.raises(CertificateError, match="single pulls of some batches differ"):
         sp.verify(completed(moved(certificate)), replay=True)  # made here, where nothing moves
     elsewhere = moved(certificate) | {"made": {"machine": "another kind"}}  # by an old release
     found = sp.verify(completed(elsewhere), replay=True)
@@ -263,12 +263,12 @@ def test_unknown_algorithms_and_settings():
     theirs = copy.deepcopy(certificate)
     theirs["algorithm"]["name"] = "of-somebody-else"
     found = sp.verify(sealed(theirs), replay=True)
-    assert "no algorithm that is known here" in found.replay
+    assert "not a known algorithm here" in found.replay
     assert not found
     assert sp.verify(sealed(theirs))  # nobody asked for a replay: it says that there was none
     odd = copy.deepcopy(certificate)
     odd["algorithm"]["settings"]["growth"] = -1.0
-    with pytest.raises(CertificateError, match="cannot be set like that"):
+    with pytest.raises(CertificateError, match="does not accept these settings"):
         sp.verify(sealed(odd), replay=True)
 
 
@@ -321,7 +321,7 @@ def elsewhere(body):
 @pytest.mark.parametrize(
     ("change", "words", "said"),
     [
-        (renamed, ["--replay"], "no algorithm that is known here"),
+        (renamed, ["--replay"], "not a known algorithm here"),
         (elsewhere, ["--replay"], "batch 0 is not what is asked for"),
         (elsewhere, [], "batch 0 is not what is asked for"),
     ],
@@ -344,7 +344,7 @@ def test_a_replay_in_part_is_not_complete(tmp_path):
     path.write_text(json.dumps(of_study(corrected())))
     call = lambda *more: CliRunner().invoke(cli, ["verify", str(path), *more])  # noqa: E731
     assert (call().exit_code, call("--replay").exit_code) == (0, 1)
-    assert "NOT verified in full" in call("--replay").output.splitlines()[0]
+    assert "NOT fully verified" in call("--replay").output.splitlines()[0]
     for words in ([], ["--replay"]):
         first = call(*words).output.splitlines()[0]
         assert "batches are what the algorithm asks for" in first

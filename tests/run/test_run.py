@@ -197,10 +197,10 @@ def test_batches_must_be_the_open_one_of_this_run():
         run.tell(other.ask(), rewards)
     assert isinstance(caught.value, ValueError)
     run.tell(batch, rewards)
-    with pytest.raises(BatchError, match="batch 0 has been told already"):
+    with pytest.raises(BatchError, match="batch 0 already has its rewards"):
         run.tell(batch, rewards)
     later = run.ask()
-    with pytest.raises(BatchError, match="batch 0 has been told already"):
+    with pytest.raises(BatchError, match="batch 0 already has its rewards"):
         run.tell(batch, rewards)
     assert run.ask() is later
     ahead = sp.Batch(run.id, 5, later.pulls, 4)
@@ -227,13 +227,13 @@ def test_a_stopped_run_asks_for_nothing():
     with pytest.raises(RunStateError, match="has stopped") as caught:
         run.ask()
     assert isinstance(caught.value, RuntimeError)
-    with pytest.raises(BatchError, match="told already"):
+    with pytest.raises(BatchError, match="already has its rewards"):
         run.tell(batch, draw(batch, MEANS))
 
 
 def test_there_is_no_answer_before_the_stop():
     run = Peleg(0.1).start(PROBLEM)
-    with pytest.raises(RunStateError, match="4 candidates are still in, after 0 pulls"):
+    with pytest.raises(RunStateError, match="4 candidates are still in after 0 pulls"):
         _ = run.answer
     batch = run.ask()
     with pytest.raises(RunStateError, match="not stopped"):

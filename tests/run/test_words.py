@@ -49,7 +49,7 @@ def test_what_is_not_proven_says_why():
     answer = _measured(sp.Problem.unstructured(3, noise=5.0), max_samples=30)
     assert answer.plain == (
         "It looks best, but that is not proven: the study was stopped after 30 measurements, the "
-        "most it was allowed, with 3 options left. Another option may just as well be the best "
+        "most it was allowed, with 3 options left. Another option could just as well be the best "
         "(p-value 1)."
     )
 

@@ -34,7 +34,9 @@ def test_a_service_spends_the_same(service, tmp_path):
         assert sp.verify(there.answer.certificate(), replay=True).replayed
         bad = tmp_path / "bad.csv"
         bad.write_text(TABLE.replace("b,2,50", "b,2,-3"))
-        with pytest.raises(InvalidInputError, match="'-3' is no cost; costs are numbers above 0"):
+        with pytest.raises(
+            InvalidInputError, match="'-3' is not a cost; costs are numbers above 0"
+        ):
             client.create_study("bad", table=bad, cost="price", **how)
 
 
@@ -65,7 +67,7 @@ def test_a_budget_is_changed_through_both_clients(service):
         changes = completed(awaited())
         assert changes[0] == made
         assert (changes[1].budget, changes[1].max_samples) == (None, 150)
-        with pytest.raises(InvalidInputError, match="these are the limits already"):
+        with pytest.raises(InvalidInputError, match="the study already has these limits"):
             study.limit(max_samples=150, reason="as before")
         while not study.finished:
             study.tell_many({p.id: rng.normal() for p in study.ask(100)})

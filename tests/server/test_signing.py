@@ -62,7 +62,7 @@ def test_a_changed_certificate_is_not_what_was_signed(signed):
     changed["made"]["machine"] = "another"
     changed["digest"] = fingerprint(changed)
     assert sp.verify(changed, replay=False)
-    with pytest.raises(CertificateError, match="signature is not one of its key"):
+    with pytest.raises(CertificateError, match="signature does not match its key"):
         check_signature(changed, key["key"])
     bare = {name: value for name, value in certificate.items() if name != "signature"}
     assert bare["digest"] == fingerprint(bare)
@@ -97,7 +97,7 @@ def test_the_key_outlives_the_service_and_is_nobody_elses(signed):
 
 def test_keys_that_are_none_are_refused(tmp_path):
     (tmp_path / "k").write_text("hello")
-    with pytest.raises(InvalidInputError, match="no key of this service"):
+    with pytest.raises(InvalidInputError, match="not a key of this service"):
         Signer(tmp_path / "k")
     with pytest.raises(InvalidInputError, match="neither a key of 64"):
         check_signature({}, "hello")

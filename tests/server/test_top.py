@@ -49,7 +49,7 @@ def test_the_command_asks_for_several(surepick):  # noqa: F811
             code, said, _ = surepick("tell", "two", pull["id"], pull["arm"], "--json")
             finished = json.loads(said)["finished"]
     _, out, _ = surepick("answer", "two", "--certificate", "proof.json")
-    assert out.startswith("Answer, what looks best first: d, c\n")
+    assert out.startswith("Answer, best-looking first: d, c\n")
     assert "Of 100 studies like this one, at most 5 are wrong about the 2 best." in out
     _, out, _ = surepick("verify", "proof.json")
     assert "The certificate holds: the answer is d, c." in out

@@ -106,7 +106,7 @@ def test_a_picture_of_every_study_comes_from_the_service(service):
         place = "/api/v1/studies/drawn/picture"
         refused = http.get(place)
         assert refused.status_code == 422
-        assert "nothing can be drawn yet" in refused.json()["error"]["message"]
+        assert "nothing to draw yet" in refused.json()["error"]["message"]
         assert not _listed(http, "drawn")["measuring"]
         study.split()
         assert _listed(http, "drawn")["measuring"]  # a period is under way

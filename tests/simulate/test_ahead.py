@@ -86,7 +86,9 @@ def test_a_limit_is_part_of_what_lies_ahead():
 
 def test_what_cannot_be_said_is_not_said():
     fresh = sp.algorithms.PooledPeleg(0.05).start(sp.Problem(ROWS))
-    assert ahead(fresh).text.endswith("cannot be said yet: the first batch has to be complete")
+    assert ahead(fresh).text.endswith(
+        "too early to say how many more measurements: the first batch is not complete yet"
+    )
     others = sp.algorithms.PooledPeleg(0.05).start(sp.Problem(ROWS, ROWS + 1.0, noise=1.0))
     assert ahead(others).low is None
     items = sp.algorithms.PooledPeleg(0.05, items=50).start(sp.Problem.unstructured(3))
@@ -95,7 +97,7 @@ def test_what_cannot_be_said_is_not_said():
     tied, *_ = begun(sp.Problem.unstructured(4, noise=1.0), means=np.zeros(4), batches=3)
     said = ahead(tied, copies=12)
     assert said.high is None
-    assert "cannot be said yet" in said.text
+    assert "too early to say" in said.text
     in_no_time = ahead(tied, seconds=0.0)
     assert (in_no_time.low, in_no_time.simulated) == (None, 0)
     done = ahead(Run.from_json(json.dumps(json.loads(fresh.to_json()) | {"ended": True})))

@@ -66,7 +66,7 @@ def test_the_answer_and_the_certificate_name_it():
     assert "provided that a measurement which went well is hardly ever measured again" in str(
         answer.guarantee
     )
-    assert "hardly ever measured again (some" in answer.plain
+    assert "hardly ever repeated (some" in answer.plain
     certificate = answer.certificate()
     assert certificate["again"] == 2
     checked = sp.verify(certificate, replay=True)

@@ -231,13 +231,15 @@ def test_the_command_says_where_the_chain_stands(database_folder):
     running = call("verify", "s")
     assert running.exit_code == 4  # nothing is proven yet
     assert (
-        "2 links of its chain fit. Its head, to be noted: " + head(study)["head"] in running.output
+        "2 links of its chain fit. Write down the head of the chain, to check against it later: "
+        + head(study)["head"]
+        in running.output
     )
     work(study)
     study.close()
     done = call("verify", "s")
     assert done.exit_code == 0
-    assert "The database is as it was written" in done.output
+    assert "The database is unchanged" in done.output
     assert "The certificate holds: the answer is c." in done.output
     assert json.loads(call("status", "s", "--json").output)["chain"]["head"] in done.output
     assert call("verify", "missing").exit_code != 0

@@ -62,7 +62,8 @@ def test_an_order_that_was_not_kept_is_found(storage_url):
 
     study.storage.write(swap)
     with pytest.raises(
-        StudyDamagedError, match=r"pull 0 is one of option \d, but the order of bat"
+        StudyDamagedError,
+        match=r"pull 0 was handed out for option \d, but the recorded order of bat",
     ):
         check_handed_out(study.storage, record)
 
@@ -72,7 +73,7 @@ def test_another_seed_is_found():
     work(study, 3)
     meta = json.loads(study.desk.record.meta)
     other = replace(study.desk.record, meta=json.dumps(meta | {"order_seed": 99}))
-    with pytest.raises(StudyDamagedError, match="the order of batch 0"):
+    with pytest.raises(StudyDamagedError, match="the recorded order of batch 0"):
         check_handed_out(study.storage, other)
 
 

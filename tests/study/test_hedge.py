@@ -183,7 +183,7 @@ def test_the_answer_says_what_it_rests_on(storage_url):
 def test_where_nobody_can_take_over_it_is_said():
     problem = sp.Problem([[1.0], [2.0]], noise="yes-no")
     for fields, why in (
-        ({"strata": "day"}, "nobody else can measure it"),
+        ({"strata": "day"}, "no second worker can measure it"),
         ({"traffic": True}, "hands out no pulls"),
     ):
         with pytest.raises(InvalidInputError, match=f"hedge: .*{why}"):

@@ -49,7 +49,7 @@ def test_a_study_that_spent_its_budget_goes_on_when_there_is_more(storage_url):
     assert not study.finished
     toy.check_whole(study)
     pull, *_ = study.ask(1, "ann")
-    with pytest.raises(InvalidInputError, match="what was asked for already costs"):
+    with pytest.raises(InvalidInputError, match="the measurements asked for so far cost"):
         study.limit(budget=501)
     again = study.limit(budget="none", reason="it does not matter")
     study.tell(pull.id, reward(pull))

@@ -86,7 +86,7 @@ def test_new_rows_are_described_as_the_first_were(how):
     study = study_of("memory://", f"how {how}", misfit=0.0, **how)
     work(study, 2)
     if how == {"features": ["size"]}:
-        with pytest.raises(InvalidInputError, match="'f' has the features of 'b'"):
+        with pytest.raises(InvalidInputError, match="'f' has the same features as 'b'"):
             study.add(MORE)
         study.add(MORE.assign(size=[9, 7]))
     else:
@@ -111,7 +111,7 @@ def test_what_is_refused(tmp_path):
     for table, message in (
         (MORE.drop(columns="size"), "no column 'size'"),
         (MORE.assign(price=1), "no column 'price'; leave it out"),
-        (MORE.assign(label=["a", "f"]), "there is an option 'a' already"),
+        (MORE.assign(label=["a", "f"]), "an option 'a' already exists"),
         (MORE.assign(size=["x", "y"]), "not a number"),
     ):
         with pytest.raises(InvalidInputError, match=message):
@@ -123,10 +123,10 @@ def test_what_is_refused(tmp_path):
     plain = sp.create_study("plain", sp.Problem([[1.0], [2.0]]), storage="memory://")
     with pytest.raises(InvalidInputError, match="not made from a table"):
         plain.add(MORE)
-    with pytest.raises(InvalidInputError, match="have 1 features; give those"):
+    with pytest.raises(InvalidInputError, match="have 1 features; give the new ones"):
         plain.add(["e"])
     traffic = study_of("memory://", "traffic", noise="yes-no", traffic=True)
-    with pytest.raises(InvalidInputError, match="sends visitors by shares"):
+    with pytest.raises(InvalidInputError, match="in a traffic study"):
         traffic.retire("a", reason="sold out")
     study.export(tmp_path / "changes.csv", what="option-changes")
     assert not (tmp_path / "changes.csv").read_text()
@@ -186,10 +186,10 @@ def test_of_options_that_cost_different_amounts_one_is_retired(misfit):
 def test_labels_alone_do_not_say_what_they_cost():
     problem = sp.Problem(np.eye(2), labels=["a", "b"], costs=[1.0, 3.0])
     study = sp.create_study("dear", problem, storage="memory://dear")
-    with pytest.raises(sp.SurepickError, match="costs: options of this study cost different"):
+    with pytest.raises(sp.SurepickError, match="costs: options of this study have different"):
         study.add(["c"])
     study.add(sp.Problem(np.eye(3)[2:], labels=["c"], costs=[2.0]))
     study.retire("a", reason="sold out")
     equal = sp.create_study("equal", sp.Problem(np.eye(2)), storage="memory://")
-    with pytest.raises(sp.SurepickError, match="cost the same; leave them out"):
+    with pytest.raises(sp.SurepickError, match="cost the same; leave costs out"):
         equal.add(sp.Problem(np.eye(3)[2:], labels=["c"], costs=[2.0]))

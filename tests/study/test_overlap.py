@@ -209,8 +209,8 @@ def test_for_whom_one_waits():
     )
     somebody = waiting.Held(None, 1, noon - 90_000.0, noon + 90_000.0)
     assert waiting.in_words([somebody, ann], noon) == (
-        "waiting for 1 measurement that somebody without a name has had since 2026-02-28 11:00, "
-        "and for 4 more that others have; unless told by 2026-03-02 13:00, others get it"
+        "waiting for 1 measurement that a worker without a name has had since 2026-02-28 11:00, "
+        "and for 4 more that other workers have; unless told by 2026-03-02 13:00, others get it"
     )
 
 

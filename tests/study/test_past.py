@@ -115,14 +115,22 @@ def test_rewards_that_have_changed_since_the_past_are_noticed(together):
 def test_without_a_word_on_how_they_were_chosen_nothing_is_created():
     storage = MemoryStorage()
     for past, chosen, said in (
-        (table(), None, "must say how past measurements were chosen.*If in doubt: 'by results'"),
+        (
+            table(),
+            None,
+            "must say how past measurements were chosen.*If in doubt, choose 'by results'",
+        ),
         (table(), "somehow", "must say how"),
         (None, "in advance", "give past"),
-        (past_measurements(PROBLEM, table(), chosen_in_advance=True), "by results", "themselves"),
+        (
+            past_measurements(PROBLEM, table(), chosen_in_advance=True),
+            "by results",
+            "already say how they were chosen",
+        ),
     ):
         with pytest.raises(errors.InvalidInputError, match=said):
             sp.create_study("s", PROBLEM, storage=storage, past=past, past_chosen=chosen)
-    with pytest.raises(errors.InvalidInputError, match="pooled-peleg can"):
+    with pytest.raises(errors.InvalidInputError, match="use pooled-peleg"):
         sp.create_study("s", PROBLEM, "peleg", storage, past=table(), past_chosen="in advance")
     assert sp.list_studies(storage) == []
 
@@ -143,7 +151,7 @@ def test_columns_of_the_past_may_be_called_anything(tmp_path):
     assert all(np.allclose(other, first, atol=1e-9) for other in others)
     for wrong, words in (
         ({**names, "label": "coffee"}, "'coffee'"),
-        ({"size": "tea"}, "past_columns says"),
+        ({"size": "tea"}, "past_columns must give the column names"),
     ):
         with pytest.raises(errors.SurepickError, match=words):
             sp.create_study("w", PROBLEM, past=old, past_chosen="in advance", past_columns=wrong)

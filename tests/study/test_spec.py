@@ -148,14 +148,14 @@ def test_the_noise_of_a_problem_may_stand_beside_it_in_a_request(noise):
     assert spec.noise is None
     assert spec.prepared.problem.noise_kind.written == noise
     body["problem"]["noise"] = noise
-    with pytest.raises(errors.InvalidInputError, match="a problem brings its own"):
+    with pytest.raises(errors.InvalidInputError, match="the problem already has one"):
         StudySpec.from_dict(body)
 
 
 @pytest.mark.parametrize(
     ("noise", "said"),
     [
-        ("estimate", "nothing has to be estimated .* leave noise out"),
+        ("estimate", "nothing needs to be estimated .* Leave noise out"),
         ("unknown", "noise must be None"),
         (0.0, "above 0"),
         ((2, 1), "below the highest"),
@@ -185,7 +185,7 @@ def test_nothing_new_is_started_with_an_algorithm_for_old_files():
         with pytest.raises(errors.InvalidInputError, match="for old studies only"):
             sp.identify(PROBLEM, lambda arm: 1.0 * arm, algorithm=algorithm)
     assert "EstimatedNoise" not in dir(sp.algorithms)
-    with pytest.raises(errors.InvalidInputError, match="exists already"):
+    with pytest.raises(errors.InvalidInputError, match="already exists"):
         sp.algorithms.register("estimated-noise", EstimatedNoise)
 
 
@@ -214,7 +214,5 @@ def test_a_table_is_given_to_the_library_as_to_a_client(tmp_path):
     study = sp.create_study("s", storage="memory://", table=source, features=["size"])
     assert study.problem.labels == ("a", "b")
     assert study.problem.n_features == 2  # and an intercept
-    with pytest.raises(
-        errors.InvalidInputError, match="features: these say what to make of a table"
-    ):
+    with pytest.raises(errors.InvalidInputError, match="features: these settings describe a table"):
         sp.create_study("t", study.problem, storage="memory://", features=["size"])

@@ -45,7 +45,7 @@ def test_studies_live_side_by_side_and_are_deleted_alone(make, storage_url):
 
 def test_names_are_taken_once(make):
     make()
-    with pytest.raises(errors.StudyExistsError, match="'toy study' exists already"):
+    with pytest.raises(errors.StudyExistsError, match="'toy study' already exists"):
         make()
 
 
@@ -213,7 +213,9 @@ def test_another_value_is_refused_and_recorded(make):
     study = make()
     (pull,) = study.ask(1, "w")
     study.tell(pull.id, 1.5, "w")
-    with pytest.raises(errors.TellConflictError, match=r"told as 1\.5 before, so 2\.0 is refused"):
+    with pytest.raises(
+        errors.TellConflictError, match=r"already has the reward 1\.5, which counts; 2\.0 was noted"
+    ):
         study.tell(pull.id, 2.0, "w")
     with pytest.raises(errors.TellConflictError):
         study.tell(pull.id, 3.0)  # by nobody in particular

@@ -336,7 +336,7 @@ def test_a_saved_run_needs_its_problem():
         (sp.Problem(ARMS, ARMS[:9], noise=0.5), "candidates"),
         (sp.Problem(ARMS, noise=0.5, labels=[f"x{i}" for i in range(K)]), "labels"),
     ):
-        with pytest.raises(InvalidInputError, match=f"saved with other {what} than"):
+        with pytest.raises(InvalidInputError, match=f"saved with {what} that differ from"):
             sp.Run.from_json(text, problem=other)
 
 

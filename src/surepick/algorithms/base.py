@@ -24,8 +24,10 @@ from surepick.problem import Problem
 
 # More pulls than anyone can make: what is not decided by then is called a tie.
 TIED = 10**13
-_NO_PAST = "past: this algorithm cannot use past measurements; pooled-peleg can (or leave them out)"
-_NO_STRATA = "strata: this algorithm does not compare within strata; pooled-peleg does"
+_NO_PAST = "past: this algorithm cannot use past measurements; use pooled-peleg, or leave them out"
+_NO_STRATA = (
+    "strata: this algorithm does not compare within strata; use pooled-peleg, or leave strata out"
+)
 
 
 class State(ABC):
@@ -289,15 +291,15 @@ class Algorithm(ABC):
             )
         if self.needs_scale and not problem.noise_kind.scale_known:
             raise InvalidInputError(
-                f"noise: {self.registered_name()} has to know the scale of the noise, and this "
-                f"problem does not say: give it one, as noise=…, or use pooled-peleg, which does "
-                f"without"
+                f"noise: {self.registered_name()} needs to know the scale of the noise, and this "
+                "problem does not give it: set noise=…, or use pooled-peleg, which does not need "
+                "it"
             )
         if self.trusts_features and problem.misfit:
             raise InvalidInputError(
-                f"misfit: {self.registered_name()} takes rewards to be exactly linear in the "
-                f"features, and this problem says that they may be off: set misfit=0 to trust "
-                f"them, or use pooled-peleg, which does without"
+                f"misfit: {self.registered_name()} assumes that rewards are exactly linear in the "
+                "features, but this problem says they may not be: set misfit=0 to trust the "
+                "features, or use pooled-peleg, which need not"
             )
 
     def levels_cancel(self, problem: Problem) -> bool:
@@ -310,7 +312,10 @@ class Algorithm(ABC):
 
     def refuses_options(self, problem: Problem) -> str:
         """Why options cannot be added and retired while it runs; empty where they can."""
-        return f"{self.registered_name()} has to know all options from the start; pooled-peleg can"
+        return (
+            f"{self.registered_name()} needs to know all options from the start; with "
+            "pooled-peleg they can change"
+        )
 
     @property
     def best_in_words(self) -> str:
@@ -339,7 +344,7 @@ class Algorithm(ABC):
         Without one that order is drawn afresh; it is kept with the run and its certificate.
         """
         if seed is not None and rng is not None:
-            raise InvalidInputError("rng is another name for seed: give one of them")
+            raise InvalidInputError("rng is the old name of seed: give only one of them")
         if not isinstance(problem, Problem):
             raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
         if _start_run is None:

@@ -56,9 +56,9 @@ class Lucb(Algorithm):
         super().check_problem(problem)
         if isinstance(problem.noise_kind, NoiseByArm):
             raise InvalidInputError(
-                f"noise: lucb knows one scale for all arms, and this problem has one for each: "
+                "noise: lucb needs one scale for all arms, and this problem has one for each: "
                 f"give the largest, noise={problem.noise_kind.scales.max():g}, or use "
-                f"pooled-peleg, which makes use of all of them"
+                "pooled-peleg, which uses all of them"
             )
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> LucbState:

@@ -64,7 +64,7 @@ def register(name: str, make: Any) -> None:
     1.2
     """
     if name in (*names(), *_WRAPPERS, *_RETIRED):
-        raise InvalidInputError(f"name: an algorithm called {name!r} exists already")
+        raise InvalidInputError(f"name: an algorithm called {name!r} already exists")
     _REGISTERED[name] = make
 
 
@@ -122,7 +122,7 @@ def refuse_retired(algorithm: Algorithm) -> None:
     for name in (algorithm.registered_name(), getattr(algorithm, "inner", "")):
         if name in _RETIRED:
             raise InvalidInputError(
-                f"algorithm: {name} is there for old studies only; {_INSTEAD[name]}"
+                f"algorithm: {name} is kept for old studies only; {_INSTEAD[name]}"
             )
 
 

@@ -287,7 +287,7 @@ def _gpu_kernels(device: str) -> Any:
         kernels.quadratic(one, one, one[0])
     except Exception as error:  # no compiler, an old driver: all of them say so in their own way
         _log.warning(
-            "scans on %s are slower than need be: Triton cannot compile (%s)", device, error
+            "scans on %s are slower than they could be: Triton cannot compile (%s)", device, error
         )
         return None
     return kernels

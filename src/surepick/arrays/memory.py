@@ -39,8 +39,8 @@ def demand_memory(bytes_per_row: float, rows: int, free: int | None, what: str) 
         return
     fit = int(_USABLE * free / bytes_per_row)
     raise OutOfMemoryError(
-        f"{what} would need {_amount(need)}, but only {_amount(free)} are free; "
-        f"about {fit:,} rows would fit (here are {rows:,})"
+        f"{what} would need {_amount(need)}, but only {_amount(free)} are free; about {fit:,} "
+        f"rows would fit (there are {rows:,})"
     )
 
 

@@ -102,7 +102,7 @@ def _host_table(value: Any, name: str) -> FloatArray:
 
 
 def read_only(table: FloatArray) -> FloatArray:
-    """The same table, not to be written to, as tables of features are.
+    """A read-only view of a table, as tables of features must not be written to.
 
     Numba compiles a kernel once for tables of this kind and once more for others.
     """

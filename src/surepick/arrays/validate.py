@@ -154,8 +154,8 @@ def as_labels(labels: Any, count: int, name: str) -> tuple[str, ...]:
             )
         if label in seen:
             raise InvalidInputError(
-                f"{name}: {label!r} stands for both row {seen[label]} and row {i}; "
-                f"labels must differ"
+                f"{name}: {label!r} is the label of both row {seen[label]} and row {i}; labels "
+                "must differ"
             )
         seen[label] = i
     return out

@@ -85,7 +85,7 @@ def register_family(name: str, make: Callable[..., Instance]) -> None:
     9
     """
     if name in _FAMILIES:
-        raise InvalidInputError(f"name: a family of instances called {name!r} exists already")
+        raise InvalidInputError(f"name: a family of instances called {name!r} already exists")
     _FAMILIES[name] = make
 
 

@@ -57,7 +57,7 @@ class ResultsFolder:
             return json.loads(file.read_text())
         except ValueError as error:
             raise FormatError(
-                f"{file} is damaged ({error}); delete it and run again, only it is redone"
+                f"{file} is damaged ({error}); delete it and run again: only this part is repeated"
             ) from None
 
 
@@ -75,8 +75,8 @@ def _demand_same(file: Path, plan: dict[str, Any]) -> None:
         if there.get(k) != plan.get(k)
     ]
     raise InvalidInputError(
-        f"{file.parent} holds the results of another plan ({'; '.join(differ)}); choose another "
-        f"folder with --out, or discard what is there with --fresh"
+        f"{file.parent} contains the results of another plan ({'; '.join(differ)}); choose "
+        "another folder with --out, or discard what is there with --fresh"
     )
 
 

@@ -53,16 +53,16 @@ _STUDY_VERBS = frozenset(_VERBS[: _VERBS.index("verify")])  # those that program
 _CALLERS_MISTAKES = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)
 _CODES = """\b
 Exit codes:
-  0    done; of answer, run and verify: and the answer is proven
-  1    a check was negative (verify), or some of the work failed (bench, plan)
+  0    done; for answer, run and verify: the answer is also proven
+  1    a check failed (verify), or some of the work failed (bench, plan)
   2    the input is wrong; the message says what would be accepted
   3    a file, a database or a service cannot be used
   4    not yet: the study has no answer (answer), or all open pulls are with
        other workers (ask)
-  5    measurements failed too often (run); what was measured is kept
-  6    the study is finished, there is nothing left to measure (ask)
-  7    there is an answer, or a record that is in order, but it proves nothing:
-       stopped early, or the promise does not stand (answer, run, verify)
+  5    measurements failed too often (run); finished ones are kept
+  6    the study is finished: there is nothing left to measure (ask)
+  7    there is an answer, or a valid record, but nothing is proven: the study
+       was stopped early, or its promise was withdrawn (answer, run, verify)
   130  interrupted
 """
 

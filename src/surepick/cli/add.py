@@ -12,7 +12,9 @@ from surepick.cli.studies import open_study, say_turn, study_options
 @click.command("add", short_help="Add options to a study.")
 @study_options
 @click.argument("table", type=click.Path(path_type=Path, dir_okay=False))
-@click.option("--reason", default="", help="Why; kept, and part of the certificate.")
+@click.option(
+    "--reason", default="", help="Reason; stored with the study and shown in the certificate."
+)
 @click.option("--by", default=None, help="Who adds them.")
 def command(
     name: str, storage: str, as_json: bool, table: Path, reason: str, by: str | None

@@ -64,7 +64,7 @@ def command(
         lines.append(f"Exactly: {shown(str(answer.guarantee))}.")
     if answer.equivalent and not answer.lifts:
         same = ", ".join(shown(study.problem.candidate_labels[i]) for i in answer.equivalent)
-        lines.append(f"The same features, so just as good: {same}")
+        lines.append(f"Just as good, because they have the same features: {same}")
     warnings = study.status()["warnings"]
     lines += [f"Warning: {shown(text)}" for text in warnings]
     if checks.fit is not None and not checks.fit:
@@ -86,7 +86,7 @@ def _named(answer: Answer) -> str:
     """What is best, or which ones are."""
     several = len(answer.labels) > 1
     labels = ", ".join(shown(label) for label in answer.labels)
-    return f"{'Answer, what looks best first' if several else 'Answer'}: {labels}"
+    return f"{'Answer, best-looking first' if several else 'Answer'}: {labels}"
 
 
 def _compared(answer: Answer) -> list[str]:

@@ -28,7 +28,7 @@ if TYPE_CHECKING:
 @click.option(
     "--worker",
     default=None,
-    help="Your name. Asking again, you first get what you have not told yet.",
+    help="Your name. If you ask again, you first get the pulls you still hold.",
 )
 @click.option(
     "--lease",

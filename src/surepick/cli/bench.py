@@ -24,9 +24,9 @@ _WIDE = 200  # characters in a line where there is no terminal
 @click.option(
     "--suite",
     default=None,
-    help="A comparison with a name: leaderboard (all algorithms, instances of every kind, three "
-    "deltas, ranked), or published (the same on instances from other people's papers). "
-    "--algorithms, --instances and --delta narrow it.",
+    help="A named comparison: leaderboard (all algorithms, instances of every kind, three deltas, "
+    "ranked), or published (the same on instances from other people's papers). --algorithms, "
+    "--instances and --delta narrow it.",
 )
 @click.option(
     "--algorithms",
@@ -48,7 +48,9 @@ _WIDE = 200  # characters in a line where there is no terminal
     help="Trials of each combination.  [default: 50; a suite has its own]",
 )
 @click.option("--seed", default=0, show_default=True, help="Seed of all trials.")
-@click.option("--epsilon", default=0.0, show_default=True, help="Accept what is this close.")
+@click.option(
+    "--epsilon", default=0.0, show_default=True, help="Accept any candidate this close to the best."
+)
 @click.option("--max-samples", default=None, type=int, help="Pulls at which a trial gives up.")
 @click.option("--jobs", default=1, show_default=True, help="Processes; -1 for all cores.")
 @click.option(
@@ -104,7 +106,9 @@ def command(
     from surepick.cli.leaderboard import show
 
     if epsilon:
-        raise click.UsageError("--epsilon: a suite compares with the bound for epsilon 0.")
+        raise click.UsageError(
+            "--epsilon cannot be used with --suite: suites compare with the bound for epsilon 0."
+        )
     chosen = find_suite(suite)
     plan = chosen.plan(
         algorithms=compared,

@@ -11,13 +11,15 @@ from surepick.cli.studies import open_study, say_changes, study_options
 # Otherwise a negative reward would be taken for an option.
 @click.command(
     "correct",
-    short_help="Correct a reward that was told wrongly.",
+    short_help="Correct a reward that was entered wrongly.",
     context_settings={"ignore_unknown_options": True},
 )
 @study_options
 @click.argument("pull", type=int)
 @click.argument("reward", type=Number())
-@click.option("--reason", required=True, help="Why; kept, and part of the certificate.")
+@click.option(
+    "--reason", required=True, help="Reason; stored with the study and shown in the certificate."
+)
 @click.option("--by", default=None, help="Who corrects it.")
 def command(
     name: str, storage: str, as_json: bool, pull: int, reward: float, reason: str, by: str | None

@@ -70,9 +70,9 @@ def command(delta: float, seed: int, out: Path, as_json: bool) -> None:
     after = plural(answer.samples, "visitor")
     console.print(
         f"\n[bold green]Answer: {answer.label}[/bold green], after {after}. "
-        f"{answer.plain}\n({truth}: this is a simulation, where that is known.)\n"
+        f"{answer.plain}\n({truth}: this is a simulation, so the truth is known.)\n"
     )
-    console.print(f"In {shown(str(out))}/ you find {', '.join(files)}. Go on with:")
+    console.print(f"In {shown(str(out))}/ you will find {', '.join(files)}. Next, try:")
     storage = f"sqlite:///{shown(str(out))}/demo.db"
     console.print(f"  {typed('verify', shown(str(out / 'certificate.json')))}", soft_wrap=True)
     console.print(f"  {typed('status', _NAME, '--storage', storage)}", soft_wrap=True)
@@ -114,7 +114,7 @@ def _tell_the_story(console: Console, study: Study) -> None:
 
     console.print(
         f"[bold]Which of {study.problem.n_arms} page layouts do visitors like best?[/bold] Each "
-        "visitor sees one and gives it a mark, and no two visitors agree."
+        "visitor sees one layout and rates it, and no two visitors agree."
     )
     table = Table(box=box.SIMPLE_HEAD, pad_edge=False)
     for head in ("label", *_PARTS):

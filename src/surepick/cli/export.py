@@ -21,11 +21,16 @@ _FORMATS = ("csv", "json", "parquet")
     type=click.Choice(_KINDS),
     default="measurements",
     show_default=True,
-    help="Rewards that count; a summary per option; all that did not count (failures, repeats, "
-    "contradictions); what was corrected and withdrawn; options added and retired; or limits that "
-    "were changed.",
+    help="Rewards that count; a summary per option; everything that did not count (failures, "
+    "repeats, conflicts); corrections and withdrawals; options added and retired; or changes "
+    "of limits.",
 )
-@click.option("--format", "form", type=click.Choice(_FORMATS), help="By default the file's ending.")
+@click.option(
+    "--format",
+    "form",
+    type=click.Choice(_FORMATS),
+    help="By default taken from the file's extension.",
+)
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
@@ -40,7 +45,7 @@ def command(name: str, storage: str, as_json: bool, what: str, form: str | None,
     to_screen = str(out) == "-"
     form = form or (out.suffix[1:].lower() if not to_screen else "json" if as_json else "csv")
     if form not in _FORMATS:
-        raise InvalidInputError(f"format: {form!r} is not known; choose {', '.join(_FORMATS)}")
+        raise InvalidInputError(f"format: {form!r} is unknown; choose one of {', '.join(_FORMATS)}")
     if to_screen and form == "parquet":
         raise InvalidInputError("out: a Parquet file cannot be printed; name a file")
     from surepick.study import export

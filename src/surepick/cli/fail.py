@@ -10,7 +10,7 @@ from surepick.cli.studies import open_study, say, study_options
 @click.command("fail", short_help="Say that a pull could not be measured.")
 @study_options
 @click.argument("pull", type=int)
-@click.option("--reason", default="", help="Why; kept with the study.")
+@click.option("--reason", default="", help="Reason; stored with the study.")
 @click.option("--worker", default=None, help="Who tried to measure it.")
 def command(
     name: str, storage: str, as_json: bool, pull: int, reason: str, worker: str | None
@@ -20,7 +20,9 @@ def command(
     Only for failures that have nothing to do with what the reward would have been.
     """
     back = open_study(name, storage).fail(pull, reason, worker)
-    text = f"Pull {pull} is back in line."
+    text = f"Pull {pull} will be handed out again."
     if not back:
-        text = f"Pull {pull} was told or given to others in the meantime; nothing changes."
+        text = (
+            f"Pull {pull} already has a reward or was given to another worker; nothing was changed."
+        )
     say(as_json, {"pull": pull, "back_in_line": back}, text)

@@ -23,11 +23,19 @@ class _Limit(click.ParamType):
 
 @click.command("limit", short_help="Change how much may be measured.")
 @study_options
-@click.option("--max-samples", type=_Limit(click.INT), help="Measurements in all, or none.")
 @click.option(
-    "--budget", type=_Limit(click.FLOAT), help="What they may cost in all, or none: no such limit."
+    "--max-samples",
+    type=_Limit(click.INT),
+    help="Total number of measurements, or none for no limit.",
 )
-@click.option("--reason", default="", help="Why; kept, and part of the certificate.")
+@click.option(
+    "--budget",
+    type=_Limit(click.FLOAT),
+    help="Total cost of measurements, or none for no such limit.",
+)
+@click.option(
+    "--reason", default="", help="Reason; stored with the study and shown in the certificate."
+)
 @click.option("--by", default=None, help="Who says so.")
 def command(
     name: str,

@@ -69,8 +69,8 @@ def _lines(found: LookBack, rates: bool) -> list[str]:
     leader = shown(found.leader)
     by = f" by more than {found.epsilon:g}" if found.epsilon else ""
     lines.append(
-        f"The p-value is that of “another option is better{by}”: if one were, it would ever fall "
-        f"so low in at most that share of tests."
+        f"The p-value tests “another option is better{by}”. If that were true, the p-value would "
+        "ever fall this low in at most that share of tests."
     )
     if found.decided:
         best = f"within {found.epsilon:g} of the best" if found.within else "best"
@@ -79,7 +79,7 @@ def _lines(found: LookBack, rates: bool) -> list[str]:
             f"{found.visits:,} of {found.all_visits:,} visits."
         )
     else:
-        lines.append(f"Not decided by its end: {leader} is ahead, and others may be better.")
+        lines.append(f"Not decided by the end: {leader} is ahead, but others may be better.")
     if found.lift is not None:
         lead, low, high = (f"{100 * x:+.2f}" if rates else f"{x:+.4g}" for x in found.lift)
         unit = " points" if rates else ""
@@ -87,7 +87,7 @@ def _lines(found: LookBack, rates: bool) -> list[str]:
             f"{leader} is {lead}{unit} from {shown(found.control or '')} (the control); between "
             f"{low} and {high}."
         )
-    lines.append("This holds if, in the test as it was run,")
+    lines.append("This holds if, in the test as it was run:")
     lines += [f"- {text};" for text in found.conditions[:-1]]
     lines.append(f"- {found.conditions[-1]}.")
     lines += [f"Note: {shown(text)}." for text in found.doubts]

@@ -74,23 +74,27 @@ class _Noise(click.ParamType):
     help=f"Registry name, perhaps with settings: {DEFAULT}:max_batch=96.",
 )
 @click.option(
-    "--delta", type=Rate(), default=0.05, show_default=True, help="Error probability; or as 5%."
+    "--delta",
+    type=Rate(),
+    default=0.05,
+    show_default=True,
+    help="Error probability, such as 0.05 or 5%.",
 )
 @click.option(
     "--epsilon",
     type=Rate(),
     default=0.0,
     show_default=True,
-    help="Any option this close to the best will do; of rates also as 0.2%.",
+    help="Accept any option this close to the best; for rates also 0.2%.",
 )
 @click.option(
-    "--max-samples", default=1_000_000, show_default=True, help="Stop after so many measurements."
+    "--max-samples", default=1_000_000, show_default=True, help="Stop after this many measurements."
 )
 @click.option(
     "--budget",
     default=None,
     type=Number(),
-    help="Stop when measurements have cost so much (--cost; otherwise each costs 1).",
+    help="Stop when measurements have cost this much (--cost; otherwise each costs 1).",
 )
 @click.option("--rewards", type=_Rewards(), default="number", show_default=True, help=REWARDS_HELP)
 @click.option("--noise", type=_Noise(), default=None, help=NOISE_HELP)
@@ -103,12 +107,13 @@ class _Noise(click.ParamType):
 @click.option(
     "--cost",
     default=None,
-    help="Column with what a measurement of each option costs: as little as possible is spent.",
+    help="Column with the cost of measuring each option; the study then spends as little as "
+    "possible.",
 )
 @click.option(
     "--guess",
     is_flag=True,
-    help="Make the best of --max-samples or --budget: all of it is measured, for the best guess.",
+    help="Spend all of --max-samples or --budget to make the best possible guess.",
 )
 @click.option("--top", default=1, show_default=True, help="How many of the best to find.")
 @click.option(
@@ -137,34 +142,36 @@ class _Noise(click.ParamType):
 @click.option(
     "--strata",
     default=None,
-    help="Compare within each day, plate, operator, …: levels in which they differ cancel. Days "
-    "are stamped when a pull is handed out; others are named by who asks (--stratum).",
+    help="Compare within each day, plate, operator, …, so that differences between them cancel "
+    "out. The day is set when a pull is handed out; for other strata, name the current one "
+    "when you ask (--stratum).",
 )
 @click.option(
     "--items",
     default=None,
     type=int,
-    help="Measure options on items, such as test questions: how many there are. They are drawn, "
-    "numbered from 0 on, and options are compared on the same ones.",
+    help="Number of items, such as test questions, to measure options on. Items are numbered from "
+    "0 and drawn at random, and options are compared on the same items.",
 )
 @click.option(
     "--overlap/--no-overlap",
     default=None,
-    help="Whether workers begin the next batch while others are still measuring the one before; "
-    "that takes more measurements, and less time.  [default: where a worker would wait]",
+    help="Whether workers start the next batch while others still measure the previous one; this "
+    "takes more measurements and less time.  [default: only when a worker would wait]",
 )
 @click.option(
     "--hedge",
     is_flag=True,
-    help="A pull that holds up others, or for which somebody would wait, is given to a second "
-    "worker, too; the first reward counts. It saves time and measurements where there are many "
-    "workers. Only where how long a measurement takes has nothing to do with its reward.",
+    help="Give a pull that holds up the study to a second worker as well; the first reward "
+    "counts. This saves time and measurements with many workers. Use it only if the duration "
+    "of a measurement has nothing to do with its reward.",
 )
 @click.option(
     "--again",
     is_flag=True,
-    help="A reading far from all before is set aside and measured again, and the second counts, "
-    "whatever it is: a rule for mistakes of measuring, which has to be fixed now.",
+    help="Set aside a reading that is far from all earlier ones and measure again; the second "
+    "reading counts, whatever it is. This rule against measuring mistakes must be fixed "
+    "before the study starts.",
 )
 @click.option(
     "--past",
@@ -172,23 +179,23 @@ class _Noise(click.ParamType):
     type=click.Path(path_type=Path),
     help="Measurements made before: a table with the columns label and reward.",
 )
-@click.option("--past-label", default=None, help="Its column of options, if called otherwise.")
-@click.option("--past-reward", default=None, help="Its column of rewards, if called otherwise.")
+@click.option("--past-label", default=None, help="Its column of options, if not called label.")
+@click.option("--past-reward", default=None, help="Its column of rewards, if not called reward.")
 @click.option(
     "--past-chosen",
     default=None,
     metavar="in-advance|by-results",
-    help="How it was decided what to measure then; see above.",
+    help="How the past measurements were chosen; see above.",
 )
 @click.option(
     "--traffic",
     is_flag=True,
-    help="A site sends visitors by shares, and reports them by period: split and record.",
+    help="For websites: visitors are split by shares (split) and reported by period (record).",
 )
 @click.option(
     "--at-least",
     default=None,
-    help="With --traffic: the least share of an option still in, such as 5%.",
+    help="With --traffic: the smallest share of an option that is still in, such as 5%.",
 )
 @click.option(
     "--control", default=None, help="With --traffic: the option that always keeps a share."
@@ -203,7 +210,7 @@ class _Noise(click.ParamType):
     "--seed",
     type=int,
     default=None,
-    help="Seed of the random order of measurements. By default a new one is drawn, and kept.",
+    help="Seed of the random order of measurements. By default a new one is drawn and stored.",
 )
 def command(
     name: str,
@@ -256,12 +263,11 @@ def command(
 
     if rewards is not None and noise is not None:
         raise InvalidInputError(
-            "noise: rewards that are yes or no, or lie between bounds, say all that is needed; "
-            "leave it out"
+            "noise: not needed for rewards that are yes or no or lie between bounds; leave it out"
         )
     if trust_features and misfit:
         raise InvalidInputError(
-            "misfit: features that are trusted have none; leave one of them out"
+            "misfit: --trust-features already means --misfit 0; leave one of them out"
         )
     given = noise if rewards is None else rewards
     for field in ("epsilon", "threshold"):
@@ -271,7 +277,7 @@ def command(
     asked = {"at_least": at_least, "control": control, "control_share": control_share}
     asked = {k: v for k, v in (asked | {"window": window}).items() if v is not None}
     if asked and not traffic:
-        raise InvalidInputError(f"{next(iter(asked))}: that is for sites, with --traffic")
+        raise InvalidInputError(f"{next(iter(asked))}: only for website tests; add --traffic")
     named = {"label": past_label, "reward": past_reward}
     named = {name: column for name, column in named.items() if column is not None}
     method, settings = parse(algorithm, "algorithm")
@@ -349,8 +355,8 @@ def _meant(problem: Problem, epsilon: float) -> list[str]:
         return []
     points = f"{100 * epsilon:g} percentage points"
     return [
-        f"Is that meant? Any option within {points} of the best will do (epsilon {epsilon:g}). "
-        f"For {epsilon:g} percentage points write --epsilon {epsilon:g}%."
+        f"Is that what you meant? Any option within {points} of the best is accepted (epsilon "
+        f"{epsilon:g}). For {epsilon:g} percentage points write --epsilon {epsilon:g}%."
     ]
 
 
@@ -369,12 +375,12 @@ def _traffic_lines(study: Study, problem: Problem) -> list[str]:
     from surepick.study.traffic.report import columns_of
 
     return [
-        f"Study {study.name!r}: {problem.n_arms} options, delta {study.algorithm.delta:g}; rewards "
-        f"{problem.noise_kind.words}.",
-        "Send each visitor at random by the shares of the period, and count everybody once, in the "
-        "period of the assignment, with the same time to respond.",
-        "End periods by the clock or by a number of visitors, never because of how they look. "
-        "Leave out bots and broken records by rules that you fixed before.",
+        f"Study {study.name!r}: {problem.n_arms} options, delta {study.algorithm.delta:g}; "
+        f"rewards are {problem.noise_kind.words}.",
+        "Assign each visitor at random by the shares of the period. Count every visitor once, in "
+        "the period of assignment, with the same time to respond.",
+        "End a period at a set time or after a set number of visitors, never because of how it "
+        "looks. Leave out bots and broken records by rules that you fixed beforehand.",
         f"A report has the columns {', '.join(columns_of(problem))}.",
         f"Next: {typed('split', study.name)}",
     ]
@@ -384,7 +390,7 @@ def _measurement(kind: NoiseKind) -> str:
     """What one measurement gives, in words."""
     more = {
         "symmetric": "; nothing needs to be known about its noise",
-        "equal": "; how much it is need not be known",
+        "equal": "; its size need not be known",
         "yes-no": ", as 1 or 0",
     }
     return kind.words.replace("numbers", "a number") + more.get(kind.kind, "")

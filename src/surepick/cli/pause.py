@@ -17,5 +17,5 @@ def command(name: str, storage: str, as_json: bool, reason: str, by: str | None)
     changed = open_study(name, storage).pause(reason, by)
     text = f"Study {name!r} is paused: {typed('resume', name)}"
     if not changed:
-        text = f"Study {name!r} was paused already, or is finished."
+        text = f"Study {name!r} was already paused, or is finished."
     say(as_json, {"study": name, "changed": changed}, text)

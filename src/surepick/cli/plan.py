@@ -35,7 +35,7 @@ _BETWEEN_LINES = 5.0  # seconds between two lines of progress
     "--gap",
     default=None,
     type=Rate(),
-    help="Lead of the best option over the second best that should be found out.",
+    help="Lead of the best option over the second best that you want to detect.",
 )
 @click.option(
     "--base-rate",
@@ -61,7 +61,8 @@ _BETWEEN_LINES = 5.0  # seconds between two lines of progress
     type=click.Choice(["guessed", "equal", "known"]),
     default="guessed",
     show_default=True,
-    help="What the study will be told: nothing, that it is normal and equal for all, or how much.",
+    help="What the study will know about the noise: nothing, that it is normal and equal for all, "
+    "or its size.",
 )
 @click.option(
     "--misfit",
@@ -138,7 +139,7 @@ def command(
     gap = in_rates(gap, "gap", read_rewards(rewards))
     misfit = in_rates(misfit, "misfit", read_rewards(rewards)) or 0.0
     if misfit and unstructured:
-        raise InvalidInputError("misfit: without features there is nothing to be wrong")
+        raise InvalidInputError("misfit: there are no features that could be wrong; leave it out")
     made = from_table(options, features, formula, label, told, misfit, unstructured=unstructured)
     question = Question(
         made.problem,

@@ -15,7 +15,7 @@ from surepick.errors import InvalidInputError
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),
-    help="File; its ending, .png, .pdf or .svg, says the format. By default NAME.png.",
+    help="File; its extension (.png, .pdf or .svg) sets the format. By default NAME.png.",
 )
 @click.option("--top", default=15, show_default=True, help="Options to show; 0 for all.")
 def command(name: str, storage: str, as_json: bool, out: Path | None, top: int) -> None:

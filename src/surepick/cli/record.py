@@ -15,9 +15,9 @@ from surepick.text import plural
 @study_options
 @click.argument("report", type=click.Path(path_type=Path))
 @click.option("--period", required=True, help="The name of the period, such as monday.")
-@click.option("--check", is_flag=True, help="Check the report, and record nothing.")
-@click.option("--correct", is_flag=True, help="Replace what was recorded by mistake.")
-@click.option("--reason", default="", help="Why it is corrected; part of the certificate.")
+@click.option("--check", is_flag=True, help="Check the report without recording it.")
+@click.option("--correct", is_flag=True, help="Replace an earlier report that was wrong.")
+@click.option("--reason", default="", help="Reason for the correction; shown in the certificate.")
 @click.option("--by", default=None, help="Who corrects it.")
 def command(
     name: str,
@@ -49,7 +49,7 @@ def command(
     study = open_study(name, storage)
     if correct:
         if check:
-            raise InvalidInputError("check: what was recorded is checked when it is corrected")
+            raise InvalidInputError("check: a correction is always checked; leave --check out")
         made = study.correct_report(period, report, reason=reason, by=by)
         at = study.status()["traffic"]
         lines = [shown(made.said), CAUTION, shown(at["headline"]), shown(step(at))]
@@ -59,14 +59,15 @@ def command(
         raise InvalidInputError("reason: only a correction needs one; did you mean --correct?")
     done = study.record(report, period, check=check)
     if done.status == "checked":
-        text = f"{plural(done.visits, 'visit')}, and no mistake is seen. Nothing was recorded."
+        text = f"{plural(done.visits, 'visit')}; no mistakes found. Nothing was recorded."
         say(as_json, done.to_dict(), text)
         return
     at = study.status()["traffic"]
     lines = [
         f"Period {shown(done.period)}: {plural(done.visits, 'visit')} recorded."
         if done.status == "accepted"
-        else f"Period {shown(done.period)} had been recorded with these numbers; it counts once.",
+        else f"Period {shown(done.period)} was already recorded with these numbers; "
+        "it counts once.",
         shown(at["headline"]),
     ]
     if at["ratio"]["alarm"]:

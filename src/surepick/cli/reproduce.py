@@ -82,16 +82,14 @@ def command(
     try:
         _run(plan, results, workers)
     except KeyboardInterrupt:
-        click.echo(
-            f"\nstopped; what was finished is in {folder}. To continue: {_again()}", err=True
-        )
+        click.echo(f"\nstopped; finished work is in {folder}. To continue: {_again()}", err=True)
         raise SystemExit(130) from None
     except OSError as error:
         if error.errno != errno.ENOSPC:
             raise
         click.echo(
-            f"error: the disk is full; what was finished is kept in {folder}. "
-            f"Make room, then continue with: {_again()}",
+            f"error: the disk is full; finished work is kept in {folder}. Make room, then "
+            f"continue with: {_again()}",
             err=True,
         )
         raise SystemExit(3) from None

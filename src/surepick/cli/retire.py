@@ -10,7 +10,9 @@ from surepick.cli.studies import open_study, say_turn, study_options
 @click.command("retire", short_help="Retire an option of a study.")
 @study_options
 @click.argument("label")
-@click.option("--reason", required=True, help="Why; kept, and part of the certificate.")
+@click.option(
+    "--reason", required=True, help="Reason; stored with the study and shown in the certificate."
+)
 @click.option("--by", default=None, help="Who retires it.")
 def command(
     name: str, storage: str, as_json: bool, label: str, reason: str, by: str | None

@@ -44,7 +44,7 @@ if TYPE_CHECKING:
 @click.option("--call", "function", default=None, help="Instead: a Python function, module:name.")
 @click.option("--workers", default=1, show_default=True, help="Measurements at a time.")
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds for a measurement.")
-@click.option("--retries", default=2, show_default=True, help="Tries of a pull after it failed.")
+@click.option("--retries", default=2, show_default=True, help="Retries of a pull that failed.")
 @click.option("--worker", default=None, help="Name of these workers.  [default: host and process]")
 @click.option("--stratum", default=None, help=STRATUM_HELP)
 @click.option(
@@ -112,7 +112,7 @@ def command(
             except OSError as error:
                 raise OSError(
                     f"the log of measurements {str(log)!r} cannot be written: {error.strerror}; "
-                    f"make room, or name another file with --log (what was told is kept)"
+                    "make room, or name another file with --log (recorded rewards are kept)"
                 ) from error
 
         crew = Workers(
@@ -159,7 +159,7 @@ def _conclude(study: StudyCore, work: Work, log: Path, as_json: bool) -> None:
     say(as_json, content, text)
     if work.finished:
         if not _proven(study):
-            click.echo("The answer is not proven; it says why.", err=True)
+            click.echo("The answer is not proven; it explains why.", err=True)
             raise SystemExit(UNPROVEN)
         return
     click.echo(f"Stopped: {shown(work.stopped)}", err=True)

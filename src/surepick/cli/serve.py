@@ -19,7 +19,7 @@ from surepick.cli.studies import storage_option
 @click.option(
     "--proxy",
     multiple=True,
-    help="Address of a proxy in front, whose X-Forwarded-For and -Proto are believed. Repeatable.",
+    help="Address of a trusted proxy in front (for X-Forwarded-For and -Proto). Repeatable.",
 )
 @click.option(
     "--allowed-host",
@@ -36,7 +36,8 @@ from surepick.cli.studies import storage_option
     "--rate",
     default=1000.0,
     show_default=True,
-    help="Asks and tells per second, token and process; a fiftieth of other requests.",
+    help="Asks and tells per second for each token and process; other requests get a fiftieth of "
+    "that.",
 )
 @click.option(
     "--stranger-rate",
@@ -68,8 +69,9 @@ from surepick.cli.studies import storage_option
 @click.option(
     "--signing-key",
     default=None,
-    help="File with the key that certificates are signed with; made if it is not there. By default "
-    "beside an SQLite database, else with your data. All that serve one database share one.",
+    help="File with the key that signs certificates; created if missing. By default beside an "
+    "SQLite database, otherwise in your data folder. All processes that serve one database "
+    "must share one key.",
 )
 @click.option(
     "--log-level",
@@ -78,7 +80,7 @@ from surepick.cli.studies import storage_option
     show_default=True,
     help="Requests are logged at info.",
 )
-@click.option("--new-admin-token", is_flag=True, help="Make and show another admin token.")
+@click.option("--new-admin-token", is_flag=True, help="Create and show another admin token.")
 def command(new_admin_token: bool, **options: Any) -> None:
     """Serve the studies of a storage to remote workers, and a page to watch them.
 

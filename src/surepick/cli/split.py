@@ -17,7 +17,10 @@ if TYPE_CHECKING:
 @click.command("split", short_help="Website tests: which share of visitors each option gets.")
 @study_options
 @click.option(
-    "--visits", default=None, type=int, help="Also say how many of this many visits each one gets."
+    "--visits",
+    default=None,
+    type=int,
+    help="Also show how many of this many visits each option gets.",
 )
 @click.option(
     "--period",
@@ -29,7 +32,7 @@ if TYPE_CHECKING:
     "target",
     default=None,
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
-    help="Write them as a table with the columns label and share to this file; - prints it.",
+    help="Write the shares to this file, as a table with the columns label and share; - prints it.",
 )
 def command(
     name: str, storage: str, as_json: bool, visits: int | None, period: str | None, target: Path
@@ -57,7 +60,7 @@ def command(
 
 def _lines(name: str, split: Split) -> list[str]:
     called = "" if split.period is None else f" ({shown(split.period)})"
-    lines = [f"Period {split.number + 1}{called}: send visitors at random by these shares."]
+    lines = [f"Period {split.number + 1}{called}: assign visitors at random by these shares."]
     sent = [(label, share) for label, share in split.shares.items() if share]
     width = max(len(shown(label)) for label, _ in sent)
     for label, share in sorted(sent, key=lambda pair: -pair[1]):
@@ -65,10 +68,13 @@ def _lines(name: str, split: Split) -> list[str]:
         lines.append(f"  {shown(label):<{width}}  {100 * share:8.3f} %{counts}")
     nobody = len(split.shares) - len(sent)
     if nobody:
-        lines.append(f"  The other {plural(nobody, 'one is', 'are')} ruled out, and get nobody.")
+        lines.append(
+            f"  The other {plural(nobody, 'one is', 'are')} ruled out and get no visitors."
+        )
     if split.number == 0:
         lines.append(
-            "The first period only guides: make it short, some hundred visitors for each option."
+            "The first period only guides the next ones: keep it short, a few hundred visitors "
+            "per option."
         )
     period = "NAME" if split.period is None else shown(split.period)
     over = typed("record", name, "REPORT.csv", "--period", period)

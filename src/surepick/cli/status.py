@@ -25,9 +25,9 @@ if TYPE_CHECKING:
     from surepick.study import Study
 
 
-@click.command("status", short_help="Show who is still in the race, and what looks wrong.")
+@click.command("status", short_help="Show which options are still in, and what looks wrong.")
 @study_options
-@click.option("--watch", is_flag=True, help="Keep showing it until the study is finished.")
+@click.option("--watch", is_flag=True, help="Keep updating until the study is finished.")
 @click.option("--every", default=2.0, show_default=True, help="Seconds between two looks.")
 @click.option("--top", default=12, show_default=True, help="Options to show; 0 for all.")
 def command(name: str, storage: str, as_json: bool, watch: bool, every: float, top: int) -> None:
@@ -119,9 +119,9 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         gives += f"; repeated ones differ by about {content['noise']:.2g}"
     if content["epsilon"]:
         gives += (
-            f"; options within {content['epsilon']:g} of the baseline count as just as good"
+            f"; options within {content['epsilon']:g} of the baseline count as equally good"
             if content["standing"]["question"] == "baseline"
-            else f"; whatever is within {content['epsilon']:g} of the best will do"
+            else f"; any option within {content['epsilon']:g} of the best is accepted"
         )
     total = content["options"]
     lines = [

@@ -10,7 +10,7 @@ from surepick.text import plural
 
 @click.command("stop", short_help="End a study now, with what is known.")
 @study_options
-@click.option("--reason", default="", help="Why; kept with the study.")
+@click.option("--reason", default="", help="Reason; stored with the study.")
 @click.option("--by", default=None, help="Who says so.")
 def command(name: str, storage: str, as_json: bool, reason: str, by: str | None) -> None:
     """End a study now, for good.

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from surepick.study.turns import OptionChange
 
 STORAGE = "sqlite:///surepick.db"
-STRATUM_HELP = "In a study with strata: the plate, operator, … that the pulls are for."
+STRATUM_HELP = "In a study with strata: the plate, operator, … for these pulls."
 EXPLAIN_HELP = "Also the exact sentence of the certificate, with the theorem behind it."
 NOT_YET, GAVE_UP, FINISHED, UNPROVEN = 4, 5, 6, 7  # exit codes; surepick --help explains them
 
@@ -78,9 +78,9 @@ def say_changes(study: Study, made: list[Change], as_json: bool) -> None:
     if len(made) > 10:
         lines.append(f"… and {len(made) - 10} more.")
     if any(one.counted for one in made):
-        lines.append("They had been counted, so everything was worked out again.")
+        lines.append("They had been counted, so everything was recomputed.")
     if not made:
-        lines.append("Nothing was told with this token.")
+        lines.append("No rewards came with this token.")
     state = f"finished: {typed('answer', study.name)}" if finished else "under way"
     lines += [f"The study is {state}.", CAUTION]
     content = {"changes": [one.to_dict() for one in made], "finished": finished}
@@ -92,7 +92,7 @@ def say_turn(study: Study, made: OptionChange, as_json: bool) -> None:
     at = study.progress()
     lines = [shown(made.said)]
     if made.waits:
-        lines.append(f"Measurements left in the batch that is open: {at.size - at.told}.")
+        lines.append(f"Measurements left in the open batch: {at.size - at.told}.")
     state = f"finished: {typed('answer', study.name)}" if at.finished else "under way"
     lines.append(f"The study is {state}.")
     say(as_json, made.to_dict() | {"finished": at.finished}, "\n".join(lines))
@@ -131,8 +131,10 @@ def spent_of(limits: dict[str, Any]) -> str:
 def said_of_uncounted(count: int) -> list[str]:
     """What is said of measurements that came for batches that were not complete at the end."""
     belong, they, are = ("belongs", "it", "is") if count == 1 else ("belong", "they", "are")
-    text = f"{count:,} more {belong} to a batch that was not complete at the end; {they} {are} kept"
-    return [f"{text}, and not counted."] if count else []
+    text = (
+        f"{count:,} more {belong} to a batch that was not complete at the end; {they} {are} stored"
+    )
+    return [f"{text} but not counted."] if count else []
 
 
 def ends_at(algorithm: Algorithm) -> str:

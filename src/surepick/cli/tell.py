@@ -19,11 +19,12 @@ if TYPE_CHECKING:
 
 _CONFIRMATIONS = {
     "accepted": "Pull {pull}: {value:g} is recorded.",
-    "duplicate": "Pull {pull}: {value:g} had been told before; it counts once.",
-    "again": "Pull {pull} is back in line. By the rule of this study (--again) it is measured "
-    "again, and the second reading counts, whatever it is: ask for it, and tell it.",
-    "late": "Pull {pull} had been told as {value:g} by another worker, which counts; "
-    "yours is kept, but not used.",
+    "duplicate": "Pull {pull}: {value:g} was already recorded; it counts once.",
+    "again": "Pull {pull} must be measured again: its reading is far from all earlier ones, and "
+    "this study has the rule --again. The second reading counts, whatever it is. Ask for "
+    "the pull and tell the new reading.",
+    "late": "Pull {pull} already has the reward {value:g} from another worker, which counts; "
+    "yours is stored but not used.",
 }
 
 
@@ -36,7 +37,11 @@ _CONFIRMATIONS = {
 @study_options
 @click.argument("pull", required=False)
 @click.argument("reward", type=Number(), required=False)
-@click.option("--label", default=None, help="Which option was measured, to be compared.")
+@click.option(
+    "--label",
+    default=None,
+    help="The option you measured; refused if the pull was for another one.",
+)
 @click.option("--worker", default=None, help="Who measured it.")
 @click.option(
     "--file",
@@ -48,7 +53,7 @@ _CONFIRMATIONS = {
 @click.option(
     "--strict",
     is_flag=True,
-    help="Refuse rewards far from all that was measured before, and files with rows that have no "
+    help="Refuse rewards that are far from all earlier ones, and files with rows that have no "
     "reward.",
 )
 def command(
@@ -74,7 +79,7 @@ def command(
     if (source is None) == (pull is None) or (pull is None) != (reward is None):
         raise InvalidInputError("give either a pull and its reward, or --file with a table of them")
     if source is not None and label is not None:
-        raise InvalidInputError("label: a file says it in a column, for each pull")
+        raise InvalidInputError("label: not with --file; the file can have a column label")
     study = open_study(name, storage)
     if source is not None:
         _tell_file(study, source, worker, as_json, strict)
@@ -84,8 +89,8 @@ def command(
     told = study.tell(_number(pull), reward, worker, strict=strict, label=label)
     finished = study.finished
     text = (
-        f"Pull {told.pull} is with another worker by now, whose reward will count; yours is kept, "
-        f"but not used."
+        f"Pull {told.pull} has been given to another worker, whose reward will count; yours is "
+        "stored but not used."
         if told.value is None and told.status == "late"
         else _CONFIRMATIONS[told.status].format(pull=told.pull, value=told.value)
     )
@@ -111,7 +116,7 @@ def _point_out(told: list[Told], name: str) -> None:
     for one in unusual[:10]:
         cure = f"if it is wrong: {typed('correct', name, one.pull, more='REWARD --reason …')}"
         if one.status == "again":
-            cure = "it is kept, but not used"
+            cure = "it is stored but not used"
         click.echo(f"warning: {one.warning}; {cure}", err=True)
     if len(unusual) > 10:
         click.echo(f"warning: … and {len(unusual) - 10} more like that", err=True)
@@ -124,7 +129,7 @@ def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, st
     if sheet.skipped and strict:
         raise InvalidInputError(
             f"{plural(len(sheet.skipped), 'row has', 'rows have')} no reward: "
-            f"{_some(sheet.skipped)}; nothing was recorded, as --strict was asked for"
+            f"{_some(sheet.skipped)}; nothing was recorded, because --strict is set"
         )
     study.desk.refuse_others(sheet.said)
     told = study.tell_many(sheet.rewards, worker, strict=strict)
@@ -135,18 +140,18 @@ def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, st
     content |= {"refused": refused, "skipped": sheet.skipped, "finished": study.finished}
     lines = [f"{plural(counts['accepted'], 'reward is', 'rewards are')} recorded."]
     if counts["duplicate"]:
-        again = plural(counts["duplicate"], "had been told before; it counts", "had been told")
+        again = plural(counts["duplicate"], "was already recorded; it counts", "were already")
         lines.append(
-            again + (" once." if counts["duplicate"] == 1 else " before; they count once.")
+            again + (" once." if counts["duplicate"] == 1 else " recorded; they count once.")
         )
     if counts["late"]:
-        late = plural(counts["late"], "is another worker's pull", "are other workers' pulls")
+        late = plural(counts["late"], "pull is with another worker", "pulls are with other workers")
         lines.append(f"{late}, whose rewards count.")
     if counts["again"]:
         pulls = [str(one.pull) for one in told if one.status == "again"]
         lines.append(
-            f"{plural(len(pulls), 'pull is', 'pulls are')} back in line, by the rule of this "
-            f"study (--again): {_some(pulls)}. Measure again; the second reading counts."
+            f"{plural(len(pulls), 'pull is', 'pulls are')} to be measured again, by the rule "
+            f"--again of this study: {_some(pulls)}. The second reading counts."
         )
     if sheet.skipped:
         lines.append(
@@ -157,7 +162,9 @@ def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, st
         lines.append(f"The study is finished: {typed('answer', study.name)}")
     say(as_json, content, "\n".join(lines))
     if refused:
-        had = plural(len(refused), "pull had been told another reward", "pulls had been told other")
+        had = plural(
+            len(refused), "pull already has a different reward", "pulls already have different"
+        )
         rewards = ", which counts" if len(refused) == 1 else " rewards, which count"
         click.echo(f"error: {had}{rewards}: {_some([*map(str, refused)])}", err=True)
         raise SystemExit(2)

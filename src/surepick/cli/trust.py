@@ -13,9 +13,9 @@ if TYPE_CHECKING:
     from surepick.problem import Problem
 
 MISFIT_HELP = (
-    "How far the mean of an option may lie from what its features say, in units of the reward. "
-    "any: features only guide what is measured; the guarantee rests on measurements alone.  "
-    "[default: any, with algorithms that can]"
+    "How far the mean of an option may lie from what its features predict, in units of the "
+    "reward. any: features only guide what is measured, and the guarantee depends on measurements "
+    "alone.  [default: any, with algorithms that can]"
 )
 
 
@@ -42,19 +42,19 @@ def trust(problem: Problem, delta: float, most: int) -> list[str]:
         return []  # every option has a feature of its own
     if not problem.misfit:
         lines = [
-            "Features are trusted: the answer will hold if rewards are linear in them. What speaks "
-            "against it will be said."
+            "Features are trusted: the answer will hold if rewards are linear in them. The study "
+            "will tell you if the data contradict that."
         ]
     elif not math.isinf(problem.misfit):
         lines = [f"The answer will hold if features are right to within {problem.misfit:g}."]
     else:
         each = least_pulls(problem, delta)
         lines = [
-            f"Features guide, measurements prove: the answer will hold whatever the features are "
-            f"worth. Each of the {problem.n_arms:,} options is measured {each} times or more, so "
-            f"{each * problem.n_arms:,} measurements are the least; if rewards are linear in the "
-            f"features (--trust-features), {2 * problem.rank} could be enough. How many to expect: "
-            f"surepick plan."
+            "Features only guide what is measured first; the answer will hold even if they are "
+            f"wrong. Each of the {problem.n_arms:,} options needs at least {each} measurements, "
+            f"{each * problem.n_arms:,} in total. If rewards are linear in the features, "
+            f"{2 * problem.rank} could be enough (--trust-features). "
+            "To forecast how many it will take: surepick plan."
         ]
     return lines + _recommended(problem, delta, most)
 
@@ -64,12 +64,12 @@ def _recommended(problem: Problem, delta: float, most: int) -> list[str]:
     least = least_pulls(problem, delta) * problem.n_arms
     if not math.isinf(problem.misfit) or least <= min(_MANY, most):
         return []
-    there = f"and it ends after {most:,}" if least > most else "which is a lot"
+    there = f"and the study ends after {most:,}" if least > most else "which is a lot"
     return [
-        f"Recommended: measuring every option itself takes {least:,} measurements at least, "
-        f"{there}. Say how far features can be off (--misfit, in units of a measurement: a tenth "
-        f"of the lead that matters costs little), or --trust-features; surepick plan --misfit says "
-        f"how many that takes."
+        f"Recommended: measuring every option itself takes at least {least:,} measurements, "
+        f"{there}. Say how far features may be wrong (--misfit, in units of a measurement; a "
+        "tenth of the lead that matters costs little), or use --trust-features. surepick plan "
+        "--misfit forecasts how many that takes."
     ]
 
 

@@ -23,7 +23,11 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
     help="Where the certificate only refers to its arms: their array (.npy), or the table of "
     "options (CSV or Parquet) that the study was made from.",
 )
-@click.option("--candidates", type=_FILE, help="With --arms arms.npy: the candidates, if others.")
+@click.option(
+    "--candidates",
+    type=_FILE,
+    help="With --arms arms.npy: the candidates, if they are not the arms.",
+)
 @click.option("--features", default=None, help="With a table: as for surepick new.")
 @click.option("--formula", default=None, help="With a table: as for surepick new.")
 @click.option("--unstructured", is_flag=True, help="With a table: as for surepick new.")
@@ -31,17 +35,17 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--replay/--no-replay",
     default=None,
-    help="Make the run again: every batch must be what the algorithm asks for after those before, "
-    "and of a study every pull must have come in its turn. "
-    "By default where it takes a few seconds at most. With --replay the exit code is 1 where it "
-    "cannot be made in full.",
+    help="Repeat the run: every batch must be what the algorithm asks for after the earlier ones, "
+    "and every pull of a study must have been handed out in its recorded order. By default "
+    "only if this takes a few seconds. With --replay the exit code is 1 if the run cannot be "
+    "repeated in full.",
 )
 @click.option(
     "--signed-by",
     default=None,
     metavar="KEY",
-    help="The certificate must be signed with this key: what GET /api/v1/key of the service says, "
-    "or a file with it.",
+    help="The certificate must be signed with this key: the key that GET /api/v1/key of the "
+    "service shows, or a file that contains it.",
 )
 @click.option(
     "--storage",
@@ -52,8 +56,8 @@ _FILE = click.Path(exists=True, dir_okay=False, path_type=Path)
 @click.option(
     "--head",
     default=None,
-    help="With the name of a study: the head of its chain as it was noted some time ago, which "
-    "must still be part of it.",
+    help="With the name of a study: an earlier head of its chain, which must still be part of the "
+    "chain.",
 )
 @click.option("--explain", is_flag=True, help=EXPLAIN_HELP)
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
@@ -135,16 +139,19 @@ def _check_study(
     with open_study(name, storage) as study:
         found = check_chain(study.storage, study.desk.record, head)
         text = (
-            "The study was created before there were chains, and has not gone on since."
+            "This study is older than chains and has not continued since, so it has no chain to "
+            "check."
             if found is None
-            else f"The database is as it was written, entry by entry: "
-            f"{plural(found['links'], 'link')} of its chain fit. Its head, to be noted: "
+            else f"The database is unchanged: all {plural(found['links'], 'link')} of its chain "
+            "fit. Write down the head of the chain, to check against it later: "
             f"{found['head']}."
         )
         content: dict[str, Any] = {"study": name, "chain": found}
         if replay is not False and check_handed_out(study.storage, study.desk.record):
             content["order"] = True
-            text += "\nIts pulls were handed out in the random order that it was created with."
+            text += (
+                "\nThe pulls were handed out in the random order fixed when the study was created."
+            )
         if study.finished:
             result = verify(study.answer.certificate(), study.problem, replay=replay)
             content |= _content(result)
@@ -171,7 +178,7 @@ def _problem(arms: Path | None, candidates: Path | None, settings: dict[str, Any
 
     table = arms is not None and arms.suffix != ".npy"
     if candidates is not None and (arms is None or table or candidates.suffix != ".npy"):
-        raise InvalidInputError("--candidates must be a .npy file, beside --arms with another")
+        raise InvalidInputError("--candidates must be a .npy file, and --arms another one")
     if any(settings.values()) and not table:
         raise InvalidInputError(
             "--features, --formula, --label and --unstructured belong to a table given by --arms"

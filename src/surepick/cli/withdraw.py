@@ -12,7 +12,9 @@ from surepick.errors import InvalidInputError
 @study_options
 @click.argument("pull", type=int, required=False)
 @click.option("--token", default=None, help="Instead of a pull: id of a token of the service.")
-@click.option("--reason", required=True, help="Why; kept, and part of the certificate.")
+@click.option(
+    "--reason", required=True, help="Reason; stored with the study and shown in the certificate."
+)
 @click.option("--by", default=None, help="Who withdraws it.")
 def command(
     name: str,

@@ -58,7 +58,7 @@ class Transport:
         if not isinstance(url, str) or not url.startswith(("http://", "https://")):
             raise InvalidInputError(f"url must begin with http:// or https://; got {url!r:.80}")
         if not isinstance(token, str) or not token.isascii() or not token.strip():
-            raise InvalidInputError("token must be a text, as the service has shown it")
+            raise InvalidInputError("token must be the text that the service showed")
         self.url, self.patience, self.timeout = url.rstrip("/"), patience, timeout
         self._httpx = _need_httpx()
         self._headers = {"Authorization": f"Bearer {token.strip()}"}

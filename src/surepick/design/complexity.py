@@ -144,7 +144,7 @@ def _for_money(problem: _Problem) -> FloatArray:
 
 
 def _of_several(problem: _Problem, truth: FloatArray, tol: float | None, m: int) -> Complexity:
-    """The same for the m best."""
+    """The complexity of finding the m best candidates."""
     arms, candidates = _for_money(problem), problem.candidates
     if m >= len(candidates):
         raise InvalidInputError(
@@ -152,7 +152,7 @@ def _of_several(problem: _Problem, truth: FloatArray, tol: float | None, m: int)
         )
     if not backend_of(candidates).plain or m * (len(candidates) - m) > limits.WORKING_TABLE:
         raise InvalidInputError(
-            f"top: {m} times {len(candidates) - m:,} pairs of candidates are too many to look at"
+            f"top: {m} times {len(candidates) - m:,} pairs of candidates are too many"
         )
     means = candidates @ truth
     order = np.argsort(-means, kind="stable")
@@ -170,7 +170,7 @@ def _of_several(problem: _Problem, truth: FloatArray, tol: float | None, m: int)
 
 
 def _large_complexity(problem: _Problem, truth: FloatArray, tol: float | None) -> Complexity:
-    """The same in blocks, without a table of differences, on any array library."""
+    """The complexity, computed in blocks on any array library, without a table of differences."""
     arms: Any = problem.standardised_arms
     candidates: Any = problem.candidates
     if tol is None:

@@ -92,7 +92,7 @@ def check_pulls(
     X = problem.features
     if problem.rank == len(X):
         raise InvalidInputError(
-            "the model fits any rewards, as there are as many features as options: there is "
+            "there are as many features as options, so the model fits any rewards: there is "
             "nothing to check"
         )
 

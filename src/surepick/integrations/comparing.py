@@ -102,7 +102,8 @@ def compare(
     warm_up = whole(warm_up, "warm_up", least=0)
     if epsilon <= 0:
         raise InvalidInputError(
-            f"epsilon must be above 0, as equals are never told apart; got {epsilon:g}"
+            "epsilon must be above 0, because equal variants can never be told apart; got "
+            f"{epsilon:g}"
         )
     variants = (new, old)
     for name, variant in zip(("new", "old"), variants):
@@ -127,8 +128,8 @@ def compare(
     seen = [*scores[_NEW], *scores[_OLD]]
     if noise is None and len(seen) >= _FEWEST and set(seen) == {0.0, 1.0}:
         raise InvalidInputError(
-            "noise: all scores are 0 or 1, which do not vary symmetrically around their mean; say "
-            "noise='yes-no'"
+            "noise: all scores are 0 or 1, and such scores are not symmetric around their mean; "
+            "set noise='yes-no'"
         )
     verdict: Verdict = "undecided"
     if answer.guarantee:

@@ -76,8 +76,8 @@ def log_study(study: StudyCore, *, run_id: str | None = None, top: int = 15) -> 
     holds = run.data.tags.get(_ID)
     if holds not in (None, _identity(study)):
         raise InvalidInputError(
-            f"run {run_id} holds another study ({run.data.tags.get(_NAME)!r}): end it, or give the "
-            f"run_id of another one"
+            f"run {run_id} holds another study ({run.data.tags.get(_NAME)!r}): end that run, or "
+            "give the run_id of another one"
         )
 
     status = study.status()
@@ -106,7 +106,7 @@ def log_study(study: StudyCore, *, run_id: str | None = None, top: int = 15) -> 
 
 # -- which run ----------------------------------------------------------------------------------
 def _identity(study: StudyCore) -> str:
-    """The same wherever the study is opened; another one for another study of this name."""
+    """An id that a study keeps wherever it is opened, and that no other study of its name has."""
     made = study.definition()
     return hashlib.sha256(f"{made['name']} {made['created']!r}".encode()).hexdigest()[:32]
 

@@ -66,7 +66,7 @@ class FinalDecision:
         """The decision in a few sentences."""
         found = next(row for row in self.table if row.trial == self.trial.number)
         return (
-            f"Trial {found.trial}, of {len(self.table)} that were measured again, after "
+            f"Trial {found.trial} of {len(self.table)} that were measured again, after "
             f"{self.answer.samples:,} new measurements. {self.answer.plain} Its new mean is "
             f"{found.mean:.4g} ({found.measurements:,} measurements); the search had seen "
             f"{found.searched:.4g}."
@@ -164,8 +164,8 @@ def _sign(study: optuna.Study) -> int:
         raise InvalidTypeError(f"study must be an optuna.Study; got {study!r:.80}")
     if len(study.directions) != 1:
         raise InvalidInputError(
-            f"study: it has {len(study.directions)} objectives, and the best is decided by one; "
-            f"make a study of the one that decides"
+            f"study: it has {len(study.directions)} objectives, but only one can decide which "
+            "trial is best; make a study with that one"
         )
     return 1 if study.direction == StudyDirection.MAXIMIZE else -1
 
@@ -180,7 +180,7 @@ def _best(study: optuna.Study, top: int, sign: int) -> list[FrozenTrial]:
     if len(found) < 2:
         raise InvalidInputError(
             f"study: {len(done)} of its {len(study.trials)} trials are complete, with "
-            f"{len(found)} different settings; there is nothing to decide with fewer than 2"
+            f"{len(found)} different settings; at least 2 are needed to decide between"
         )
     return list(found.values())[:top]
 
@@ -191,8 +191,8 @@ def _stored(spec: StudySpec, storage: str | Storage, asked: str) -> Study:
         found = store(spec, storage, key=asked)
     except StudyExistsError:
         raise InvalidInputError(
-            f"name: a study {spec.name!r} is in this storage already, about something else or with "
-            f"another top, delta, epsilon or noise; choose another name"
+            f"name: this storage already has a study {spec.name!r}, with other trials or another "
+            "top, delta, epsilon or noise; choose another name"
         ) from None
     run = found.current_run
     if not run.state.finished and run.limits.max_samples != spec.max_samples:
@@ -221,9 +221,9 @@ def _refuse_constant(measured: Study) -> None:
     values = [rewards.values[rewards.arms == arm] for arm in range(measured.problem.n_arms)]
     if all(len(one) > 1 and (one == one[0]).all() for one in values):
         raise InvalidInputError(
-            "objective: called again with the same parameters it returned the very same value, "
-            "for every trial. If a seed is fixed in it, draw a new one at every call: one lucky "
-            "seed proves nothing. If it leaves nothing to chance, study.best_trial is the answer"
+            "objective: called again with the same parameters, it returned exactly the same value "
+            "for every trial. If it fixes a seed, draw a new one at every call: one lucky seed "
+            "proves nothing. If nothing in it is random, study.best_trial is the answer"
         )
 
 

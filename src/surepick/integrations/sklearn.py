@@ -144,7 +144,7 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
             )
         scorer = check_scoring(self.estimator, scoring=self.scoring)
         if isinstance(scorer, Mapping) or not callable(scorer):
-            raise InvalidInputError("scoring: one score decides; give its name or a function")
+            raise InvalidInputError("scoring must be a single score: give its name or a function")
         settings = list(ParameterGrid(self.param_grid))
         if self.max_fits is not None:  # all are compared on the first two splits
             whole(self.max_fits, "max_fits", least=2 * len(settings))
@@ -179,8 +179,8 @@ class SureSearchCV(MetaEstimatorMixin, BaseEstimator):
         if not self.decision_:
             warnings.warn(
                 f"Not decided after {self.decision_.evaluations} fits, with "
-                f"{len(self.decision_.left)} settings left: the one that looks best is used. "
-                f"More fits (max_fits) or a larger epsilon would decide it.",
+                f"{len(self.decision_.left)} settings left: the best-looking one is used. More "
+                "fits (max_fits) or a larger epsilon would decide it.",
                 ConvergenceWarning,
                 stacklevel=2,
             )

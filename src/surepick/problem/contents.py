@@ -75,8 +75,8 @@ class Contents:
         )
         if self.large and self.costs is not None:
             raise InvalidInputError(
-                f"costs: with {len(self.arms):,} arms of {self.arms.shape[1]:,} features all have "
-                f"to cost the same; leave costs or some of the arms out"
+                f"costs: with {len(self.arms):,} arms of {self.arms.shape[1]:,} features all arms "
+                "must cost the same; leave out costs, or some of the arms"
             )
 
     # -- sizes -----------------------------------------------------------------------------
@@ -150,7 +150,7 @@ class Contents:
         return hash(self.digest)
 
     def with_noise(self, noise: Any) -> Self:
-        """The same problem with other noise; arms and all that follows are shared."""
+        """This problem with other noise; arms and what follows from them are shared."""
         other = copy.copy(self)
         other.noise_kind = noise_kind(noise, self.n_arms)
         for name in ("digest", "key"):  # what depends on the noise
@@ -201,7 +201,7 @@ class Contents:
         return {"misfit": "any" if math.isinf(self.misfit) else self.misfit}
 
     def written_more(self) -> dict[str, Any]:
-        """The same with costs, where there are any."""
+        """The written misfit and, where there are any, the costs."""
         costs = {} if self.costs is None else {"costs": self.costs.tolist()}
         return self.written_misfit() | costs
 
@@ -244,9 +244,9 @@ def as_misfit(value: Any, candidates: Any = None) -> float:
         )
     if math.isinf(allowed) and candidates is not None:
         raise InvalidInputError(
-            "misfit: without trust in features only what was measured itself can be the answer, "
-            "and candidates are given; say how far features may be off (misfit=0.1, in units of "
-            "the reward), or leave candidates out"
+            "misfit: if features are not trusted, only measured arms can be the answer, but "
+            "separate candidates are given. Say how far features may be wrong (misfit=0.1, in "
+            "units of the reward), or leave candidates out"
         )
     return allowed
 

@@ -20,7 +20,7 @@ def as_costs(given: Any, n_arms: int) -> FloatArray | None:
         raise InvalidTypeError(f"costs must be one number per arm; got {given!r:.80}") from None
     if costs.shape != (n_arms,):
         raise InvalidInputError(
-            f"costs must be one number per arm, and there are {n_arms}; got an array of shape "
+            f"costs must be one number for each of the {n_arms} arms; got an array of shape "
             f"{costs.shape}"
         )
     wrong = np.flatnonzero(~(np.isfinite(costs) & (costs > 0)))

@@ -42,7 +42,7 @@ def with_more(
     old[:, : problem.n_features] = problem.arms
     if width < problem.n_features:
         raise InvalidInputError(
-            f"options: {width} features were given, and the options so far have "
+            f"options: {width} features were given, but the existing options have "
             f"{problem.n_features}; give all of them, in the same order"
         )
     return Problem(
@@ -57,13 +57,15 @@ def with_more(
 def _costs(problem: Problem, count: int, costs: Any) -> FloatArray | None:
     if problem.costs is None:
         if costs is not None:
-            raise InvalidInputError("costs: options of this study cost the same; leave them out")
+            raise InvalidInputError(
+                "costs: all options of this study cost the same; leave costs out"
+            )
         return None
     own = np.zeros(0) if costs is None else as_numbers(costs, "costs")
     if len(own) != count:
         raise InvalidInputError(
-            f"costs: options of this study cost different amounts; say what a measurement of each "
-            f"of the {count} new ones costs (a table has the column of costs, a problem costs=)"
+            "costs: options of this study have different costs; give the cost of measuring each "
+            f"of the {count} new ones (a column of the table, or costs= of a problem)"
         )
     return np.append(problem.costs, own)
 
@@ -72,7 +74,7 @@ def _noise(problem: Problem, count: int, scales: Any) -> Any:
     kind = problem.noise_kind
     if not isinstance(kind, NoiseByArm):
         if scales is not None:
-            raise InvalidInputError("noise: it is known for the study already; leave it out here")
+            raise InvalidInputError("noise: the study already has its noise; leave it out here")
         return kind.given
     own = np.zeros(0) if scales is None else as_numbers(scales, "noise")
     if len(own) != count:

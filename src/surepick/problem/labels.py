@@ -105,8 +105,8 @@ options."]
         return []
     more = f" and {len(pairs) - 3} more" if len(pairs) > 3 else ""
     return [
-        f"Labels that look alike: {'; '.join(pairs[:3])}{more}; make sure that they are different "
-        f"options."
+        f"Labels that look alike: {'; '.join(pairs[:3])}{more}; make sure that these are "
+        "different options."
     ]
 
 

@@ -20,8 +20,8 @@ from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 Kind = Literal["symmetric", "equal", "known", "yes-no", "bounded"]
 #: what to do instead of what 0.1.0 had for noise that is not known
 INSTEAD_OF_ESTIMATE = (
-    "noise: 'estimate' is gone, as nothing has to be estimated beforehand any more: leave noise "
-    "out; the guarantee then holds without anybody knowing how large the noise is"
+    "noise: 'estimate' no longer exists, because nothing needs to be estimated beforehand. Leave "
+    "noise out: the guarantee then holds however large the noise is"
 )
 _CHOICES = (
     "None (nothing is known), 'equal' (normal, one unknown scale), a scale above 0, one scale per "
@@ -280,8 +280,8 @@ def noise_kind(noise: Any, n_arms: int) -> NoiseKind:
         low, high = real(noise[0], "noise: the lowest reward"), real(noise[1], "noise: the highest")
         if not low < high:
             raise InvalidInputError(
-                f"noise: the lowest reward must be below the highest; got {noise!r} (one scale for "
-                f"each of two arms is a list, not a tuple)"
+                f"noise: the lowest reward must be below the highest; got {noise!r} (for one "
+                "scale per arm, give a list, not a tuple)"
             )
         for end, name in ((low, "the lowest reward"), (high, "the highest")):
             in_reach(end, f"noise: {name}")

@@ -183,7 +183,7 @@ class Problem(Contents):
         return self.arms / (scales if self.backend.plain else self.backend.put(scales))
 
     def with_noise(self, noise: Any) -> Self:
-        """The same problem with other noise; arms and all that follows are shared."""
+        """This problem with other noise; arms and what follows from them are shared."""
         other = super().with_noise(noise)
         if any(isinstance(problem.noise_kind, NoiseByArm) for problem in (self, other)):
             for name in ("isometric", "spanning_arms"):
@@ -210,9 +210,9 @@ class Problem(Contents):
         if bad:
             more = f" (and {bad - 1} more)" if bad > 1 else ""
             raise InvalidInputError(
-                f"candidates: row {worst} ({self.candidate_labels[worst]!r}) lies outside the span "
-                f"of the arms: {share:.3g} of its length cannot be reached by any "
-                f"measurement{more}; add arms that cover it or drop the candidate"
+                f"candidates: row {worst} ({self.candidate_labels[worst]!r}) lies outside the "
+                f"span of the arms: {share:.3g} of its length cannot be reached by any "
+                f"measurement{more}; add arms that cover it, or drop the candidate"
             )
 
     @cached_property

@@ -69,8 +69,8 @@ def _span(scale: FloatArray, s: FloatArray, vt: FloatArray, shape: tuple[int, ..
     rank = int((s > max(s[0] * _FLAT, rounding)).sum())
     if rank < int((s > rounding).sum()):
         _log.warning(
-            "arms are nearly collinear: they span %d directions, and extend so little (%.1g) "
-            "in another one that it is left out; centre or rescale features if it matters",
+            "arms are nearly collinear: they span %d directions, and extend so little (%.1g) in "
+            "another one that it is ignored; centre or rescale features if that direction matters",
             rank,
             s[rank] / s[0],
         )

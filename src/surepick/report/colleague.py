@@ -33,9 +33,9 @@ def study_page(study: StudyCore, top: int = 15, png: bytes | None = None) -> str
     if status["leader"] is not None:
         seen = view(study, top)
         page.picture(png or draw(seen)["png"], f"{seen.title.removesuffix('.')}. {seen.subtitle}")
-    page.heading("What was found out about each option")
+    page.heading("What is known about each option")
     _options(page, status)
-    page.heading("Can it be relied on?")
+    page.heading("Can you rely on it?")
     _reliance(page, study, status)
     page.heading("Appendix: every measurement")
     _measurements(page, study)
@@ -59,7 +59,7 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
         good = "it count as equally good" if now["question"] == "baseline" else "the best will do"
         asked += f" Options within {status['epsilon']:g} of {good}."
     return (
-        f"{asked} Measurements are {status['rewards']}. Error probability asked for: "
+        f"{asked} Measurements are {status['rewards']}. Allowed error probability: "
         f"{status['delta']:g}. Decided by {status['algorithm']}."
     )
 
@@ -85,7 +85,7 @@ def _options(page: Page, status: dict[str, Any]) -> None:
     heads = {"option": "option", "state": "", "pulls": "measured", "estimate": "estimate"}
     if "lift" in now:
         heads |= {"lift": "lift", "between": "between"}
-        said = "“Between” holds at any time, however often somebody looked"
+        said = "“Between” holds at any time, however often you look"
     else:
         heads |= {"behind": "behind the best"}
         best = "the best" if status["standing"]["question"] == "best" else "one of the best"
@@ -93,8 +93,8 @@ def _options(page: Page, status: dict[str, Any]) -> None:
         if any(p is not None for p in now["p_value"]):
             heads |= {"between": "between", "p_value": "p-value"}
             said = (
-                f"“Between” and the p-value, which is that of “this option is {best}”, hold at any "
-                f"time, however often somebody looked"
+                f"“Between” and the p-value (for “this option is {best}”) hold at any time, "
+                "however often you look"
             )
     ends = ("lift_low", "lift_high") if "lift" in now else ("behind_low", "behind_high")
     rows = zip(status["standing"]["columns"]["state"], *(now[name] for name in ends))
@@ -108,9 +108,9 @@ def _options(page: Page, status: dict[str, Any]) -> None:
         [heads[name] for name in names], [[_cell(now[name][i]) for name in names] for i in order]
     )
     if status["promise"]["kind"] not in PROVEN and status["warnings"]:
-        page.text("What is said here of options is not proven: see below what speaks against it.")
+        page.text("Nothing in this table is proven; the reasons are given below.")
     elif said:
-        page.text(f"{said}; where there is nothing, nothing is known yet.")
+        page.text(f"{said}. An empty cell means that nothing is known yet.")
 
 
 def _cell(value: Any) -> str:
@@ -141,8 +141,8 @@ def _reliance(page: Page, study: StudyCore, status: dict[str, Any]) -> None:
     links = status["chain"]
     if links:
         page.text(
-            f"All that happened to the study is chained; the head of the chain is "
-            f"`{links['head']}`. `{typed('verify', study.name)}` finds whatever was changed since."
+            "Every event of the study is recorded in a chain; the head of the chain is "
+            f"`{links['head']}`. `{typed('verify', study.name)}` detects any later change."
         )
 
 

@@ -20,7 +20,7 @@ HEADINGS: dict[Group, str] = {
 _EXPLAINED: dict[Group, str] = {
     "proven": "Ranked by mean pulls over the lower bound, geometric means over the instances.",
     "heuristic": "Stop by a threshold without a theorem; not comparable with the others.",
-    "oracle": "Its design is told the truth, which nobody has; its stopping rule is proven.",
+    "oracle": "Its design uses the truth, which nobody knows; its stopping rule is proven.",
 }
 
 

@@ -71,7 +71,9 @@ def view(study: StudyCore, top: int = 15) -> View:
     status = study.status()
     now = status["standing"]
     if now["leader"] is None:
-        raise InvalidInputError(f"{study.name}: nothing can be drawn yet, measure some options")
+        raise InvalidInputError(
+            f"{study.name}: there is nothing to draw yet; measure some options first"
+        )
     rows = sorted(_rows(status), key=lambda row: (-row.value, row.label))
     shown = rows[: top or None]
     counts = [(row["samples"], row["survivors"]) for row in study.history()]
@@ -232,7 +234,7 @@ def _draw_standing(axes: Any, seen: View) -> None:
     _plain(axes.set_xlabel(f"{seen.compared}{', in points' if seen.percent else ''}"))
     shown = len(seen.rows)
     of_all = f": the first {shown} of {shown + seen.hidden:,}" if seen.hidden else ""
-    axes.set_title(f"Where they stand{of_all}", loc="left")
+    axes.set_title(f"Where the options stand{of_all}", loc="left")
     axes.grid(axis="x", lw=0.4, color="0.9")
     axes.legend(loc="best", frameon=True, framealpha=0.85, edgecolor="none", fontsize=8)
 

@@ -227,7 +227,7 @@ def explained(forecast: Forecast) -> str:
         f"{AB_TEST}: each option {variance}·(2z)²/lead² times, z the normal quantile of "
         f"1 − delta/(options − 1)"
         + (", p and q the two highest rates." if question.base_rate is not None else "."),
-        f"{LARGEST}: a quarter of that; right only if the lead is known beforehand.",
+        f"{LARGEST}: a quarter of that; correct only if the lead is known beforehand.",
     ]
     if forecast.bound > 0:
         lines.append(

@@ -72,7 +72,10 @@ def draw_panel(panel: Panel, formats: Sequence[str] = ("png", "pdf")) -> dict[st
 PLAIN = ",.10g"
 
 #: said where a mean lies below the lower bound
-BELOW = "The lower bound is about means of very many trials; those of few may lie below it."
+BELOW = (
+    "The lower bound applies to means over very many trials; means over few trials may lie below "
+    "it."
+)
 
 
 def _falls_below(panel: Panel) -> bool:

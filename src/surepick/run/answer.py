@@ -135,11 +135,11 @@ class Answer:
         return make_certificate(self.to_dict(), self._record)
 
     def linked(self, chain: dict[str, Any] | None) -> Answer:
-        """The same, with the head of the chain of the study that it is from."""
+        """This answer with the head of its study's chain in its certificate."""
         return replace(self, _record=self._record | {"chain": chain})
 
     def reported(self, traffic: dict[str, Any]) -> Answer:
-        """The same, with the shares by which visitors were sent in each batch."""
+        """This answer with the shares of visitors of each period in its certificate."""
         return replace(self, _record=self._record | {"traffic": traffic})
 
     def to_dict(self) -> dict[str, Any]:

@@ -114,6 +114,6 @@ def check_open(batch: Any, run: str, told: int, now: Batch | None) -> None:
     if batch.run != run:
         raise BatchError("batch belongs to another run")
     if batch.number < told:
-        raise BatchError(f"batch {batch.number} has been told already")
+        raise BatchError(f"batch {batch.number} already has its rewards")
     if batch is not now and (now is None or batch != now):
         raise BatchError(f"batch {batch.number} is not open; run.ask() gives the open one")

@@ -28,7 +28,7 @@ _FIXED_SEED = 2_110_231
 def deal(
     problem: Problem, arms: IntArray, rewards: FloatArray, evidence: bool, dealing: str
 ) -> tuple[IntArray, FloatArray]:
-    """The same measurements in the order in which they are dealt into blocks."""
+    """Past measurements in the order in which they are dealt into blocks."""
     if dealing not in DEALINGS:
         raise InvalidInputError(f"dealing must be one of {', '.join(DEALINGS)}; got {dealing!r}")
     if dealing == "fixed":

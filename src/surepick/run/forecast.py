@@ -34,15 +34,15 @@ class Ahead:
         """
         unit = self.unit.replace("periods", "period", 1) if self.high == 1 else self.unit
         if self.low is None:
-            return f"How many more {unit} cannot be said yet: {self.why}"
+            return f"It is too early to say how many more {unit}: {self.why}"
         if self.high is None:
             least = f"Probably at least {rough(self.low)} more {unit}"
-            return f"{least}; how many at most cannot be said yet"
+            return f"{least}; it is too early to say how many at most"
         if self.low == self.high:  # all copies took the same: that is no more than a forecast
             return (
                 f"Probably about {rough(self.low)} more {unit}" if self.low else f"No more {unit}"
             )
-        half = "" if self.middle is None else f"; as likely more than {rough(self.middle)} as less"
+        half = "" if self.middle is None else f"; the middle estimate is {rough(self.middle)}"
         return f"Probably {rough(self.low)} to {rough(self.high)} more {unit}{half}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -50,7 +50,7 @@ class Ahead:
         return asdict(self) | {"text": self.text}
 
     def less(self, told: int) -> Ahead:
-        """The same once so many more have been told, of a batch that is not complete.
+        """The forecast once ``told`` more rewards of an incomplete batch have arrived.
 
         As it has not stopped, at least one is left.
         """

@@ -112,7 +112,7 @@ def identify(
     if rng is not None:
         warnings.warn("identify: rng is now called seed", DeprecationWarning, stacklevel=2)
         if seed is not None:
-            raise InvalidInputError("rng is another name for seed: give one of them")
+            raise InvalidInputError("rng is the old name of seed: give only one of them")
         seed = rng
     asked = (baseline, threshold, control, top, guess)
     question = dict(zip(BEST, asked, strict=True))
@@ -149,13 +149,12 @@ def _doubts(run: Run) -> str:
     why = (
         found.message
         if found
-        else f"The best ones may be tied, or nearly so; then it takes {wider} (accept any "
-        f"candidate this close to the best) or max_samples to come to an end."
+        else f"The best ones may be tied, or nearly so. To end the run then, set {wider} (accept "
+        "any candidate this close to the best) or max_samples."
     )
     return (
         f"not decided after {plural(run.samples, 'pull')}: "
-        f"{plural(len(run.active), 'candidate is', 'candidates are')} still in. "
-        f"{why} Going on."
+        f"{plural(len(run.active), 'candidate is', 'candidates are')} still in. {why} Continuing."
     )
 
 
@@ -186,17 +185,15 @@ def configure(
     if isinstance(algorithm, str):
         if asked and not compares(algorithm):
             raise InvalidInputError(
-                f"{next(iter(asked))}: {algorithm} only answers which option is the best; "
-                f"{DEFAULT} finds several, or compares with a baseline, too"
+                f"{next(iter(asked))}: {algorithm} can only find the best option; use {DEFAULT} "
+                "to find several, or to compare with a baseline"
             )
         algorithm = get(algorithm, **settings, **asked)
     elif isinstance(algorithm, Algorithm):
         _check_overrides(algorithm, settings)
         if asked:
             name = next(iter(asked))
-            raise InvalidInputError(
-                f"{name}: a configured algorithm brings its own question; set it there"
-            )
+            raise InvalidInputError(f"{name}: the algorithm is configured already; set it there")
     else:
         raise InvalidTypeError(f"algorithm must be a name or an algorithm; got {algorithm!r:.80}")
     refuse_retired(algorithm)
@@ -220,6 +217,6 @@ def _check_overrides(algorithm: Algorithm, settings: dict[str, Any]) -> None:
         given, brought = settings[name], getattr(algorithm, name)
         if given not in (default, brought):
             raise InvalidInputError(
-                f"{name}={given!r} was given, but the algorithm brings {name}={brought!r}; "
-                f"set it in one place"
+                f"{name}={given!r} was given, but the algorithm has {name}={brought!r}; set it in "
+                "one place"
             )

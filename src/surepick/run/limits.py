@@ -58,11 +58,11 @@ def check_budget(problem: Problem, budget: float | None) -> None:
     if budget is None or budget >= dearest(problem):
         return
     if problem.costs is None:
-        raise InvalidInputError(f"budget: it has to pay for one measurement; got {budget:g}")
+        raise InvalidInputError(f"budget must cover at least one measurement; got {budget:g}")
     label = problem.labels[int(problem.costs.argmax())]
     raise InvalidInputError(
-        f"budget: one measurement of {label!r} costs {dearest(problem):g}, and all there is is "
-        f"{budget:g}; give more, or leave that option out"
+        f"budget: one measurement of {label!r} costs {dearest(problem):g}, more than the budget "
+        f"of {budget:g}; give a larger budget, or leave that option out"
     )
 
 
@@ -169,25 +169,25 @@ class LimitedRun:
 
     def _check_limits(self, new: Limits) -> None:
         if self.ended:
-            raise RunStateError("it was stopped for good, and cannot go on: begin a new study")
+            raise RunStateError("it was stopped for good and cannot continue: start a new study")
         if self.state.finished and not self.waiting:  # other options may have it go on
-            raise RunStateError("it has its answer, and takes no more measurements")
+            raise RunStateError("it has its answer and needs no more measurements")
         if new == self.limits:
-            raise InvalidInputError("max_samples, budget: these are the limits already")
+            raise InvalidInputError("max_samples, budget: the study already has these limits")
         check_budget(self.problem, new.budget)
         out = self._out()
         made = self.pulls + out
         asked, cost = int(made.sum()), self.problem.cost_of(made)
-        stop = "give more, or end it now (stop)"
+        stop = "allow more, or end the study now (stop)"
         if new.max_samples is not None and new.max_samples < asked + (not out.any()):
             raise InvalidInputError(
-                f"max_samples: {asked:,} measurements were asked for already; {stop}"
+                f"max_samples: {asked:,} measurements have been asked for already; {stop}"
             )
         room = 0.0 if out.any() else dearest(self.problem)
         if new.budget is not None and new.budget < cost + room:
             raise InvalidInputError(
-                f"budget: what was asked for already costs {cost:,.12g}, and one more measurement "
-                f"up to {dearest(self.problem):,.12g}; {stop}"
+                f"budget: the measurements asked for so far cost {cost:,.12g}, and one more "
+                f"measurement up to {dearest(self.problem):,.12g}; {stop}"
             )
 
     def limits_certified(self) -> list[dict[str, Any]]:

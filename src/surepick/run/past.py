@@ -37,7 +37,7 @@ def check_past(
     numbers = as_numbers(arms, "arms")
     if len(numbers) != len(values) or not len(values):
         raise InvalidInputError(
-            f"past: one arm is needed for each reward, and one measurement at least; got "
+            "past: give one arm for each reward, and at least one measurement; got "
             f"{len(numbers)} arms and {len(values)} rewards"
         )
     known = (numbers == np.floor(numbers)) & (numbers >= 0) & (numbers < problem.n_arms)

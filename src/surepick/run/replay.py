@@ -36,15 +36,15 @@ from surepick.run.run import Run
 from surepick.run.turning import before_turns
 
 EXACT = "every batch is what the algorithm asks for"
-ROUNDED = "every batch is what the algorithm asks for, but for single pulls moved by rounding"
-MOVED = "single pulls of some batches are not those that are asked for"
+ROUNDED = "every batch is what the algorithm asks for, except single pulls moved by rounding"
+MOVED = "single pulls of some batches differ from what the algorithm asks for"
 DRAWN = "every batch is as large as the algorithm asks for, from the designs it draws from"
 IN_PART = (
-    "{known} of {all} batches are what the algorithm asks for; the others were asked for before "
-    "rewards that they rest on were corrected or withdrawn, and cannot be worked out again"
+    "{known} of {all} batches are what the algorithm asks for; the others depend on rewards that "
+    "were later corrected or withdrawn, and cannot be computed again"
 )
 _CHANGED = "rewards were corrected or withdrawn, and it has strata"
-_LONG = "it would take more than a few seconds; ask for it (replay=True, --replay)"
+_LONG = "it would take more than a few seconds; to run it anyway, use replay=True or --replay"
 _MANY_PULLS = 2_000_000  # exact forms of PELEG play a round for each
 _CLOSE = 1e-6  # relative difference of two numbers of the evidence
 
@@ -78,7 +78,7 @@ def replay(body: dict[str, Any], problem: Any, patience: float | None) -> str:
         return _replayed(algorithm, body, _problem(body, problem), patience)
     except (SurepickError, ValueError, TypeError, ArithmeticError, LookupError) as error:
         # Neither Different nor NotPossible: the algorithm itself cannot do with this record.
-        raise Different(f"the run cannot be made again ({error})") from None
+        raise Different(f"the run cannot be repeated ({error})") from None
 
 
 def _replayed(
@@ -96,7 +96,9 @@ def _replayed(
     run.state.as_recorded(body["evidence"])
     now, then = _form(run.state.evidence()), _form(body["evidence"])
     if any(mine != other for mine, other in zip(now, then)):
-        raise NotPossible("it was made by an earlier release, which asked otherwise")
+        raise NotPossible(
+            "it was made by an earlier release, which asked for pulls by another rule"
+        )
     if (past := body.get("past")) is not None:
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
@@ -202,11 +204,11 @@ def _algorithm(body: dict[str, Any]) -> Algorithm:
     try:
         algorithm = registry.get(name, **settings)
     except UnknownNameError:
-        raise NotPossible(f"{name!r} is no algorithm that is known here") from None
+        raise NotPossible(f"{name!r} is not a known algorithm here") from None
     except (SurepickError, TypeError, ValueError) as error:
-        raise Different(f"{name} cannot be set like that ({error})") from None
+        raise Different(f"{name} does not accept these settings ({error})") from None
     if algorithm.follows == "nothing":
-        raise NotPossible(f"what {name} asks for cannot be worked out from its certificate")
+        raise NotPossible(f"what {name} asks for cannot be computed from its certificate")
     return algorithm
 
 

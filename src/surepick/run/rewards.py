@@ -18,7 +18,7 @@ from surepick.run.batch import Batch
 
 _LARGEST = 1e75  # sums of rewards, in units of the noise: squares of variances are finite
 _LARGEST_OF_ALL = 1e150  # in any unit: their squares are
-_AGAIN = "nothing was recorded and the batch is still open: tell it again, corrected"
+_AGAIN = "nothing was recorded and the batch is still open: tell it again with correct rewards"
 
 
 def check_rewards(problem: Problem, batch: Batch, arms: IntArray, rewards: Any) -> FloatArray:
@@ -55,8 +55,8 @@ def check_one_of(problem: Problem, rewards: Any, sums: Any, singly: bool) -> Non
         raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
     if sums is not None and singly:
         raise InvalidInputError(
-            f"sums: with {problem.noise_kind}, give every single reward (rewards=…); how "
-            f"much they differ is part of the evidence"
+            f"sums: with {problem.noise_kind}, give every single reward (rewards=…); their spread "
+            "is part of the evidence"
         )
 
 
@@ -104,7 +104,7 @@ def check_size(problem: Problem, arms: IntArray, totals: FloatArray, so_far: Flo
 
 
 def check_past_size(problem: Problem, arms: IntArray, rewards: FloatArray) -> None:
-    """The same for all measurements from before a run."""
+    """Check that past measurements are not too large to be added up."""
     with np.errstate(over="ignore"):
         sums = np.bincount(arms, rewards, problem.n_arms).astype(np.float64)
         check_size(problem, np.arange(problem.n_arms), sums, np.zeros(problem.n_arms))
@@ -117,7 +117,7 @@ def spread_of(pulls: Pulls, rewards: FloatArray) -> FloatArray:
 
 
 def standardised(problem: Problem, told: Told) -> Told:
-    """The same in units of the noise, as algorithms take it."""
+    """What was told, in units of the noise, as algorithms take it."""
     units = problem.noise_kind.units(told.pulls.arms)
     spreads = None if told.spreads is None else told.spreads / units**2
     return Told(told.pulls, told.sums / units, spreads)

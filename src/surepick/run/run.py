@@ -303,7 +303,7 @@ class Run(TurningRun, PastRun, LimitedRun):
         """
         if not self.stopped:
             left = plural(len(self.active), "candidate is", "candidates are")
-            left += f" still in, after {plural(self.samples, 'pull')}"
+            left += f" still in after {plural(self.samples, 'pull')}"
             raise RunStateError(f"the run has not stopped yet: {left}")
         whole = [] if self.state.needs_batches else in_total(self.pulls, self._sums)
         answer = answer_of(

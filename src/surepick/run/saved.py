@@ -78,8 +78,8 @@ def _referred(held: dict[str, Any], given: Problem | None) -> Problem:
     other = [name.replace("_", " ") for name, value in mine.items() if held.get(name) != value]
     if other:
         raise InvalidInputError(
-            f"problem: the run was saved with other {' and '.join(other)} than those of the "
-            f"problem given"
+            f"problem: the run was saved with {' and '.join(other)} that differ from the problem "
+            "given"
         )
     return given
 

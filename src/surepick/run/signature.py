@@ -55,7 +55,7 @@ def check_signed(text: bytes, signature: dict[str, Any], what: str) -> None:
         public = Ed25519PublicKey.from_public_bytes(bytes.fromhex(signature["key"]))
         public.verify(bytes.fromhex(signature["value"]), text)
     except (InvalidSignature, ValueError, TypeError, KeyError):
-        raise CertificateError(f"{what} refused: its signature is not one of its key") from None
+        raise CertificateError(f"{what} refused: its signature does not match its key") from None
 
 
 def read_key(key: str) -> str:
@@ -69,7 +69,7 @@ def read_key(key: str) -> str:
     if not _is_key(found):
         raise InvalidInputError(
             f"signed-by: {key!r:.80} is neither a key of {_DIGITS} hexadecimal digits nor a file "
-            f"with one; the service tells its own at /api/v1/key"
+            "that contains one; a service shows its key at /api/v1/key"
         )
     return found
 

@@ -26,14 +26,18 @@ def check_strata(
     before = bool(log) and "stratum" in log[-1]
     if strata is None:
         if before:
-            raise InvalidInputError("strata: earlier batches were told with strata, so all must be")
+            raise InvalidInputError(
+                "strata: earlier batches were told with strata, so this one needs strata too"
+            )
         return None
     if log and not before:
-        raise InvalidInputError("strata: earlier batches were told without, so all must be")
+        raise InvalidInputError(
+            "strata: earlier batches were told without strata, so leave strata out"
+        )
     if with_sums:
         raise InvalidInputError("strata: give every single reward (rewards=…), not sums")
     if isinstance(strata, str | bytes) or not hasattr(strata, "__len__"):
-        raise InvalidTypeError(f"strata must have a name for each pull; got {strata!r:.80}")
+        raise InvalidTypeError(f"strata must be a list with one name per pull; got {strata!r:.80}")
     if len(strata) != batch.size:
         raise InvalidInputError(
             f"strata must have one entry per pull: {batch.size} expected, {len(strata)} given"

@@ -127,13 +127,13 @@ class TurningRun:
         if label not in self.problem.labels:
             if label in ahead.labels:
                 raise RunStateError(
-                    f"label: {label!r} was added while a batch was open, and comes with the next "
-                    f"one; retire it then"
+                    f"label: {label!r} was added while a batch was open and joins with the next "
+                    "batch; retire it then"
                 )
             left = [name for i, name in enumerate(ahead.labels) if i not in gone]
             raise UnknownNameError.among("option", label, left)
         if ahead.labels.index(label) in gone:
-            raise InvalidInputError(f"label: {label!r} was retired before; nothing was changed")
+            raise InvalidInputError(f"label: {label!r} was already retired; nothing was changed")
         if len(gone) + 1 == ahead.n_arms:
             raise InvalidInputError(
                 f"label: {label!r} is the only option left; add another one first, or stop the "
@@ -156,9 +156,9 @@ class TurningRun:
         if why:
             raise InvalidInputError(f"options cannot be added or retired here: {why}")
         if self.ended:
-            raise RunStateError("it was stopped for good: begin a new study with these options")
+            raise RunStateError("it was stopped for good: start a new study with these options")
         if self._spent_out:
-            raise RunStateError("all that may be measured was measured: allow more first (limit)")
+            raise RunStateError("the limit of measurements is reached: allow more first (limit)")
 
     def _check_added(self, before: Problem, after: Problem) -> None:
         self._check_open(after)
@@ -166,14 +166,14 @@ class TurningRun:
             same = int(after.same_as[new])
             if same < new:
                 raise InvalidInputError(
-                    f"options: {after.labels[new]!r} has the features of {after.labels[same]!r}, "
-                    f"and where features are trusted nothing can tell the two apart; add a "
-                    f"feature in which they differ"
+                    f"options: {after.labels[new]!r} has the same features as "
+                    f"{after.labels[same]!r}. Features are trusted here, so the two cannot be "
+                    "told apart; add a feature in which they differ"
                 )
         if before.has_level and not after.has_level and not after.misfit:
             raise InvalidInputError(
-                "options: the features so far have an intercept, and those of the new options do "
-                "not fit to it; give them the same constant column"
+                "options: the existing features have an intercept, and the new ones do not fit "
+                "it; give the new options the same constant column"
             )
 
     # -- taking effect ---------------------------------------------------------------------
@@ -241,7 +241,7 @@ def _grown(problem: Problem, change: dict[str, Any]) -> Problem:
     for label in change["labels"]:
         if label in known:
             raise InvalidInputError(
-                f"options: there is an option {label!r} already; give the new one another label"
+                f"options: an option {label!r} already exists; give the new one another label"
             )
     own = (change["noise"], change.get("costs"))
     return with_more(problem, change["rows"], change["labels"], *own)

@@ -94,6 +94,6 @@ def _entries(body: dict[str, Any]) -> int:
 
 
 _ELSEWHERE = (
-    "; it may have been made by another version, or on another kind of processor, where rounding "
+    ". It may have been made by another version, or on another kind of processor, where rounding "
     "led to other designs: replay it there"
 )

@@ -40,23 +40,23 @@ _CONDITIONS = {
     "linear in them)",
     SymmetricNoise().provided: "if a measurement is as likely to come out too high as too low by "
     "the same amount",
-    EqualNoise().provided: "if the noise is normal, and the same for all options",
-    ITEMS_PROVIDED: "if the difference of two options on an item is as likely to be above its mean "
-    "as below it by the same amount",
-    PROVIDED: "if what was measured earlier was chosen without looking at results",
-    STRATA_PROVIDED: "if nobody chose by results which day, plate, … a measurement belongs to",
+    EqualNoise().provided: "if the noise is normal and the same for all options",
+    ITEMS_PROVIDED: "if the difference between two options on an item is as likely to be above "
+    "its mean as below it by the same amount",
+    PROVIDED: "if the past measurements were chosen without looking at results",
+    STRATA_PROVIDED: "if nobody chose the day, plate, … of a measurement because of results",
     LOST_PROVIDED: "if measurements fail, or come too late, for reasons that have nothing to do "
     "with their results (some were made again)",
-    AGAIN_PROVIDED: "if a measurement that went well was hardly ever measured again (some that "
-    "came out far from all before were, and the second counts)",
-    CHANGED: "if nobody chose by results, or by preference, which measurements to look at again "
-    "and change",
+    AGAIN_PROVIDED: "if valid measurements were hardly ever repeated (some readings far from all "
+    "earlier ones were, and the second one counts)",
+    CHANGED: "if nobody chose which measurements to check and change because of their results or "
+    "a favourite option",
 }
 _REASONS = {
-    NOT_SYMMETRIC: "all rewards are 0 or 1, and the study was not told that they are yes or no "
-    "(start it with --rewards yes-no, in Python noise='yes-no')",
-    LOOKED: "somebody stopped it who may have seen rewards, and then the share of wrong claims can "
-    "be larger than was asked for",
+    NOT_SYMMETRIC: "all rewards are 0 or 1, but the study was not created for yes-no rewards "
+    "(--rewards yes-no, in Python noise='yes-no')",
+    LOOKED: "it was stopped by somebody who may have seen rewards, so the share of wrong claims "
+    "may be larger than requested",
 }
 
 
@@ -103,10 +103,10 @@ def verdict(result: Verification) -> list[str]:
     plain = in_plain_words(result.statement, result.delta)
     lines = [found, plain, f"{done} by an independent program. Replay: {result.replay}."]
     if result.unknown:
-        lines.insert(1, f"Not known here, and not checked: {', '.join(result.unknown)}.")
+        lines.insert(1, f"Unknown to this version, and not checked: {', '.join(result.unknown)}.")
     why = result.replay.removeprefix("not done").removeprefix(": ")
     if not result.complete:
-        lines.insert(0, f"NOT verified in full. The run could not be made again: {why}.")
+        lines.insert(0, f"NOT fully verified. The run could not be repeated: {why}.")
         lines[1] = f"Apart from that: {lines[1][:1].lower()}{lines[1][1:]}"
     elif not result.replayed:
         lines[0] = f"Without a replay{f' ({why})' if why else ''}: {found[:1].lower()}{found[1:]}"
@@ -114,7 +114,7 @@ def verdict(result: Verification) -> list[str]:
 
 
 def explained(result: Verification) -> list[str]:
-    """The same for those who want to know exactly."""
+    """The exact statement of a certificate, and how much of its error probability is used."""
     lines = [f"Exactly: {result.statement}."]
     if result.guarantee in PROVEN:
         used = f"Error probability: at most {result.delta:g}, of which {result.risk:.3g} is used."
@@ -229,7 +229,7 @@ def _how(stopped: str) -> str:
         how = (
             f"after {plural(int(most[2]), 'measurement')}, the most it was allowed,"
             if most[1] == "max_samples"
-            else f"as its budget of {float(most[2]):,.12g} was spent,"
+            else f"because its budget of {float(most[2]):,.12g} was spent,"
         )
     return f"was stopped {how} with {plural(count, 'option')} {found[3]}"
 
@@ -240,15 +240,15 @@ def sureness(p_value: float, supposing: str = "If another option were the best")
     Examples
     --------
     >>> sureness(0.03)
-    'If another option were the best, evidence this strong would come up in at most 3 of 100 \
-studies, however often one looks (p-value 0.03).'
+    'If another option were the best, at most 3 of 100 studies would ever show evidence this \
+strong, however often you look (p-value 0.03).'
     """
     few, many = out_of(p_value, tolerance=0.1)
     if few >= many:
-        return "Another option may just as well be the best (p-value 1)."
+        return "Another option could just as well be the best (p-value 1)."
     return (
-        f"{supposing}, evidence this strong would come up in at most {few:,} of {_written(many)} "
-        f"studies, however often one looks (p-value {p_value:.2g})."
+        f"{supposing}, at most {few:,} of {_written(many)} studies would ever show evidence this "
+        f"strong, however often you look (p-value {p_value:.2g})."
     )
 
 

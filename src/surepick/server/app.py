@@ -121,10 +121,10 @@ async def _http(_request: Request, problem: Exception) -> replies.Json:
 
 async def _gone(_request: Request, _problem: Exception) -> replies.Json:
     """The caller has left: nobody reads this, but the log."""
-    return replies.refusal(499, "ServiceError", "the caller has left")
+    return replies.refusal(499, "ServiceError", "the client has disconnected")
 
 
 async def _unexpected(_request: Request, problem: Exception) -> replies.Json:
     """Anything else: the trace goes to the log, not to the caller."""
-    text = "something went wrong here; the log of the service says what"
+    text = "something went wrong here; see the log of the service"
     return replies.refusal(500, "ServiceError", text)

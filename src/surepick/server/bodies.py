@@ -96,7 +96,7 @@ class OnTheWay:
             yield size
             return
         if self._bytes[caller] + size > self._most:
-            text = "too much is being sent with this token; come back later"
+            text = "too much data is being sent with this token; try again later"
             reply = replies.refusal(429, "TooManyRequestsError", text, {"Retry-After": "5"})
             raise Refused("bodies", reply)
         self._bytes[caller] += size
@@ -140,7 +140,7 @@ async def whole_body(
                     break
     except TimeoutError:
         raise Refused(
-            "slow", replies.refusal(400, "InvalidInputError", "the request came too slowly")
+            "slow", replies.refusal(400, "InvalidInputError", "the request arrived too slowly")
         ) from None
     body = b"".join(parts)
     deep = (

@@ -8,7 +8,10 @@ from surepick.errors import TooManyRequestsError
 from surepick.server.limits import Rate
 
 _TOGETHER = 10  # pulls asked for together, or rewards told together, that count as a request
-_USELESS = "too many of the rewards told with this token did not count (late, or other values)"
+_USELESS = (
+    "too many of the rewards sent with this token did not count (too late, or different from the "
+    "first)"
+)
 
 
 def several(rate: float) -> Rate:
@@ -32,7 +35,7 @@ class Charges:
 
     def pulls(self, token: str, n: int) -> None:
         """Charge so many pulls that are asked for at once, or say when to come back."""
-        _charge(self.work, token, n / _TOGETHER, "too many pulls are asked for")
+        _charge(self.work, token, n / _TOGETHER, "too many pulls were requested")
 
     def rewards(self, token: str, n: int) -> float:
         """Charge so many rewards that are told at once, as if none of them would count.
@@ -40,7 +43,7 @@ class Charges:
         Returns what to give back when it is known which do (:meth:`settle`); until then, others
         with the same token do not find it.
         """
-        _charge(self.work, token, n / _TOGETHER, "too many rewards are told")
+        _charge(self.work, token, n / _TOGETHER, "too many rewards were sent")
         taken, wait = self._useless.take(token, n)
         _refuse(wait, _USELESS)
         return taken
@@ -59,6 +62,6 @@ def _charge(rate: Rate, token: str, cost: float, why: str) -> None:
 def _refuse(wait: float, why: str) -> None:
     """Say when to come back, where somebody has to wait."""
     if wait:
-        error = TooManyRequestsError(f"{why}; come back in {math.ceil(wait)} s")
+        error = TooManyRequestsError(f"{why}; try again in {math.ceil(wait)} s")
         error.wait = math.ceil(wait)
         raise error

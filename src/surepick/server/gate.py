@@ -155,8 +155,7 @@ class Gate:
                 replies.refusal(
                     400,
                     "InvalidInputError",
-                    "this service is not known under that name (the Host header); "
-                    "see --allowed-host",
+                    "this service does not accept that host name (Host header); see --allowed-host",
                 ),
             )
 
@@ -172,7 +171,7 @@ class Gate:
         wait = rate.wait(caller, cost)
         if wait:
             headers = {"Retry-After": str(math.ceil(wait))}
-            text = f"{why}; come back in {math.ceil(wait)} s"
+            text = f"{why}; try again in {math.ceil(wait)} s"
             raise Refused("rate", replies.refusal(429, "TooManyRequestsError", text, headers))
 
     async def _caller(self, scope: Scope, headers: dict[bytes, bytes]) -> Caller:
@@ -229,7 +228,7 @@ class Gate:
         except ValueError:
             there = ""
         if there != here:
-            raise _forbidden("origin", "requests from pages of other sites are refused")
+            raise _forbidden("origin", "requests from other websites are refused")
 
     # -- afterwards -------------------------------------------------------------------------
     def _note(self, scope: Scope, status: int, seconds: float) -> None:

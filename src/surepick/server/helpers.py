@@ -58,7 +58,7 @@ class Helpers:
         ``body`` is JSON that the helper parses: a large one would hold up everybody here.
         """
         if self._waiting[caller] >= _MOST_WAITING:
-            raise TooManyRequestsError("too much is under way for this token; come back later")
+            raise TooManyRequestsError("too many tasks are running for this token; try again later")
         self._waiting[caller] += 1
         try:
             lock = self._callers.setdefault(caller, asyncio.Lock())
@@ -174,11 +174,11 @@ class _Helper:
                 yield content
         except TimeoutError:
             raise InvalidInputError(
-                f"this takes longer than {seconds:g} s, and was given up"
+                f"this took longer than {seconds:g} s and was stopped"
             ) from None
         except (asyncio.IncompleteReadError, OSError):
             _log.warning("a helper ended in the middle of a task (%s; out of memory?)", task)
-            raise ServiceError("this ended before it was done; it may be too large") from None
+            raise ServiceError("this was stopped before it was done; it may be too large") from None
         self._busy, self.since = False, loop.time()
         if kind == ERROR:
             raise _error(json.loads(content))
@@ -209,4 +209,4 @@ def _error(said: dict[str, str]) -> SurepickError:
     if isinstance(kind, type) and issubclass(kind, SurepickError):
         return kind(said["message"])
     _log.error("a helper failed: %s", said["message"])
-    return ServiceError("something went wrong here; the log of the service says what")
+    return ServiceError("something went wrong here; see the log of the service")

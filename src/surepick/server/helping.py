@@ -45,7 +45,7 @@ def main() -> None:
         except BrokenPipeError:
             return
         except MemoryError:
-            _send_error(out, OutOfMemoryError("this needs more memory than is allowed here"))
+            _send_error(out, OutOfMemoryError("this needs more memory than the service allows"))
             return  # a process of this size is not kept
         except Exception as error:
             _send_error(out, error)
@@ -72,7 +72,7 @@ def _take_less(memory: int, storage: str) -> None:
 
 
 def _gathered(parts: Iterator[bytes]) -> Iterator[bytes]:
-    """The same, in pieces that are worth sending."""
+    """Parts joined into pieces that are large enough to be worth sending."""
     waiting, size = [], 0
     for part in parts:
         waiting.append(part)

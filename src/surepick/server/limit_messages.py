@@ -16,7 +16,7 @@ class NewLimits(BaseModel):
 
     max_samples: Annotated[int, checked(minimum=1)] | Literal["none"] | None = None
     budget: Annotated[Finite, checked(exclusiveMinimum=0)] | Literal["none"] | None = None
-    reason: str = Field("", max_length=2_000, description="Why; part of the certificate.")
+    reason: str = Field("", max_length=2_000, description="Reason; shown in the certificate.")
     by: Name | None = None
 
 
@@ -25,11 +25,11 @@ class LimitChangeRow(Answered):
 
     max_samples: int | None
     budget: float | None
-    asked: int = Field(description="Batches that had been asked for by then.")
+    asked: int = Field(description="Batches that had been asked for at the time.")
     at: float
     by: str | None
     reason: str
-    token: str | None = Field(description="Id of the token it was done with.")
+    token: str | None = Field(description="Id of the token that was used.")
 
 
 class LimitChangeList(Answered):

@@ -20,16 +20,16 @@ class AskBody(BaseModel):
 
     n: Annotated[int, Field(ge=1, le=10_000)] = 1
     worker: Name | None = Field(
-        None, description="A name of your own: who comes back gets what is not told yet first."
+        None, description="Your name. If you ask again, you first get the pulls you still hold."
     )
     lease: Annotated[Finite, Field(gt=0, le=1e9)] = Field(
         300.0, description="Seconds until the pulls may be given to others."
     )
     wait: Annotated[Finite, Field(ge=0, le=30)] = Field(
-        0.0, description="Seconds to wait for a first pull, when there is none now."
+        0.0, description="Seconds to wait for a first pull if there is none now."
     )
     stratum: Name | None = Field(
-        None, description="In a study with strata: the plate, operator, … the pulls are for."
+        None, description="In a study with strata: the plate, operator, … for these pulls."
     )
     same: bool = Field(
         False, description="Pulls of one option only, as many as the open batches have of it."
@@ -43,8 +43,8 @@ class PullOut(Answered):
     arm: int
     label: str
     attempt: int
-    stratum: str | None = Field(None, description="The day, plate, … that it belongs to.")
-    item: int | None = Field(None, description="The item to measure it on.")
+    stratum: str | None = Field(None, description="The day, plate, … that the pull belongs to.")
+    item: int | None = Field(None, description="The item to measure the option on.")
     features: dict[str, Any] = Field({}, description="The option's row of the table.")
 
 
@@ -65,7 +65,7 @@ class RewardBody(BaseModel):
     label: str | None = Field(
         None,
         max_length=2_000,
-        description="Which option was measured: refused where the pull was for another one.",
+        description="The option that was measured; refused if the pull was for another one.",
     )
 
 
@@ -76,7 +76,7 @@ class TellBody(BaseModel):
 
     rewards: Annotated[list[RewardBody], Field(max_length=10_000)]
     worker: Name | None = None
-    strict: bool = Field(False, description="Refuse rewards far from all that was measured before.")
+    strict: bool = Field(False, description="Refuse rewards that are far from all earlier ones.")
 
 
 class ToldAll(Answered):
@@ -111,8 +111,8 @@ class Correction(BaseModel):
     model_config = example(pull=0, reward=4.2, reason="the point was forgotten", by="ann")
 
     pull: Pull
-    reward: Finite = Field(description="What was really measured.")
-    reason: Reason = Field(description="Why; part of the certificate.")
+    reward: Finite = Field(description="The correct reward.")
+    reason: Reason = Field(description="Reason; shown in the certificate.")
     by: Name | None = None
 
 
@@ -151,13 +151,13 @@ class ChangeRow(Answered):
     arm: int
     batch: int
     asked: int = Field(description="The batch that was open at the time.")
-    old: float | None = Field(description="Null: it had been withdrawn.")
-    new: float | None = Field(description="Null: it was withdrawn.")
+    old: float | None = Field(description="Null if the reward had been withdrawn.")
+    new: float | None = Field(description="Null if the reward was withdrawn.")
     at: float
     by: str | None
     reason: str
-    token: str | None = Field(description="Id of the token it was changed with.")
-    counted: bool = Field(description="Whether everything was worked out again.")
+    token: str | None = Field(description="Id of the token that made the change.")
+    counted: bool = Field(description="Whether everything was recomputed.")
 
 
 class ChangeList(Answered):
@@ -173,9 +173,11 @@ class SplitBody(BaseModel):
     model_config = example(visits=10_000)
 
     visits: Annotated[int, Field(ge=1, lt=10**12)] | None = Field(
-        None, description="Also as whole numbers of so many visits."
+        None, description="Also give whole numbers for this many visits."
     )
-    period: Name | None = Field(None, description="Name of the period; a new one begins it.")
+    period: Name | None = Field(
+        None, description="Name of the period; a new name starts a new period."
+    )
 
 
 class SplitOf(Answered):
@@ -186,7 +188,7 @@ class SplitOf(Answered):
     shares: dict[str, float] = Field(description="By label; they sum to 1.")
     visits: dict[str, int] | None
     since: float
-    csv: str = Field(description="The same as a table: label, share, and visits if asked for.")
+    csv: str = Field(description="The shares as a table: label, share, and visits if requested.")
 
 
 class RecordBody(BaseModel):
@@ -197,11 +199,11 @@ class RecordBody(BaseModel):
     period: Name
     report: dict[str, Any] | None = Field(
         None,
-        description="By label [visits, sum], with bounded rewards [visits, sum, squares], with "
-        "numbers of unknown scale an object of [visits, sum] by bucket.",
+        description="For each label [visits, sum]; with bounded rewards [visits, sum, squares]; "
+        "with numbers of unknown scale an object of [visits, sum] by bucket.",
     )
     table: SheetBody | None = Field(None, description="Instead: a table with these columns.")
-    check: bool = Field(False, description="Only look whether it could be recorded.")
+    check: bool = Field(False, description="Only check whether the report could be recorded.")
 
 
 class RecordedOf(Answered):
@@ -222,9 +224,11 @@ class ReportCorrection(BaseModel):
     )
 
     period: Name
-    report: dict[str, Any] | None = Field(None, description="As when a period is recorded.")
+    report: dict[str, Any] | None = Field(
+        None, description="In the same form as for recording a period."
+    )
     table: SheetBody | None = Field(None, description="Instead: a table.")
-    reason: Reason = Field(description="Why; part of the certificate.")
+    reason: Reason = Field(description="Reason; shown in the certificate.")
     by: Name | None = None
 
 
@@ -243,12 +247,12 @@ class ReportChangeRow(Answered):
 
     period: str
     number: int
-    asked: int = Field(description="Periods that had their shares at the time.")
+    asked: int = Field(description="Number of periods that had shares at the time.")
     rows: list[ReportRow]
     at: float
     by: str | None
     reason: str
-    token: str | None = Field(description="Id of the token it was changed with.")
+    token: str | None = Field(description="Id of the token that made the change.")
 
 
 class ReportChangeList(Answered):
@@ -284,7 +288,7 @@ class NewToken(BaseModel):
     expires_in: Annotated[Finite, Field(gt=0, le=1e10)] | None = Field(
         None, description="Seconds; never by default."
     )
-    note: str = Field("", max_length=200, description="Whom it is for.")
+    note: str = Field("", max_length=200, description="Who the token is for.")
 
 
 class TokenRow(Answered):
@@ -324,7 +328,9 @@ class RewardColumns(Answered):
     arms: list[int]
     values: list[float]
     times: list[float]
-    strata: list[str] | None = Field(None, description="Of each pull, where there are strata.")
+    strata: list[str] | None = Field(
+        None, description="The stratum of each pull, if there are strata."
+    )
 
 
 class EventRow(Answered):
@@ -337,7 +343,7 @@ class EventRow(Answered):
     value: float | None
     note: str
     at: float
-    token: str | None = Field(None, description="Id of the token it came with.")
+    token: str | None = Field(None, description="Id of the token that sent it.")
     count: int = Field(1, description="How often; repeats are counted.")
 
 

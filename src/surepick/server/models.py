@@ -49,10 +49,10 @@ class SheetBody(BaseModel):
 
     model_config = example(csv=_TABLE)
 
-    csv: str | None = Field(None, description="Column names, then a line for each option.")
-    columns: dict[str, list[Cell]] | None = Field(None, description="Instead: the cells.")
-    index: list[str] | None = Field(None, description="Labels of the rows, beside columns.")
-    source: str = Field("", max_length=500, description="What the file is called.")
+    csv: str | None = Field(None, description="Column names, then one line per option.")
+    columns: dict[str, list[Cell]] | None = Field(None, description="The cells, instead of csv.")
+    index: list[str] | None = Field(None, description="Labels of the rows, with columns.")
+    source: str = Field("", max_length=500, description="Name of the file.")
 
 
 class TableBody(SheetBody):
@@ -66,13 +66,14 @@ class TableBody(SheetBody):
     formula: str | None = Field(None, description="Instead: 'price + C(colour)*C(layout)'.")
     unstructured: bool = Field(False, description="Use no features at all.")
     label: str | None = Field(None, description="Column with the names of the options.")
-    cost: str | None = Field(None, description="Column with what a measurement of each costs.")
+    cost: str | None = Field(None, description="Column with the cost of measuring each option.")
 
 
 Misfit = Finite | str | None
 MISFIT = (
-    "How far the mean of an option may lie from what its features say, in units of the reward. 0: "
-    "features are trusted. 'any': they only guide, and the guarantee rests on measurements alone."
+    "How far the mean of an option may lie from what its features predict, in units of the "
+    "reward. 0: features are trusted. 'any': they only guide, and the guarantee depends on "
+    "measurements alone."
 )
 
 
@@ -85,13 +86,15 @@ class PlanRequest(TableBody):
         "number", max_length=100, description="What one measurement gives: number, yes-no or LO..HI"
     )
     gap: Annotated[Finite, Field(gt=0)] | None = Field(
-        None, description="Lead of the best option that should be found out; not for yes-no."
+        None, description="Lead of the best option that should be detected; not for yes-no."
     )
     base_rate: Probability | None = Field(
         None, description="For yes-no: how often the second best option says yes."
     )
     lift: Annotated[Finite, Field(gt=0)] | None = Field(
-        None, description="For yes-no: how much more often the best one does; 0.2: 1.2 times."
+        None,
+        description="For yes-no: how much more often the best option says yes; 0.2 means 20 % "
+        "more often.",
     )
     noise: Annotated[Finite, Field(gt=0)] | None = Field(
         None,
@@ -99,7 +102,7 @@ class PlanRequest(TableBody):
         " by default.",
     )
     noise_is: Literal["guessed", "equal", "known"] = Field(
-        "guessed", description="What the study will be told about it."
+        "guessed", description="What the study will know about the noise."
     )
     misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
     delta: Probability = 0.05
@@ -114,7 +117,9 @@ class TableColumn(Answered):
     levels: int = Field(description="Different values.")
     examples: list[str]
     missing: int
-    feature: bool = Field(description="Whether it describes an option: no name, and no id.")
+    feature: bool = Field(
+        description="Whether the column describes an option, unlike a name or an id."
+    )
 
 
 class TableSummary(Answered):
@@ -156,9 +161,9 @@ class Bounds(BaseModel):
 # What is known about the noise; which texts there are is checked by ``StudySpec``.
 Noise = Finite | str | Bounds | list[Finite] | None
 NOISE = (
-    "What is known about the noise of one measurement. Left out: nothing needs to be. 'yes-no': "
-    "rewards are 0 or 1. Bounds: rewards lie between them. 'equal': normal, and the same for all "
-    "options. A number, or one for each option: its standard deviation, at least."
+    "What is known about the noise of one measurement. If left out, nothing needs to be known. "
+    "'yes-no': rewards are 0 or 1. Bounds: rewards lie between them. 'equal': normal and the same "
+    "for all options. A number, or one per option: an upper bound on its standard deviation."
 )
 
 
@@ -173,7 +178,7 @@ class ProblemBody(BaseModel):
     candidate_labels: list[str] | None = None
     noise: Noise = Field(None, description=NOISE)
     misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
-    costs: list[Finite] | None = Field(None, description="What a measurement of each costs.")
+    costs: list[Finite] | None = Field(None, description="The cost of measuring each option.")
 
 
 class TrafficBody(BaseModel):
@@ -181,10 +186,10 @@ class TrafficBody(BaseModel):
 
     model_config = example(at_least="5%", control="a", control_share="20%", window="7d")
 
-    at_least: Finite | str = Field(0.0, description="Share of every option that is still in.")
-    control: str | None = Field(None, description="Label of the option that always stays.")
-    control_share: Finite | str | None = Field(None, description="What it keeps, at least.")
-    window: Finite | str = Field(0.0, description="Time to respond: seconds, or a text as 7d.")
+    at_least: Finite | str = Field(0.0, description="Smallest share of an option that is still in.")
+    control: str | None = Field(None, description="Label of the option that always keeps a share.")
+    control_share: Finite | str | None = Field(None, description="Smallest share of the control.")
+    window: Finite | str = Field(0.0, description="Time to respond: seconds, or a text such as 7d.")
 
 
 def checked(**limits: Any) -> Any:
@@ -207,58 +212,68 @@ class NewStudy(BaseModel):
     delta: Annotated[Finite, checked(exclusiveMinimum=0, exclusiveMaximum=1)] = 0.05
     epsilon: Annotated[Finite, checked(minimum=0)] = 0.0
     max_samples: int | None = Field(
-        None, description="Stop after so many pulls; where nothing is said, after a million."
+        None, description="Stop after this many pulls; a million by default."
     )
     budget: Annotated[Finite, checked(exclusiveMinimum=0)] | None = Field(
-        None, description="The most that measurements may cost; 1 each where there are no costs."
+        None, description="Largest total cost of measurements; without costs, each costs 1."
     )
     baseline: str | None = Field(
         None, description="Which options are better, and which are worse, than this one?"
     )
-    threshold: Finite | None = Field(None, description="The same with a number.")
+    threshold: Finite | None = Field(
+        None, description="Compare with this number instead of an option."
+    )
     control: str = Field(
         "all",
-        description="How sure such claims are: 'all' of them are right with probability 1 - delta, "
-        "or 'fdr': a share of at most delta is wrong on average.",
+        description="How sure these claims are. 'all': all of them are right with probability 1 - "
+        "delta. 'fdr': on average at most a share delta of them is wrong.",
     )
     top: Annotated[int, checked(minimum=1)] = Field(1, description="How many of the best to find.")
     guess: bool = Field(
-        False, description="Make the best of max_samples or budget: all of it is measured."
+        False, description="Spend all of max_samples or budget to make the best possible guess."
     )
     check_fit: Finite | None = Field(
         None,
-        description="Measure more, so that a misfit of this size (in units of the noise) shows.",
+        description="Measure more, to notice a misfit of this size (in units of the noise).",
     )
     strata: str | None = Field(
-        None, description="Compare within each 'day', 'plate', 'operator', …; their levels cancel."
+        None,
+        description="Compare within each 'day', 'plate', 'operator', …; differences between them "
+        "cancel.",
     )
     items: int | None = Field(
-        None, description="Measure options on items, such as test questions: how many there are."
+        None, description="Number of items, such as test questions, to measure options on."
     )
-    overlap: bool | None = Field(None, description="Whether batches overlap; else as needed.")
+    overlap: bool | None = Field(
+        None, description="Whether batches may overlap; by default only when a worker would wait."
+    )
     hedge: bool = Field(False, description="Whether a pull may be handed out a second time.")
     again: bool = Field(
-        False, description="Whether readings far from all before are measured again."
+        False, description="Whether readings far from all earlier ones are measured again."
     )
-    past: SheetBody | None = Field(None, description="Made before: label (or arm) and reward.")
-    past_chosen: str | None = Field(None, description="How: 'in advance' or 'by results'.")
+    past: SheetBody | None = Field(
+        None, description="Past measurements: label (or arm) and reward."
+    )
+    past_chosen: str | None = Field(
+        None, description="How past measurements were chosen: 'in advance' or 'by results'."
+    )
     past_columns: dict[str, str] | None = Field(
-        None, description="What label (or arm) and reward are called in its table, if otherwise."
+        None, description="The column names of label (or arm) and reward, if they differ."
     )
     traffic: TrafficBody | bool | None = Field(
-        None, description="For sites that send visitors by shares, and report them by period."
+        None, description="For websites that split visitors by shares and report counts by period."
     )
     algorithm: str = DEFAULT
     settings: dict[str, Any] = Field({}, description="Further settings of the algorithm.")
     seed: Annotated[int, checked(minimum=0, exclusiveMaximum=2**63)] | None = Field(
-        None, description="Of the order of pulls, and of algorithms that draw; else it is drawn."
+        None, description="Seed of the order of pulls and of random algorithms; drawn by default."
     )
     source: str = Field("", max_length=500, description="Where the table comes from.")
-    meta: dict[str, Any] = Field({}, description="Anything to be kept with the study.")
+    meta: dict[str, Any] = Field({}, description="Anything to store with the study.")
     key: str | None = Field(
         None,
         max_length=100,
-        description="A text of your own: a request with the same one is taken for a repetition.",
+        description="A text of your choice; a request with the same text counts as a repetition.",
     )
 
 
@@ -270,7 +285,7 @@ class BatchOf(Answered):
     told: int
     leased: int
     waiting: int
-    ahead: int = Field(0, description="Of these, in batches after it.")
+    ahead: int = Field(0, description="How many of these belong to later batches.")
 
 
 class Limits(Answered):
@@ -279,7 +294,7 @@ class Limits(Answered):
     max_samples: int | None
     samples_left: int | None
     budget: float | None
-    spent: float = Field(description="What the measurements cost; 1 each without costs.")
+    spent: float = Field(description="Total cost of the measurements; without costs, each costs 1.")
     left: float | None
     in_money: bool = Field(description="Whether options have costs.")
 
@@ -288,7 +303,7 @@ class PromiseOf(Answered):
     """What a study promises."""
 
     kind: str = Field(description="Kind of the guarantee; 'none' and 'heuristic' promise nothing.")
-    text: str = Field(description="The promise in a sentence, without what it rests on.")
+    text: str = Field(description="The promise in a sentence, without its conditions.")
 
 
 class Status(Answered):
@@ -301,10 +316,12 @@ class Status(Answered):
     promise: PromiseOf
     finished: bool
     samples: int
-    uncounted: int = Field(0, description="Once finished: told for a batch that was not complete.")
-    cost: float | None = Field(None, description="Of these, where options have costs.")
+    uncounted: int = Field(
+        0, description="Once finished: rewards of a batch that was not complete."
+    )
+    cost: float | None = Field(None, description="The cost of these, if options have costs.")
     limits: Limits
-    started_with: int = Field(description="How many options were to be decided at the start.")
+    started_with: int = Field(description="Number of undecided options at the start.")
     survivors: list[int]
     survivor_labels: list[str]
     leader: str | None
@@ -318,22 +335,24 @@ class Status(Answered):
     failures: list[int]
     batch: BatchOf
     standing: dict[str, Any] = Field(
-        description="What is known about every option, in columns: its state, estimate, how far it "
-        "is behind and between which ends, the p-value of “it is the best”; against a baseline "
-        "its lift."
+        description="What is known about every option, in columns: state, estimate, distance "
+        "behind the best with its interval, and the p-value of “this option is the "
+        "best”; with a baseline, the lift."
     )
     rewards: str = Field(description="What a measurement gives, in words.")
     noise: float | None
     noise_estimated: bool
-    chain: dict[str, Any] | None = Field(description="Head of the chain of what happened.")
-    revision: int = Field(description="How often rewards or options were changed, or it stopped.")
+    chain: dict[str, Any] | None = Field(description="Head of the chain of events.")
+    revision: int = Field(description="Number of changes so far (rewards, options, stops).")
     retired: list[str] = Field(description="Options that were retired.")
-    coming: list[str] = Field(description="Options that come with the next batch.")
+    coming: list[str] = Field(description="Options that join with the next batch.")
     going: list[str] = Field(description="Options that are retired after this batch.")
     paused: bool
     checks: dict[str, Any]
     warnings: list[str]
-    traffic: dict[str, Any] | None = Field(None, description="Of traffic: the morning look.")
+    traffic: dict[str, Any] | None = Field(
+        None, description="For traffic studies: the morning summary."
+    )
 
 
 class Created(Answered):
@@ -355,7 +374,7 @@ class StudyRow(Answered):
     survivors: int | None
     finished: bool
     paused: bool
-    measuring: bool = Field(description="Whether a worker or a site measures now.")
+    measuring: bool = Field(description="Whether a worker or a website is measuring now.")
     answer: str | None
     created: float
     broken: str | None = Field(None, description="Why the study cannot be read.")

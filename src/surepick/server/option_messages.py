@@ -18,13 +18,15 @@ class NewOptions(BaseModel):
     table: SheetBody | None = None
     labels: list[str] | None = Field(None, max_length=10_000, description="Instead of a table.")
     rows: list[list[Finite]] | None = Field(
-        None, description="Their features, where the study was made from a problem."
+        None, description="Features of the options, if the study was made from a problem."
     )
-    noise: list[Finite] | None = Field(None, description="Their scales, where each has its own.")
+    noise: list[Finite] | None = Field(
+        None, description="Noise scales of the options, if each has its own."
+    )
     costs: list[Finite] | None = Field(
-        None, description="What a measurement of each costs, where options cost different amounts."
+        None, description="Cost of measuring each option, if costs differ."
     )
-    reason: str = Field("", max_length=2_000, description="Why; part of the certificate.")
+    reason: str = Field("", max_length=2_000, description="Reason; shown in the certificate.")
     by: Name | None = None
 
 
@@ -44,11 +46,11 @@ class OptionChangeRow(Answered):
     change: Literal["added", "retired"]
     labels: list[str]
     asked: int = Field(description="The batch that was open at the time.")
-    waits: bool = Field(description="Whether it had to be finished first.")
+    waits: bool = Field(description="Whether that batch had to be finished first.")
     at: float
     by: str | None
     reason: str
-    token: str | None = Field(description="Id of the token it was done with.")
+    token: str | None = Field(description="Id of the token that was used.")
 
 
 class OptionChangeList(Answered):

@@ -19,20 +19,26 @@ class AnswerOf(Answered):
     samples: int
     batches: int
     guarantee: dict[str, Any] = Field(
-        description="Its kind, the text of the certificate, and the same in plain words."
+        description="Its kind, the text of the certificate, and a version in plain words."
     )
     survivors: list[int]
     equivalent: list[int]
-    arms: list[int] | None = Field(None, description="Where several are asked for: all of them.")
+    arms: list[int] | None = Field(None, description="All of them, if several were asked for.")
     labels: list[str] | None = Field(None, description="Their labels, best first.")
-    cost: float | None = Field(None, description="Of all measurements, where options have costs.")
+    cost: float | None = Field(
+        None, description="Total cost of the measurements, if options have costs."
+    )
     p_value: float | None = Field(None, description="The p-value of “another option is the best”.")
-    better: list[str] | None = Field(None, description="Against a baseline: labels.")
+    better: list[str] | None = Field(
+        None, description="Labels of the better options, with a baseline."
+    )
     worse: list[str] | None = None
     undecided: list[str] | None = None
-    close: list[str] | None = Field(None, description="Of these, those within epsilon of it.")
+    close: list[str] | None = Field(
+        None, description="Of the undecided ones, those within epsilon of the baseline."
+    )
     lifts: dict[str, list[float | None]] | None = Field(
-        None, description="Of each of these: how far it is ahead, and between which ends."
+        None, description="For each option: how far it is ahead of the baseline, with an interval."
     )
     checks: dict[str, Any]
 
@@ -40,11 +46,11 @@ class AnswerOf(Answered):
 class ForecastOf(Answered):
     """How many more measurements, or periods of traffic; null where that cannot be said yet."""
 
-    low: int | None = Field(description="Eight of ten simulated studies take at least so many, …")
+    low: int | None = Field(description="Eight of ten simulated studies take at least this many …")
     middle: int | None = Field(description="Half of them take more.")
-    high: int | None = Field(description="… and at most so many.")
+    high: int | None = Field(description="… and at most this many.")
     simulated: int
-    why: str = Field(description="Why nothing can be said, if so.")
+    why: str = Field(description="Why there is no forecast, if there is none.")
     unit: str = Field(description="What is counted.")
     text: str
 

@@ -44,7 +44,7 @@ async def plan(body: models.PlanRequest | Large, seconds: float) -> dict[str, An
             await process.wait()
     if process.returncode:
         _log.error("a forecast failed: %s", complaints.decode(errors="replace")[-2000:])
-        raise ServiceError("the forecast failed; the log of the service says why")
+        raise ServiceError("the forecast failed; see the log of the service")
     found = json.loads(said)
     if "refused" in found:
         raise InvalidInputError(found["refused"])

@@ -80,9 +80,9 @@ def explain(problem: SurepickError, study: str | None) -> Json:
     if isinstance(problem, UnknownStudyError):
         message = f"no study is called {study!r}"
     elif isinstance(problem, StudyExistsError):
-        message = "a study of this name exists already"
+        message = "a study of this name already exists"
     elif status == 503 and isinstance(problem, StorageError):
-        message = "the database cannot be used at the moment; the log of the service says why"
+        message = "the database cannot be used at the moment; see the log of the service"
     wait = next((s for kind, s in _WORTH_RETRYING if isinstance(problem, kind)), None)
     if isinstance(problem, TooManyRequestsError):
         wait = problem.wait

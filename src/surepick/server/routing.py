@@ -24,9 +24,9 @@ EVERYONE, READERS, WORKERS, ADMINS = (
 _REFUSALS = {
     400: "The request cannot be understood.",
     401: "There is no valid token.",
-    403: "The token is not for this.",
-    404: "There is no such thing.",
-    409: "It does not go with what is there already.",
+    403: "The token does not allow this.",
+    404: "Nothing was found at this address.",
+    409: "It conflicts with what is already there.",
     413: "The request is too large.",
     422: "Something in the request cannot be accepted; the message says what.",
     429: "Too many requests.",

@@ -150,8 +150,8 @@ class Settings:
             )
         if not self.allowed_hosts:
             raise InvalidInputError(
-                f"host: say under which name clients reach {self.host}: --allowed-host NAME "
-                f"(requests for other names are refused)"
+                f"host: say by which name clients reach {self.host}: --allowed-host NAME "
+                "(requests for other names are refused)"
             )
 
     @property

@@ -84,7 +84,7 @@ def _secret(path: Path) -> bytes:
         secret = b""
     if len(secret) != 32:
         raise InvalidInputError(
-            f"signing_key: {str(path)!r} is no key of this service (64 hexadecimal digits); "
-            f"name another file, which is made if it is not there"
+            f"signing_key: {str(path)!r} is not a key of this service (64 hexadecimal digits); "
+            "name another file, which is created if it does not exist"
         )
     return secret

@@ -86,9 +86,9 @@ class Tokens:
         if role not in ROLES:
             raise UnknownNameError.among("role", role, ROLES)
         if role == WORKER and not studies:
-            raise InvalidInputError("studies: a worker's token must name the studies it is for")
+            raise InvalidInputError("studies: name the studies that this worker's token is for")
         if role == ADMIN and studies is not None:
-            raise InvalidInputError("studies: an admin's token is for all of them")
+            raise InvalidInputError("studies: leave it out; an admin's token is for all studies")
         token, secret = _new(role, studies, expires_in, note)
         self._storage.write(lambda tx: _insert(tx, token, secret))
         return token, secret
@@ -106,7 +106,7 @@ class Tokens:
             # Locked, so that whoever revokes the token meanwhile finds the session, or comes first.
             there = select(tokens.c.id).where(tokens.c.id == token.id).with_for_update()
             if _connection(tx).execute(there).first() is None:
-                raise AccessError("the token is not valid any more")
+                raise AccessError("the token is no longer valid")
             gone = tokens.c.session_of.is_not(None) & (tokens.c.expires < time.time())
             _connection(tx).execute(delete(tokens).where(gone))
             _insert(tx, session, secret)

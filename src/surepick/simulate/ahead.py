@@ -65,7 +65,7 @@ def periods_ahead(
     copies: int = COPIES,
     seconds: float = SECONDS,
 ) -> Ahead:
-    """The same for a study of traffic, in periods that each have as many visits as one of these.
+    """The forecast for a traffic study, in periods with as many visits as one of ``visits``.
 
     ``shares`` are those of the last period that was reported.
     """
@@ -73,7 +73,7 @@ def periods_ahead(
         return Ahead(0, 0, 0, 0, unit=PERIODS)
     why = _cannot(run)
     if run.problem.noise_kind.kind == "symmetric":
-        why = "reports are by bucket"
+        why = "reports are given by bucket"
     if not run.batches:
         why = "nothing was reported yet"
     if why:
@@ -132,15 +132,18 @@ def _cannot(run: Run) -> str:
     """Why nothing can be simulated; empty where it can."""
     problem = run.problem
     if getattr(run.algorithm, "items", None) is not None:
-        return "answers on the same items depend on each other in ways that nobody knows"
+        return "answers on the same items depend on each other in an unknown way"
     if run.in_strata:
-        return "how many days, plates, … come, and which options meet on them, is not known"
+        return (
+            "it is not known how many days, plates, … will follow, and which options are measured "
+            "on each"
+        )
     if problem.transductive:
-        return "what can be the answer is not what is measured"
+        return "the candidates differ from the measured arms"
     if problem.large or problem.n_arms > _LARGEST:
         return f"simulating studies of more than {_LARGEST} options takes too long"
     if not run.totals()[0].any() or run.state.reward_scale() is None:
-        return "the first batch has to be complete"
+        return "the first batch is not complete yet"
     return ""
 
 

@@ -224,7 +224,7 @@ def bounded_payoffs(told, shift, coefficients, stakes, block, low, high, yes_no)
 
 @njit(cache=True)
 def direct_bounded_payoffs(told, shift, pairs, stakes, results, low, high, yes_no):
-    """The same for pairs of arms, by their own rewards; ``results`` are those of all arms."""
+    """Log payoffs of bounded rewards of pairs of arms; ``results`` are those of all arms."""
     places, rivals = pairs
     counts, sums, squares, means = results
     n, R, J, _ = stakes.shape

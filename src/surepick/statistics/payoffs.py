@@ -45,7 +45,7 @@ def log_psi(z: ArrayLike) -> FloatArray:
 
 
 def array_log_psi(backend: Backend, z: Any) -> Any:
-    """The same for an array of any library."""
+    """log(e^{z²/2} Φ(z)) for an array of any library."""
     xp, erfcx, log_ndtr = backend.xp, backend.special("erfcx"), backend.special("log_ndtr")
     low = xp.log(0.5 * erfcx(xp.clip(z, None, 0.0) * -_ROOT_HALF))
     high = xp.clip(z, 0.0, None)
@@ -78,7 +78,7 @@ def log_payoff(
 
 
 def array_log_payoff(backend: Backend, b: Any, p: Any, new_b: Any, new_p: Any) -> Any:
-    """The same for arrays of any library."""
+    """Log of what the bet of :func:`log_payoff` pays, for arrays of any library."""
     xp, after = backend.xp, p + new_p
     gained = array_log_psi(backend, (b + new_b) / xp.sqrt(after))
     return gained - array_log_psi(backend, b / xp.sqrt(p)) - 0.5 * xp.log(after / p)

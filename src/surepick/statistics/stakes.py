@@ -35,7 +35,7 @@ def normal_stakes(score: ArrayLike, precision: ArrayLike) -> FloatArray:
 
 
 def array_stakes(backend: Backend, score: Any, precision: Any) -> list[Any]:
-    """The same for arrays of any library: an array for each stake."""
+    """The stakes of :func:`normal_stakes` for arrays of any library: an array for each stake."""
     cut = _cut(backend, score, precision)
     return [_stakes(backend, *cut, share) for share in _SHARES.tolist()]
 

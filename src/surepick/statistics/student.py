@@ -78,7 +78,7 @@ def log_student_payoff(
 def array_log_student_payoff(
     backend: Backend, b: Any, p: Any, estimate: Any, information: Any, squares: float, freedom: int
 ) -> Any:
-    """The same for arrays of any library."""
+    """Log of what the bet of :func:`log_student_payoff` pays, for arrays of any library."""
     xp, log_ndtr = backend.xp, backend.special("log_ndtr")
     b, p, estimate, information = xp.broadcast_arrays(b, p, estimate, information)
     if freedom == 0 or squares == 0.0:

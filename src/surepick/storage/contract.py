@@ -209,7 +209,7 @@ class Transaction(TrafficRows):
 
     @abstractmethod
     def count_or_add_events(self, study: int, new: Sequence[Event]) -> None:
-        """The same, but where one of this pull, kind and token is there already, count that."""
+        """Add events, but raise the count of one with the same pull, kind and token, if any."""
 
     @abstractmethod
     def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:

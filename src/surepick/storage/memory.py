@@ -83,7 +83,7 @@ class _MemoryTransaction(TrafficInMemory, Transaction):
     # -- studies ---------------------------------------------------------------------------
     def add_study(self, study: StudyRecord, start: StudyProgress) -> StudyRecord:
         if self.find_study(study.name) is not None:
-            raise StudyExistsError(f"a study called {study.name!r} exists already")
+            raise StudyExistsError(f"a study called {study.name!r} already exists")
         self._storage._last += 1
         study = replace(study, id=self._storage._last, created=time.time())
         self._studies[study.id] = _Kept(study, start)

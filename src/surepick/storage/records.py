@@ -93,7 +93,7 @@ class StudyProgress:
         )
 
     def claimed(self, by: str, until: float) -> StudyProgress:
-        """The same, with the right to work out the next batch given to ``by``."""
+        """This progress with the right to compute the next batch given to ``by``."""
         return replace(self, claimed_by=by, claimed_until=until)
 
 
@@ -173,7 +173,7 @@ class Lease:
         return worker is not None and worker == self.second and token in (None, self.second_token)
 
     def given_up_by_first(self) -> Lease:
-        """The same, for the second alone."""
+        """The lease once the first worker has given it up: the second alone holds it."""
         return replace(
             self, worker=self.second, token=self.second_token, second=None, second_token=None
         )

@@ -71,7 +71,7 @@ class KeptTraffic:
 
 
 class TrafficInMemory(TrafficRows):
-    """The same in dicts."""
+    """The traffic part of a transaction in memory, kept in dicts."""
 
     undo: list[Callable[[], object]]
 

@@ -53,13 +53,16 @@ def again_noted(again: bool, problem: Problem, hedge: bool, traffic: bool) -> di
     if not again:
         return {}
     if traffic:
-        raise InvalidInputError("again: a study of traffic has no single readings; leave it out")
+        raise InvalidInputError(
+            "again: a traffic study has no single readings to measure again; leave it out"
+        )
     if problem.noise_kind.kind in ("yes-no", "bounded"):
         raise InvalidInputError(
-            "again: a reward between bounds is never far from all others; leave it out"
+            "again: a reward with bounds is never far from all the others; leave it out"
         )
     if hedge:
         raise InvalidInputError(
-            "again: of a pull that two measure the first reading counts; leave out again or hedge"
+            "again: with hedge, two workers may measure a pull and the first reading counts; "
+            "leave out again or hedge"
         )
     return {AGAIN: True}

@@ -116,7 +116,7 @@ def head(tx: Transaction, study: StudyRecord) -> dict[str, Any] | None:
 
 
 def head_of(storage: Storage, study: StudyRecord) -> dict[str, Any] | None:
-    """The same, in a transaction of its own."""
+    """The head of a study's chain, read in a transaction of its own."""
     return storage.read(lambda tx: head(tx, study))
 
 

@@ -21,10 +21,10 @@ KINDS = (CORRECTED, WITHDRAWN)
 
 #: what to know about it, for users
 CAUTION = (
-    "The guarantee stands where it would have been changed whichever way it had come out: all of a "
-    "day, of a device or of a list was looked up, or every reading that was pointed out, and what "
-    "had been written down wrongly was put right. Measuring again what looks wrong is another "
-    "matter, and needs a rule from the start: surepick new … --again."
+    "The guarantee stands if you would have made this change whatever the reading had been. For "
+    "example, you checked every reading of one day, one device or one list, or every reading that "
+    "was pointed out, and corrected what had been written down wrongly. Measuring again because a "
+    "reading looks wrong is different: it needs a rule from the start (surepick new … --again)."
 )
 
 
@@ -64,10 +64,12 @@ class Change:
     def said(self) -> str:
         """What was done, as a sentence."""
         if self.new is not None:
-            before = "it was withdrawn before" if self.old is None else f"and {self.old:g} not"
-            return f"Pull {self.pull}: {self.new:g} counts, {before}."
-        again = "" if self.counted else "; it is back in line, to be measured again"
-        return f"Pull {self.pull}: {self.old:g} does not count any more{again}."
+            before = (
+                " (it was withdrawn before)" if self.old is None else f" instead of {self.old:g}"
+            )
+            return f"Pull {self.pull}: {self.new:g} now counts{before}."
+        again = "" if self.counted else "; the pull will be handed out again"
+        return f"Pull {self.pull}: {self.old:g} no longer counts{again}."
 
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values."""

@@ -25,8 +25,8 @@ def described(
     how = {key: fields.pop(key) for key in _OF_TABLES if key in fields}
     if how and (table is None or isinstance(table, OptionTable)):
         raise InvalidInputError(
-            f"{', '.join(how)}: these say what to make of a table; give it as a file or a "
-            f"DataFrame (table=…)"
+            f"{', '.join(how)}: these settings describe a table, and no table was given; pass one "
+            "as a file or a DataFrame (table=…)"
         )
     if table is not None and not isinstance(table, OptionTable):
         table = OptionTable.of(table, **how)

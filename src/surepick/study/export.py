@@ -81,7 +81,7 @@ def content(rows: Iterable[dict[str, Any]], form: str) -> str | bytes:
 
 
 def parts(rows: Iterator[dict[str, Any]], form: str) -> Iterator[bytes]:
-    """The same in parts, as rows come in."""
+    """The content of a file in parts, as rows come in."""
     if form not in FORMATS:
         raise UnknownNameError.among("format", form, FORMATS)
     return {"csv": _as_csv, "json": _as_json, "parquet": _as_parquet}[form](rows)

@@ -19,7 +19,7 @@ def refusing_extremes() -> Iterator[None]:
     except SurepickError:
         raise
     except (ArithmeticError, ValueError) as error:
-        _log.warning("refused, as this came of it: %r", error, exc_info=True)
+        _log.warning("refused because of: %r", error, exc_info=True)
         raise InvalidInputError(
-            "some number is too large, too small or too close to another to compute with"
+            "a number is too large, too small or too close to another one to compute with"
         ) from error

@@ -38,7 +38,8 @@ def _check_batch(tx: Transaction, study: StudyRecord, number: int, seed: int) ->
     for pull, one in out.items():
         if one.arm != due[pull - batch.first]:
             raise StudyDamagedError(
-                f"study {study.name!r} was changed: pull {pull} is one of option {one.arm}, but "
-                f"the order of batch {number} has option {due[pull - batch.first]} there"
+                f"study {study.name!r} was changed: pull {pull} was handed out for option "
+                f"{one.arm}, but the recorded order of batch {number} has option "
+                f"{due[pull - batch.first]} at that place"
             )
     return True

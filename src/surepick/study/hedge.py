@@ -28,13 +28,11 @@ def hedge_noted(hedge: bool, strata: str | None, traffic: bool) -> dict[str, boo
     if not hedge:
         return {}
     if traffic:
-        raise InvalidInputError(
-            "hedge: a study of traffic hands out no pulls that could wait; leave it out"
-        )
+        raise InvalidInputError("hedge: a traffic study hands out no pulls; leave it out")
     if strata is not None:
         raise InvalidInputError(
-            f"hedge: a pull belongs to the {strata} of whoever was given it first, so nobody "
-            f"else can measure it; leave out hedge or strata"
+            f"hedge: a pull belongs to the {strata} of the worker who got it first, so no second "
+            "worker can measure it; leave out hedge or strata"
         )
     return {HEDGE: True}
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT
-from surepick.errors import StudyExistsError, UnknownStudyError
+from surepick.errors import StudyExistsError, UnknownStudyError, listed
 from surepick.problem import Problem
 from surepick.problem.labels import look_alikes
 from surepick.run.codec import dumps
@@ -120,7 +120,7 @@ def _store(storage: Storage, record: StudyRecord, made: Prepared) -> StudyRecord
         """The study that is there, if this very call (or one with its key) has made it."""
         if there is not None and there.key != record.key:
             raise StudyExistsError(
-                f"a study called {record.name!r} exists already in {storage.url}"
+                f"a study called {record.name!r} already exists in {storage.url}"
             )
         return there
 
@@ -274,5 +274,5 @@ def _find(storage: Storage, name: str) -> StudyRecord:
     if found is not None:
         return found
     known = [study.name for study in storage.read(lambda tx: tx.studies())]
-    there = f"there are: {', '.join(known[:20])}" if known else "there are none"
+    there = f"there are: {listed(known, name)}" if known else "there are none"
     raise UnknownStudyError(f"no study is called {name!r} in {storage.url}; {there}")

@@ -63,8 +63,8 @@ def refuse_others(said: Sequence[Said], arms: dict[int, int], labels: Sequence[s
     if found:
         more = f"; and {len(found) - _SHOWN} more" if len(found) > _SHOWN else ""
         raise InvalidInputError(
-            f"{'; '.join(found[:_SHOWN])}{more}. Nothing was recorded: see whether rows, samples "
-            f"or numbers of pulls were mixed up"
+            f"{'; '.join(found[:_SHOWN])}{more}. Nothing was recorded: check whether rows, "
+            "samples or pull numbers were mixed up"
         )
 
 

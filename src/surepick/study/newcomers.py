@@ -9,7 +9,7 @@ from typing import Any
 import numpy as np
 
 from surepick.arrays.validate import as_labels
-from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
+from surepick.errors import FormatError, InvalidInputError, InvalidTypeError, listed
 from surepick.problem import Problem
 from surepick.problem.noise import NoiseByArm
 from surepick.problem.tables.build import costs_of
@@ -41,7 +41,9 @@ class Newcomers:
             return options
         if isinstance(options, Problem):
             if options.transductive:
-                raise InvalidInputError("options: a problem with candidates of its own will not do")
+                raise InvalidInputError(
+                    "options: a problem with separate candidates cannot be added"
+                )
             kind = options.noise_kind
             scales = kind.scales.tolist() if isinstance(kind, NoiseByArm) else None
             costs = None if options.costs is None else options.costs.tolist()
@@ -91,15 +93,15 @@ class Newcomers:
             return found
         if columns:
             raise InvalidInputError(
-                f"options: the study was made from a table with the columns {', '.join(columns)}; "
+                f"options: the study was made from a table with the columns {listed(columns)}; "
                 f"give a table with the same columns"
             )
         rows = self.rows
         if rows is None:
             if not identity:
                 raise InvalidInputError(
-                    f"options: the options so far have {problem.n_features} features; give those "
-                    f"of the new ones too, as a surepick.Problem"
+                    f"options: the existing options have {problem.n_features} features; give the "
+                    "new ones their features too, as a surepick.Problem"
                 )
             n = len(self.labels)
             rows = np.hstack([np.zeros((n, problem.n_features)), np.eye(n)]).tolist()

@@ -53,13 +53,11 @@ def noted(overlap: bool | None, algorithm: Algorithm, traffic: bool) -> dict[str
     if overlap is None:
         return {}
     if overlap and traffic:
-        raise InvalidInputError(
-            "overlap: a study of traffic hands out no pulls that could wait; leave it out"
-        )
+        raise InvalidInputError("overlap: a traffic study hands out no pulls; leave it out")
     if overlap and not algorithm.overlaps:
         raise InvalidInputError(
-            f"overlap: with {algorithm.registered_name()} set like this, a batch starts only when "
-            f"the one before is complete; use {DEFAULT} without max_batch, check_fit and "
-            f"control='fdr', or leave overlap out"
+            f"overlap: with {algorithm.registered_name()} and these settings, a batch can start "
+            f"only when the previous one is complete; use {DEFAULT} without max_batch, check_fit "
+            "and control='fdr', or leave overlap out"
         )
     return {OVERLAP: overlap}

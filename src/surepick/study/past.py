@@ -23,11 +23,11 @@ _COLUMNS = {"label", "arm", "reward"}
 
 #: the difference, for users
 DIFFERENCE = (
-    "'in advance': what was measured, and how often, was decided without looking at rewards (a "
-    "survey of all options, a designed experiment); the measurements then count as evidence. "
-    "'by results': somebody went on measuring what looked good, or stopped when it looked good "
-    "enough; averages are then biased, so that they only guide what is measured first, which is "
-    "safe however wrong they are. If in doubt: 'by results'."
+    "'in advance': what to measure, and how often, was decided without looking at rewards (a "
+    "survey of all options, a designed experiment). The measurements then count as evidence. 'by "
+    "results': somebody kept measuring what looked good, or stopped when it looked good enough. "
+    "The averages are then biased, so they only guide what is measured first; that is safe "
+    "however wrong they are. If in doubt, choose 'by results'."
 )
 
 
@@ -39,15 +39,25 @@ def as_past(past: Any, chosen: Any, columns: Any = None) -> tuple[Sheet | None, 
     """
     if past is None:
         if chosen is not None:
-            raise InvalidInputError("past_chosen says how past measurements were chosen: give past")
+            raise InvalidInputError(
+                "past_chosen says how past measurements were chosen, but there are none: give past"
+            )
         if columns:
-            raise InvalidInputError("past_columns says what is in past measurements: give past")
+            raise InvalidInputError(
+                "past_columns describes past measurements, but there are none: give past"
+            )
         return None, None
     if isinstance(past, PastTable):
         if columns:
-            raise InvalidInputError("past_columns: these past measurements are no table any more")
+            raise InvalidInputError(
+                "past_columns: these past measurements have been read already and are no longer a "
+                "table; leave it out"
+            )
         if chosen is not None:
-            raise InvalidInputError("past_chosen: these past measurements say so themselves")
+            raise InvalidInputError(
+                "past_chosen: these past measurements already say how they were chosen; leave it "
+                "out"
+            )
         columns = {"arm": past.arms.tolist(), "reward": past.rewards.tolist()}
         return Sheet(columns=columns), "in advance" if past.evidence else "by results"
     if isinstance(chosen, str):
@@ -60,13 +70,13 @@ def as_past(past: Any, chosen: Any, columns: Any = None) -> tuple[Sheet | None, 
 
 
 def _renamed(sheet: Sheet, columns: Any) -> Sheet:
-    """The same table with the columns that are used under their usual names, and no others."""
+    """A table with only the columns that are used, under their usual names."""
     if not columns:
         return sheet
     unknown = columns.keys() - _COLUMNS if isinstance(columns, Mapping) else {columns}
     if unknown:
         raise InvalidInputError(
-            f"past_columns says what label (or arm) and reward are called in the table; got "
+            "past_columns must give the column names of label (or arm) and reward; got "
             f"{columns!r:.80}"
         )
     table = sheet.read("past")

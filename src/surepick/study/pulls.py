@@ -115,9 +115,9 @@ class Told:
         """This, or an error where the same worker had told another reward."""
         if self.status == "conflict":
             raise TellConflictError(
-                f"pull {self.pull} was told as {self.value!r} before, so {reward!r} is refused "
-                f"(and recorded); the first reward counts (if that one is wrong: surepick correct, "
-                f"study.correct)"
+                f"pull {self.pull} already has the reward {self.value!r}, which counts; "
+                f"{reward!r} was noted but does not count. If the first reward is wrong, correct "
+                "it (surepick correct, study.correct)"
             )
         return self
 
@@ -146,9 +146,9 @@ def has_a_name(worker: str) -> bool:
 
 #: what to do with a measurement of an option that was not asked for
 UNASKED = (
-    "rewards are told for the pulls that ask hands out, by their number. A measurement that was "
-    "not asked for: keep it until the study asks for that option, and hand it in then instead of "
-    "measuring again (all that you have, the oldest first, whatever they show); or begin a new "
+    "tell rewards by the numbers of the pulls that ask hands out. If you have a measurement that "
+    "was not asked for, keep it until the study asks for that option, and hand it in then instead "
+    "of measuring again (use all that you have, oldest first, whatever they show). Or start a new "
     "study with it (--past, past=…)"
 )
 
@@ -156,10 +156,10 @@ UNASKED = (
 def as_pull(number: Any) -> int:
     """The number of a pull that may exist, or an error."""
     if isinstance(number, str):
-        raise InvalidTypeError(f"pull_id: {number!r:.80} is no number of a pull; {UNASKED}")
+        raise InvalidTypeError(f"pull_id: {number!r:.80} is not the number of a pull; {UNASKED}")
     pull = whole(number, "pull_id")
     if pull >= 2**62:
-        raise UnknownPullError(f"this study has handed out no pull {pull}")
+        raise UnknownPullError(f"this study never handed out pull {pull}")
     return pull
 
 

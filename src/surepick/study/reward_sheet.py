@@ -91,7 +91,8 @@ def _pull(table: Columns, row: int) -> int:
     cell = table.cells["pull"][row]
     if is_missing(cell):
         raise InvalidInputError(
-            f"{table.at(row, 'pull')} is empty, and there is a reward; say which pull it is of"
+            f"{table.at(row, 'pull')} is empty, but the row has a reward; say which pull the "
+            "reward is for"
         )
     number = as_number(cell)
     if number is None or number % 1:
@@ -107,5 +108,7 @@ def _reward(table: Columns, row: int) -> float:
             raise InvalidInputError(f"{cell!r:.80} is not finite")
         return value
     except (InvalidInputError, TypeError, ValueError) as error:
-        why = str(error) if isinstance(error, InvalidInputError) else f"{cell!r:.80} is no number"
+        why = (
+            str(error) if isinstance(error, InvalidInputError) else f"{cell!r:.80} is not a number"
+        )
         raise InvalidInputError(f"{table.at(row, 'reward')}: {why}") from None

@@ -38,9 +38,9 @@ class Sheet:
 
     def __post_init__(self) -> None:
         if (self.csv is None) == (self.columns is None):
-            raise InvalidInputError("a table is given either as csv or as columns")
+            raise InvalidInputError("give a table either as csv or as columns, not both")
         if self.index is not None and self.columns is None:
-            raise InvalidInputError("index: a CSV file has its labels in a column")
+            raise InvalidInputError("index: leave it out; a CSV file has its labels in a column")
 
     @classmethod
     def of(cls, source: Any) -> Sheet:

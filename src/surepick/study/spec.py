@@ -177,7 +177,7 @@ class StudySpec:
         self._check_algorithm()
         if self.guess and self.max_samples == MOST_SAMPLES and self.budget is None:
             raise InvalidInputError(
-                "guess: say how much there is to spend: max_samples (--max-samples) or budget"
+                "guess: say how much you can spend, with max_samples (--max-samples) or budget"
             )
         self._check_misfit()
         self._check_traffic()
@@ -220,7 +220,7 @@ class StudySpec:
             if isinstance(self.noise, str) and self.noise == "estimate":
                 raise InvalidInputError(INSTEAD_OF_ESTIMATE)
             raise InvalidInputError(
-                f"noise: a problem brings its own, so leave it out here; got {self.noise!r:.80}"
+                f"noise: the problem already has one, so leave it out here; got {self.noise!r:.80}"
             )
         self._set(noise=kind_of(as_given(self.noise)).given)
 
@@ -229,7 +229,8 @@ class StudySpec:
         if self.problem is not None:
             if self.misfit is not None:
                 raise InvalidInputError(
-                    f"misfit: a problem brings its own, so leave it out here; got {self.misfit!r}"
+                    "misfit: the problem already has one, so leave it out here; got "
+                    f"{self.misfit!r}"
                 )
             return
         trusting = self.configured.trusts_features or self.check_fit is not None
@@ -240,15 +241,18 @@ class StudySpec:
         misfit = as_misfit(given)
         self._set(misfit=misfit)
         if self._featureless and misfit:
-            raise InvalidInputError("misfit: without features there is nothing to be wrong")
+            raise InvalidInputError(
+                "misfit: there are no features that could be wrong; leave it out"
+            )
         if misfit and self.configured.trusts_features:
             raise InvalidInputError(
-                f"misfit: {self.algorithm} trusts features; leave it out, or use {DEFAULT}"
+                f"misfit: {self.algorithm} always trusts features; leave misfit out, or use "
+                f"{DEFAULT}"
             )
         if math.isinf(misfit) and self.check_fit is not None:
             raise InvalidInputError(
-                "check_fit: nothing rests on the features here, so there is no model to check; "
-                "leave it out, or trust them with misfit=0 (--trust-features)"
+                "check_fit: the features are not trusted here, so there is no model to check; "
+                "leave check_fit out, or trust the features with misfit=0 (--trust-features)"
             )
 
     @property
@@ -272,7 +276,9 @@ class StudySpec:
                 given = get(given, **(common | settings | unusual(asked)))
                 asked = None
         elif settings:
-            raise InvalidInputError("settings: a configured algorithm brings its own")
+            raise InvalidInputError(
+                "settings: the algorithm is configured already; leave settings out"
+            )
         proper = configure(given, **common, question=asked)
         own = proper.settings()
         self._set(**{name: getattr(proper, name) for name in _COMMON})
@@ -379,7 +385,7 @@ class StudySpec:
         if unknown:
             raise FormatError(f"a study has no {sorted(unknown)[0]!r}")
         if "name" not in given:
-            raise FormatError("name: every study has one")
+            raise FormatError("name is missing: every study needs one")
         if given.get("table") is not None:
             given["table"] = OptionTable.from_dict(given["table"])
         if given.get("problem") is not None:

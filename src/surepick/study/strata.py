@@ -25,8 +25,8 @@ def check_stratum(strata: str | None, given: Any) -> str | None:
     if strata is None:
         if given is not None:
             raise InvalidInputError(
-                "stratum: this study does not compare within strata, so leave it out (a study "
-                "with strata is created with strata='day', --strata day)"
+                "stratum: this study does not compare within strata, so leave it out (to create a "
+                "study that does: strata='day', --strata day)"
             )
         return None
     if given is None:

@@ -317,8 +317,8 @@ class Study(LivingStudy):
         if not run.stopped:
             raise RunStateError(
                 f"study {self.name!r} is not finished: "
-                f"{plural(len(run.active), 'candidate is', 'candidates are')} still in, "
-                f"after {plural(at.measured, 'pull')}"
+                f"{plural(len(run.active), 'candidate is', 'candidates are')} still in after "
+                f"{plural(at.measured, 'pull')}"
             )
         return self._concluded(run, self.checks())
 

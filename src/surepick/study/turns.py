@@ -52,7 +52,7 @@ class OptionChange:
         if self.change == ADDED:
             after = f" {'It comes' if one else 'They come'} with the next batch."
             return f"Added: {names}.{after if self.waits else ''}"
-        after = " The batch that is open is finished first." if self.waits else ""
+        after = " The open batch is finished first." if self.waits else ""
         return f"Retired: {names}.{after}"
 
     def to_dict(self) -> dict[str, Any]:

@@ -115,7 +115,7 @@ def _a_study_comes_back_as_it_was_stored(storage: Storage) -> None:
 
 @_check
 def _names_are_taken_once(storage: Storage, study: int) -> None:
-    with raises(StudyExistsError, "'a' exists already"):
+    with raises(StudyExistsError, "'a' already exists"):
         storage.write(lambda tx: tx.add_study(record(), START))
     storage.write(lambda tx: tx.add_study(record("b"), START))
     same([s.name for s in storage.read(lambda tx: tx.studies())], ["a", "b"])

@@ -35,7 +35,7 @@ class Block(NamedTuple):
         return float(self.counts.sum())
 
     def by_arm(self) -> Block:
-        """The same with one row for each arm."""
+        """This block merged into one row for each arm."""
         return _merged([self._replace(parts=np.zeros_like(self.parts))])
 
     def plus(self, other: Block) -> Block:

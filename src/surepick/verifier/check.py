@@ -89,7 +89,7 @@ class Check(Tables):
         what: Callable[[int], str],
         rounding: float | None = None,
     ) -> None:
-        """The same for arrays; ``what`` names an entry.
+        """Recorded and recomputed arrays must agree; ``what`` names an entry.
 
         ``rounding`` is what they may differ by; by default that of rewards.
         """

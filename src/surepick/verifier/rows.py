@@ -58,11 +58,11 @@ class Rows:
             yield part, self[part]
 
     def scaled(self, scale: np.ndarray) -> Rows:
-        """The same table with its columns divided by a scale."""
+        """This table with its columns divided by a scale."""
         return Rows(self._table, scale, self._units)
 
     def per(self, units: np.ndarray) -> Rows:
-        """The same table with each row divided by a unit of its own."""
+        """This table with each row divided by its own unit."""
         return Rows(self._table, self._scale, units)
 
     def column_scale(self) -> np.ndarray:

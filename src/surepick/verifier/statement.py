@@ -109,7 +109,7 @@ def check_statement(check: Check, left: int) -> None:
 
 
 def check_claims_statement(check: Check, found: Comparison) -> None:
-    """The same for claims against a baseline."""
+    """The sentence on claims against a baseline must be the published one."""
     kind, statement = check.claim["guarantee"], check.claim["statement"]
     proven = "fdr" if found.control == "fdr" else "claims"
     if kind == proven:

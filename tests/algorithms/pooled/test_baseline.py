@@ -146,7 +146,7 @@ def test_saved_and_loaded_it_goes_on_as_before():
         ({"baseline": 0, "threshold": 1.0}, "not with both"),
         ({"control": "fdr"}, "give baseline"),
         ({"baseline": 0, "control": "some"}, "'all' or 'fdr'"),
-        ({"baseline": 0, "algorithm": "rage"}, "only answers which option is the best"),
+        ({"baseline": 0, "algorithm": "rage"}, "can only find the best option"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(asked, complaint):

@@ -127,7 +127,7 @@ def test_they_are_part_of_the_problem():
 @pytest.mark.parametrize(
     ("given", "kind", "said"),
     [
-        ([1.0, 2.0], InvalidInputError, "one number per arm, and there are 5"),
+        ([1.0, 2.0], InvalidInputError, "one number for each of the 5 arms"),
         ([1, 1, 0, 1, 1], InvalidInputError, "that of arm 2 is 0"),
         ([1, 1, 1, math.nan, 1], InvalidInputError, "that of arm 3 is nan"),
         ("dear", InvalidTypeError, "costs must be one number per arm"),
@@ -139,11 +139,11 @@ def test_what_is_no_cost_is_refused(given, kind, said):
 
 
 def test_where_all_must_cost_the_same():
-    with pytest.raises(InvalidInputError, match="leave costs or items out"):
+    with pytest.raises(InvalidInputError, match="leave out costs or items"):
         sp.algorithms.PooledPeleg(0.1, items=5).start(sp.Problem(ARMS, costs=COSTS))
-    with pytest.raises(InvalidInputError, match="leave costs or some of the arms out"):
+    with pytest.raises(InvalidInputError, match="leave out costs, or some of the arms"):
         sp.Problem(np.ones((40_000, 1)), costs=np.ones(40_000))
-    with pytest.raises(InvalidInputError, match="with traffic leave costs out"):
+    with pytest.raises(InvalidInputError, match="in a traffic study all visitors cost the same"):
         sp.create_study(
             "s",
             sp.Problem(np.eye(5), noise="yes-no", costs=COSTS),

@@ -70,13 +70,13 @@ def test_the_p_value_is_that_of_the_rival_with_most_chances():
 
 def test_it_must_be_said_how_much_there_is():
     problem = sp.Problem(ARMS)
-    with pytest.raises(InvalidInputError, match="how much there is to spend"):
+    with pytest.raises(InvalidInputError, match="how much you can spend"):
         guess(problem)
-    with pytest.raises(InvalidInputError, match="how much there is to spend"):
+    with pytest.raises(InvalidInputError, match="how much you can spend"):
         sp.create_study("guess", problem, storage="memory://", guess=True)
     with pytest.raises(InvalidInputError, match="leave baseline out"):
         guess(problem, max_samples=50, baseline=0)
-    with pytest.raises(InvalidInputError, match="rage only answers which option is the best"):
+    with pytest.raises(InvalidInputError, match="rage can only find the best option"):
         guess(sp.Problem(ARMS, noise=1.0), max_samples=50, algorithm="rage")
 
 

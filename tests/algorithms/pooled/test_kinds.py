@@ -377,7 +377,7 @@ def test_sums_alone_are_refused_where_spreads_are_evidence(kind):
 
 @pytest.mark.parametrize("name", ["peleg", "rage", "lucb", "fws"])
 def test_algorithms_that_need_a_scale_say_so(name):
-    with pytest.raises(InvalidInputError, match=r"has to know the scale.*pooled-peleg"):
+    with pytest.raises(InvalidInputError, match=r"needs to know the scale.*pooled-peleg"):
         sp.algorithms.get(name, delta=0.1).start(sp.Problem(np.eye(3)))
     sp.algorithms.get(name, delta=0.1).start(sp.Problem(np.eye(3), noise="yes-no"))
 

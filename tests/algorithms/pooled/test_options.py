@@ -215,10 +215,10 @@ def test_what_is_refused_names_the_culprit_and_the_cure():
     problem = sp.Problem([[1.0, 0.0], [1.0, 1.0]], labels=["a", "b"])
     run = sp.algorithms.PooledPeleg(0.1).start(problem)
     for rows, labels, message in (
-        ([[1.0]], ["c"], "1 features were given, and the options so far have 2"),
-        ([[1.0, 2.0]], ["a"], "there is an option 'a' already"),
+        ([[1.0]], ["c"], "1 features were given, but the existing options have 2"),
+        ([[1.0, 2.0]], ["a"], "an option 'a' already exists"),
         ([[1.0, 2.0]], ["c", "d"], "one label per row"),
-        ([[1.0, 1.0]], ["c"], "'c' has the features of 'b'"),
+        ([[1.0, 1.0]], ["c"], "'c' has the same features as 'b'"),
         ([[0.0, 2.0]], ["c"], "have an intercept"),
     ):
         with pytest.raises(InvalidInputError, match=message):
@@ -229,7 +229,7 @@ def test_what_is_refused_names_the_culprit_and_the_cure():
         run.retire("c")
     assert run.retire("a")
     assert run.stopped, "one is left, and that is the answer"
-    with pytest.raises(InvalidInputError, match="'a' was retired before"):
+    with pytest.raises(InvalidInputError, match="'a' was already retired"):
         run.retire("a")
     with pytest.raises(InvalidInputError, match="the only option left; add another one first"):
         run.retire("b")
@@ -237,7 +237,7 @@ def test_what_is_refused_names_the_culprit_and_the_cure():
     assert not run.stopped
     run.ask()
     assert not run.add([[1.0, 3.0]], ["d"]), "what is open is finished first"
-    with pytest.raises(RunStateError, match="comes with the next one; retire it then"):
+    with pytest.raises(RunStateError, match="joins with the next batch; retire it then"):
         run.retire("d")
     run.end()  # for good
     with pytest.raises(RunStateError, match="stopped for good"):
@@ -247,7 +247,11 @@ def test_what_is_refused_names_the_culprit_and_the_cure():
 @pytest.mark.parametrize(
     ("algorithm", "problem", "message"),
     [
-        (sp.algorithms.Peleg(0.1), sp.Problem([[1.0], [2.0]], noise=1.0), "pooled-peleg can"),
+        (
+            sp.algorithms.Peleg(0.1),
+            sp.Problem([[1.0], [2.0]], noise=1.0),
+            "with pooled-peleg they can change",
+        ),
         (
             sp.algorithms.PooledPeleg(0.1, baseline=0),
             sp.Problem([[1.0], [2.0]]),
@@ -256,7 +260,7 @@ def test_what_is_refused_names_the_culprit_and_the_cure():
         (
             sp.algorithms.PooledPeleg(0.1, items=5),
             sp.Problem([[1.0], [2.0]]),
-            "measured on items",
+            "measured on the same items",
         ),
         (
             sp.algorithms.PooledPeleg(0.1),

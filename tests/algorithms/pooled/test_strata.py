@@ -195,7 +195,7 @@ def test_without_intercept_features_see_levels_and_strata_are_refused():
     ("strata", "complaint"),
     [
         (["a"], "one entry per pull"),
-        ("day", "a name for each pull"),
+        ("day", "one name per pull"),
         (lambda n: [""] * n, "printable"),
         (lambda n: [True] * n, "whole number"),
         (lambda n: ["a\n"] * n, "printable"),

@@ -165,7 +165,7 @@ def test_pulls_for_pairs_are_about_the_fewest():
         (np.eye(3), {"top": 3}, "all of them; ask for fewer"),
         (np.eye(3), {"top": 0}, "top must be at least 1"),
         (np.eye(3), {"top": 2, "baseline": 0}, "leave one of them out"),
-        (np.eye(3), {"top": 2, "items": 9}, "leave top or items out"),
+        (np.eye(3), {"top": 2, "items": 9}, "leave out top or items"),
         ([[1.0, 0.0], [0.0, 1.0], [0.0, 1.0]], {"top": 2}, "leave one of them out"),
         (np.ones((40_000, 1)) * np.arange(40_000)[:, None], {"top": 2}, "too many"),
     ],
@@ -176,8 +176,8 @@ def test_what_cannot_be_asked_is_refused_with_a_cure(arms, settings, said):
 
 
 def test_others_say_that_they_find_one_only():
-    with pytest.raises(InvalidInputError, match="top: rage only answers which option is the best"):
+    with pytest.raises(InvalidInputError, match="top: rage can only find the best option"):
         sp.identify(sp.Problem(np.eye(3), noise=1.0), float, algorithm="rage", top=2)
     for option in ({"top": 2}, {"baseline": 0}, {"threshold": 0.5}):
-        with pytest.raises(InvalidInputError, match=f"leave check_fit or {next(iter(option))} out"):
+        with pytest.raises(InvalidInputError, match=f"leave out check_fit or {next(iter(option))}"):
             sp.algorithms.get("checked-fit", delta=0.05, options=option)

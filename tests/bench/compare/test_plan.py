@@ -68,7 +68,7 @@ def test_what_must_be_known_in_advance_is_taken_from_the_truth():
     example = build_instance("confounding:d=3,scale=2")
     for cell in plan.cells:
         assert plan.algorithm(cell, example).norm_bound == 2.0
-    assert all("told the length" in note for note in plan.warnings())
+    assert all("uses the length" in note for note in plan.warnings())
 
 
 @pytest.mark.parametrize(

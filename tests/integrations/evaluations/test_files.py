@@ -142,7 +142,7 @@ def test_lm_eval_is_read(tmp_path):
 def test_lm_eval_of_other_documents_and_filters_is_refused(tmp_path):
     samples(tmp_path, "a", [sample(0, acc=1.0)])
     samples(tmp_path, "b", [sample(0, acc=1.0) | {"doc_hash": "other"}])
-    with pytest.raises(FormatError, match="doc 0 is another document"):
+    with pytest.raises(FormatError, match="doc 0 differs from the document"):
         read_lm_eval(tmp_path, "sums")
     rows = [sample(0, "strict", em=1.0), sample(0, "loose", em=0.0)]
     samples(tmp_path, "c", rows, task="gsm")
@@ -190,5 +190,5 @@ def test_models_are_called_as_their_summaries_say_if_that_is_clear(tmp_path):
     assert read_lm_eval(tmp_path, "sums").options == ("org/large", "org/small")
     summary.write_text(json.dumps({"model_name": "org/small"}))
     assert read_lm_eval(tmp_path, "sums").options == ("org__large", "org__small")
-    with pytest.raises(InvalidInputError, match="no folder for each model; give"):
+    with pytest.raises(InvalidInputError, match="does not have one folder per model; give"):
         read_lm_eval(tmp_path / "org__small", "sums")

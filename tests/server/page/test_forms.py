@@ -34,7 +34,7 @@ def with_layouts(page):
 
 
 def test_the_preview_follows_every_tick(form):
-    preview = form.get_by_role("group", name="What becomes of the table")
+    preview = form.get_by_role("group", name="How the table is read")
     start = form.get_by_role("button", name="Start the study")
     expect(preview).to_contain_text("48different options7coefficients to learn")
     expect(form.get_by_label("Name of the study")).to_have_value("layouts")
@@ -55,7 +55,9 @@ def test_the_preview_follows_every_tick(form):
     expect(preview).to_contain_text("48different options48coefficients to learn")
     expect(start).to_be_enabled()
     form.get_by_label("Error probability").fill("0,001")
-    expect(form.get_by_text("wrong 1 in 1,000 times at most")).to_be_visible()
+    expect(
+        form.get_by_text("At most 1 in 1,000 studies like this one names a wrong option")
+    ).to_be_visible()
     form.get_by_label("Error probability").fill("1")
     expect(start).to_be_disabled()
 
@@ -102,7 +104,7 @@ def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layo
     to_delete.append("settings")
     form.goto("/#/new")
     with_layouts(form).get_by_role("button", name="Start the study").click()
-    expect(form.get_by_role("alert")).to_contain_text("exists already")
+    expect(form.get_by_role("alert")).to_contain_text("already exists")
     form.complaints.forgive("409")
 
 
@@ -174,7 +176,7 @@ TRUST = {"guide": math.inf, "to within": 0.25, "linear": 0.0}
 def test_how_far_features_are_trusted_reaches_the_study(form, client, to_delete, trust):
     form.get_by_label("Name of the study").fill(f"trust {trust}")
     form.get_by_text("More settings").click()
-    question = form.get_by_role("group", name="How far are the features trusted?")
+    question = form.get_by_role("group", name="How much do you trust the features?")
     start = form.get_by_role("button", name="Start the study")
     question.get_by_role("radio", name=re.compile(trust)).check()
     if trust == "to within":
@@ -188,7 +190,7 @@ def test_how_far_features_are_trusted_reaches_the_study(form, client, to_delete,
 
 def test_trust_is_not_asked_for_where_nothing_could_be_done_without(form):
     form.get_by_text("More settings").click()
-    question = form.get_by_role("radio", name="They guide, measurements prove")
+    question = form.get_by_role("radio", name="Not at all: they only guide")
     expect(question).to_be_enabled()
     form.get_by_label("How much measurements vary").fill("0.5")
     form.get_by_label("Algorithm").select_option("rage")
@@ -212,7 +214,7 @@ def test_answers_that_make_no_sense_start_nothing(form):
     expect(start).to_be_enabled()
     form.get_by_role("radio", name="A number", exact=True).check()
     expect(start).to_be_disabled()
-    form.get_by_role("radio", name="No, and nothing needs to be").check()
+    form.get_by_role("radio", name="No (you do not need to)").check()
     expect(start).to_be_enabled()
 
 
@@ -230,7 +232,7 @@ def test_every_algorithm_on_offer_can_be_had(form, client):
             client.create_study("on offer", table=CSV, algorithm=algorithm, noise=noise)
             client.delete_study("on offer")
     choice.select_option("uniform")
-    form.get_by_role("radio", name="No, and nothing needs to be").check()
+    form.get_by_role("radio", name="No (you do not need to)").check()
     # What has to know the noise is off the list, and no longer chosen.
     expect(choice).to_have_value("pooled-peleg")
 

@@ -63,7 +63,7 @@ def test_an_hour_from_a_table_to_an_answer(page, client, served, picture):
     course.get_by_role("button", name="Resume").click()
     expect(course.get_by_role("button", name="Pause")).to_be_visible()
     # 9:40 the guest brings a tea
-    coming = page.get_by_role("region", name="Options that come and go").first
+    coming = page.get_by_role("region", name="Options added and retired").first
     coming.get_by_text("Add options").click()
     coming.get_by_label("Table").fill("label,leaf,minutes\noolong-4,oolong,4\n")
     coming.get_by_role("button", name="Add them").click()

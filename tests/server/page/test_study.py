@@ -161,7 +161,7 @@ def test_the_table_of_options_sorts_searches_and_filters(page, layouts):
     page.get_by_label("Search options").fill("SHORT-photo-2")
     expect(table).to_have_attribute("aria-rowcount", "7")
     page.get_by_label("Search options").fill("nothing like it")
-    expect(page.get_by_text("No option has that in its name.")).to_be_visible()
+    expect(page.get_by_text("No option name contains this text.")).to_be_visible()
 
 
 def test_broken_assumptions_are_said_at_the_top(page, layouts):
@@ -197,7 +197,7 @@ def test_script_in_labels_is_inert(hostile, page):
         study.tell_many([(pull.id, float(pull.arm)) for pull in study.ask(50)])
     answer = page.get_by_role("region", name="The answer")
     expect(answer).to_contain_text(
-        f"just as good, as they have the same features: {script} 2".capitalize()
+        f"just as good, because they have the same features: {script} 2".capitalize()
     )
     answer.get_by_role("button", name="Verify").click()
     expect(answer).to_contain_text("The certificate holds.")
@@ -264,7 +264,7 @@ def test_an_admin_corrects_a_reward_even_of_a_finished_study(page, client):
     card.get_by_label("Pull").fill("0")
     card.get_by_label("Reward").fill("-30,5")
     card.get_by_role("button", name="Change the reward").click()
-    expect(card).to_contain_text("Say why")
+    expect(card).to_contain_text("Give a reason")
     card.get_by_label("Reason").fill("the sign was lost")
     card.get_by_role("button", name="Change the reward").click()
     expect(card).to_contain_text("counts instead of")
@@ -280,13 +280,13 @@ def test_an_admin_adds_and_retires_options(page, client):
     table = Sheet(csv="label,size\na,1\nb,2\nc,4\n")
     study = client.create_study("turnover", table=table, noise=0.1)
     page.goto("/#/studies/turnover")
-    card = page.get_by_role("region", name="Options that come and go").first
+    card = page.get_by_role("region", name="Options added and retired").first
     card.get_by_text("Add options").click()
     card.get_by_role("button", name="Add them").click()
     expect(card).to_contain_text("Paste a table")
     card.get_by_label("Table").fill("label,size\na,3\n")
     card.get_by_role("button", name="Add them").click()
-    expect(card).to_contain_text("there is an option 'a' already")
+    expect(card).to_contain_text("an option 'a' already exists")
     page.complaints.forgive("422")
     card.get_by_label("Table").fill("label,size\nnew,9\n")
     card.get_by_role("button", name="Add them").click()
@@ -294,7 +294,7 @@ def test_an_admin_adds_and_retires_options(page, client):
     while not study.finished:
         study.tell_many([(p.id, 2.0 * p.arm + 0.01 * (p.id % 7)) for p in study.ask(20, "w")])
     expect(page.get_by_role("region", name="The answer")).to_contain_text("new")
-    card = page.get_by_role("region", name="Options that come and go").first
+    card = page.get_by_role("region", name="Options added and retired").first
     card.get_by_text("Retire an option").click()
     card.get_by_label("Option", exact=True).fill("new")
     card.get_by_label("Reason").last.fill("sold out")

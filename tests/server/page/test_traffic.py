@@ -48,7 +48,7 @@ def test_from_a_table_to_a_decided_test(open_page, client, picture):
     page.get_by_role("button", name="Use this text").click()
     expect(page.get_by_text("different options")).to_be_visible()
     page.get_by_label("Name of the study").fill("shop")
-    page.get_by_role("radio", name="By a site that sends visitors").check()
+    page.get_by_role("radio", name="By a website that splits its visitors").check()
     page.get_by_label("Control", exact=True).fill("plain")
     page.get_by_label("Least share").fill("5%")
     expect(page.get_by_role("radio", name="Yes or no")).to_be_checked()
@@ -78,12 +78,12 @@ def test_from_a_table_to_a_decided_test(open_page, client, picture):
         card.get_by_label(f"visits of {label}", exact=True).fill("1,000")
         card.get_by_label(f"successes of {label}", exact=True).fill("40")
     card.get_by_role("button", name="Check").click()
-    expect(card.get_by_role("alert")).to_contain_text("without separators between thousands")
+    expect(card.get_by_role("alert")).to_contain_text("without thousands separators")
     assert client.load_study("shop").status()["traffic"]["settled"] == 0
     for label in RATES:
         card.get_by_label(f"visits of {label}", exact=True).fill("1000")
     card.get_by_role("button", name="Check").click()
-    expect(card).to_contain_text("4,000 visits in period monday, and no mistake is seen.")
+    expect(card).to_contain_text("4,000 visits in period monday; no mistakes found.")
     assert client.load_study("shop").status()["traffic"]["open"] == [due]  # only looked at
     card.get_by_role("button", name="Record it").click()
     expect(page.get_by_label("Morning look")).to_contain_text("4,000 visits in 1 period")
@@ -108,7 +108,7 @@ def test_from_a_table_to_a_decided_test(open_page, client, picture):
         press = shares.get_by_role("button", name="Download CSV")
         rows = list(csv.DictReader(io.StringIO(downloaded(page, press).decode())))
         if day == 2:
-            expect(morning).to_contain_text("If another option were the best, evidence this")
+            expect(morning).to_contain_text("If another option were the best, at most")
             expect(morning.get_by_role("row", name="plain (control)")).to_be_visible()
             _look(page, picture)
         card.get_by_label("Name of the period").fill(f"day {day}")

@@ -120,7 +120,7 @@ def test_not_a_database(url, path):
 
 
 def test_a_folder_that_is_not_there(database_folder):
-    with pytest.raises(errors.StorageError, match="do the folder and the right"):
+    with pytest.raises(errors.StorageError, match="check that the folder exists"):
         open_storage(f"sqlite:///{database_folder}/missing/studies.db")
 
 

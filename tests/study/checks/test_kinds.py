@@ -149,7 +149,7 @@ def test_noise_of_each_option_that_was_stated_too_small_is_said():
     right = finished(list(stated), normal(stated))
     assert right.checks().warnings == []
     wasteful = finished(list(10 * stated), normal(stated))
-    assert any("times the measurements" in text for text in wasteful.checks().remarks)
+    assert any("times as many measurements as needed" in text for text in wasteful.checks().remarks)
 
 
 def test_an_unknown_scale_is_never_said_to_be_wrong():

@@ -104,7 +104,7 @@ def test_what_cannot_be_corrected_is_refused_and_changes_nothing():
     good, kept = counts_of(study, 0), study.traffic.desk.reports()
     with pytest.raises(RunStateError, match="'day 1' was not recorded"):
         study.correct_report("day 1", good, reason="x")
-    with pytest.raises(InvalidInputError, match="with these numbers; nothing was changed"):
+    with pytest.raises(InvalidInputError, match="already has these numbers; nothing was changed"):
         study.correct_report("day 0", good, reason="x")
     with pytest.raises(InvalidInputError, match="say why"):
         study.correct_report("day 0", good | {"bold": (1, 1)}, reason=" ")

@@ -54,7 +54,7 @@ def test_shares_of_others_do_as_well_and_what_came_after_is_not_needed():
     bare = {day: [(label, c, h) for label, _, c, h in rows] for day, rows in past.items()}
     again = look_back(table(bare))
     assert again.periods == found.periods
-    assert "were not compared with shares" in again.doubts[0]
+    assert "could not be compared with the shares" in again.doubts[0]
 
 
 def test_ties_in_fixed_shares_are_rarely_ruled_out():
@@ -70,7 +70,7 @@ def test_doubts_are_said():
     for day in list(past)[:2]:
         past[day] = [("a", "0.5", 4000, 160), ("b", "0.5", 4000, 200)]
     assert look_back(table(past, SHARED)).late == ("c", "d")
-    assert "came later" in look_back(table(past, SHARED)).doubts[0]
+    assert "joined later" in look_back(table(past, SHARED)).doubts[0]
     broken = {f"day {k}": [("a", "0.5", 5000, 250), ("b", "0.5", 4000, 400)] for k in range(9)}
     (said,) = look_back(table(broken, SHARED)).doubts
     assert "a got" in said
@@ -82,9 +82,12 @@ def test_doubts_are_said():
         ("period,label,visits,successes\nmon,a,10,11\nmon,b,9,1\n", "'successes', line 2: '11'"),
         ("period,label,visits,successes\nmon,a,10,1\n,b,9,1\n", "'period', line 3: the name"),
         ("period,label,visits,successes\nmon,a,10,1\nmon,a,9,1\nmon,b,1,1\n", "line 3: 'a' is th"),
-        ("period,label,visits,successes\nmon,a,10,1\n", "two options or more"),
-        ("period,label,share,visits,successes\nmon,a,0.5,9,1\nmon,b,0.4,9,1\n", "sum to 1, and th"),
-        ("period,label,share,visits,successes\nmon,a,5,9,1\nmon,b,0.4,9,1\n", "'5' is no share"),
+        ("period,label,visits,successes\nmon,a,10,1\n", "at least two options"),
+        (
+            "period,label,share,visits,successes\nmon,a,0.5,9,1\nmon,b,0.4,9,1\n",
+            "must sum to 1; th",
+        ),
+        ("period,label,share,visits,successes\nmon,a,5,9,1\nmon,b,0.4,9,1\n", "'5' is not a share"),
     ],
 )
 def test_mistakes_are_refused_with_their_place(text, message):

@@ -33,7 +33,7 @@ def test_assignment_that_depends_on_the_response_withdraws_the_guarantee():
     at = study.status()
     assert at["traffic"]["ratio"]["off"][0] == "bold"
     assert "bold got" in at["warnings"][0]
-    assert at["traffic"]["next"].startswith("Stop, and repair how visitors are assigned")
+    assert at["traffic"]["next"].startswith("Stop, repair how visitors are assigned")
     assert sp.verify(answer.certificate()).guarantee != "pac"
     claimed = study.current_run.answer.reported(study.traffic.record_of_shares()).certificate()
     with pytest.raises(CertificateError, match="did not come in the shares"):

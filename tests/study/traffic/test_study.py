@@ -32,7 +32,7 @@ def test_from_shares_to_a_certificate_that_replays(storage_url):
         == study.current_run.to_json().partition('"state"')[2]
     )
     assert [row["samples"] for row in again.history()] == list(range(2000, 2001 * periods, 2000))
-    with pytest.raises(RunStateError, match="comes after its end"):
+    with pytest.raises(RunStateError, match="came after the end"):
         again.record(dict.fromkeys(site.LABELS, (1, 0)), "too late")
     with pytest.raises(RunStateError, match="send all visitors to its answer"):
         again.split()
@@ -116,13 +116,13 @@ def test_reports_come_once_and_in_order(storage_url):
         study.record(report, "monday")
     study.split(period="monday")
     study.split(period="tuesday")
-    with pytest.raises(RunStateError, match="'monday' has to be recorded before 'tuesday'"):
+    with pytest.raises(RunStateError, match="'monday' must be recorded before 'tuesday'"):
         study.record(report, "tuesday")
-    with pytest.raises(RunStateError, match="'monday' has to be recorded next"):
+    with pytest.raises(RunStateError, match="'monday' must be recorded next"):
         study.record(report, "sunday")
     assert study.record(report, "monday").status == "accepted"
     assert study.record(report, "monday").status == "duplicate"
-    with pytest.raises(TellConflictError, match="'monday' was recorded before, with other numbers"):
+    with pytest.raises(TellConflictError, match="'monday' was already recorded with other numbers"):
         study.record(report | {"plain": (501, 20)}, "monday")
     assert study.current_run.samples == 2000
 
@@ -161,10 +161,10 @@ def test_an_option_that_nobody_came_to_is_never_ruled_out():
 def test_single_pulls_and_reports_do_not_mix(storage_url):
     traffic = site.create(storage_url)
     for refused in (lambda: traffic.ask(), lambda: traffic.tell(0, 1.0)):
-        with pytest.raises(RunStateError, match="is one of traffic"):
+        with pytest.raises(RunStateError, match="is a traffic study"):
             refused()
     pulls = sp.create_study("pulls", toy.problem(), toy.Toy(0.1), storage_url)
-    with pytest.raises(RunStateError, match="only a study that was created for traffic"):
+    with pytest.raises(RunStateError, match="only a traffic study"):
         pulls.split()
 
 
@@ -190,7 +190,7 @@ def test_what_was_reported_cannot_be_changed_unnoticed(storage_url):
     [
         ({"at_least": 5}, r"at_least must be at least 0 and below 1 \(100%\); got 5; did you mean"),
         ({"control": "none"}, "unknown control 'none'"),
-        ({"control_share": "20%"}, "control_share: which option is the control"),
+        ({"control_share": "20%"}, "control_share: name the option that is the control"),
         ({"window": "a week"}, "window must be a time such as 7d"),
         ({"speed": 3}, "unknown rule of traffic 'speed'"),
     ],
@@ -202,7 +202,7 @@ def test_rules_that_cannot_be_kept_are_refused(given, message):
 
 def test_features_are_not_trusted_with_traffic():
     problem = sp.Problem([[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], noise="yes-no")
-    with pytest.raises(InvalidInputError, match="compared by its own visitors"):
+    with pytest.raises(InvalidInputError, match="compares options by their own visitors"):
         sp.create_study("x", problem, storage="memory://trust", traffic=True)
 
 

@@ -58,7 +58,7 @@ def test_one_number_is_the_reward(command, printed, reward):
         ("echo 5; exit 3", "the command ended with exit code 3", 3),
         ("echo 5; echo >&2; echo no power >&2; exit 1", "with exit code 1: no power", 1),
         ("echo 5; kill -9 $$", "the command ended by signal 9", -9),
-        ("head -c 70000 /dev/zero | tr '\\0' 1", "more than a number: over 64 kB", 0),
+        ("head -c 70000 /dev/zero | tr '\\0' 1", "more than 64 kB instead of a number", 0),
     ],
 )
 def test_anything_else_is_said_and_kept(command, lines, said, code):
@@ -109,7 +109,7 @@ def test_columns_of_one_name_leave_the_first():
     [
         ("", "must name a command"),
         ("echo 'a", "cannot be split"),
-        ("echo 1 | cat", "only to a shell"),
+        ("echo 1 | cat", "only works in a shell"),
         ("bash -lc 'measure {label}'", r"\$SUREPICK_LABEL"),
         ('timeout 5 sh -c "echo 1 {label}"', r"\$SUREPICK_LABEL"),
         ('env A=1 nice -n 5 /bin/bash -o pipefail -ec "echo 1 {label}"', r"\$SUREPICK_LABEL"),
@@ -318,7 +318,7 @@ def test_functions_that_give_no_number(call, name, said):
         (":f", "must be module:function"),
         ("no_such_module:f", "cannot be loaded"),
         ("math:cosinus", "cannot be loaded"),
-        ("rig_of_test_measure:number", "is not a function but 3"),
+        ("rig_of_test_measure:number", "is not a function; got 3"),
     ],
 )
 def test_functions_that_are_not_there_are_refused(call, name, said):

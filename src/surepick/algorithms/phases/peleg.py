@@ -108,7 +108,7 @@ class Peleg(Algorithm):
     def adahedge(
         cls, delta: float, *, epsilon: float = 0.0, max_samples: int | None = None
     ) -> Peleg:
-        """The same, with a learner that goes on learning."""
+        """The paper's constants with AdaHedge, a learner that goes on learning."""
         return cls(delta, epsilon=epsilon, max_samples=max_samples, learner="adahedge")
 
     def registered_name(self) -> str:

@@ -199,7 +199,7 @@ def weighted_fit(
 
 
 def _fit(x: FloatArray, y: FloatArray, weights: FloatArray) -> _Fit:
-    """The same; without any matrix where every arm has a feature of its own."""
+    """A weighted least-squares fit; no matrix is built where every arm has its own feature."""
     own = _own_features(x)
     if own is None:
         return _Fit(*weighted_fit(x, y, weights))

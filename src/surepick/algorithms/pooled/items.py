@@ -11,11 +11,11 @@ from surepick.algorithms.pooled.planner import BlockDesign
 from surepick.arrays.types import FloatArray, IntArray
 
 NO_STRATA = (
-    "strata: options are compared on the same items here, which takes out what items and days have "
-    "in common; leave strata out"
+    "strata: options are compared on the same items here, so differences between days cancel out "
+    "already; leave strata out"
 )
 NO_PAST = (
-    "past: nobody can say on which items past measurements were made, so they cannot be compared "
+    "past: it is not known on which items past measurements were made, so they cannot be compared "
     "item by item; leave them out"
 )
 _FIRST = 2  # items of the first block, on which all options are measured

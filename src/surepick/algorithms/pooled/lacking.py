@@ -38,7 +38,7 @@ class Lacking(NamedTuple):
 
 
 def evenly(missing: Lacking) -> Lacking:
-    """The same, as if every lead lacked equally much evidence.
+    """What leads lack, as if every lead lacked equally much evidence.
 
     For a guess: it does not matter how much there is against whom, only that the best of all comes
     out on top in the end.

@@ -55,7 +55,7 @@ class Rows(NamedTuple):
         return Rows(*columns)
 
     def by_arm(self) -> Rows:
-        """The same with one row for each arm."""
+        """These rows merged into one row for each arm."""
         if not self.parts.any():
             return self
         return self._replace(parts=np.zeros_like(self.parts))._merged(self.arms)
@@ -133,7 +133,7 @@ class OpenBlock:
         self._less(rows)
 
     def take_strata(self, strata: list[Told], asked: Pulls) -> None:
-        """The same, told stratum by stratum."""
+        """Take pulls that were asked for and told stratum by stratum."""
         self.strata += strata
         self._less(Rows.of(Told(asked, np.zeros(len(asked.arms)))))
 

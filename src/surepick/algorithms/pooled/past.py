@@ -51,7 +51,7 @@ def spans(problem: Problem, arms: IntArray) -> bool:
 
 
 def _spanning_first(problem: Problem, arms: IntArray, order: IntArray) -> IntArray:
-    """The same order, but for one measurement of each of some arms that span: they come first."""
+    """The order with one measurement of each of some spanning arms moved to the front."""
     measured = np.unique(arms)
     needed = measured[spread_rows(problem.feature_rows(measured), problem.rank)]
     _, where = np.unique(arms[order], return_index=True)  # first measurement of each arm

@@ -50,7 +50,7 @@ class Payoff(ABC):
 
     @abstractmethod
     def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
-        """The same on arrays of any library: an array (n, R) for each account."""
+        """Log payoffs on arrays of any library: an array (n, R) for each account."""
 
     def staked(self, stakes: FloatArray, news: News, block: Any) -> FloatArray:
         """Log of what each of these stakes (n, R, J, S) pays, averaged over the last axis."""
@@ -67,7 +67,7 @@ class Payoff(ABC):
         return normal_stakes(score[..., None], precisions)
 
     def stakes_on(self, backend: Backend, bets: Bets) -> list[list[Any]]:
-        """The same on any library: for each account an array (n, R) for each stake."""
+        """Stakes on arrays of any library: for each account an array (n, R) for each stake."""
         score = bets.information * bets.lead
         return [
             array_stakes(backend, score, bets.information + precision * bets.unit)

@@ -124,8 +124,8 @@ class PooledPeleg(Algorithm):
             object.__setattr__(self, "threshold", number)
             if self.baseline is not None:
                 raise InvalidInputError(
-                    "threshold: options are compared with a baseline or with a number, not with "
-                    "both; leave one of them out"
+                    "threshold: options can be compared with a baseline or with a number, not "
+                    "with both; leave one of them out"
                 )
         if self.baseline is None:
             if self.threshold is None and self.control != "all":
@@ -146,10 +146,10 @@ class PooledPeleg(Algorithm):
         if not self.guess:
             return
         if self.compares:
-            raise InvalidInputError("guess: the guess is which option is best; leave baseline out")
+            raise InvalidInputError("guess: it is a guess of the best option; leave baseline out")
         if self.max_samples is None and self.budget is None:
             raise InvalidInputError(
-                "guess: say how much there is to spend: max_samples=…, or budget=…"
+                "guess: say how much you can spend, with max_samples=… or budget=…"
             )
 
     @property
@@ -225,15 +225,15 @@ class PooledPeleg(Algorithm):
     def refuses_options(self, problem: Problem) -> str:
         """Only where the best is asked for, among options that are measured themselves."""
         if self.compares:
-            return "options are compared with a baseline here; ask which is best instead"
+            return "the options are compared with a baseline; ask which is best instead"
         if self.items is not None:
-            return "options are measured on items here, the same for all; leave items out"
+            return "all options are measured on the same items; leave items out"
         if self.top != 1:
-            return f"the {self.top} best are asked for here; ask for the best alone"
+            return f"the study asks for the {self.top} best; ask for the best alone"
         if problem.transductive:
-            return "what is measured is not what can be chosen here; leave candidates out"
+            return "the candidates differ from the arms; leave candidates out"
         if problem.large or problem.by_reference:
-            return f"{problem.n_arms:,} options are too many for that; begin with fewer of them"
+            return f"{problem.n_arms:,} options are too many for that; start with fewer"
         return ""
 
     def check_problem(self, problem: Problem) -> None:
@@ -247,34 +247,35 @@ class PooledPeleg(Algorithm):
             return
         if problem.costs is not None:
             raise InvalidInputError(
-                "costs: options that are measured on items have to cost the same yet; leave costs "
-                "or items out"
+                "costs: options that are measured on items must all cost the same for now; leave "
+                "out costs or items"
             )
         if problem.transductive or not problem.backend.plain:
             raise InvalidInputError(
-                "items: only options that are measured themselves, in memory, can be compared on "
-                "items; leave candidates and backend out"
+                "items: options can be compared on items only without separate candidates and "
+                "without a backend; leave both out"
             )
         if problem.noise_kind.kind in ("known", "equal"):
             raise InvalidInputError(
-                "items: what rewards differ by from item to item is not noise of one scale; leave "
-                "noise out, or say noise='yes-no' or its bounds"
+                "items: rewards differ from item to item, which is not noise of one scale; leave "
+                "noise out, or give noise='yes-no' or bounds"
             )
 
     def _check_top(self, problem: Problem) -> None:
         n, m = len(problem.distinct), self.top
         if problem.large or not problem.backend.plain:
             raise InvalidInputError(
-                f"top: {problem.n_candidates:,} options of {problem.n_features:,} features are too "
-                f"many to ask for more than the best one; ask for that, or leave options out"
+                f"top: {problem.n_candidates:,} options of {problem.n_features:,} features are "
+                "too many to find more than the best one; ask for the best alone, or leave "
+                "options out"
             )
         if n < problem.n_candidates:
             labels = problem.candidate_labels
             twin = int(np.flatnonzero(problem.same_as != np.arange(problem.n_candidates))[0])
             raise InvalidInputError(
-                f"top: {labels[twin]!r} has the very features of {labels[problem.same_as[twin]]!r} "
-                f"and cannot be told from it; leave one of them out, or do not rest on features "
-                f"(misfit=math.inf)"
+                f"top: {labels[twin]!r} has the same features as "
+                f"{labels[problem.same_as[twin]]!r}, so the two cannot be told apart; leave one "
+                "of them out, or do not trust features (misfit=math.inf)"
             )
         if n <= m:
             raise InvalidInputError(
@@ -282,8 +283,7 @@ class PooledPeleg(Algorithm):
             )
         if self.items is not None:
             raise InvalidInputError(
-                "top: of options that are measured on items only the best one can be asked for "
-                "yet; leave top or items out"
+                "top: with items, only the best option can be found for now; leave out top or items"
             )
 
     def _check_comparison(self, problem: Problem) -> None:
@@ -296,8 +296,8 @@ class PooledPeleg(Algorithm):
             )
         if self.items is not None:
             raise InvalidInputError(
-                "baseline: options that are measured on items cannot be compared with a baseline "
-                "yet; ask which is best, or leave items out"
+                "baseline: with items, options cannot be compared with a baseline for now; ask "
+                "which is best, or leave items out"
             )
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:

@@ -91,7 +91,7 @@ class Planner(ABC):
     def pulls_in_parts(
         self, weights: FloatArray, n: int, judges: BlockDesign
     ) -> tuple[IntArray, int]:
-        """The same, and a number of parts: every arm that is pulled has a pull in each.
+        """Whole pulls and a number of parts: every arm that is pulled has a pull in each part.
 
         More parts make more of a clear lead, as no part pays more than log 2; but fewer arms can
         then be pulled.

@@ -277,7 +277,7 @@ class PooledState(AskingState):
         return np.isin(np.arange(len(self.problem.distinct)), self.question.open())
 
     def compared(self) -> BoolArray:
-        """The same, and the option that they are compared with: without it nothing is decided."""
+        """The undecided candidates and the baseline that they are compared with, as a mask."""
         found, about = self.still_in(), self.question.about
         if about is not None and about < len(found):
             found[about] = True

@@ -21,12 +21,12 @@ from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
 _NO_LEVEL = (
-    "strata: levels of strata do not cancel from comparisons by these features, which have no "
-    "intercept; add a column of ones to them, or do not rest on them (misfit=math.inf)"
+    "strata: these features have no intercept, so differences between strata do not cancel out; "
+    "add a column of ones, or do not trust the features (misfit=math.inf)"
 )
 _NUMBER = (
-    "strata: options are compared with a number, which does not move with the level of a day or a "
-    "plate; compare them with an option (baseline=…) that is measured on the same days"
+    "strata: a number, unlike an option, does not vary from day to day or plate to plate; compare "
+    "with an option (baseline=…) that is measured on the same days"
 )
 
 

@@ -138,7 +138,7 @@ def make_direct_market(
     about: int | None = None,
     offered: BoolArray | None = None,
 ) -> Market:
-    """The same where options are compared directly: the unit is one pull of each."""
+    """A market for options that are compared directly: the unit is one pull of each."""
     from surepick.algorithms.pooled.compiled.market import CompiledMarket
 
     variances = squared_units(problem) * scales.of(np.arange(problem.n_arms))

@@ -95,8 +95,8 @@ class XYOracle(StaticAlgorithm):
             pair = problem.distinct[[best, others[tied[0]]]]
             labels = " and ".join(repr(problem.candidate_labels[i]) for i in pair)
             raise InvalidInputError(
-                f"theta: candidates {labels} tie for the best, and no number of pulls tells "
-                f"them apart; set epsilon above 0 to accept either"
+                f"theta: candidates {labels} tie for the best, and no number of pulls can tell "
+                "them apart; set epsilon above 0 to accept either"
             )
         targets = problem.targets[problem.distinct]
         return (targets[best] - targets[others]) / gaps[:, None]

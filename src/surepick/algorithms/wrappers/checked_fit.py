@@ -65,14 +65,13 @@ class CheckedFit(Algorithm):
             raise InvalidInputError("inner must be another algorithm")
         if self.options.get("items") is not None:
             raise InvalidInputError(
-                "check_fit: where options are measured on items nothing rests on their features; "
-                "leave it out"
+                "check_fit: options that are measured on items do not use features; leave it out"
             )
         for name, usual in (("baseline", None), ("threshold", None), ("top", 1), ("guess", False)):
             if self.options.get(name, usual) != usual:
                 raise InvalidInputError(
-                    f"check_fit: extra pulls go with the question which option is the best only; "
-                    f"leave check_fit or {name} out"
+                    "check_fit: extra pulls are only possible if the question is which option is "
+                    f"best; leave out check_fit or {name}"
                 )
         self.proper()
 
@@ -100,8 +99,8 @@ class CheckedFit(Algorithm):
         inner = self.proper().begin(problem, rng)
         if not inner.needs_batches:
             raise InvalidInputError(
-                f"extra pulls for checks cannot go with {self.inner!r}, which does not measure in "
-                f"batches; use pooled-peleg, peleg or rage"
+                f"extra pulls for checks are not possible with {self.inner!r}, which does not "
+                "measure in batches; use pooled-peleg, peleg or rage"
             )
         return CheckedFitState(self, problem, inner)
 

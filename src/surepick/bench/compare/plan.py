@@ -255,13 +255,13 @@ class Plan:
                     enough = math.ceil(length * 1000) / 1000
                     notes.append(
                         f"{contender.text} assumes that theta is no longer than {bound:g}, but on "
-                        f"{instance.text} it is {length:.4g}: nothing is guaranteed there "
-                        f"(try {contender.text.partition(':')[0]}:norm_bound={enough:g})"
+                        f"{instance.text} it is {length:.4g}, so nothing is guaranteed there (try "
+                        f"{contender.text.partition(':')[0]}:norm_bound={enough:g})"
                     )
                 if contender.needs_theta:
-                    notes.append(f"{contender.text} is told the truth: a yardstick, not a rival")
+                    notes.append(f"{contender.text} uses the truth: a yardstick, not a rival")
                 elif contender.needs_length and "norm_bound" not in contender.settings:
-                    notes.append(f"{contender.text} is told the length of theta")
+                    notes.append(f"{contender.text} uses the length of theta")
         return list(dict.fromkeys(notes))
 
 

@@ -45,7 +45,7 @@ def study_noise(rewards: str, noise: float | None, noise_is: str) -> tuple[Any, 
         return kind, noise
     if kind is not None:
         raise InvalidInputError(
-            f"noise_is: {noise_is!r} is for rewards that are numbers without bounds; these are "
+            f"noise_is: {noise_is!r} only applies to numbers without bounds; these rewards are "
             f"{rewards}"
         )
     if noise_is == "equal":
@@ -53,7 +53,9 @@ def study_noise(rewards: str, noise: float | None, noise_is: str) -> tuple[Any, 
     if noise_is != "known":
         raise InvalidInputError(f"noise_is must be guessed, equal or known; got {noise_is!r:.80}")
     if noise is None:
-        raise InvalidInputError("noise is missing: a study that knows it has to be told how much")
+        raise InvalidInputError(
+            "noise is missing: give it, because the study is supposed to know it"
+        )
     return noise, None
 
 
@@ -107,7 +109,7 @@ class Question:
             raise InvalidInputError("there is nothing to plan: all options are the same")
         if self.problem.costs is not None:
             raise InvalidInputError(
-                "costs: a forecast counts measurements, whatever they cost; leave costs out"
+                "costs: a forecast counts measurements, not their costs; leave costs out"
             )
         probability(self.delta, "delta")
         whole(self.trials, "trials", least=2)
@@ -134,7 +136,7 @@ class Question:
                 if value is not None:
                     raise InvalidInputError(f"{name} is for yes/no rewards; give gap instead")
             if self.gap is None:
-                raise InvalidInputError("gap is missing: the lead that should be found out")
+                raise InvalidInputError("gap is missing: give the lead that you want to detect")
             object.__setattr__(self, "gap", positive(self.gap, "gap"))
             return
         if self.gap is not None:
@@ -148,7 +150,7 @@ class Question:
         base, lift = probability(self.base_rate, "base_rate"), positive(self.lift, "lift")
         if not base * (1 + lift) < 1:
             raise InvalidInputError(
-                f"lift: {1 + lift:g} times a base_rate of {base:g} is no rate below 1"
+                f"lift: {1 + lift:g} times a base_rate of {base:g} is not below 1"
             )
         object.__setattr__(self, "gap", base * lift)
 
@@ -158,11 +160,11 @@ class Question:
             return
         positive(self.noise, "noise")
         if kind.kind in ("known", "yes-no"):
-            raise InvalidInputError(f"noise: nothing is to be guessed, the problem has {kind}")
+            raise InvalidInputError(f"noise: leave it out, the problem already has {kind}")
         if isinstance(kind, Between) and not self.noise < kind.unit:
             raise InvalidInputError(
-                f"noise: rewards between {kind.low:g} and {kind.high:g} differ by less than "
-                f"{kind.unit:g}; got {self.noise:g}"
+                f"noise: rewards between {kind.low:g} and {kind.high:g} have a standard deviation "
+                f"below {kind.unit:g}; got {self.noise:g}"
             )
 
     def _check_in_reach(self) -> None:
@@ -174,7 +176,7 @@ class Question:
             name = "gap" if self.base_rate is None else "lift"
             size = "small" if gap < deviation else "large"
             raise InvalidInputError(
-                f"{name}: a lead of {gap:g} is too {size} to plan for where measurements of one "
+                f"{name}: a lead of {gap:g} is too {size} to plan for when measurements of one "
                 f"option differ by {deviation:g}"
             )
 

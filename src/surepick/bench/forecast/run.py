@@ -241,18 +241,19 @@ def _notes(question: Question, runs: Table, budget: _Budget) -> tuple[str, ...]:
     problem = question.problem
     if not problem.misfit and problem.rank < problem.n_arms and not problem.transductive:
         notes.append(
-            "Features are trusted here, as in a study with --trust-features; --misfit any is for "
-            "those that prove by measurements alone, as studies do unless they are told otherwise."
+            "Features are trusted here, as in a study with --trust-features. Studies do not trust "
+            "them by default; for a forecast of that, add --misfit any."
         )
     if question.family is not None and question.noise is None:
         notes.append(
-            f"As no noise was given, measurements of one option are taken to differ by about "
-            f"{question.deviation:g} (standard deviation): twice that takes four times as many."
+            "No noise was given, so measurements of one option are assumed to differ by about "
+            f"{question.deviation:g} (standard deviation). Twice that takes four times as many "
+            "measurements."
         )
     failed = dict(zip(runs["method"][runs["failed"] != ""], runs["failed"][runs["failed"] != ""]))
     notes += [f"{method} could not be simulated: {why}" for method, why in failed.items()]
     for method in dict.fromkeys(runs["method"][runs["gave_up"]].tolist()):
-        notes.append(f"{method} gave up in some runs: its true numbers are larger.")
+        notes.append(f"{method} gave up in some runs, so its true numbers are larger.")
     for method, skipped in budget.skipped.items():
         if skipped:
             notes.append(
@@ -262,12 +263,13 @@ def _notes(question: Question, runs: Table, budget: _Budget) -> tuple[str, ...]:
     examples = [question.instance(ASKED, i) for i in range(min(question.trials, 20))]
     for contender in question.simulated:
         if contender.needs_theta:
-            notes.append(f"{contender.text} is told the truth: a yardstick, not a rival.")
+            notes.append(f"{contender.text} uses the truth: a yardstick, not a rival.")
         bound = getattr(contender.configure(examples[0], question.delta), "norm_bound", None)
         longest = max(float(np.linalg.norm(e.theta)) for e in examples) / question.problem.unit
         if bound is not None and bound < longest:
             notes.append(
                 f"{contender.text} assumes effects no longer than {bound:g} (in units of the "
-                f"noise), but some drawn here are up to {longest:.3g}: nothing is guaranteed there."
+                f"noise), but some drawn here are up to {longest:.3g}, so nothing is guaranteed "
+                "there."
             )
     return tuple(notes)

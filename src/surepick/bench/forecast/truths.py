@@ -53,7 +53,7 @@ class Room(NamedTuple):
 
 
 def draw_within(problem: Problem, gap: float, room: Room, rng: np.random.Generator) -> Instance:
-    """The same with all mean rewards within bounds.
+    """A truth drawn at random with all mean rewards within bounds.
 
     Examples
     --------
@@ -89,8 +89,8 @@ def draw_within(problem: Problem, gap: float, room: Room, rng: np.random.Generat
             theta = np.linalg.lstsq(problem.arms[problem.distinct], away, rcond=None)[0]
             return Instance(problem, theta + place * level, name=f"gap {gap:g}")
     raise InvalidInputError(
-        f"with a lead of {gap:g} other options would be out of bounds ({room.low:g} to "
-        f"{room.high:g}), as far as features say: ask about a smaller lead, or leave features out"
+        f"with a lead of {gap:g} the features would put other options outside the bounds "
+        f"({room.low:g} to {room.high:g}): ask about a smaller lead, or leave features out"
     )
 
 
@@ -110,8 +110,8 @@ def level_of(problem: Problem) -> FloatArray:
     level: Any = np.linalg.lstsq(problem.arms, np.ones(problem.n_arms), rcond=None)[0]
     if problem.transductive or np.abs(problem.arms @ level - 1.0).max() > 1e-6:
         raise InvalidInputError(
-            "with bounded rewards a forecast needs options that can be measured themselves, and "
-            "features with an intercept: tables have one"
+            "with bounded rewards a forecast needs features with an intercept (tables have one), "
+            "and no separate candidates"
         )
     return level
 

@@ -144,7 +144,7 @@ class FirstOrder:
         return inverse_root(self.backend.gram(self._x, weights))
 
     def _root_of(self, design: Sparse) -> FloatArray:
-        """The same for any design."""
+        """R with A(w)⁻¹ = R Rᵀ for the weights of any design."""
         b, (arms, weights) = self.backend, design
         return inverse_root(b.gram(b.take(self.table, arms), b.put(weights)))
 
@@ -210,7 +210,7 @@ class FirstOrder:
         return upper
 
     def _pruned(self, upper: Upper) -> Upper:
-        """The same A(w) on no more arms than it takes."""
+        """A design with the same A(w) on as few arms as needed."""
         most = self.dim * (self.dim + 1) // 2 + 1
         if len(upper.arms) <= most or most > limits.PRUNED_ARMS:
             return upper

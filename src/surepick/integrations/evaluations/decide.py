@@ -182,8 +182,8 @@ def _filler(
     def nobody(cells: list[Cell]) -> Sequence[float]:
         option, item = cells[0]
         raise InvalidInputError(
-            f"table: the score of {option!r} on {item!r} is not known; give evaluate, which finds "
-            f"it out"
+            f"table: the score of {option!r} on {item!r} is not known; give evaluate, so that it "
+            "can be found"
         )
 
     return nobody

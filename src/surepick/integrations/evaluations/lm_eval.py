@@ -16,7 +16,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.errors import FormatError, InvalidInputError
+from surepick.errors import FormatError, InvalidInputError, listed
 from surepick.files import write_whole
 from surepick.integrations.evaluations.reading import as_table, numbers_of, read_json
 from surepick.integrations.evaluations.scores import ScoreTable
@@ -79,7 +79,7 @@ def write_lm_eval(table: ScoreTable, folder: str | Path, task: str, metric: str 
     ['results', 'samples_sums']
     """
     if re.search(r"[/\\]", task):
-        raise InvalidInputError(f"task: a name of a task, without a path; got {task!r}")
+        raise InvalidInputError(f"task must be the name of a task, without a path; got {task!r}")
     date = datetime.now().isoformat().replace(":", "-")
     numbers = numbers_of(table.items, "doc")
     names = _folder_names(table.options)
@@ -164,8 +164,8 @@ def _by_model(folder: Path, task: str) -> dict[str, Path]:
     files = [_newest(path, task) for path in sorted(folder.iterdir()) if path.is_dir()]
     if not files:
         raise InvalidInputError(
-            f"folders: {folder} has no folder for each model; give what to call them and where "
-            f"their samples are, such as {{'small': {str(folder)!r}}}"
+            f"folders: {folder} does not have one folder per model; give the names of the models "
+            f"and the folders of their samples, such as {{'small': {str(folder)!r}}}"
         )
     names = [_model(file) for file in files]
     if None in names or len(set(names)) < len(names):
@@ -189,7 +189,7 @@ def _newest(folder: Path, task: str) -> Path:
     found = [m for path in folder.iterdir() if (m := _SAMPLES.fullmatch(path.name))]
     tasks = sorted({m["task"] for m in found})
     if task not in tasks:
-        known = ", ".join(tasks) or "none; was it run with --log_samples?"
+        known = listed(tasks, task) or "none; was it run with --log_samples?"
         raise InvalidInputError(f"task: {folder} has no samples of {task!r}; there are: {known}")
     return folder / max((m for m in found if m["task"] == task), key=lambda m: m["date"])[0]
 
@@ -202,19 +202,19 @@ def _samples(
     rows = [read_json(line, f"{path}, line {n}") for n, line in enumerate(lines, 1) if line]
     filters = sorted({row.get("filter", "none") for row in rows})
     if chosen is None and len(filters) > 1:
-        raise InvalidInputError(f"filter: {path} has {', '.join(filters)}; choose one")
+        raise InvalidInputError(f"filter: {path} has {listed(filters)}; choose one")
     for row in rows:
         if chosen is not None and row.get("filter", "none") != chosen:
             continue
         if "doc_id" not in row:
             raise FormatError(f"{path}: a line has no doc_id; is it a file of samples?")
         if not isinstance(row.get(metric), int | float):
-            known = ", ".join(row.get("metrics", ())) or "none"
+            known = listed(row.get("metrics", ()), metric) or "none"
             raise InvalidInputError(f"metric: {path} has no number {metric!r}; there are: {known}")
         item, document = f"doc {row['doc_id']}", str(row.get("doc_hash"))
         if asked.setdefault(item, document) != document:
             raise FormatError(
-                f"{path}: {item} is another document than in the files before; compare models "
-                f"that were given the same ones"
+                f"{path}: {item} differs from the document in the earlier files; compare models "
+                "that were run on the same documents"
             )
         yield item, float(row[metric])

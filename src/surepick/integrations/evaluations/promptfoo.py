@@ -13,7 +13,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.errors import FormatError, InvalidInputError
+from surepick.errors import FormatError, InvalidInputError, listed
 from surepick.files import write_whole
 from surepick.integrations.evaluations.reading import as_table, numbers_of, read_json
 from surepick.integrations.evaluations.scores import ScoreTable
@@ -51,7 +51,7 @@ def read_promptfoo(path: str | Path, score: str = "pass", rewards: Any = None) -
     rows = summary.get("results") if isinstance(summary, dict) else None
     if not isinstance(rows, list):
         raise FormatError(
-            f"{place} has no list results.results: is it what promptfoo eval --output wrote?"
+            f"{place} has no list results.results: was it written by promptfoo eval --output?"
         )
     names = _names(rows, place)
     rows = sorted(rows, key=lambda row: (row["promptIdx"], row["testIdx"]))  # not as answers came
@@ -159,6 +159,6 @@ def _score(row: dict[str, Any], score: str, place: str) -> float:
         return float(row["success"] if score == "pass" else row["score"])
     named = row.get("namedScores") or {}
     if score not in named:
-        known = ", ".join(["pass", "score", *named])
+        known = listed(["pass", "score", *named], score)
         raise InvalidInputError(f"score: {place} has no {score!r} in every result; known: {known}")
     return float(named[score])

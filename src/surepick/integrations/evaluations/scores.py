@@ -52,7 +52,7 @@ class ScoreTable:
             as_labels(given, len(given), name)
         shape = (len(options), len(items))
         if min(shape) < 1:
-            raise InvalidInputError(f"options, items: at least one of each; got {shape}")
+            raise InvalidInputError(f"options, items: give at least one of each; got {shape}")
         filled = np.full(shape, np.nan) if scores is None else np.array(scores, dtype=np.float64)
         if filled.shape != shape:
             raise InvalidInputError(
@@ -89,6 +89,6 @@ class ScoreTable:
             option, item = cells[wrong[0]]
             raise InvalidInputError(
                 f"scores: {self.options[option]!r} has {values[wrong[0]]:g} on "
-                f"{self.items[item]!r}, but {kind.rule or 'scores are numbers'}; say what scores "
-                f"are with rewards"
+                f"{self.items[item]!r}, but {kind.rule or 'scores are numbers'}; set rewards to "
+                "the kind of scores"
             )

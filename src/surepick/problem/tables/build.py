@@ -119,7 +119,7 @@ def from_table(
         notes.append("No column describes the options, so each is measured on its own.")
     if unstructured or alone:
         if wanted is not None or formula is not None:
-            raise InvalidInputError("unstructured ignores features: do not give any")
+            raise InvalidInputError("unstructured ignores features: leave them out")
         names = labels if labels is not None else [str(i) for i in range(len(table))]
         made = Problem(np.eye(len(names)), noise=noise, labels=names, costs=costs)
         return TableProblem(made, tuple(notes), tuple(names), label)
@@ -127,8 +127,8 @@ def from_table(
         effects, without = by_formula(table, formula, max_levels, notes)
         if without and intercept:
             notes.append(
-                "An intercept was added although the formula leaves it out: rewards have a level "
-                "of their own (intercept=False if they do not)."
+                "An intercept was added although the formula leaves it out, because rewards "
+                "usually have a base level (intercept=False if they do not)."
             )
     else:
         names = feature_names(table, wanted, (label, cost), notes)
@@ -160,7 +160,7 @@ def costs_of(table: Columns, column: str) -> FloatArray:
             found[i] = np.nan
         if not (np.isfinite(found[i]) and found[i] > 0):
             raise InvalidInputError(
-                f"{table.at(i, column)}: {cell!r:.80} is no cost; costs are numbers above 0"
+                f"{table.at(i, column)}: {cell!r:.80} is not a cost; costs are numbers above 0"
             )
     return found
 
@@ -178,13 +178,13 @@ def feature_names(
         names, others = describing(table, taken)
         if others:
             notes.append(
-                f"Left out, as it differs from row to row like a name: {_list(others, 3)}. Name it "
-                f"among the features if it describes an option."
+                f"Left out, because it differs in every row like a name: {_list(others, 3)}. List "
+                "it among the features if it describes an option."
             )
     if not names:
         raise InvalidInputError(
-            f"{table.where} has no features: name columns that describe the options, or set "
-            f"unstructured"
+            f"{table.where} has no features: name the columns that describe the options, or set "
+            "unstructured"
         )
     for i, name in enumerate(names):
         if name in names[:i]:
@@ -204,12 +204,12 @@ def labels_of(
         label = naming(table, taken)
         if label is None:
             notes.append(
-                "No column names the options: they go by the numbers of their rows, from 0."
+                "No column names the options: they are called by their row numbers, starting at 0."
             )
             return None, None
-        how = "" if label.lower() in LABEL_NAMES else ", the first whose texts all differ"
+        how = "" if label.lower() in LABEL_NAMES else ", the first column whose texts all differ"
         if is_id(table, label) and how:
-            how = ", which is another number in each row"
+            how = ", which has a different number in each row"
         notes.append(f"Labels come from column {label!r}{how}.")
     cells = table.column(label)
     require_complete(table, label)
@@ -223,7 +223,7 @@ def labels_of(
             )
         first = seen.setdefault(as_seen(text), i)
         if first != i:
-            same = "is that" if labels[first] == text else "looks like that"
+            same = "is that" if labels[first] == text else "looks the same as that"
             raise InvalidInputError(
                 f"{table.at(i, label)}: the label {text!r} {same} of {table.rows[first]} "
                 f"already; labels must differ"
@@ -260,18 +260,20 @@ def _independent(
         names.append(name)
         kept.append(_scaled(column, intercept))
     if constant:
-        notes.append(f"Left out, as all options have the same value: {_list(constant, 3)}.")
+        notes.append(f"Left out, because all options have the same value: {_list(constant, 3)}.")
     if absent:
-        notes.append(f"Left out, as no option differs in it: {_list(absent, 3)}.")
+        notes.append(f"Left out, because no option differs in it: {_list(absent, 3)}.")
     if implied:
         said = [name for name, _ in implied]
         if len(implied) == 1:  # by which others: of many, that would be a wall of text
             said = [f"{said[0]} (from {_parts(implied[0][1], names, kept)})"]
-        notes.append(f"Left out, as other features already say the same: {_list(said, 3)}.")
+        notes.append(
+            f"Left out, because other features contain the same information: {_list(said, 3)}."
+        )
     if len(names) == intercept:
         raise InvalidInputError(
-            "no feature is left: all options have the same features, so that no measurement can "
-            "tell them apart; name other columns, or set unstructured"
+            "no feature is left: all options have the same features, so no measurement can tell "
+            "them apart; name other columns, or set unstructured"
         )
     return tuple(names), np.stack(kept, axis=1)
 
@@ -299,17 +301,17 @@ def _parts(column: FloatArray, names: list[str], kept: list[FloatArray]) -> str:
 def _tell_about_rows(problem: Problem, intercept: bool, notes: list[str]) -> None:
     for group in problem.duplicate_candidates[:5]:
         notes.append(
-            f"These options have the same features and count as one: "
-            f"{_list([repr(problem.labels[i]) for i in group])}; add a feature in which they "
-            f"differ if they may differ in reward."
+            "These options have the same features and count as one: "
+            f"{_list([repr(problem.labels[i]) for i in group])}; if their rewards may differ, add "
+            "a feature in which they differ."
         )
     if len(problem.duplicate_candidates) > 5:
         notes.append(f"So do {len(problem.duplicate_candidates) - 5} more groups of options.")
     if problem.rank == len(problem.distinct) > 2:
         notes.append(
-            f"{problem.rank} features describe {len(problem.distinct)} different options: "
-            f"they can express any rewards, so measuring one option says nothing about others. "
-            f"Fewer features need fewer measurements."
+            f"{problem.rank} features describe {len(problem.distinct)} different options. That "
+            "many can fit any rewards, so measuring one option says nothing about the others. "
+            "Fewer features need fewer measurements."
         )
 
 

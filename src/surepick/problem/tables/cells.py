@@ -82,7 +82,7 @@ def as_levels(
     levels = sorted(set(texts), key=order)
     if len(levels) > max_levels:
         hint = (
-            "as it differs in almost every row it is perhaps a label"
+            "it differs in almost every row, so it may be a label"
             if len(levels) > 0.8 * len(cells)
             else "every level needs measurements of its own"
         )

@@ -250,7 +250,7 @@ class _Steps:
 
 
 def _with_few_terms(terms: Iterable[_Scoped], steps: _Steps) -> list[_Scoped]:
-    """The same span with fewer terms: x + x:a⁻ is x:a, with all levels of a."""
+    """Fewer terms with the same span: x + x:a⁻ is x:a, with all levels of a."""
     kept: list[_Scoped] = []
     for term in sorted(terms, key=len):
         for other in kept:

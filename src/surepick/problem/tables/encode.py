@@ -61,7 +61,7 @@ def by_formula(
     if notes is not None and parsed.selves:
         name = parsed.selves[0]
         notes.append(
-            f"In the formula, a power of {name} alone is {name} itself: powers stand for "
-            f"interactions there. Write I({name}**2) for its square."
+            f"In a formula, a power of {name} alone is just {name}, because powers stand for "
+            f"interactions. Write I({name}**2) for its square."
         )
     return coded(parsed, table, max_levels), () not in parsed.terms

@@ -210,8 +210,8 @@ class _Reader:
         self.depth += 1
         if self.depth > _MOST_DEPTH:
             self.refuse(
-                f"more than {_MOST_DEPTH} brackets, signs and powers stand in each other; "
-                f"simplify it"
+                f"brackets, signs and powers are nested more than {_MOST_DEPTH} deep; simplify "
+                "the formula"
             )
 
     # Terms
@@ -281,7 +281,7 @@ class _Reader:
         for _ in range(times - 1):
             found = self.times(found, base)
         if self.takes("**", "^"):
-            self.refuse("one power of another: put the first one in brackets")
+            self.refuse("a power of a power: put the first one in brackets")
         return found
 
     def times(self, left: _Terms, right: _Terms) -> _Terms:
@@ -317,8 +317,8 @@ class _Reader:
         if self.token.kind == "number":
             if self.token.text != "1":
                 self.refuse(
-                    "a number other than 0 and 1, or a 0 that is multiplied, is no term; name it "
-                    "in backticks if it is a column, and write I(2*column) for a multiple"
+                    "a number other than 0 and 1, or a 0 that is multiplied, is not a term; put "
+                    "it in backticks if it is a column name, and write I(2*column) for a multiple"
                 )
             self.advance()
             return {frozenset(): ()}
@@ -365,8 +365,8 @@ class _Reader:
         """A function of numbers, behind its opening bracket."""
         if name.text in ("C", "poly"):
             raise InvalidInputError(
-                f"formula {self.text!r:.200}, at letter {name.at + 1}: {name.text}( ) makes "
-                f"columns of its own, and cannot stand inside of a function"
+                f"formula {self.text!r:.200}, at letter {name.at + 1}: {name.text}( ) creates "
+                "several columns, so it cannot be used inside a function"
             )
         if name.text not in NUMERIC:
             hint = ""
@@ -379,7 +379,7 @@ class _Reader:
             )
         inside = self.bracketed(self.sum)
         if self.token[:2] == ("sign", ","):
-            self.refuse(f"{name.text}( ) takes one thing only")
+            self.refuse(f"{name.text}( ) takes one argument")
         self.close()
         return Call(name.text, inside)
 
@@ -449,7 +449,7 @@ class _Reader:
     def operation(self) -> None:
         self.operations += 1
         if self.operations > _MOST_OPERATIONS:
-            self.refuse(f"at most {_MOST_OPERATIONS:,} operations inside of functions are accepted")
+            self.refuse(f"at most {_MOST_OPERATIONS:,} operations inside functions are accepted")
 
 
 def _merged(*several: _Terms) -> _Terms:
@@ -467,7 +467,7 @@ def _not_understood(letter: str) -> str:
             "leave out '~' and what stands before it; rewards are measured, not read from the table"
         )
     if letter == "`":
-        return "a name in backticks has letters, and another backtick after it"
+        return "a name in backticks must not be empty, and needs a closing backtick"
     if letter == "|":
         return "'|' is not understood here; join terms by +"
     return (

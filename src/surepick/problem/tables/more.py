@@ -56,12 +56,12 @@ def more_options(
     for name in known:
         if name not in cells:
             raise InvalidInputError(
-                f"{table.where} has no column {name!r}, which the options so far have; add it"
+                f"{table.where} has no column {name!r}, but the existing options do; add it"
             )
     for name in table.cells:
         if name not in known and name != label and table.cells[name] != names:
             raise InvalidInputError(
-                f"{table.where}: the options so far have no column {name!r}; leave it out"
+                f"{table.where}: the existing options have no column {name!r}; leave it out"
             )
     if how.get("unstructured"):
         rows = np.hstack([np.zeros((len(names), problem.n_features)), np.eye(len(names))])
@@ -95,8 +95,8 @@ def _in_old_features(problem: Problem, coded: FloatArray) -> FloatArray:
     scale = np.abs(problem.arms).max(axis=0)
     if (np.abs(old @ turned - problem.arms) > 1e-6 * scale).any():
         raise InvalidInputError(
-            "options: the features of the options so far do not follow from their table alone; "
-            "begin a new study with all options"
+            "options: the features of the existing options cannot be derived from their table "
+            "alone; start a new study with all options"
         )
     rows = np.round(new @ turned / scale, _DIGITS) * scale
     for place, row in enumerate(new):  # an option of the very same cells has the same features

@@ -127,10 +127,10 @@ def _notes(counts: NDArray[np.int64], chosen_in_advance: bool) -> tuple[str, ...
     )
     if chosen_in_advance:
         return (
-            f"{what} count as evidence: what was measured did not depend on rewards, by your word. "
-            f"If it did, the guarantee is void.",
+            f"{what} count as evidence, because you said that the choice of measurements did not "
+            "depend on rewards. If it did, the guarantee is void.",
         )
     return (
-        f"{what} only guide what is measured first and are no evidence: what was measured depended "
-        f"on rewards, so that their averages are biased.",
+        f"{what} only guide what is measured first. They are not evidence, because the choice of "
+        "measurements depended on rewards and their averages are biased.",
     )

@@ -33,6 +33,6 @@ def check_coefficients(count: int, rows: int, what: str) -> None:
     most = min(MOST_COEFFICIENTS, max(1, MOST_CELLS // max(rows, 1)))
     if count > most:
         raise InvalidInputError(
-            f"{what} makes about {count:,} coefficients, and at most {most:,} are accepted with "
-            f"{rows:,} options: use fewer interactions, fewer columns, or group their levels"
+            f"{what} gives about {count:,} coefficients, and at most {most:,} are accepted with "
+            f"{rows:,} options: use fewer interactions or fewer columns, or group their levels"
         )

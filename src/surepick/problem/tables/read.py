@@ -126,8 +126,8 @@ def csv_text(content: bytes, where: str) -> str:
     except UnicodeDecodeError as error:
         line = content[: error.start].count(b"\n") + 1
         raise InvalidInputError(
-            f"{where} is not a table in UTF-8: line {line} has a byte that is no text; "
-            f"save it as CSV in UTF-8"
+            f"{where} is not a table in UTF-8: line {line} has a byte that is not text; save it "
+            "as CSV in UTF-8"
         ) from None
 
 
@@ -303,8 +303,8 @@ def _check_single(cells: Sequence[Any], name: str, where: str) -> None:
         if not isinstance(cell, str) and hasattr(cell, "__len__"):
             what = "bytes" if isinstance(cell, bytes) else "several values"
             raise InvalidInputError(
-                f"{where}: column {name!r}, row {i} holds {what}; give each a column of its own, "
-                f"or leave the column out"
+                f"{where}: column {name!r}, row {i} holds {what}; give each value its own column, "
+                "or leave the column out"
             )
 
 

@@ -310,7 +310,7 @@ class Beside:
         self._kept = np.zeros((size, 2))  # weight and capital of earlier references
 
     def copy(self) -> Beside:
-        """The same, to add to."""
+        """A copy that can be added to without changing the original."""
         other = Beside(self.n_arms)
         other._slots, other._paired = dict(self._slots), dict(self._paired)
         for name in ("_alone", "_others", "_pairs", "_kept"):

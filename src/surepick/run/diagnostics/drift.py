@@ -59,7 +59,7 @@ class Timeline:
         self.total += int(np.sum(counts))
 
     def copy(self) -> Timeline:
-        """The same, to add to."""
+        """A copy that can be added to without changing the original."""
         other = Timeline(len(self.counts))
         other.counts, other.sums = self.counts.copy(), self.sums.copy()
         other.total, other.beside = self.total, self.beside.copy()
@@ -132,9 +132,9 @@ def drift(
     if found >= needed:
         text = (
             f"Rewards of the same options changed over time: {together.change}. The guarantee "
-            f"rests on rewards that stay the same. Find out what changed; measure options in "
-            f"random order, or side by side with one that serves as a reference; start again once "
-            f"rewards are stable."
+            "assumes that they stay the same. Find out what changed. Measure options in random "
+            "order, or side by side with a reference option, and start again once rewards are "
+            "stable."
         )
         return Finding(True, found, level, text + together.remark)
     if not levels_cancel or together.log_evidence < needed:
@@ -143,13 +143,13 @@ def drift(
     # of which it cannot be told yet whose it is may well be that of one option.
     if own.blind or own.clearest > _AGAINST:
         text = (
-            f"Rewards changed over time: {together.change}. It cannot be said yet whether those "
-            f"of all options did so together, which would do no harm."
+            f"Rewards changed over time: {together.change}. It is too early to say whether all "
+            "options changed together, which would be harmless."
         )
         return Finding(False, found, level, text + together.remark, unclear=True)
     text = (
-        f"All options changed together: {together.change}. That does no harm, as options are "
-        f"compared with others of the same batch only; measure those of a batch side by side."
+        f"All options changed together: {together.change}. This is harmless, because options are "
+        "only compared with others of the same batch. Measure the options of a batch side by side."
     )
     return Finding(False, together.log_evidence, level, text + together.remark, harmless=True)
 
@@ -190,10 +190,13 @@ def _own_message(problem: Problem, own: Evidence, levels_cancel: bool) -> str:
     """What to say of options that changed on their own."""
     names = ", ".join(repr(problem.labels[k]) for k in own.arms[:_NAMED])
     verb, by = "rose" if own.change > 0 else "fell", f"by about {abs(own.change):.2g}"
-    otherwise = " otherwise than the options beside them" if levels_cancel else ""
+    otherwise = " differently from the options beside them" if levels_cancel else ""
     if own.unsure:
         names = names.replace(", ", " or ")
-        said, cure = f"One option changed over time beside the other: {names}", "with them"
+        said, cure = (
+            f"One of two options changed over time relative to the other: {names}",
+            "with them",
+        )
     elif len(own.arms) == 1:
         otherwise = otherwise.replace("them", "it")
         said, cure = f"{names} changed over time{otherwise}: it {verb} {by}", "with it"
@@ -201,8 +204,8 @@ def _own_message(problem: Problem, own: Evidence, levels_cancel: bool) -> str:
         said, cure = f"Some options changed over time{otherwise}: {names}", "with them"
     rests = "differences that stay the same" if levels_cancel else "rewards that stay the same"
     return (
-        f"{said}. Which option is the best may then depend on when it is asked, and the guarantee "
-        f"rests on {rests}. Find out what changed {cure}; start again once rewards are stable."
+        f"{said}. Which option is best may then depend on the time, and the guarantee assumes "
+        f"{rests}. Find out what changed {cure}, and start again once rewards are stable."
     )
 
 

@@ -68,7 +68,7 @@ def lack_of_fit(
             0.0,
             level,
             f"The linear model cannot be checked: the {rank} options measured so far determine "
-            f"{rank} coefficients; more options would have to be measured.",
+            f"{rank} coefficients. Measure more options to check it.",
             blind=True,
         )
     evidence = _misfit(X, n, y, allowed, problem.n_arms)
@@ -86,12 +86,12 @@ def _unseen(misfit: float, least: float, matters: float) -> str:
     if least > misfit + matters:
         right = f"right to within {misfit:.2g}" if misfit else "right"
         return (
-            f"It cannot be said yet whether the features are {right}: wrong by "
-            f"{misfit + matters:.2g} per option, they could point to another answer, but nothing "
-            f"below {least:.2g} would have been noticed so far."
+            f"It is too early to say whether the features are {right}. An error of "
+            f"{misfit + matters:.2g} per option could change the answer, but so far only errors "
+            f"above {least:.2g} would have been noticed."
         )
     said = (
-        f"No misfit beyond the {misfit:.2g} that is allowed for was seen"
+        f"No misfit beyond the allowed {misfit:.2g} was seen"
         if misfit
         else "No misfit of the linear model was seen"
     )
@@ -222,13 +222,12 @@ def _misfit_message(
         where += ", and others too"
     wrong, cure = (
         "The linear model does not fit these options",
-        "do without features (unstructured)",
+        "do not use features (unstructured)",
     )
     if problem.misfit and math.isfinite(problem.misfit):
-        wrong = f"Features are off by more than the {problem.misfit:.3g} allowed for these options"
-        cure = "allow for more (misfit)"
+        wrong = f"The features are wrong by more than the allowed {problem.misfit:.3g} here"
+        cure = "allow a larger misfit"
     return (
-        f"{wrong}: {where}. The guarantee rests on that model. "
-        f"Add a feature in which they differ from the others, or interactions between features "
-        f"(a formula such as a*b), or {cure}."
+        f"{wrong}: {where}. The guarantee assumes this model. Add a feature that sets them apart "
+        f"from the others, add interactions between features (a formula such as a*b), or {cure}."
     )

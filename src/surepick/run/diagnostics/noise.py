@@ -54,7 +54,7 @@ class NoiseEstimate:
     def __str__(self) -> str:
         return (
             f"noise {self.scale:.3g} (95 % interval {self.low:.3g} to {self.high:.3g}, from "
-            f"{self.freedom} replicates); what rests on it is approximate"
+            f"{self.freedom} replicates); results that use it are approximate"
         )
 
 
@@ -80,15 +80,15 @@ def estimate_noise(summary: ArmSummary) -> NoiseEstimate:
     total = float(summary.spread.sum())
     if total <= 0:
         raise InvalidInputError(
-            "noise cannot be estimated: all measurements of the same arm are equal; if they are "
-            "exact, one of each arm is enough"
+            "noise cannot be estimated: all measurements of the same arm are equal; if "
+            "measurements are exact, one of each arm is enough"
         )
     low, high = (math.sqrt(total / float(chdtri(freedom, p))) for p in (0.025, 0.975))
     return NoiseEstimate(math.sqrt(total / freedom), freedom, low, high)
 
 
 def by_arm(noise: NoiseEstimate, summary: ArmSummary) -> NoiseEstimate:
-    """The same where scales may differ: arms that vary more than all together have their own.
+    """The noise of each arm: arms that vary more than all together have their own scale.
 
     With few measurements an arm's own variance says little; that of all of them then counts as
     much as a few of its own.

@@ -39,9 +39,12 @@ def unequal_noise(problem: Problem, blocks: UnequalScales, *, level: float = 0.0
     measured = np.flatnonzero(blocks.freedom)
     if evidence < math.log(1 / level):
         blind = len(measured) < 2 or float(blocks.freedom.sum()) < _FEWEST
-        text = "Whether all options vary alike cannot be said yet: too few were measured again."
+        text = (
+            "It is too early to say whether all options vary equally: too few have repeated "
+            "measurements."
+        )
         if not blind:
-            text = "No sign so far that some options vary more than others."
+            text = "So far there is no sign that some options vary more than others."
         return Finding(False, evidence, level, text, blind=blind)
     scales = np.sqrt(blocks.variances())
     logs, weights = np.log(scales[measured]), blocks.freedom[measured]
@@ -49,8 +52,8 @@ def unequal_noise(problem: Problem, blocks: UnequalScales, *, level: float = 0.0
     shown = ", ".join(f"{problem.labels[k]!r} ({scales[k]:.2g} times the average)" for k in odd)
     text = (
         f"Measurements of some options vary more than those of others: {shown}. The guarantee "
-        f"rests on noise that is the same for all options, as this study was told. Start again "
-        f"and leave noise out: nothing then needs to be known about it, and the measurements made "
-        f"so far can guide (as past measurements, chosen by results)."
+        "assumes the same noise for all options, because the study was created that way. Start "
+        "again and leave noise out: the guarantee then needs no such assumption. The measurements "
+        "made so far can guide the new study (as past measurements, chosen by results)."
     )
     return Finding(True, evidence, level, text, tuple(int(k) for k in odd))

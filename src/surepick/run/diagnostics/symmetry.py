@@ -38,17 +38,23 @@ def skewed_noise(problem: Problem, triples: Triples, *, level: float = 0.01) -> 
     evidence = triples.log_evidence
     if evidence < math.log(1 / level):
         blind = triples.count < _FEWEST
-        text = "Whether rewards are symmetric around their mean cannot be said yet: too few so far."
+        text = (
+            "It is too early to say whether rewards are symmetric around their mean: there are "
+            "too few."
+        )
         if not blind:
-            text = "No sign so far that rewards reach further to one side than to the other."
+            text = (
+                "So far there is no sign that rewards reach further to one side than to the other."
+            )
         return Finding(False, evidence, level, text, blind=blind)
     odd = triples.leaning()[:_NAMED] if len(triples.arms) > 1 else []
     shown = ", ".join(repr(problem.labels[arm]) for arm in odd)
     text = (
-        f"Rewards reach further to one side of their mean than to the other"
-        f"{f', most clearly those of {shown}' if shown else ''}. The guarantee rests on noise that "
-        f"is as likely to be above as below by the same amount; times, amounts and counts are not "
-        f"like that. If rewards have bounds, or can be cut at one, say so (noise=(0, 100), "
-        f"--rewards 0..100). If it is their logarithm that matters, measure that."
+        "Rewards reach further to one side of their mean than to the "
+        f"other{f', most clearly those of {shown}' if shown else ''}. The guarantee assumes that "
+        "noise is as likely to be above 0 as below it by the same amount. Times, amounts of money "
+        "and counts are not like that. If rewards have bounds, or can be capped, say so "
+        "(noise=(0, 100), --rewards 0..100). If their logarithm is what matters, measure that "
+        "instead."
     )
     return Finding(True, evidence, level, text, tuple(odd))

@@ -30,7 +30,7 @@ async def stream(request: Request, name: str) -> Response:
     service, caller = service_of(request), caller_of(request)
     settings, owner = service.settings, caller.token.owner
     if service.streams.total() >= settings.max_streams:
-        return _refused("too many streams are open; come back later")
+        return _refused("too many streams are open; try again later")
     if service.streams[owner] >= settings.token_streams:
         return _refused(f"this token has {settings.token_streams} streams open; close one first")
 

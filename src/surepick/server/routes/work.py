@@ -62,7 +62,7 @@ async def _ask(
         if await request.is_disconnected():
             break
         if not await still_good(service, caller_of(request)):
-            raise AccessError("the token is not valid any more")
+            raise AccessError("the token is no longer valid")
     metrics.asked.inc(given.pulls)
     return json_of(given.content)
 
@@ -76,7 +76,7 @@ def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
     if body.lease < _LEAST_LEASE * body.n:
         raise InvalidInputError(
             f"lease: {body.lease:g} s for {body.n:,} pulls is less than a millisecond each; ask "
-            f"for fewer, or for longer"
+            "for fewer pulls or a longer lease"
         )
     lease = min(body.lease, longest)
     if token.expires is not None:

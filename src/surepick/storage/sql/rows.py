@@ -97,7 +97,7 @@ class SqlTransaction(SqlTraffic, Transaction):
                 .returning(studies.c.id)
             )
         except IntegrityError:  # the name is the only thing that can clash
-            raise StudyExistsError(f"a study called {study.name!r} exists already") from None
+            raise StudyExistsError(f"a study called {study.name!r} already exists") from None
         number = added.scalar_one()
         self._write(insert(progress), {"study": number, **_stored(start)})
         found = self.find_study(study.name)
@@ -297,7 +297,7 @@ class SqlTransaction(SqlTraffic, Transaction):
 
 
 def _parts(pulls: Sequence[int]) -> Iterator[list[int]]:
-    """The same pulls, as many at a time as one statement may name."""
+    """Split pulls into parts that one statement may name."""
     for start in range(0, len(pulls), _MANY):
         yield list(pulls[start : start + _MANY])
 

@@ -116,12 +116,10 @@ class SqliteStorage(SqlStorage):
         empty = there and self._path is not None and not os.path.getsize(self._path)
         new = self._path is not None and (empty or not there)
         if new and not create:
-            why = "the file is empty (0 bytes); has it been cut off?" if empty else "no such file"
+            why = "the file is empty (0 bytes); was it truncated?" if empty else "no such file"
             raise UnknownStudyError(f"there are no studies in {self.url}: {why}")
         if empty:
-            _log.warning(
-                "%s is empty (0 bytes): if there were studies in it, they are gone", self.url
-            )
+            _log.warning("%s is empty (0 bytes): any studies it contained are gone", self.url)
         if self._path is not None and not there:
             _create_private(self._path)
         self._choose_journal(new)
@@ -157,12 +155,12 @@ class SqliteStorage(SqlStorage):
             return StorageLockedError(f"{said}; another process has held it too long"), again
         if name.startswith("SQLITE_READONLY"):
             return StorageReadOnlyError(
-                f"{said}; check the rights of the file and its folder"
+                f"{said}; check the permissions of the file and its folder"
             ), False
         if name.startswith("SQLITE_FULL"):
             return StorageFullError(f"{said}; nothing of this step was recorded"), False
         if name.startswith(("SQLITE_NOTADB", "SQLITE_CORRUPT")):
             return NotADatabaseError(f"{said}; this file cannot hold studies"), False
         if name.startswith("SQLITE_CANTOPEN"):
-            return StorageError(f"{said}; do the folder and the right to write in it exist?"), False
+            return StorageError(f"{said}; check that the folder exists and is writable"), False
         return StorageError(said), False

@@ -26,11 +26,12 @@ def not_symmetric(run: Run, summary: ArmSummary) -> str:
     if run.problem.noise_kind.scale_known or not told:
         return ""
     return (
-        f"All {summary.counts.sum():,} rewards so far are 0 or 1. If a measurement says yes or no, "
-        f"it is not as likely to be above its mean as below by the same amount, on which the "
-        f"guarantee rests. Start the study again with --rewards yes-no (in Python "
-        f"noise='yes-no'): its guarantee is exact for yes and no, and often takes fewer "
-        f"measurements; those made so far can guide (as past measurements, chosen by results)."
+        f"All {summary.counts.sum():,} rewards so far are 0 or 1. If each measurement is a yes or "
+        "a no, start the study again with --rewards yes-no (in Python noise='yes-no'). This "
+        "study's guarantee assumes that a reward is as likely to lie above its mean as below it "
+        "by the same amount, and yes-or-no rewards are not like that. A yes-no study has an exact "
+        "guarantee and often takes fewer measurements. The measurements made so far can guide it "
+        "(as past measurements, chosen by results)."
     )
 
 
@@ -45,8 +46,8 @@ def all_the_same(summary: ArmSummary) -> str:
         return ""
     return (
         f"All {count:,} rewards so far are the same ({means[0]:g}). Either the measurement is "
-        f"broken, or these options do not differ in it: then no study can tell which is best, and "
-        f"this one ends at its limit of measurements (max_samples) without an answer to rely on."
+        "broken, or the options do not differ in it. If they do not differ, no study can tell "
+        "which is best: this one will end at its limit (max_samples) without a proven answer."
     )
 
 
@@ -64,9 +65,10 @@ def anything_will_do(run: Run, summary: ArmSummary) -> list[str]:
     if best - low > epsilon:
         return []
     return [
-        f"The best option is at about {best:.3g} so far, and whatever is within {epsilon:g} of the "
-        f"best will do (epsilon): that is every option, even one at {low:g}. If {epsilon:g} % was "
-        f"meant, start again with --epsilon {epsilon:g}% (in Python {epsilon / 100:g})."
+        f"The best option is at about {best:.3g} so far. With epsilon {epsilon:g}, any option "
+        f"within {epsilon:g} of the best is good enough: that is every option, even one at "
+        f"{low:g}. If {epsilon:g} % was meant, start again with --epsilon {epsilon:g}% (in Python "
+        f"{epsilon / 100:g})."
     ]
 
 
@@ -79,10 +81,10 @@ def better_kinds(run: Run, summary: ArmSummary, scales: UnequalScales) -> list[s
     if fewer is None or fewer > _WORTH_SAYING * run.samples:
         return []
     return [
-        f"Measurements of all options seem to vary alike. Had the study been told so (--noise "
-        f"equal: normal noise, the same for all options), about {fewer:,} of its {run.samples:,} "
-        f"measurements would have been enough. That cannot be said afterwards; but for the next "
-        f"study of this kind it may be worth knowing."
+        "Measurements of all options seem to vary equally. If the study had been created with "
+        f"--noise equal (normal noise, the same for all options), about {fewer:,} of its "
+        f"{run.samples:,} measurements would have been enough. It is too late to say so in this "
+        "study, but consider it for the next one of this kind."
     ]
 
 

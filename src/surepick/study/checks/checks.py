@@ -147,7 +147,9 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     if drifted.harmless or drifted.unclear:
         remarks.append(drifted.message)
         if fit:  # options measured at different times differ by the level as well
-            text = "The linear model cannot be checked while all options change together."
+            text = (
+                "The linear model cannot be checked, because all options change together over time."
+            )
             fit = Finding(False, fit.log_evidence, fit.level, text, blind=True)
     return Checks(fit, drifted, _replicates(summary), alarm or skewed, tuple(remarks), scales)
 
@@ -198,14 +200,14 @@ def _stated_noise(run: Run, summary: ArmSummary) -> tuple[str, list[str]]:
     if used < _least_scale(noise, summary):
         cure = "" if of_stated else f" with noise {noise.high:.3g}, or"
         return (
-            f"The noise is larger than stated: {differ}. The guarantee rests on a noise scale that "
-            f"is not too small: start again{cure} without saying how large it is, which needs no "
-            f"scale at all."
+            f"The noise is larger than stated: {differ}. The guarantee assumes that the stated "
+            f"noise is not too small. Start again{cure} without stating the noise; the guarantee "
+            "then needs no noise scale at all."
         ), []
     if used > _WASTEFUL * noise.high:
         return "", [
-            f"The noise may be smaller than stated: {differ}. That is safe, but costs about "
-            f"{(used / noise.high) ** 2:.0f} times the measurements."
+            f"The noise may be smaller than stated: {differ}. This is safe, but takes about "
+            f"{(used / noise.high) ** 2:.0f} times as many measurements as needed."
         ]
     return "", []
 
@@ -243,10 +245,10 @@ def _how_to_check(problem: Problem, fit: Finding, counts: Any, size: float) -> l
     if not extra.any():
         return []
     return [
-        f"To check it after all: with {extra.sum():,} more measurements, of "
-        f"{np.count_nonzero(extra)} options ({extra[extra > 0].max()} of each at most), a misfit "
-        f"as large as the noise ({size:.3g} per option) would probably be noticed. The answer "
-        f"itself is worth measuring first."
+        f"To check the model anyway: {extra.sum():,} more measurements of "
+        f"{np.count_nonzero(extra)} options ({extra[extra > 0].max()} of each, at most) would "
+        f"probably reveal a misfit as large as the noise ({size:.3g} per option). Start with the "
+        "answer itself."
     ]
 
 

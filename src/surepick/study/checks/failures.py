@@ -39,9 +39,10 @@ such as the worst one possible.
         return []
     many, had = ("1 measurement", "was") if count == 1 else (f"{count:,} measurements", "were")
     return [
-        f"{many} failed or came too late, and {had} made again. What is promised holds if that had "
-        f"nothing to do with {'its result' if count == 1 else 'their results'}. Where bad or slow "
-        f"ones fail, tell a number for a failure, such as the worst one possible."
+        f"{many} failed or came too late, and {had} made again. The promise holds if the failures "
+        f"had nothing to do with {'its result' if count == 1 else 'their results'}. If bad or "
+        "slow measurements are the ones that fail, report a number for each failure, such as the "
+        "worst possible reward."
     ]
 
 
@@ -56,8 +57,8 @@ def warnings(failed: NDArray, told: NDArray, labels: Sequence[str]) -> list[str]
         Names of the arms.
     """
     found = [
-        f"{labels[k]!r} failed {failed[k]} of {failed[k] + told[k]} times, "
-        f"far more often than the other arms"
+        f"{labels[k]!r} failed {failed[k]} of {failed[k] + told[k]} times, far more often than "
+        "the other arms"
         for k in uneven(failed, told)
     ]
     attempts = int(failed.sum() + told.sum())

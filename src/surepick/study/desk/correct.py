@@ -83,12 +83,18 @@ def _changes(
         batch = _batch_of(log, pull)
         gone = last is not None and last.new is None and last.counted
         if tell is None and not gone:
-            waits = ": it was withdrawn, and waits to be measured again" if last is not None else ""
+            waits = (
+                ": it was withdrawn, and is waiting to be measured again"
+                if last is not None
+                else ""
+            )
             raise UnknownPullError(f"pull {pull} has no reward{waits}; nothing was changed")
         old = None if tell is None else tell.value
         if old == value:
             if last is None:
-                raise InvalidInputError(f"pull {pull} was told as {value!r}; nothing was changed")
+                raise InvalidInputError(
+                    f"pull {pull} already has the reward {value!r}; nothing was changed"
+                )
             known.append(last)
             continue
         known_as = tell or last

@@ -137,8 +137,8 @@ class Desk(KnownProblem):
     def _refuse_traffic(self) -> None:
         if self._takes_reports:
             raise RunStateError(
-                f"study {self.record.name!r} is one of traffic: it sends visitors by shares "
-                f"(split) and takes reports of them (record), not single pulls"
+                f"study {self.record.name!r} is a traffic study: it splits visitors by shares "
+                "(split) and takes reports (record), not single pulls"
             )
 
     # -- handing out -----------------------------------------------------------------------
@@ -267,7 +267,10 @@ class Desk(KnownProblem):
     ) -> list[Change]:
         """Let other rewards count for these pulls; None: no reward."""
         if not as_reason(reason).strip():
-            raise InvalidInputError("reason: say why; it is kept, and part of the certificate")
+            raise InvalidInputError(
+                "reason: say why; the reason is stored with the study and appears in the "
+                "certificate"
+            )
         if by is not None:
             as_name(by, "by")
         checked = {
@@ -314,13 +317,13 @@ class Desk(KnownProblem):
                     self._full = _standing(after)
 
     def advance_quietly(self) -> None:
-        """The same after a tell, which is recorded already: a failure here is only logged."""
+        """Advance after a tell that is already recorded: a failure here is only logged."""
         try:
             self.advance()
         except (SurepickError, ArithmeticError, ValueError) as error:
             _log.warning(
-                "study %r: the reward is recorded, but the next batch could not be worked out "
-                "(%s); the next ask tries again",
+                "study %r: the reward is recorded, but the next batch could not be computed (%s); "
+                "the next ask will try again",
                 self.record.name,
                 error,
             )

@@ -43,7 +43,7 @@ def tell(
     known = tx.tells(study, [pull for pull in pulls if pull not in out])
     missing = next((pull for pull in pulls if pull not in out and pull not in known), None)
     if missing is not None:
-        raise UnknownPullError(f"this study has handed out no pull {missing}; nothing was recorded")
+        raise UnknownPullError(f"this study never handed out pull {missing}; nothing was recorded")
     told: list[Told] = []
     tells: list[Tell] = []
     events: list[Event] = []
@@ -99,7 +99,7 @@ def _set_aside(tx: Transaction, study: int, lease: Lease) -> Lease:
 
 
 def _together(events: Sequence[Event]) -> list[Event]:
-    """The same events; those of one pull, kind and token as one, with their count."""
+    """Events with those of one pull, kind and token merged into one, with their count."""
     found: dict[tuple[int, str, str | None], Event] = {}
     for event in events:
         key = (event.pull, event.kind, event.token)
@@ -128,7 +128,7 @@ def fail(
     lease = None if lease is None or not lease.attempts else lease
     about = lease or tx.tells(study, [pull]).get(pull)
     if about is None:
-        raise UnknownPullError(f"this study has handed out no pull {pull}")
+        raise UnknownPullError(f"this study never handed out pull {pull}")
     if lease is not None and lease.is_of_second(worker, token):
         event = Event(pull, lease.arm, "failed", worker, None, reason, at.now, token)
         tx.add_events(study, [event])

@@ -20,7 +20,7 @@ def limit(
 ) -> LimitChange:
     """Change limits; the same act again (its answer was lost, perhaps) changes nothing."""
     if max_samples is None and budget is None:
-        raise InvalidInputError("max_samples, budget: say which limit is to be another one")
+        raise InvalidInputError("max_samples, budget: say which limit to change")
     while True:
         run, at = rebuild.load_run(storage, study)
         made = storage.read(lambda tx: limits.read(tx, study.id))

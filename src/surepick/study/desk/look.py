@@ -44,7 +44,7 @@ class Look:
         self._tells, self._until = 0, 0.0  # so far, and how many it is good for
 
     def noted(self, told: Sequence[Told]) -> list[Told]:
-        """The same, with a warning where an accepted reward is far from all before."""
+        """What was told, with a warning where an accepted reward is far from all earlier ones."""
         self._tells += len(told)
         new = {x.pull: x.value for x in told if x.value is not None and _is_new(x)}
         found = self._unusual_or_none(new)
@@ -66,8 +66,8 @@ class Look:
         found = self._unusual({reward.pull: reward.value for reward in rewards})
         if found:
             raise InvalidInputError(
-                f"{'; '.join(found.values())}; nothing was recorded, as strict was asked for: look "
-                f"again, and tell it without strict if it is right"
+                f"{'; '.join(found.values())}; nothing was recorded, because strict is set. Check "
+                "the reading; if it is right, tell it without strict"
             )
 
     def _unusual_or_none(self, rewards: dict[int, float]) -> dict[int, str]:
@@ -76,7 +76,7 @@ class Look:
             return self._unusual(rewards)
         except (SurepickError, ArithmeticError, ValueError) as error:
             name = self._desk.record.name
-            _log.warning("study %r: rewards were not looked at (%s)", name, error)
+            _log.warning("study %r: rewards could not be checked for outliers (%s)", name, error)
             return {}
 
     def _unusual(self, rewards: dict[int, float]) -> dict[int, str]:

@@ -43,7 +43,7 @@ class OpenBatches:
         self.size = sum(one.size for one in batches)  #: pulls in all of them
 
     def refreshed(self, tx: Transaction, study: int, at: StudyProgress) -> OpenBatches:
-        """The same, as the study stands now."""
+        """The open batches as the study stands now."""
         if (self.number, self.size) == (at.batch, at.size + at.ahead):
             return self
         known = [one for one in self._batches if one.number >= at.batch]

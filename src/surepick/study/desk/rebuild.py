@@ -138,7 +138,7 @@ class Log(NamedTuple):
         found = [tx.batch(study.id, number) for number in range(at.batch + 1)]
         batches = [one for one in found if one is not None]
         if len(batches) < at.batch:
-            raise StudyDamagedError(f"study {study.name!r}: a batch is missing from its log")
+            raise StudyDamagedError(f"study {study.name!r}: the log lacks a batch")
         left = at.ahead
         while left and (one := tx.batch(study.id, len(batches))) is not None:
             batches.append(one)
@@ -198,14 +198,16 @@ def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
         run, _ = follow_reports(tx, study, tx.reports(study.id, 0, at.batch), corrected)
         if run.stopped != at.finished:
             raise StudyDamagedError(
-                f"study {study.name!r}: its reports do not lead to where it stands"
+                f"study {study.name!r}: replaying its reports does not give its stored state"
             )
         return run, at
     log = Log.read(tx, study, at)
     run = follow(study, log).run
     first = sum(batch.size for batch in log.batches[: at.batch])
     if first != at.first or run.stopped != at.finished:
-        raise StudyDamagedError(f"study {study.name!r}: its log does not lead to where it stands")
+        raise StudyDamagedError(
+            f"study {study.name!r}: replaying its log does not give its stored state"
+        )
     return run, at
 
 
@@ -348,9 +350,9 @@ class Plans:
 def _demand_any_history(run: Run) -> None:
     if not run.algorithm.any_history:
         raise RunStateError(
-            f"{run.algorithm.registered_name()} would have asked for other measurements after "
-            f"this change, and cannot use those that were made (pooled-peleg without max_batch "
-            f"can): only rewards of the open batch can be corrected or withdrawn here"
+            f"{run.algorithm.registered_name()} would have asked for different measurements after "
+            "this change, and cannot use the ones that were made (pooled-peleg without max_batch "
+            "can). In this study only rewards of the open batch can be corrected or withdrawn"
         )
 
 
@@ -364,8 +366,8 @@ def _spans(run: Run, counts: IntArray) -> bool:
 
 def _differs(study: StudyRecord, number: int) -> StudyDamagedError:
     return StudyDamagedError(
-        f"study {study.name!r}: from its log, batch {number} comes out differently than "
-        f"it was measured (another version of surepick, or another machine?)"
+        f"study {study.name!r}: replaying its log gives a different batch {number} than the one "
+        "that was measured (another version of surepick, or another machine?)"
     )
 
 
@@ -385,7 +387,8 @@ def tell_batch(
         or not np.array_equal(order.arms_of(numbers[places]), rewards.arms)
     ):
         raise StudyDamagedError(
-            f"study {study.name!r}: batch {batch.number} asked for other pulls than were told"
+            f"study {study.name!r}: batch {batch.number} asked for different pulls than the ones "
+            "that have rewards"
         )
     listed = np.argsort(numbers[places])
     strata = None

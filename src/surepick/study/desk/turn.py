@@ -31,7 +31,9 @@ def who_of(reason: str, by: str | None, token: str | None, needed: bool = False)
     """Who does it, and why, checked."""
     why = as_reason(reason).strip()
     if needed and not why:
-        raise InvalidInputError("reason: say why; it is kept, and part of the certificate")
+        raise InvalidInputError(
+            "reason: say why; the reason is stored with the study and appears in the certificate"
+        )
     return Who(why, None if by is None else as_name(by, "by"), token)
 
 
@@ -76,8 +78,8 @@ def refuse(study: StudyRecord) -> None:
     """Raise where options cannot come and go, whatever they are."""
     if rules_of(study) is not None:
         raise InvalidInputError(
-            "options cannot be added or retired here: the study sends visitors by shares, which "
-            "are reported for all options; begin a new study with these options"
+            "options cannot be added or retired in a traffic study, because every report covers "
+            "all options; start a new study with these options"
         )
 
 

@@ -57,10 +57,10 @@ def in_words(found: Sequence[Held], now: float) -> str:
     first, more = found[0], sum(one.pulls for one in found[1:])
     one = first.pulls == 1
     what = "1 measurement" if one else f"{first.pulls} measurements"
-    who = "somebody without a name" if first.worker is None else first.worker
+    who = "a worker without a name" if first.worker is None else first.worker
     text = f"waiting for {what} that {who} has had since {_clock(first.since, now)}"
     if more:
-        text += f", and for {more} more that others have"
+        text += f", and for {more} more that other workers have"
     return (
         f"{text}; unless told by {_clock(first.until, now)}, others get {'it' if one else 'them'}"
     )

@@ -21,10 +21,9 @@ CORRECTED = "report corrected"
 
 #: what to know about it, for users
 CAUTION = (
-    "The guarantee stands if which reports, and which of their numbers, were looked at again "
-    "depended neither on the numbers nor on whom you favour: bots that are left out by a rule for "
-    "all options, a day that was exported twice. Look at all options alike, whichever seems good "
-    "or bad."
+    "The guarantee stands if your choice of what to check again depended neither on the numbers "
+    "nor on which option you favour. Examples are removing bots by one rule for all options, or a "
+    "day that was exported twice. Check all options alike, whether they look good or bad."
 )
 
 

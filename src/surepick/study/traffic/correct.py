@@ -49,7 +49,7 @@ def correct_report(desk: TrafficDesk, report: Any, period: str, who: Who) -> Rep
             ]
             if not earlier:
                 raise InvalidInputError(
-                    f"period {name!r} was recorded with these numbers; nothing was changed"
+                    f"period {name!r} already has these numbers; nothing was changed"
                 )
             return earlier[-1]
         rows = changed_rows(old.content, content, labels)

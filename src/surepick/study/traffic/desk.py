@@ -40,8 +40,8 @@ class TrafficDesk:
         rules = rules_of(desk.record)
         if rules is None:
             raise RunStateError(
-                f"study {desk.record.name!r} hands out single pulls (ask, tell): only a study that "
-                f"was created for traffic takes reports"
+                f"study {desk.record.name!r} hands out single pulls (ask, tell); only a traffic "
+                "study (--traffic) takes reports"
             )
         self.rules: TrafficRules = rules
         self.desk, self._study = desk, desk.record.id
@@ -118,8 +118,8 @@ class TrafficDesk:
         if known is not None:
             if Counts.from_json(known.content).reported != counts.reported:
                 raise TellConflictError(
-                    f"period {name!r} was recorded before, with other numbers; those count, and "
-                    f"nothing was changed. If they were wrong, correct the report"
+                    f"period {name!r} was already recorded with other numbers, which still count. "
+                    "If they are wrong, correct the report"
                 )
             return self._recorded(name, "duplicate", counts)
         if check:
@@ -174,25 +174,25 @@ class TrafficDesk:
             return at, named, tx.reports(self._study, named.number, named.number + 1)[0]
         if at.finished:
             raise RunStateError(
-                f"the study is finished: period {name!r} comes after its end, and does not count"
+                f"the study is finished: period {name!r} came after the end and does not count"
             )
         running = tx.periods(self._study, at.batch)
         if not running:
             raise RunStateError(
-                f"no shares were stored for period {name!r}: visitors count only if they were sent "
-                f"by shares that were fixed before; ask for them first (split)"
+                f"no shares were stored for period {name!r}. Visitors count only if the shares "
+                "were fixed before they came: ask for shares first (split)"
             )
         first = running[0]
         if named is None and first.name is not None:
             raise RunStateError(
-                f"period {first.name!r} has to be recorded next; no shares were stored for a "
-                f"period called {name!r}"
+                f"period {first.name!r} must be recorded next; no shares were stored for a period "
+                f"called {name!r}"
             )
         if named is not None and named.number != first.number:
             waiting = "an earlier period" if first.name is None else f"period {first.name!r}"
             raise RunStateError(
-                f"{waiting} has to be recorded before {name!r}: periods count in the order in "
-                f"which their shares were stored"
+                f"{waiting} must be recorded before {name!r}: periods count in the order in which "
+                "their shares were stored"
             )
         self._check_window(at, first, running[1:], name)
         return at, first, None
@@ -205,15 +205,15 @@ class TrafficDesk:
             return
         if not later:
             raise RunStateError(
-                f"period {name!r} is still running: it ends when the next one gets its shares "
-                f"(split --period NAME), and its visitors then have a window to respond"
+                f"period {name!r} is still running. It ends when the next period gets its shares "
+                "(split --period NAME); its visitors then have the window to respond"
             )
         closes = later[0].at + self.rules.window
         if at.now < closes:
             when = datetime.fromtimestamp(closes, UTC).isoformat(timespec="minutes")
             raise RunStateError(
-                f"the window of period {name!r} closes at {when}: visitors may still respond, so "
-                f"report it then; later periods can run meanwhile"
+                f"the window of period {name!r} closes at {when}: visitors may still respond "
+                "until then. Report the period after that; later periods can run in the meantime"
             )
 
     def _recorded(self, name: str, status: str, counts: Counts) -> Recorded:

@@ -32,7 +32,10 @@ from surepick.study.traffic.words import ahead, headline, next_step, ratio_messa
 _RECENT = 7  # periods that say how many visitors come
 _HOUR = 3600.0  # shorter periods are trials, and say nothing about how long others will take
 _LEVELS_CANCEL = Finding(
-    False, 0.0, 0.05, "Options are compared within each period: a level that all share cancels."
+    False,
+    0.0,
+    0.05,
+    "Options are compared within each period, so a change that affects all of them cancels out.",
 )
 
 

@@ -33,12 +33,14 @@ from surepick.study.traffic.words import ratio_message
 
 #: on what all that is said of a past test rests
 CONDITIONS = (
-    "visitors were sent at random, by shares that were fixed before each period and stayed the "
-    "same in it (50/50 throughout, say, or shares that followed earlier periods)",
-    "a period ended by the clock or by a number of visitors, never because of how it looked",
-    "everybody counts once, in the period of the assignment, with the same time to respond",
-    "this test, its options, its periods and the settings given here were not chosen by looking at "
-    "the results",
+    "visitors were assigned at random, by shares that were fixed before each period and did not "
+    "change during it (50/50 throughout, for example, or shares that depended only on earlier "
+    "periods)",
+    "each period ended at a set time or after a set number of visitors, never because of how the "
+    "numbers looked",
+    "every visitor counts once, in the period of assignment, and had the same time to respond",
+    "nobody looked at the results when choosing this test, its options, its periods or the "
+    "settings given here",
 )
 
 
@@ -159,7 +161,7 @@ def look_back(
 def _labels(table: Columns) -> list[str]:
     labels = dict.fromkeys("" if one is None else str(one) for one in table.column("label"))
     if len(labels) < 2:
-        raise InvalidInputError(f"{table.where}: a test has two options or more")
+        raise InvalidInputError(f"{table.where}: a test needs at least two options")
     return [*labels]
 
 
@@ -194,8 +196,8 @@ def _report(problem: Problem, part: Columns) -> tuple[Counts, Any]:
         shares[arm] = as_share_of(part.cells["share"][row], part.at(row, "share"))
     if abs(shares.sum() - 1.0) > 1e-3:
         raise InvalidInputError(
-            f"{part.at(0, 'share')}: the shares of a period sum to 1, and these to "
-            f"{shares.sum():.6g}; an option that got nobody has a row with 0 visits"
+            f"{part.at(0, 'share')}: the shares of a period must sum to 1; these sum to "
+            f"{shares.sum():.6g}. Give an option that nobody saw a row with 0 visits"
         )
     return read_report(problem, part, shares), shares / shares.sum()
 
@@ -232,12 +234,15 @@ def _doubts(
         first, *rest = late
         more = f" and {len(rest)} more" if rest else ""
         found.append(
-            f"{first}{more} came later: where options were added because of what had been seen, "
-            f"there is no guarantee"
+            f"{first}{more} joined later: if options were added because of what had been seen, "
+            "there is no guarantee"
         )
     if reports[0][2] is None:
         names = ", ".join(["period", *columns_of(problem)])
-        found.append(f"counts were not compared with shares: beside {names} there is no share")
+        found.append(
+            "visits could not be compared with the shares: the column share is missing beside "
+            f"{names}"
+        )
     elif ratio.log_evidence >= -math.log(LEVEL):
         counts, expected = ratio.counts, ratio.expected
         found.append(ratio_message(problem.labels, ratio.off(), counts, expected, alarm=True))

@@ -102,8 +102,8 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
         visits = as_count(row.visits, row.at("visits"))
         if visits and not shares[arm] > 0.0:
             raise InvalidInputError(
-                f"{row.at('visits')}: {row.label!r} had no share in this period, so that nobody "
-                f"was sent there; leave out visitors who came in another way"
+                f"{row.at('visits')}: {row.label!r} had no share in this period, so nobody was "
+                "sent there; leave out visitors who came another way"
             )
         total = _total(problem, row, visits)
         squares = _squares(problem, row, visits, total) if "squares" in wanted else (0.0, 0.0)
@@ -117,11 +117,11 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
     if missing:
         raise InvalidInputError(
             f"label: {missing[0]!r} is missing ({len(missing)} of {len(places)} options are); "
-            f"write 0 visits where nobody came"
+            "write 0 visits for an option that nobody saw"
         )
     kept = sorted((key, row) for key, row in found.items() if row[0])
     if not kept:
-        raise InvalidInputError("visits: nobody came; keep the shares, and report a longer period")
+        raise InvalidInputError("visits: nobody came; keep the shares and report a longer period")
     columns = list(zip(*(row for _, row in kept)))
     return Counts(
         tuple(arm for (arm, _), _ in kept),
@@ -187,12 +187,12 @@ def as_count(cell: Any, where: str) -> int:
         raise InvalidInputError(f"{where}: {cell!r} is negative; a number of visits is 0 or more")
     if value != int(value):
         raise InvalidInputError(
-            f"{where}: {cell!r} is no whole number; a count of visits is needed"
+            f"{where}: {cell!r} is not a whole number; give the number of visits"
         )
     if value >= MOST_VISITS:
         raise InvalidInputError(
-            f"{where}: {cell!r} visits are more than any site has ({MOST_VISITS:,} and above are "
-            f"refused); is it another number?"
+            f"{where}: {cell!r} visits are more than any site has (the limit is {MOST_VISITS:,}); "
+            "is this the right column?"
         )
     return int(value)
 
@@ -204,7 +204,7 @@ def as_share_of(cell: Any, where: str) -> float:
         return as_share_of(_number(text[:-1], where) / 100.0, where)
     value = _number(cell, where)
     if not 0.0 <= value <= 1.0:
-        raise InvalidInputError(f"{where}: {cell!r} is no share; it lies between 0 and 1")
+        raise InvalidInputError(f"{where}: {cell!r} is not a share; a share lies between 0 and 1")
     return value
 
 
@@ -214,9 +214,9 @@ def _number(cell: Any, where: str) -> float:
     if isinstance(cell, str):
         text = cell.strip()
         if text.endswith("%"):
-            raise InvalidInputError(f"{where}: {cell!r} is a percentage; a count or sum is needed")
+            raise InvalidInputError(f"{where}: {cell!r} is a percentage; give a count or a sum")
         if _SEPARATED.fullmatch(text):
-            raise InvalidInputError(f"{where}: write {cell!r} without separators between thousands")
+            raise InvalidInputError(f"{where}: write {cell!r} without thousands separators")
         try:
             cell = int(text) if re.fullmatch(r"[+-]?\d{1,18}", text) else float(text)
         except ValueError:
@@ -244,7 +244,7 @@ def _total(problem: Problem, row: _Row, visits: int) -> float:
     total = _number(row.total, where)
     if not visits:
         if total:
-            raise InvalidInputError(f"{where}: {row.total!r} came of no visits")
+            raise InvalidInputError(f"{where}: {row.total!r} cannot come from 0 visits")
         return 0.0
     if len(kind.impossible_sums(np.array([visits]), np.array([total]))):
         if kind.kind == "yes-no":

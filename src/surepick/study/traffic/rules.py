@@ -65,10 +65,12 @@ class TrafficRules:
         )
 
     def sharing(self, problem: Problem) -> Sharing:
-        """The same for the options of a problem, or an error where it cannot be."""
+        """The rules for the options of a problem, or an error where they cannot be kept."""
         if self.control is None:
             if self.control_share is not None:
-                raise InvalidInputError("control_share: which option is the control? Name it")
+                raise InvalidInputError(
+                    "control_share: name the option that is the control (control=…)"
+                )
             return Sharing(self.at_least)
         if self.control not in problem.labels:
             raise UnknownNameError.among("control", self.control, problem.labels)
@@ -79,15 +81,18 @@ class TrafficRules:
         """Refuse problems whose options cannot be compared by their own visitors."""
         if problem.transductive or not (math.isinf(problem.misfit) or free(problem)):
             raise InvalidInputError(
-                "misfit: with traffic every option is compared by its own visitors, and features "
-                "are not trusted; leave misfit (--trust-features) out"
+                "misfit: a traffic study compares options by their own visitors and does not "
+                "trust features; leave misfit (--trust-features) out"
             )
         if problem.costs is not None:
-            raise InvalidInputError("costs: visitors cost the same; with traffic leave costs out")
+            raise InvalidInputError(
+                "costs: in a traffic study all visitors cost the same; leave costs out"
+            )
         if problem.noise_kind.kind == "equal":
             raise InvalidInputError(
-                "noise: 'equal' needs every single reward; with traffic say that rewards are "
-                "yes-no, or lie between bounds, or leave it out and report by bucket"
+                "noise: 'equal' needs every single reward, which a traffic study does not see. "
+                "Say that rewards are yes-no or lie between bounds, or leave noise out and report "
+                "by bucket"
             )
         check_bounds(problem)
         self.sharing(problem)
@@ -108,18 +113,23 @@ def check_method(
     """Refuse algorithms that do not work by shares and counts, and notes in the rules' place."""
     if name != DEFAULT or settings or check_fit is not None:
         what = "check_fit" if check_fit is not None else "algorithm"
-        raise InvalidInputError(f"{what}: with traffic it is {DEFAULT} as it is; leave it out")
+        raise InvalidInputError(
+            f"{what}: a traffic study always uses {DEFAULT} with its default settings; leave it out"
+        )
     if strata is not None:
         raise InvalidInputError(
-            "strata: with traffic, options are compared within each period; leave it out"
+            "strata: a traffic study already compares options within each period; leave it out"
         )
     for what in asked:
         if asked[what]:
             raise InvalidInputError(
-                f"{what}: with traffic it is the best option that is looked for; leave {what} out"
+                f"{what}: a traffic study looks for the best option; leave {what} out"
             )
     if KEY in (meta or {}):
-        raise InvalidInputError(f"meta: {KEY!r} is where a study keeps the rules of its traffic")
+        raise InvalidInputError(
+            f"meta: the key {KEY!r} is reserved for the rules of a traffic study; choose another "
+            "key"
+        )
 
 
 def noted(rules: TrafficRules | None, problem: Problem, meta: dict[str, Any]) -> dict[str, Any]:
@@ -139,9 +149,9 @@ def check_bounds(problem: Problem) -> None:
     low, width = kind.low, kind.high - kind.low
     if max(abs(low), abs(kind.high)) > FARTHEST * width:
         raise InvalidInputError(
-            f"noise: rewards between {low!r} and {kind.high!r} are so far from 0 that their sums "
-            f"and sums of squares lose what they differ by; subtract {low!r} from each reward "
-            f"before it is added up and squared, and say that they lie between 0 and {width!r}"
+            f"noise: rewards between {low!r} and {kind.high!r} are so far from 0 that rounding in "
+            f"their sums and sums of squares hides the differences; subtract {low!r} from each "
+            f"reward before adding and squaring, and say that rewards lie between 0 and {width!r}"
         )
 
 

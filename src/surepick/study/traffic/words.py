@@ -31,8 +31,8 @@ def headline(at: dict[str, Any]) -> str:
         return f"{decided} {promise(at['kind'], at['delta'], at['epsilon'])}"
     if at["ratio"]["alarm"]:
         return (
-            f"{leader} is ahead ({rate}), but visitors did not come in the shares they were sent "
-            f"by: this proves nothing."
+            f"{leader} is ahead ({rate}), but visitors did not arrive in the shares that were "
+            "set, so this proves nothing."
         )
     others = at["left"] - 1
     if at["epsilon"]:
@@ -49,7 +49,7 @@ def _compared(at: dict[str, Any]) -> str:
     found = f"Compared with {at['claims']['baseline']}: {at['claims']['counted']}."
     if at["ratio"]["alarm"]:
         return (
-            f"{found} Visitors did not come in the shares they were sent by: this proves nothing."
+            f"{found} Visitors did not arrive in the shares that were set, so this proves nothing."
         )
     if at["finished"]:
         if at["kind"] not in PROVEN:
@@ -72,7 +72,7 @@ def worth(at: dict[str, Any]) -> str | None:
     word = "ahead of" if found[0] >= 0 else "from"
     unit, sure = " points" if at["yes_no"] else "", f"{100 * (1 - at['delta']):.4g} %"
     better = at["finished"] and at["kind"] == "pac" and found[1] <= 0
-    known = "That it is better is proven; by how much is known less well: " if better else ""
+    known = "It is proven to be better, but how much better is less certain: " if better else ""
     ends = f"between {low} and {high} ({sure} interval, however often you look)"
     begin = f"{leader} is {lead}{unit} {word} {control} (the control)"
     return f"{begin}. {known}{ends}." if known else f"{begin}; {ends}."
@@ -93,14 +93,14 @@ def next_step(at: dict[str, Any]) -> tuple[str, str | None]:
     name = at["name"]
     if at["ratio"]["alarm"]:
         return (
-            "Stop, and repair how visitors are assigned; what was reported so far proves nothing. "
-            "Then start again.",
+            "Stop, repair how visitors are assigned, and start again. The reports so far prove "
+            "nothing.",
             None,
         )
     if at["finished"]:
         answer = typed("answer", name)
         if at["claims"] is not None:
-            return "Send visitors to what is better.", answer
+            return "Send visitors to the better options.", answer
         if at["kind"] not in PROVEN:
             return f"If you have to choose now, send everybody to {at['leader']}.", answer
         return f"Send everybody to {at['leader']}.", answer
@@ -108,7 +108,7 @@ def next_step(at: dict[str, Any]) -> tuple[str, str | None]:
         return "Begin the next period with new shares.", typed("split", name)
     first = at["open"][0]["period"]
     when = "when its window has closed" if at["window"] else "when it is over"
-    which = "the period that runs" if first is None else f"period {first!r}"
+    which = "the current period" if first is None else f"period {first!r}"
     called = "NAME" if first is None else first
     return f"Record {which} {when}.", typed("record", name, "REPORT", "--period", called)
 
@@ -128,14 +128,14 @@ def ratio_message(
 ) -> str:
     """Whether counts agree with shares, and who is off."""
     if not alarm:
-        return "Visitors came in the shares that they were sent by, as far as counts can tell."
+        return "As far as the counts can tell, visitors arrived in the shares that were set."
     some = [f"{labels[i]} got {counts[i]:,.0f} instead of {expected[i]:,.0f}" for i in off[:_NAMED]]
     more = f", and {len(off) - _NAMED} more" if len(off) > _NAMED else ""
     who = f" ({'; '.join(some)}{more})" if some else ""
     return (
-        f"Visitors did not come in the shares that they were sent by{who}. Then who sees which "
-        f"option may depend on how they respond, and comparisons mean nothing: look for visitors "
-        f"that are lost, redirected or counted twice."
+        f"Visitors did not arrive in the shares that were set{who}. Who sees which option may "
+        "then depend on how they respond, and comparisons mean nothing. Look for visitors who are "
+        "lost, redirected or counted twice."
     )
 
 

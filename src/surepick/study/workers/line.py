@@ -35,8 +35,8 @@ _INTERPRETERS = {
 _ALL_TO_A_SHELL = {"ssh", "rsh", "watch", "parallel", "eval"}
 _SHELL_WORDS = {"|", "||", "&", "&&", ";", ">", ">>", "<", "2>", "2>&1"}
 _INSTEAD = (
-    "exec: a label must not become part of a shell's program, where its characters would have a "
-    'meaning; write "$SUREPICK_LABEL" there instead of {label}'
+    "exec: a label must not be pasted into a shell command, where its characters could be run as "
+    'code; write "$SUREPICK_LABEL" there instead of {label}'
 )
 
 
@@ -51,8 +51,8 @@ def words_of(line: str) -> tuple[str, ...]:
     odd = next((word for word in words if word in _SHELL_WORDS), None)
     if odd is not None:
         raise InvalidInputError(
-            f"exec: {odd!r} means something only to a shell, and none is used; write a script, or "
-            f"sh -c '... \"$SUREPICK_LABEL\" ...'"
+            f"exec: {odd!r} only works in a shell, and none is used here; write a script, or sh "
+            "-c '... \"$SUREPICK_LABEL\" ...'"
         )
     if _obeyed(words):
         raise InvalidInputError(_INSTEAD)

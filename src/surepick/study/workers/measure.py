@@ -128,7 +128,7 @@ class Command(Measure):
             why = f"by signal {-code}" if code < 0 else f"with exit code {code}"
             raise MeasurementError(f"the command ended {why}{_last_line(said)}")
         if output.large:
-            raise MeasurementError("the command printed more than a number: over 64 kB")
+            raise MeasurementError("the command printed more than 64 kB instead of a number")
         return one_number(printed)
 
     def _start(self, task: Measurement) -> subprocess.Popen[bytes]:
@@ -273,7 +273,7 @@ def _find(name: str) -> Callable[[Measurement], Any]:
     except (ImportError, AttributeError) as error:
         raise InvalidInputError(f"call: {name!r} cannot be loaded: {error}") from None
     if not callable(value):
-        raise InvalidInputError(f"call: {name!r} is not a function but {value!r:.80}")
+        raise InvalidInputError(f"call: {name!r} is not a function; got {value!r:.80}")
     return value
 
 

@@ -47,11 +47,11 @@ class Output:
                     with contextlib.suppress(subprocess.TimeoutExpired):
                         self._process.wait(left)
                 if self._size > _MOST:
-                    return "the command was killed, as it printed more than 1 MB, not a number"
+                    return "the command was killed: it printed more than 1 MB instead of a number"
             end_group(self._process)
             while selector.get_map() and self._take(selector, 0.0):
                 if self._size > _MOST:
-                    return "the command printed more than 1 MB, not a number"
+                    return "the command printed more than 1 MB instead of a number"
         return ""
 
     def _take(self, selector: selectors.BaseSelector, seconds: float) -> bool:

@@ -45,5 +45,7 @@ def run_study(
         )
         work = crew.run()
     if work.stopped:
-        raise MeasurementError(f"{work.stopped}; what was measured is kept: run it again to go on")
+        raise MeasurementError(
+            f"{work.stopped}. Everything measured so far is kept: run it again to continue"
+        )
     return study.answer

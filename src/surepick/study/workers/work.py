@@ -140,7 +140,7 @@ class Workers:
             raise KeyboardInterrupt
         self.work.stopped = "interrupted"
         _log.warning(
-            "finishing %d measurements; interrupt again to give them up",
+            "finishing %d measurements; interrupt again to abandon them",
             sum(len(running.left) for running in self._running.values()),
         )
 

@@ -190,7 +190,7 @@ def least_squares_rounding(block: Block, squares: float) -> float:
 
 
 def known(scale: float = 1.0) -> Outlook:
-    """The same standard deviation for all arms."""
+    """An outlook with one known standard deviation for all arms."""
     return Outlook(scale, lambda arms: np.full(len(arms), scale * scale))
 
 

@@ -167,7 +167,7 @@ class Bounded(Payoff):
 
 
 def _kept(work_out: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
-    """The same, worked out once for the same arms."""
+    """A function of arms that computes each result once and keeps it."""
     found: dict[bytes, np.ndarray] = {}
 
     def of(arms: np.ndarray) -> np.ndarray:

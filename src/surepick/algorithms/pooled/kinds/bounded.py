@@ -71,7 +71,7 @@ class BoundedPayoff(Payoff):
 
 
 class DirectBoundedPayoff(BoundedPayoff):
-    """The same bets on pairs of arms: only their own rewards count."""
+    """Bets on bounded rewards of pairs of arms: only the rewards of the two arms count."""
 
     def staked(self, stakes: FloatArray, news: News, block: Any) -> FloatArray:
         from surepick.statistics.payoff_kernels import direct_bounded_payoffs

@@ -62,7 +62,7 @@ class ArmParts(NamedTuple):
 
 
 class DirectSymmetricPayoff(SymmetricPayoff):
-    """The same bets on pairs of arms: each pair has as many contrasts as both arms have parts."""
+    """Symmetric bets on pairs of arms: a pair has as many contrasts as both arms have parts."""
 
     def contrasts(self, news: News, block: Any) -> tuple[FloatArray, IntArray]:
         from surepick.statistics.payoff_kernels import direct_contrasts

@@ -26,7 +26,7 @@ class FewWeights:
 
     @classmethod
     def of(cls, weights: Any) -> FewWeights:
-        """The same weights, whatever they are kept as."""
+        """Weights in sparse form, from a full array or from weights that are sparse already."""
         if isinstance(weights, cls):
             return weights
         indices = np.flatnonzero(weights)

@@ -50,7 +50,7 @@ class LargePlanner(Planner):
         return _FIRST_DESIGNS.get(self.problem.key, compute)
 
     def _even(self, centre: FloatArray) -> BlockDesign:
-        """The same for all arms: the best where none says anything about another one.
+        """The first block with equal weights: the best where no arm says anything about another.
 
         Variances are then sums over arms of squared coefficients over weights, and the directions
         to the centre have the same coefficients, in another order.

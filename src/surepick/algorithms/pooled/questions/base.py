@@ -85,7 +85,9 @@ class Question(ABC):
 
     def reconsider(self, market: Any) -> None:
         """Options came or went: see where that leaves the question (None: nothing is known)."""
-        raise NotImplementedError("options come and go only where the best is asked for")
+        raise NotImplementedError(
+            "options can be added and retired only if the question is which option is best"
+        )
 
     def named(self) -> list[int]:
         """The candidates that would be named now, best first."""

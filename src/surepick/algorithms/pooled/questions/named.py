@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.errors import InvalidInputError
+from surepick.errors import InvalidInputError, listed
 
 
 def candidate_of(problem: Any, baseline: Any) -> int:
@@ -14,10 +14,9 @@ def candidate_of(problem: Any, baseline: Any) -> int:
     labels = problem.candidate_labels
     if isinstance(baseline, str):
         if baseline not in labels:
-            some = ", ".join(repr(label) for label in labels[:8])
             raise InvalidInputError(
-                f"baseline: no option is called {baseline!r:.80}; there are {some}"
-                f"{', …' if len(labels) > 8 else ''}"
+                f"baseline: no option is called {baseline!r:.80}; there are "
+                f"{listed(map(repr, labels), repr(baseline))}"
             )
         return list(labels).index(baseline)
     if not 0 <= baseline < len(labels):

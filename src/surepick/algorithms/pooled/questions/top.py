@@ -153,7 +153,7 @@ class TopM(Question):
         return total
 
     def against(self) -> FloatArray:
-        """The same, of the half that is for it where there is an epsilon."""
+        """Log capital against each candidate; with an epsilon, of the half of it meant for that."""
         return self._counted() - (math.log(2.0) if self.epsilon > 0 else 0.0)
 
     def conclude(self, market: Any) -> None:

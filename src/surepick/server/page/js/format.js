@@ -80,18 +80,11 @@ export const countedBy = ({ traffic }) =>
     : { unit: "measurement", step: "batch", steps: "batches" };
 
 /**
- * 0.05 → 95 %, 0.001 → 99.9 %
+ * 0.05 → "1 in 20"; rounded so that no less than delta is said
  *
  * @type {(delta: number) => string}
  */
-export const sureness = (delta) => `${Number((100 * (1 - delta)).toPrecision(12))} %`;
-
-/**
- * 0.05 → "1 in 20"
- *
- * @type {(delta: number) => string}
- */
-export const oneIn = (delta) => `1 in ${count(Math.round(1 / delta))}`;
+export const oneIn = (delta) => `1 in ${count(Math.floor(1 / delta + 1e-9))}`;
 
 const clock = new Intl.DateTimeFormat("en-GB", {
   day: "numeric",

@@ -4,7 +4,7 @@ import { fresh, h, icon, put } from "../dom.js";
 import { plural } from "../format.js";
 
 const OF_OPTIONS = {
-  about: "A row for each option; columns that describe it.",
+  about: "One row per option, with columns that describe it.",
   example: "label,price,colour\na,1,red\nb,2,blue",
 };
 

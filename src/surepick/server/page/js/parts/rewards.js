@@ -28,12 +28,12 @@ export function rewardsChoice(changed) {
   const advanced = h(
     "fieldset",
     { class: "field" },
-    h("legend", {}, "Is more known about the noise?"),
-    h("label", { class: "choice" }, nothing, "No, and nothing needs to be"),
+    h("legend", {}, "Do you know more about the noise?"),
+    h("label", { class: "choice" }, nothing, "No (you do not need to)"),
     h("label", { class: "choice" }, equal, "It is the same for all options"),
     h("label", { class: "choice" }, known, "Its standard deviation is", scale),
     hint(
-      "The same for all options: this saves measurements, if noise is normal. A standard deviation that is too small voids the guarantee.",
+      "If the noise is normal and the same for all options, saying so saves measurements. A standard deviation that is too small voids the guarantee.",
     ),
   );
 
@@ -89,7 +89,7 @@ export function rewardsChoice(changed) {
       h("label", { class: "choice" }, any, anyNumber),
       h("label", { class: "choice" }, yesNo, "Yes or no (1 or 0)"),
       h("label", { class: "choice" }, between, "A number between", low, "and", high),
-      hint("Nothing else needs to be known. Bounds, where there are any, save measurements."),
+      hint("You need not know anything else. If rewards have bounds, giving them saves measurements."),
     ),
     advanced,
   };

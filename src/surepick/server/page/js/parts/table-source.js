@@ -31,7 +31,7 @@ export function tableSource(scope, onChange) {
   const preview = h("div", {
     class: "card",
     "aria-live": "polite",
-    "aria-label": "What becomes of the table",
+    "aria-label": "How the table is read",
     role: "group",
   });
   const label = h("select", { class: "input", onchange: relabelled });
@@ -64,13 +64,13 @@ export function tableSource(scope, onChange) {
     field(
       "Formula",
       formula,
-      "C(size) makes a category of a column of numbers; a*b is a, b and their interaction.",
+      "C(size) turns a column of numbers into categories; a*b means a, b and their interaction.",
     ),
   );
   const noneBox = h(
     "p",
     { class: "explain", hidden: true },
-    "Nothing is assumed about how options are related, so every one of them has to be measured often. Features that mean something save most of that.",
+    "Nothing is assumed about how options are related, so each of them must be measured often. Meaningful features save most of these measurements.",
   );
 
   /**
@@ -226,12 +226,12 @@ export function tableSource(scope, onChange) {
   function show({ problem, error }) {
     onChange({ ready: false });
     if (!problem) {
-      put(preview, h("h2", {}, "What becomes of it"), notice("caution", error));
+      put(preview, h("h2", {}, "How the table is read"), notice("caution", error));
       return;
     }
     put(
       preview,
-      h("h2", {}, "What becomes of it"),
+      h("h2", {}, "How the table is read"),
       h(
         "div",
         { class: "big-figures" },
@@ -249,11 +249,11 @@ export function tableSource(scope, onChange) {
 
   put(
     preview,
-    h("h2", {}, "What becomes of it"),
+    h("h2", {}, "How the table is read"),
     h(
       "p",
       { class: "explain" },
-      "Once there is a table, this shows how many options it has, how they are described, and what would be dropped.",
+      "Choose a table to see how many options it has, how they are described, and which columns would be left out.",
     ),
   );
   scope.atEnd(() => clearTimeout(timer));

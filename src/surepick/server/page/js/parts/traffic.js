@@ -13,7 +13,7 @@ export function trafficChoice(changed) {
   const single = h("input", { type: "radio", name, checked: true, onchange: told });
   const site = h("input", { type: "radio", name, onchange: told });
   const control = input({ type: "text", placeholder: "none" });
-  const share = input({ type: "text", placeholder: "its part, such as 20%" });
+  const share = input({ type: "text", placeholder: "its share, such as 20%" });
   const least = input({ type: "text", placeholder: "0%" });
   const window = input({ type: "text", placeholder: "none" });
   const rules = h(
@@ -22,14 +22,14 @@ export function trafficChoice(changed) {
     field(
       "Control",
       control,
-      "The name of the option that is there today: it always stays. Empty: there is none.",
+      "The option in use today; it always keeps a share. Empty: none.",
     ),
-    field("What the control keeps", share, "Of all visitors, at least."),
-    field("Least share", least, "Of every option that is still in."),
+    field("Share of the control", share, "At least this share of all visitors."),
+    field("Least share", least, "For every option that is still in."),
     field(
       "Time to respond",
       window,
-      "7d or 12h, say: a period is recorded so long after its end. Empty: at its end.",
+      "Such as 7d or 12h: a period can be recorded this long after it ends. Empty: as soon as it ends.",
     ),
   );
 
@@ -48,7 +48,7 @@ export function trafficChoice(changed) {
       { class: "field wide" },
       h("legend", {}, "How are options measured?"),
       h("label", { class: "choice" }, single, "One at a time, by workers"),
-      h("label", { class: "choice" }, site, "By a site that sends visitors, and reports counts"),
+      h("label", { class: "choice" }, site, "By a website that splits its visitors and reports counts"),
     ),
     chosen: () => site.checked,
     /** @returns {Api.NewStudy["traffic"]} */

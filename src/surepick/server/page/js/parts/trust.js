@@ -17,21 +17,21 @@ export function trustChoice(changed) {
   const size = input({
     type: "text",
     inputmode: "decimal",
-    "aria-label": "How far features may be off",
+    "aria-label": "How far features may be wrong",
     value: "",
     oninput: () => ((nearly.checked = true), changed()),
   });
   const question = h(
     "fieldset",
     { class: "field wide" },
-    h("legend", {}, "How far are the features trusted?"),
-    h("label", { class: "choice" }, guide, "They guide, measurements prove"),
+    h("legend", {}, "How much do you trust the features?"),
+    h("label", { class: "choice" }, guide, "Not at all: they only guide"),
     h("label", { class: "choice" }, nearly, "They are right to within", size),
     h("label", { class: "choice" }, linear, "Rewards are linear in them"),
     h(
       "span",
       { class: "hint" },
-      "The first holds whatever the features are worth, but every option is measured. Trust saves measurements, and the answer is worth as much as the features are. Only the recommended algorithm can do without.",
+      "The first choice holds even if the features are wrong, but every option must be measured. Trusting features saves measurements, but the answer is then only as good as the features. Only the recommended algorithm works without trust.",
     ),
   );
 

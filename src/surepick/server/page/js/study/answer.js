@@ -30,7 +30,7 @@ export function answerCard(name, answer, model) {
 
   function check() {
     return submit(verify, error, async () => {
-      put(verdict, h("p", { class: "muted" }, "Checking every comparison again…"));
+      put(verdict, h("p", { class: "muted" }, "Checking every comparison…"));
       try {
         put(verdict, shown(await post(studyPath(name, "/verify"), {})));
       } catch (problem) {
@@ -54,7 +54,7 @@ export function answerCard(name, answer, model) {
     h("p", { class: "promise" }, answer.guarantee.plain),
     !compared &&
       same.length > 0 &&
-      h("p", {}, `Just as good, as they have the same features: ${same.join(", ")}.`),
+      h("p", {}, `Just as good, because they have the same features: ${same.join(", ")}.`),
     h(
       "p",
       { class: "exact" },
@@ -144,7 +144,7 @@ function shown(result) {
   const facts = [
     ["Answer", result.labels.join(", ")],
     ["How sure", result.plain],
-    ["Comparisons worked out again", count(result.checked)],
+    ["Comparisons recomputed", count(result.checked)],
   ];
   return notice(
     proven ? "good" : "caution",
@@ -153,9 +153,9 @@ function shown(result) {
       {},
       proven
         ? "The certificate holds."
-        : "The record is in order, but it does not prove the answer.",
+        : "The record is valid, but it does not prove the answer.",
     ),
-    " An independent program, which shares nothing with the one that chose, worked out everything again from what was measured.",
+    " An independent program, which shares no code with the algorithms, recomputed everything from the measurements.",
     h(
       "dl",
       { class: "facts" },

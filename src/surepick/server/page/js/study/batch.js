@@ -57,11 +57,11 @@ export function batchCard() {
  * @param {Api.ForecastOf | null} forecast
  */
 function outlook(status, forecast) {
-  if (status.batch.number === 0) return "The first batch is under way; a forecast comes after it.";
+  if (status.batch.number === 0) return "The first batch is under way; the forecast follows when it is complete.";
   const said = forecast ? `${forecast.text}. ` : "";
   const how =
     forecast && forecast.high !== null
-      ? "Eight of ten simulated studies that go on from here end within that. "
+      ? "Eight of ten simulated studies that continue from here end within this range. "
       : "";
   return `${said}${how}The study decides when a batch is complete.`;
 }

@@ -78,8 +78,8 @@ function findings({ status, anyFailures }) {
   const found = [];
   if (checks.fit) found.push(finding("Linear model", checks.fit));
   if (status.traffic && checks.ratio)
-    return [finding("Visitors in their shares", checks.ratio), finding("Days that differ", checks.drift)];
-  found.push(finding("Rewards that stay the same", checks.drift));
+    return [finding("Visitors arrive in the set shares", checks.ratio), finding("Days that differ", checks.drift)];
+  found.push(finding("Rewards stay the same over time", checks.drift));
   // Where no noise scale was given there is nothing that could be wrong about it.
   if (!status.noise_estimated || status.algorithm === "estimated-noise") found.push(noise(status));
   if (checks.scales) found.push(finding("The same noise for all options", checks.scales));
@@ -119,7 +119,7 @@ function noise(status) {
     return {
       title: "Noise",
       state: "blind",
-      text: `${used} Too few options were measured more than once to check it.`,
+      text: `${used} It cannot be checked: too few options were measured more than once.`,
     };
   const alarm = warnings.find((text) => text.startsWith("The noise is larger"));
   const measured = `Measurements of the same option differ by ${short(found.estimate)} (95 % interval ${short(found.low)} to ${short(found.high)}).`;

@@ -7,9 +7,9 @@ import { errorLine, field, input, number, submit } from "../parts/field.js";
 import { actsCard } from "./acts.js";
 
 const CAUTION =
-  "The guarantee stands where it would have been changed whichever way it had come out: all of a day, of " +
-  "a device or of a list is looked up, or every reading that was pointed out, and what had been written " +
-  "down wrongly is put right.";
+  "The guarantee stands if you would make this change whatever the reading had been. For example, you check " +
+  "every reading of one day, one device or one list, or every reading that was pointed out, and correct what " +
+  "was written down wrongly.";
 
 /**
  * @param {string} name
@@ -30,9 +30,9 @@ export function correctionsCard(name, scope, onChange) {
     const fields = h(
       "form",
       { class: "fields", onsubmit: send },
-      field("Pull", pull, "Its number, as in the list of measurements."),
-      field("Reward", reward, "What was really measured. Empty: the reward does not count."),
-      field("Reason", reason, "Everybody who sees the certificate can read it."),
+      field("Pull", pull, "Its number in the list of measurements."),
+      field("Reward", reward, "The correct reading. Empty: the reward no longer counts."),
+      field("Reason", reason, "Anyone who sees the certificate can read this."),
       h("p", { class: "explain" }, CAUTION),
       h("div", { class: "actions" }, button),
       error.element,
@@ -42,9 +42,9 @@ export function correctionsCard(name, scope, onChange) {
     function send(event) {
       event.preventDefault();
       const [which, value] = [number(pull), number(reward)];
-      if (which === null || !Number.isInteger(which)) return error.say("Which pull? Its number.");
+      if (which === null || !Number.isInteger(which)) return error.say("Give the number of the pull.");
       if (reward.value.trim() && value === null) return error.say("The reward is not a number.");
-      if (!reason.value.trim()) return error.say("Say why: it is kept, and part of the certificate.");
+      if (!reason.value.trim()) return error.say("Give a reason; it is stored and appears in the certificate.");
       return submit(button, error, async () => {
         const about = { pull: which, reason: reason.value.trim() };
         if (value === null) await post(studyPath(name, "/withdraw"), about);
@@ -64,13 +64,13 @@ export function correctionsCard(name, scope, onChange) {
     about(change) {
       const old = change.old === null ? "a withdrawn reward" : short(change.old);
       const what =
-        change.new === null ? `${old} does not count` : `${short(change.new)} counts instead of ${old}`;
+        change.new === null ? `${old} no longer counts` : `${short(change.new)} counts instead of ${old}`;
       return { strong: labels[change.arm] ?? "", text: ` (pull ${count(change.pull)}): ${what}` };
     },
     said: (changes) =>
       changes.length
-        ? `${plural(changes.length, "reward")} changed after being told.`
-        : "A reward that was told wrongly can be corrected, or withdrawn.",
+        ? `${plural(changes.length, "reward")} changed after being recorded.`
+        : "A reward that was entered wrongly can be corrected or withdrawn.",
     forms: [form()],
   });
   return {

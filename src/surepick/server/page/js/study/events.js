@@ -8,12 +8,12 @@ const SHOWN = 100;
 /** @type {Record<string, string>} */
 const WORDS = {
   failed: "failed",
-  expired: "was not told in time",
-  duplicate: "was told twice, the same",
-  late: "was told again, too late",
+  expired: "got no reward in time",
+  duplicate: "was reported twice with the same reward",
+  late: "was reported again, too late",
   hedged: "was handed out to a second worker",
-  again: "came out far from all before, and is measured again",
-  conflict: "was told again, differently; the first reward counts",
+  again: "was far from all earlier readings and is measured again",
+  conflict: "was reported again with a different reward; the first one counts",
 };
 const time = new Intl.DateTimeFormat("en-GB", {
   hour: "2-digit",
@@ -42,7 +42,7 @@ export function eventsCard(name, scope) {
   const said = h(
     "p",
     { class: "explain" },
-    "Nothing but measurements so far: no failures, no repeats.",
+    "Only measurements so far: no failures, no repeats.",
   );
   const element = h(
     "section",

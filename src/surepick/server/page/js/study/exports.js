@@ -80,7 +80,7 @@ export function workersCard(name) {
     h(
       "p",
       { class: "explain" },
-      "A worker measures options wherever it runs. Its token is for this study only.",
+      "A worker can measure options on any machine. Its token is for this study only.",
     ),
     h("div", { class: "actions" }, button),
     error.element,

@@ -7,8 +7,8 @@ import { errorLine, field, input, number, submit } from "../parts/field.js";
 import { actsCard } from "./acts.js";
 
 const WHEN =
-  "What was asked for is measured in any case. A study that ended because a limit was reached goes on, " +
-  "if the new one is higher. The guarantee does not depend on limits.";
+  "Pulls that were already asked for are still measured. A study that ended at a limit continues " +
+  "if the new limit is higher. The guarantee does not depend on limits.";
 
 /**
  * What is spent and left, as sentences.
@@ -28,7 +28,7 @@ export function spentAndLeft(limits, samples) {
       `${count(samples)} of at most ${count(limits.max_samples)} measurements, ` +
         `${count(limits.samples_left ?? 0)} left.`,
     );
-  return said.join(" ") || "No limit was set: it ends when the question is answered.";
+  return said.join(" ") || "No limit is set: the study ends when the question is answered.";
 }
 
 /**
@@ -50,7 +50,7 @@ export function limitsCard(name, scope, onChange) {
       return submit(button, error, async () => {
         const given = { budget: number(budget), max_samples: number(most) };
         if (given.budget === null && given.max_samples === null)
-          return error.say("Give a number for the one that is to change.");
+          return error.say("Give a number for the limit you want to change.");
         await post(studyPath(name, "/limits"), { ...given, reason: reason.value.trim() });
         for (const control of [budget, most, reason]) control.value = "";
         return onChange();
@@ -59,9 +59,9 @@ export function limitsCard(name, scope, onChange) {
     const all = h(
       "form",
       { class: "fields", onsubmit },
-      field("Budget", budget, "What all measurements may cost, those so far too. Empty: as it is."),
-      field("Most measurements", most, "Those so far too. Empty: as it is."),
-      field("Reason", reason, "Everybody who sees the certificate can read it."),
+      field("Budget", budget, "Total cost of all measurements, including those so far. Empty: no change."),
+      field("Most measurements", most, "Including those so far. Empty: no change."),
+      field("Reason", reason, "Anyone who sees the certificate can read this."),
       h("p", { class: "explain" }, WHEN),
       h("div", { class: "actions" }, button),
       error.element,

@@ -12,9 +12,9 @@ const SHOWN = [
   ["out", "Ruled out", "Decided"],
 ];
 const ABOUT =
-  "The evidence decides: an option is ruled out when it reaches 100 %, and is then known to be behind the best. The p-value is that of “it is the best”. Bars behind the dots: two standard errors.";
+  "The evidence decides: when it reaches 100 %, the option is ruled out, which means it is behind the best. The p-value tests “this option is the best”. The bars behind the dots show two standard errors.";
 const ABOUT_COMPARED =
-  "The evidence decides: an option is better or worse once it reaches 100 %. The ends between which it is ahead hold at any time.";
+  "The evidence decides: when it reaches 100 %, the option is better or worse than the baseline. The intervals hold at any time.";
 
 /**
  * The card with the table of options.
@@ -268,7 +268,7 @@ export function optionsCard() {
         ? `${count(model.size)} options`
         : `${count(items.length)} of ${count(model.size)}`,
     );
-    table.show(items, query ? "No option has that in its name." : "No options here.");
+    table.show(items, query ? "No option name contains this text." : "No options here.");
   }
 
   const element = h(

@@ -83,13 +83,13 @@ function fill(row, model, i) {
 /** @param {import("./model.js").Model} model */
 function explain(model) {
   const { status } = model;
-  if (!status.behind) return "Rivals show up once the first batch is complete.";
+  if (!status.behind) return "Rivals appear once the first batch is complete.";
   if (model.compared)
     return `${plural(model.rivals().length, "option")} undecided; each is decided when its bar reaches the line.`;
   const named = [...model.named].map((i) => model.labels[i]);
   const leads = named.length > 1 ? `${named.join(", ")} lead. ` : `${status.leader} leads. `;
   if (!status.evidence)
-    return `${leads}This algorithm decides by bounds of its own at the end of a batch; shown is how far behind each rival is.`;
+    return `${leads}This algorithm decides by its own bounds at the end of a batch; the bars show how far behind each rival is.`;
   const n = model.rivals().length;
   return `${leads}${plural(n, "rival")} left; each is out when its bar reaches the line.`;
 }

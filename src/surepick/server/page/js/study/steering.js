@@ -17,12 +17,12 @@ export function steeringCard(name, onChange) {
   const pause = button("Pause", "", () => post(studyPath(name, paused ? "/resume" : "/pause"), {}));
   const stop = button("End study", "", () => post(studyPath(name, "/stop"), {}), [
     `End ${name} now?`,
-    "The answer will be the option that looks best now. That it is the best is not guaranteed; the answer says what is. This cannot be undone.",
+    "The answer will be the option that looks best now, without a guarantee that it is the best. The answer says what is guaranteed. This cannot be undone.",
     "End it",
   ]);
   const erase = button("Delete study", "danger", erased, [
     `Delete ${name}?`,
-    "Every measurement of this study is deleted with it. This cannot be undone; export it first if in doubt.",
+    "All measurements of this study are deleted too. This cannot be undone; if in doubt, export the study first.",
     "Delete it",
   ]);
 

@@ -7,8 +7,8 @@ import { errorLine, field, input, submit } from "../parts/field.js";
 import { actsCard } from "./acts.js";
 
 const WHEN =
-  "What is open is finished first. The answer is the best of all options that were ever added and not " +
-  "retired, and the guarantee stands, whatever the reason.";
+  "The open batch is finished first. The answer is the best of all options that were added and not " +
+  "retired, and the guarantee stands, whatever your reason.";
 
 /**
  * @param {string} name
@@ -21,8 +21,8 @@ export function turnoverCard(name, scope, onChange) {
     const table = h("textarea", { class: "input", rows: 4, spellcheck: "false" });
     const reason = input({ type: "text", maxlength: 2000 });
     return form("Add options", "Add them", [table, reason], [
-      field("Table", table, "CSV with the columns of the first table: their names, then a line for each option."),
-      field("Reason", reason, "Everybody who sees the certificate can read it."),
+      field("Table", table, "CSV with the same columns as the first table: a header line, then one line per option."),
+      field("Reason", reason, "Anyone who sees the certificate can read this."),
     ], () => {
       if (!table.value.trim()) return "Paste a table of the new options.";
       const body = { table: { csv: table.value }, reason: reason.value.trim() };
@@ -34,11 +34,11 @@ export function turnoverCard(name, scope, onChange) {
     const label = input({ type: "text" });
     const reason = input({ type: "text", maxlength: 2000 });
     return form("Retire an option", "Retire it", [label, reason], [
-      field("Option", label, "Its name. It is not measured any more, and cannot be the answer."),
-      field("Reason", reason, "Everybody who sees the certificate can read it."),
+      field("Option", label, "The name of the option. It is no longer measured and cannot be the answer."),
+      field("Reason", reason, "Anyone who sees the certificate can read this."),
     ], () => {
       if (!label.value.trim()) return "Which option?";
-      if (!reason.value.trim()) return "Say why: it is kept, and part of the certificate.";
+      if (!reason.value.trim()) return "Give a reason; it is stored and appears in the certificate.";
       const body = { label: label.value, reason: reason.value.trim() };
       return post(studyPath(name, "/retire"), body);
     });
@@ -77,7 +77,7 @@ export function turnoverCard(name, scope, onChange) {
   }
 
   return actsCard(name, scope, {
-    title: "Options that come and go",
+    title: "Options added and retired",
     list: "Option changes",
     route: "/options",
     /** @param {Api.OptionChangeRow} change */
@@ -85,7 +85,7 @@ export function turnoverCard(name, scope, onChange) {
     said: (changes) =>
       changes.length
         ? `${plural(changes.length, "change")} since the study began.`
-        : "Options can be added, and retired, while the study is under way.",
+        : "Options can be added and retired while the study is under way.",
     forms: [adding(), retiring()],
   });
 }

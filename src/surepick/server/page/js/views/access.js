@@ -62,8 +62,8 @@ export const accessView = (scope) => {
     put(
       studyHint,
       role.value === "worker"
-        ? "A worker's token names at least one study."
-        : "None ticked: all studies, also those to come.",
+        ? "A worker's token must be for at least one study."
+        : "None ticked: all studies, including future ones.",
     );
   }
 
@@ -100,7 +100,7 @@ export const accessView = (scope) => {
     return submit(button, error, async () => {
       const studies = role.value === "admin" || !ticked().length ? null : ticked();
       if (role.value === "worker" && !studies) {
-        error.say("Tick the studies that the worker may measure for.");
+        error.say("Tick the studies that this worker may measure for.");
         return;
       }
       /** @type {Api.TokenMade} */
@@ -181,7 +181,7 @@ export const accessView = (scope) => {
   async function revoke(token) {
     const sure = await confirm(
       "Revoke this token?",
-      `Whoever uses this ${token.role}'s token is locked out at once, here and in programs.`,
+      `Whoever uses this ${token.role}'s token is locked out immediately, on this page and in programs.`,
       "Revoke it",
     );
     if (!sure) return;
@@ -210,7 +210,7 @@ export const accessView = (scope) => {
         h(
           "p",
           {},
-          "Tokens let people and workers in. Only their hashes are stored: a token is shown once, when it is made.",
+          "Tokens let people and workers in. Only their hashes are stored: a token is shown once, when it is created.",
         ),
       ),
     ),

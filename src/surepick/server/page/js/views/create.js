@@ -2,7 +2,7 @@
 
 import { post } from "../api.js";
 import { h, put } from "../dom.js";
-import { oneIn, sureness } from "../format.js";
+import { oneIn } from "../format.js";
 import { errorLine, field, input, number, submit } from "../parts/field.js";
 import { rewardsChoice } from "../parts/rewards.js";
 import { tableSource } from "../parts/table-source.js";
@@ -33,8 +33,8 @@ export const createView = (scope) => {
   const overlap = h(
     "select",
     { class: "input" },
-    h("option", { value: "" }, "Begin the next batch"),
-    h("option", { value: "no" }, "Wait until it is complete"),
+    h("option", { value: "" }, "Start the next batch"),
+    h("option", { value: "no" }, "Wait until the batch is complete"),
   );
   const hedge = h(
     "select",
@@ -102,7 +102,7 @@ export const createView = (scope) => {
     put(
       deltaHint,
       good
-        ? `The answer is right with probability ${sureness(value)} or more; wrong ${oneIn(value)} times at most.`
+        ? `At most ${oneIn(value)} studies like this one names a wrong option.`
         : "A number between 0 and 1.",
     );
   }
@@ -157,44 +157,44 @@ export const createView = (scope) => {
     field(
       "How many of the best",
       top,
-      "More than 1: the study ends when it knows which so many are the best, in any order.",
+      "With 3, for example, the study ends when it knows which three are the best, in any order.",
     ),
     field(
       "Compare with",
       baseline,
-      "The name of an option, such as what you use today: the study then says which others are better and which are worse. Empty: it looks for the best.",
+      "The name of an option, such as the one you use today. The study then finds which others are better and which are worse. Empty: it looks for the best.",
     ),
-    field("Most measurements", most, "Stop there, without a guarantee. Empty: after a million."),
+    field("Most measurements", most, "Stop after this many, without a guarantee. Empty: after a million."),
     field(
       "Column with costs",
       cost,
-      "What one measurement of an option costs: the study then spends as little as possible. Empty: all cost the same.",
+      "The cost of measuring each option; the study then spends as little as possible. Empty: all options cost the same.",
     ),
     field(
       "Budget",
       budget,
-      "What all measurements may cost: stop there, without a guarantee. Without a column of costs each costs 1.",
+      "Stop when measurements have cost this much, without a guarantee. Without a column of costs, each costs 1.",
     ),
     field(
-      "Make the best of it",
+      "Spend everything",
       guess,
-      "Measure all that the budget or the most measurements allow, for the best guess in the end. It is proven only if that much shows.",
+      "Use the whole budget, or all the measurements allowed, for the best possible guess. The guess is proven only if the evidence is strong enough.",
     ),
     trust.question,
     field(
       "Compare within each",
       strata,
-      "A day, plate or operator whose level is common to what is measured in it: what they differ by cancels. Empty: there is none.",
+      "Such as day, plate or operator: options are compared within each one, so differences between them cancel out. Empty: none.",
     ),
     field(
       "While others finish a batch, workers",
       overlap,
-      "Beginning the next one takes less time and more measurements. It rests on measurements that do not depend on each other.",
+      "Starting the next batch takes less time and more measurements. It assumes that measurements do not depend on each other.",
     ),
     field(
       "A measurement that takes long is given",
       hedge,
-      "Of two rewards the first counts. Only where how long a measurement takes has nothing to do with what it shows.",
+      "The first of the two rewards counts. Use this only if the duration of a measurement has nothing to do with its result.",
     ),
     field(
       "A reading far from all before",
@@ -204,7 +204,7 @@ export const createView = (scope) => {
     field(
       "Algorithm",
       algorithm,
-      "The recommended one needs the fewest measurements. The others have to know how much measurements vary.",
+      "The recommended one needs the fewest measurements. The others need to know how much measurements vary.",
     ),
   ];
   deltaSaid();
@@ -219,7 +219,7 @@ export const createView = (scope) => {
         "div",
         {},
         h("h1", {}, "New study"),
-        h("p", {}, "From a table of options to the best of them."),
+        h("p", {}, "Start from a table of options and find the best one."),
       ),
     ),
     h(
@@ -257,7 +257,7 @@ export const createView = (scope) => {
               field(
                 "Close enough ε",
                 epsilon,
-                "Any option this close to the best will do. Options with equal means cannot be told apart otherwise.",
+                "Any option this close to the best is accepted. Without this, options with equal means can never be told apart.",
               ),
               rewards.advanced,
               forWorkers,

@@ -26,7 +26,7 @@ export const loginView = (onEntered, said) => () => {
       if (who.role === "worker") {
         await logOut();
         error.say(
-          "This is a worker's token: it measures, and shows nothing. Log in with a viewer's or an admin's token.",
+          "This is a worker's token, which cannot open this page. Log in with a viewer's or an admin's token.",
         );
         return;
       }

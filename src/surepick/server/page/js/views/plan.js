@@ -63,7 +63,7 @@ export const planView = (scope) => {
       field(
         "Gap",
         gap,
-        "Lead of the best option over the second best that should be found out, in units of the reward.",
+        "Lead of the best option over the second best that you want to detect, in units of the reward.",
       ),
       ["number", "between"],
     ],
@@ -71,7 +71,7 @@ export const planView = (scope) => {
       field(
         "Noise",
         noise,
-        "How much repeated measurements of one option differ (standard deviation). A guess will do; 1, or a quarter of the range, if left empty.",
+        "How much repeated measurements of one option differ (standard deviation). A guess is enough. Empty: 1, or a quarter of the range.",
       ),
       ["number", "between"],
     ],
@@ -79,7 +79,7 @@ export const planView = (scope) => {
       field("Base rate", baseRate, "How often the second best option says yes: 0.02 for 2 %."),
       ["yes-no"],
     ],
-    [field("Lift", lift, "How much more often the best one does: 0.2 for 20 % more."), ["yes-no"]],
+    [field("Lift", lift, "How much more often the best option says yes: 0.2 for 20 % more."), ["yes-no"]],
   ];
 
   function check() {
@@ -128,7 +128,7 @@ export const planView = (scope) => {
         /** @type {{forecast: Api.Forecast[], notes: string[]}} */
         const found = await post("/plan", body, { signal: scope.signal });
         put(result, shown(found, body));
-        announce("The forecast is there.");
+        announce("The forecast is ready.");
       } catch (problem) {
         put(result);
         throw problem;
@@ -163,14 +163,14 @@ export const planView = (scope) => {
         ),
         h(
           "section",
-          { class: "card", "aria-label": "What to find out" },
-          h("h2", {}, "What to find out"),
+          { class: "card", "aria-label": "Settings" },
+          h("h2", {}, "Settings"),
           h(
             "div",
             { class: "fields" },
             field("Rewards are", rewards, "What one measurement gives."),
             asked.map(([element]) => element),
-            field("Error probability δ", delta, "How often the answer may be wrong."),
+            field("Error probability δ", delta, "At most this share of studies may name a wrong option."),
             field("Effort", trials, "More runs take longer and give narrower intervals."),
           ),
         ),
@@ -238,7 +238,7 @@ function shown({ forecast, notes }, body) {
     h(
       "p",
       { class: "explain" },
-      `${lead(body)}, error probability ${body.delta}. Mean of ${body.trials} simulated runs on truths drawn at random; differences within the intervals are chance. “>”: runs were cut off, the true number is larger.`,
+      `${lead(body)}, error probability ${body.delta}. Mean of ${body.trials} simulated runs on truths drawn at random; differences within the intervals may be chance. “>” means that runs were cut off and the true number is larger.`,
     ),
     notes.length > 0 &&
       h(

@@ -67,7 +67,7 @@ export const studiesView = (scope) => {
       body,
       found.length
         ? table(found)
-        : blank("unknown", "No such study", "No study has that in its name."),
+        : blank("unknown", "No such study", "No study name contains this text."),
     );
   }
 
@@ -86,7 +86,7 @@ export const studiesView = (scope) => {
         h(
           "p",
           {},
-          "Each one looks for the best of its options, with as few measurements as possible.",
+          "Each study looks for the best of its options, with as few measurements as possible.",
         ),
       ),
       isAdmin() && h("a", { class: "button primary", href: "#/new" }, "New study"),
@@ -102,7 +102,7 @@ function nothingYet() {
     return blank(
       "dots",
       "No studies yet",
-      "A study begins with a table of options: a row each, with columns that describe them.",
+      "A study starts with a table of options: one row each, with columns that describe them.",
       h("a", { class: "button primary", href: "#/new" }, "Start with a CSV file"),
       h("a", { class: "button", href: "#/plan" }, "Plan first"),
     );
@@ -110,7 +110,7 @@ function nothingYet() {
   return blank(
     "dots",
     "No studies yet",
-    "There is nothing to see for this token yet. Somebody with an admin's token can start a study.",
+    "There is nothing to see with this token yet. Anyone with an admin's token can start a study.",
   );
 }
 

@@ -8,9 +8,9 @@ import { errorLine, field, input, submit } from "../../parts/field.js";
 import { actsCard } from "../acts.js";
 
 const CAUTION =
-  "The guarantee stands if which reports, and which of their numbers, are looked at again depends " +
-  "neither on the numbers nor on whom you favour: bots that are left out by a rule for all options, " +
-  "a day that was exported twice. Look at all options alike, whichever seems good or bad.";
+  "The guarantee stands if your choice of what to check again depends neither on the numbers nor on which " +
+  "option you favour. Examples are removing bots by one rule for all options, or a day that was exported " +
+  "twice. Check all options alike, whether they look good or bad.";
 const MOST = 3; // rows of a report that are listed
 
 /**
@@ -31,7 +31,7 @@ export function reportCorrectionsCard(name, scope, onChange) {
     const drop = dropZone(
       (csv, source) => {
         table = { csv, source };
-        write(chosen, `${source} counts instead of what was recorded.`);
+        write(chosen, `${source} replaces the recorded report.`);
       },
       (text) => error.say(text),
       { about: "The whole report of the period.", example: "label,visits,successes\na,990,12" },
@@ -40,9 +40,9 @@ export function reportCorrectionsCard(name, scope, onChange) {
     /** @param {SubmitEvent} event */
     function send(event) {
       event.preventDefault();
-      if (!period.value.trim()) return error.say("Which period? Its name.");
-      if (!reason.value.trim()) return error.say("Say why: it is kept, and part of the certificate.");
-      if (!table) return error.say("Drop the report as it should have been.");
+      if (!period.value.trim()) return error.say("Give the name of the period.");
+      if (!reason.value.trim()) return error.say("Give a reason; it is stored and appears in the certificate.");
+      if (!table) return error.say("Add the corrected report.");
       return submit(button, error, async () => {
         const about = { period: period.value.trim(), reason: reason.value.trim() };
         await post(studyPath(name, "/report-changes"), { ...about, table });
@@ -60,8 +60,8 @@ export function reportCorrectionsCard(name, scope, onChange) {
       h(
         "form",
         { class: "fields", onsubmit: send },
-        field("Period", period, "The name that it was recorded under."),
-        field("Reason", reason, "Everybody who sees the certificate can read it."),
+        field("Period", period, "The name under which it was recorded."),
+        field("Reason", reason, "Anyone who sees the certificate can read this."),
         h("div", { class: "wide" }, drop.element, chosen),
         h("p", { class: "explain wide" }, CAUTION),
         h("div", { class: "actions" }, button),

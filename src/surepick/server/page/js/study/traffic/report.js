@@ -34,7 +34,7 @@ export function reportCard(name, onChange) {
   const drop = dropZone(
     (csv, source) => check({ table: { csv, source } }, look),
     (text) => error.say(text),
-    { about: "A row for each option.", example: "label,visits,successes\na,1000,12\nb,990,17" },
+    { about: "One row per option.", example: "label,visits,successes\na,1000,12\nb,990,17" },
   );
   const fold = h(
     "details",
@@ -46,13 +46,13 @@ export function reportCard(name, onChange) {
   const element = h(
     "section",
     { class: "card", "aria-label": "Report of a period" },
-    h("h2", {}, "What came of it"),
+    h("h2", {}, "Report"),
     h(
       "p",
       { class: "explain" },
-      "Count each visitor once, in the period of the assignment. Columns: ",
+      "Count each visitor once, in the period of assignment. Columns: ",
       columns,
-      ". Bots are yours to leave out.",
+      ". Leave out bots yourself.",
     ),
     h("div", { class: "fields" }, field("Name of the period", called)),
     drop.element,
@@ -79,8 +79,8 @@ export function reportCard(name, onChange) {
       const found = await post(studyPath(name, "/record"), { ...what, period, check: true });
       const again = found.status === "duplicate";
       const words = again
-        ? `Period ${found.period} had been recorded with these numbers; it counts once.`
-        : `${plural(found.visits, "visit")} in period ${found.period}, and no mistake is seen. Nothing is recorded yet.`;
+        ? `Period ${found.period} was already recorded with these numbers; it counts once.`
+        : `${plural(found.visits, "visit")} in period ${found.period}; no mistakes found. Nothing is recorded yet.`;
       given = again ? null : what;
       put(outcome, notice("good", words), !again && h("div", { class: "actions" }, keep));
       announce(words);

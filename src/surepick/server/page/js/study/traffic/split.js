@@ -72,7 +72,7 @@ export function splitCard(name, onChange) {
   const form = h(
     "form",
     { class: "fields", onsubmit: (/** @type {SubmitEvent} */ event) => send(event, button, false) },
-    field("Visitors", visits, "So many in whole numbers. Empty: shares only."),
+    field("Visitors", visits, "Also show whole numbers for this many visitors. Empty: shares only."),
     h("div", { class: "actions" }, button),
   );
   const element = h(
@@ -130,7 +130,7 @@ export function splitCard(name, onChange) {
     const found = await ask();
     if (!found) return;
     await navigator.clipboard.writeText(found.csv).catch(() => {
-      error.say("The browser does not let this page copy; download the file instead.");
+      error.say("Your browser does not allow copying here; download the file instead.");
     });
     announce("Shares copied");
     onChange();
@@ -157,7 +157,7 @@ export function splitCard(name, onChange) {
       write(button, newest ? "Show" : "Get the shares of the next period");
       files.hidden = table.hidden = another.hidden = !newest;
       write(about, newest ? running(newest) : FIRST);
-      write(earlier, at.window ? WITH_WINDOW : "Begin another period before this one is recorded");
+      write(earlier, at.window ? WITH_WINDOW : "Start another period before this one is recorded");
       const whole = known?.visits ?? null;
       last.hidden = whole === null;
       const sent = status.labels.map((_, i) => i).filter((i) => at.shares?.[i]);
@@ -181,17 +181,17 @@ export function splitCard(name, onChange) {
 
 const FIRST =
   "Shares are fixed before visitors come, and stay the same until the period is recorded. End a " +
-  "period by the clock or by a number of visitors, never because of how it looks.";
+  "period at a set time or after a set number of visitors, never because of how it looks.";
 
-const WITH_WINDOW = "Begin the next period; visitors of this one still have time to respond";
+const WITH_WINDOW = "Start the next period; visitors of this one still have time to respond";
 
 /** @param {Api.OpenPeriod} period */
 function running(period) {
   const called = period.period === null ? "" : ` (${period.period})`;
-  const short = period.number === 0 ? " The first period only guides: make it short." : "";
+  const short = period.number === 0 ? " The first period only guides the next ones: keep it short." : "";
   return (
-    `Period ${count(period.number + 1)}${called}, since ${moment(period.since)}. Send each visitor ` +
-    `at random by these shares alone, until it is recorded.${short}`
+    `Period ${count(period.number + 1)}${called}, since ${moment(period.since)}. Assign each visitor ` +
+    `at random by these shares, until the period is recorded.${short}`
   );
 }
 
@@ -201,6 +201,6 @@ function running(period) {
  */
 function rest(sent, all) {
   const hidden = sent > MOST ? `${count(sent - MOST)} more have smaller shares: see the file. ` : "";
-  const out = all > sent ? `The other ${count(all - sent)} are ruled out, and get nobody.` : "";
+  const out = all > sent ? `The other ${count(all - sent)} are ruled out and get no visitors.` : "";
   return hidden + out;
 }
