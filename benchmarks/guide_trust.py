@@ -13,7 +13,11 @@ Beside it the best that can be hoped for: the same ratio for numbers of pulls th
 means in advance. Each option has to be ruled out by measurements of its own, whatever they cost:
 only the shares of the best option and of the others can be moved.
 
-Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.guide_trust --trials 3
+*Strata.* Eight options with right features as a guide, two days that differ by 40 times the noise,
+told as strata; beside it the same without days. By the rule of the guide that runs have now, and by
+that of version 0.2.
+
+Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.guide_trust --trials 3 --strata 40
 """
 
 from __future__ import annotations
@@ -143,8 +147,60 @@ def measure(task: tuple[Any, ...]) -> dict[str, Any]:
     return trust(task) if task[0] == "features" else money(task)
 
 
+# -- strata --------------------------------------------------------------------------------------
+RULES = {"now": 2, "version 0.2": 1}
+GRID = np.linspace(-1.0, 1.0, 8)
+BY_DAY = np.column_stack([np.ones(8), GRID, GRID[[3, 0, 6, 1, 7, 2, 5, 4]]])
+DAYS, MOST_BY_DAY = 40.0, 5_000
+
+
+def by_day(task: tuple[str, int, int, int]) -> list[list[Any]]:
+    """Pulls with days and without, and whether another option than the best was named."""
+    rule, first, count, seed = task
+    means, found = BY_DAY @ np.array([0.0, 3.6, -2.8]), []
+    for i, days in itertools.product(range(first, first + count), (True, False)):
+        rng = np.random.default_rng([seed, 8, i])
+        problem = sp.Problem(BY_DAY, misfit=math.inf)
+        run = sp.algorithms.PooledPeleg(DELTA, max_samples=MOST_BY_DAY).start(problem, i)
+        if RULES[rule] == 1:
+            run.state.as_recorded({})
+        while not run.stopped:
+            batch = run.ask()
+            day = rng.integers(0, 2, len(batch))
+            rewards = means[batch.arms] + days * DAYS * day + rng.normal(size=len(batch))
+            run.tell(batch, rewards, strata=day.astype(str).tolist() if days else None)
+        found.append([run.samples, bool(run.answer.arm != means.argmax())])
+    return found
+
+
+def days_report(parts: dict[str, Any], trials: int) -> str:
+    rows = []
+    for rule in RULES:
+        mine = [row for key, part in parts.items() if key.startswith(f"{rule} | ") for row in part]
+        with_days, without = np.log([[row[0] for row in mine[k::2]] for k in (0, 1)])
+        error = math.sqrt((with_days.var(ddof=1) + without.var(ddof=1)) / len(with_days))
+        times = math.exp(with_days.mean() - without.mean())
+        pulls = [f"{math.exp(logs.mean()):,.0f}" for logs in (with_days, without)]
+        wrong = f"{sum(row[1] for row in mine)} of {len(mine)}"
+        rows.append([rule, *pulls, f"{times:.2f} ± {times * error:.2f}", wrong])
+    head = ["rule of the guide", "days as strata", "no days", "ratio", "wrong"]
+    return (
+        f"# Strata where features guide\n\nδ = {DELTA:g}, {trials} trials of each cell: geometric "
+        f"means of pulls, and their ratio, ± one standard error.\n\n{table(head, rows)}"
+    )
+
+
 def main() -> None:
-    given = options("Features that only guide, and costs.", trials=3).parse_args()
+    parser = options("Features that only guide, and costs.", trials=3)
+    parser.add_argument("--strata", type=int, default=40, help="trials with days and without")
+    given = parser.parse_args()
+    days = Record("guide_strata", {"delta": DELTA, "seed": given.seed}, given)
+    of_days = {
+        f"{rule} | {first}": (rule, first, count, given.seed)
+        for rule in RULES
+        for first, count in chunks(given.strata, 10)
+    }
+    days.write(days_report(days.fill(of_days, by_day), given.strata))
     record = Record("guide_trust", {"delta": DELTA, "seed": given.seed}, given)
     cells = [("features", *one) for one in itertools.product(NOISE, SIZES, SHAPES, SCALES)]
     cells += [("costs", *one) for one in itertools.product(NOISE, PRICED, (False, True))]

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import itertools
 import json
 import math
 
@@ -75,16 +76,19 @@ def test_pulls_with_strata_are_few_whatever_their_levels(noise):
 
 
 def test_the_same_levels_told_without_strata_keep_a_study_from_ending():
-    """What strata are for."""
-    rng = np.random.default_rng(3)
-    problem = sp.Problem(FEATURES, misfit=math.inf)
-    run = sp.algorithms.PooledPeleg(delta=0.05, max_samples=2_000).start(problem, 0)
-    while not run.stopped:
-        batch = run.ask()
-        levels = 40.0 * rng.integers(0, 2, len(batch))
-        run.tell(batch, measured(None, batch.arms, levels, rng))
-    assert run.samples == 2_000
-    assert finished(None, math.inf, rng=1, size=40.0).samples < 2_000
+    """What strata are for: a few hundred pulls with them, a hundred times as many without."""
+    problem, ended = sp.Problem(FEATURES, misfit=math.inf), {True: 0, False: 0}
+    for seed, within in itertools.product(range(4), ended):
+        rng = np.random.default_rng(seed)
+        run = sp.algorithms.PooledPeleg(delta=0.05, max_samples=1_500).start(problem, seed)
+        while not run.stopped:
+            batch = run.ask()
+            days = rng.integers(0, 2, len(batch))
+            rewards = 4.0 * means(None)[batch.arms] + 40.0 * days + rng.normal(size=len(batch))
+            run.tell(batch, rewards, strata=[f"day {day}" for day in days] if within else None)
+        ended[within] += run.state.finished
+    assert ended[True] >= 3
+    assert ended[False] == 0
 
 
 BY_ARM = np.linspace(0.3, 1.5, K)
