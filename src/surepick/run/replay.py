@@ -289,7 +289,8 @@ def _take_strata(run: Run, left: list[dict[str, Any]], number: int) -> bool:
     exact = measured.same(due)
     if not exact and not (run.algorithm.any_pulls and _is_close(due, measured)):
         raise Different(f"from batch {number} on it is not what is asked for there")
-    run.take_strata(run.put(measured), strata)
+    # What is asked for may be a piece of a block, of which the rest is still to come.
+    run.take_strata(asked if exact else run.put(measured), strata)
     return exact
 
 

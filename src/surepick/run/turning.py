@@ -157,7 +157,7 @@ class TurningRun:
             raise InvalidInputError(f"options cannot be added or retired here: {why}")
         if self.ended:
             raise RunStateError("it was stopped for good: start a new study with these options")
-        if self._spent_out:
+        if self._spent_out and not self.goes_on:  # in replays: it was done before the last batch
             raise RunStateError("the limit of measurements is reached: allow more first (limit)")
 
     def _check_added(self, before: Problem, after: Problem) -> None:
@@ -213,7 +213,7 @@ class TurningRun:
         For replays. They are taken off the list; what was asked for before the others is told.
         """
         while turns and turns[0]["batch"] == told:
-            change = turns.pop(0)
+            change, self.goes_on = turns.pop(0), True
             said = {name: change[name] for name in ("reason", "by", "at")}
             if change["change"] == ADDED:
                 arms, width = change["arms"], change["features"][1]

@@ -1,0 +1,430 @@
+"""Two clients, one for threads and one for coroutines: both send and understand the same.
+
+The client for threads goes through all of its methods at a real service, with every parameter that
+they have, and what went to and fro is written down. The other one does the same: it must send
+exactly these requests, and make the same of the answers.
+"""
+
+from __future__ import annotations
+
+import asyncio
+import inspect
+import shutil
+import uuid
+from collections import deque
+from collections.abc import Mapping
+from itertools import count
+from types import MappingProxyType
+from typing import NamedTuple
+
+import httpx
+import numpy as np
+import pytest
+from tests.coroutines import completed
+from tests.postgres import fast_folder
+from tests.server.served import Served
+
+import surepick as sp
+from surepick.client import AsyncStudy, RemoteStudy, transport
+from surepick.errors import SurepickError
+from surepick.study import StudySpec
+
+PROBLEM = sp.Problem(np.eye(3), noise=1.0, labels=["a", "b", "c"])
+SITE = sp.Problem(np.eye(2), noise="yes-no", labels=["a", "b"])
+
+
+class Call(NamedTuple):
+    """A method of a study (or of the client: ``of`` is None) and what it is called with."""
+
+    of: str | None
+    method: str
+    given: tuple = ()
+    named: Mapping[str, object] = MappingProxyType({})
+
+
+def call(of, method, *given, **named):
+    return Call(of, method, given, named)
+
+
+REPORT = {"a": (1000, 20), "b": (1003, 41)}
+CALLS = [
+    call(None, "create_study", "one/x", PROBLEM, "pooled-peleg", delta=0.2, strata="plate"),
+    call(None, "create_study", "sheet", table={"label": ["a", "b"], "size": [1, 2]}),
+    call(None, "store", StudySpec(name="two", problem=PROBLEM, overlap=True, max_samples=90)),
+    call(None, "store", StudySpec(name="site", problem=SITE, traffic=True)),
+    call(None, "store", StudySpec(name="two", problem=PROBLEM)),  # it is taken
+    call(None, "list_studies"),
+    call(None, "load_study", "one/x"),
+    call(None, "load_study", "nowhere"),
+    call(None, "make_token", "worker", ["two"], expires_in=60.0, note="lab"),
+    call(None, "make_token", "chief"),
+    call("one/x", "ask", 2, "ann", 7.5, wait=0.01, stratum=3),
+    call("one/x", "ask", 2, "ann", stratum="5"),
+    call("one/x", "ask", stratum="5", same=True, n=3),
+    call("one/x", "tell", 0, 1.25, "ann", label="a", strict=True),
+    call("one/x", "tell", 1, 1.5),
+    call("one/x", "tell", 1, 2.5),  # another one counts
+    call("one/x", "tell", 999, 2.5),
+    call("one/x", "rewards"),
+    call("two", "ask", 40, "ben"),
+    call("two", "tell_many", [(0, 0.5), (1, 0.25)], "ben", strict=True),
+    call("two", "tell_many", [(2, 0.5, "no such option")]),
+    call("two", "tell_many", [(2, 0.5), (3, 1e9)], strict=True),
+    call("two", "tell_many", [(k, 0.1 * (k % 4)) for k in range(2, 12)]),
+    call("two", "tell_many", [(2, float("nan"))]),
+    call("two", "ask", 2, "cat"),
+    call("two", "fail", 12, "broke" * 1000, "ben"),
+    call("two", "fail", 13, reason="lost"),
+    call("two", "fail", 10_000),
+    call("two", "correct", 1, 0.75, reason="typo", by="boss"),
+    call("two", "correct", 1, 0.75, reason=" "),
+    call("two", "withdraw", 0, reason="spilt", by="boss"),
+    call("two", "withdraw_token", "nobody", reason="gone", by="boss"),
+    call("two", "corrections"),
+    call("two", "add", sp.Problem([[0, 0, 0, 1.0]], labels=["d"]), reason="new", by="boss"),
+    call("two", "retire", "b", reason="sold out", by="boss"),
+    call("two", "retire", "z", reason="sold out"),
+    call("two", "option_changes"),
+    call("two", "limit", max_samples=95, budget=200.0, reason="money", by="boss"),
+    call("two", "limit", max_samples=float("inf")),
+    call("two", "limit_changes"),
+    call("two", "pause", "lunch", "boss"),
+    call("two", "pause", reason="lunch"),
+    call("two", "ask", 1, "dan", wait=0.01),
+    call("two", "resume", "back", "boss"),
+    call("two", "progress"),
+    call("two", "finished"),
+    call("two", "answer"),
+    call("two", "standing"),
+    call("two", "status"),
+    call("two", "checks"),
+    call("two", "forecast"),
+    call("two", "events"),
+    call("two", "events", "failed", "late"),
+    call("two", "history"),
+    call("two", "definition"),
+    call("two", "export", "rows.csv"),
+    call("two", "export", "rows.txt", "json", "options"),
+    call("two", "export", "rows.odt"),
+    call("two", "stop", "enough", "boss"),
+    call("two", "answer"),
+    call("site", "split", 2003, "monday"),
+    call("site", "record", REPORT, "monday", check=True),
+    call("site", "record", REPORT, "monday"),
+    call("site", "record", {"label": ["a"], "visits": [1]}, "tuesday"),
+    call(
+        "site",
+        "correct_report",
+        "monday",
+        REPORT | {"a": (1000, 21)},
+        reason="bots",
+        by="boss",
+    ),
+    call("site", "report_changes"),
+    call("site", "ask"),
+    call(None, "delete_study", "sheet"),
+    call(None, "delete_study", "sheet"),
+]
+HERE = {"problem", "algorithm", "meta", "strata", "features_of", "features_by_arm", "run", "close"}
+
+
+def test_every_method_and_parameter_is_tried():
+    for kind, studies in ((sp.Client, False), (RemoteStudy, True)):
+        methods = {name for name in dir(kind) if not name.startswith("_")} - HERE - {"url", "name"}
+        for name in methods:
+            made = [one for one in CALLS if one.method == name and (one.of is not None) == studies]
+            assert made, f"{kind.__name__}.{name} is not tried"
+            method = getattr(kind, name)
+            if isinstance(method, property):
+                continue
+            own = list(inspect.signature(method).parameters.values())[1:]
+            tried = set()
+            for one in made:
+                tried |= set(
+                    inspect.signature(method).bind(None, *one.given, **one.named).arguments
+                )
+            assert {p.name for p in own} <= tried, f"{kind.__name__}.{name}"
+
+
+def test_parameters_are_the_same():
+    for one, other in ((RemoteStudy, AsyncStudy), (sp.Client, sp.AsyncClient)):
+        for name in sorted({one.method for one in CALLS if hasattr(one, "method")}):
+            mine, theirs = getattr(one, name, None), getattr(other, name, None)
+            if inspect.isfunction(mine):
+                own = inspect.signature(mine).parameters.values()
+                assert [(p.name, p.kind, p.default) for p in own] == [
+                    (p.name, p.kind, p.default)
+                    for p in inspect.signature(theirs).parameters.values()
+                ], name
+
+
+# -- what goes to and fro ----------------------------------------------------------------------
+class Sent(NamedTuple):
+    """A request."""
+
+    method: str
+    path: str
+    body: bytes
+    who: str
+    patience: float  #: seconds in which nothing need be heard
+
+    @classmethod
+    def of(cls, request):
+        path = request.url.raw_path.decode().removesuffix("?")
+        timeout = request.extensions["timeout"]["read"]
+        return cls(request.method, path, request.content, request.headers["Authorization"], timeout)
+
+
+class Recorder(httpx.BaseTransport):
+    """Writes down what goes to a service, and what comes back."""
+
+    def __init__(self):
+        self._to, self.log = httpx.HTTPTransport(), []
+
+    def close(self):
+        self._to.close()
+
+    def handle_request(self, request):
+        response = self._to.handle_request(request)
+        response.read()
+        self.log.append(
+            (Sent.of(request), response.status_code, response.headers, response.content)
+        )
+        return response
+
+
+class Played(httpx.AsyncBaseTransport):
+    """Gives the answers that were written down, to whoever sends the same requests."""
+
+    def __init__(self, log):
+        self._log = deque(log)
+
+    async def handle_async_request(self, request):
+        await request.aread()
+        assert self._log, f"one request more: {Sent.of(request)}"
+        sent, status, headers, content = self._log.popleft()
+        assert Sent.of(request) == sent
+        plain = {k: v for k, v in headers.items() if not k.startswith(("content", "transfer"))}
+        return httpx.Response(status, headers=plain, content=content)
+
+    def done(self):
+        assert not self._log, f"never sent: {self._log[0][0]}"
+
+
+@pytest.fixture
+def numbered(monkeypatch):
+    """Names that are made up are the same for both clients."""
+
+    def begin():
+        numbers = count()
+        monkeypatch.setattr(uuid, "uuid4", lambda: uuid.UUID(int=next(numbers)))
+
+    return begin
+
+
+@pytest.fixture(scope="module")
+def service():
+    folder = fast_folder("sp-alike-")
+    with Served(f"sqlite:///{folder}/studies.db", folder) as served:
+        yield served
+    shutil.rmtree(folder)
+
+
+def seen(result):
+    """A result, so that two can be compared."""
+    if isinstance(result, SurepickError):
+        return type(result), str(result)
+    if isinstance(result, sp.Answer):
+        return result.label, result.guarantee, result.pulls.tolist(), result.certificate()
+    if isinstance(result, (RemoteStudy, AsyncStudy)):
+        return result.name, result._path
+    if hasattr(result, "read_bytes"):
+        return result.name, result.read_bytes()
+    return repr(result.to_dict()) if hasattr(result, "to_dict") else repr(result)
+
+
+def by_threads(client, folder):
+    found, studies = [], {}
+    for of, method, given, named in CALLS:
+        if method == "export":
+            given = (folder / given[0], *given[1:])
+        one = client if of is None else studies.setdefault(of, RemoteStudy(client._transport, of))
+        if of is not None and "_definition" not in vars(one):
+            one.strata  # noqa: B018 - asked for before, so that it is not between other requests
+        try:
+            own = getattr(one, method)
+            result = own(*given, **named) if callable(own) else own
+        except SurepickError as error:
+            result = error
+        found.append(seen(result))
+    return found
+
+
+async def by_coroutines(client, folder):
+    found, studies = [], {}
+    for of, method, given, named in CALLS:
+        if method == "export":
+            given = (folder / given[0], *given[1:])
+        one = client if of is None else studies.setdefault(of, AsyncStudy(client._transport, of))
+        try:
+            own = getattr(one, method)
+            result = await (own(*given, **named) if callable(own) else own)
+        except SurepickError as error:
+            result = error
+        found.append(seen(result))
+    return found
+
+
+def test_both_send_the_same_and_understand_the_same(service, numbered, tmp_path):
+    for name in ("sync", "async"):
+        (tmp_path / name).mkdir()
+    recorder = Recorder()
+    numbered()
+    with sp.Client(service.url, service.token) as client:
+        own = client._transport
+        own._client = httpx.Client(base_url=own.url, headers=own._headers, transport=recorder)
+        wanted = by_threads(client, tmp_path / "sync")
+    # What the one needs of the definition the other one does not ask for.
+    log = [one for one in recorder.log if not one[0].path.endswith("/definition")]
+    asked = [one for one in CALLS if one.method == "definition"]
+    definitions = [one for one in recorder.log if one[0].path.endswith("/two/definition")]
+    place = [k for k, one in enumerate(log) if one[0].path.endswith("/two/history")]
+    log[place[0] + 1 : place[0] + 1] = definitions[-1:] * len(asked)
+    played = Played(log)
+    numbered()
+
+    async def main():
+        async with sp.AsyncClient(service.url, service.token) as client:
+            client._transport._connection = lambda: played
+            return await by_coroutines(client, tmp_path / "async")
+
+    found = completed(main())
+    for one, mine, theirs in zip(CALLS, wanted, found):
+        assert mine == theirs, one
+    played.done()
+
+
+# -- a service that is busy, away or broken ----------------------------------------------------
+_TOLD = {"told": [{"pull": 0, "status": "conflict", "value": 1.0}]}
+_BUSY = {"error": {"kind": "TooManyRequestsError", "message": "slower"}}
+_GONE = {"error": {"kind": "UnknownStudyError", "message": "no study"}}
+FINE = (200, {}, {"told": [{"pull": 0, "status": "accepted", "value": 1.0}]})
+TROUBLE = {
+    "wait as long as it says": [(429, {"Retry-After": "7"}, _BUSY), FINE],
+    "wait once more": [(503, {"Retry-After": "2.5"}, {}), (503, {"Retry-After": "4"}, {}), FINE],
+    "not for ever": [(429, {"Retry-After": "1000"}, _BUSY)],
+    "it says nothing": [(503, {}, {})],
+    "it says nonsense": [(503, {"Retry-After": "soon"}, {})],
+    "a gateway": [(502, {}, {}), (504, {}, {}), FINE],
+    "broken": [(500, {}, {})],
+    "a stranger": [(401, {}, {})],
+    "not allowed": [(403, {}, {})],
+    "away": [httpx.ConnectError("no"), httpx.ReadTimeout("no"), FINE],
+    "does not count": [(409, {}, _TOLD)],
+    "a conflict of another kind": [(409, {}, {})],
+}
+PAUSES = {
+    "wait as long as it says": [7.0],
+    "wait once more": [2.5, 4.0],
+    "a gateway": [0.05, 0.1],
+    "away": [0.05, 0.1],
+}
+
+
+@pytest.fixture
+def clock(monkeypatch):
+    """Time goes on only while somebody sleeps; how long they did is written down."""
+    slept, now = [], [0.0]
+
+    def sleep(seconds):
+        slept.append(seconds)
+        now[0] += seconds
+
+    async def asleep(seconds):
+        sleep(seconds)
+
+    monkeypatch.setattr(transport.time, "sleep", sleep)
+    monkeypatch.setattr(asyncio, "sleep", asleep)
+    monkeypatch.setattr(transport.time, "monotonic", lambda: now[0])
+    monkeypatch.setattr(transport.random, "uniform", lambda low, high: high)
+    return slept
+
+
+def answering(answers):
+    """What a service in trouble answers, in turn."""
+    left = deque(answers)
+
+    def answer(request):
+        found = left.popleft()
+        if isinstance(found, Exception):
+            raise found
+        status, headers, body = found
+        return httpx.Response(status, headers=headers, json=body)
+
+    return httpx.MockTransport(answer), left
+
+
+def both(answers, clock, work, patience=300.0):
+    """What becomes of it in both clients: the result or the error, and how long they slept."""
+    place, found = ("http://127.0.0.1:9", "sp_x"), []
+
+    def ended(work):
+        try:
+            return seen(work())
+        except SurepickError as error:
+            return seen(error)
+
+    with sp.Client(*place, patience=patience) as client:
+        own, (way, left) = client._transport, answering(answers)
+        own._client = httpx.Client(base_url=own.url, headers=own._headers, transport=way)
+        found.append((ended(lambda: work(client)), clock.copy(), len(left)))
+    clock.clear()
+
+    async def main():
+        async with sp.AsyncClient(*place, patience=patience) as client:
+            way, left = answering(answers)
+            client._transport._connection = lambda: way
+            try:
+                result = seen(await work(client))
+            except SurepickError as error:
+                result = seen(error)
+            return result, clock.copy(), len(left)
+
+    found.append(asyncio.run(main()))
+    clock.clear()
+    return found
+
+
+@pytest.mark.parametrize("kind", TROUBLE)
+def test_both_wait_and_give_up_alike(kind, clock):
+    def work(client):
+        study = RemoteStudy if isinstance(client, sp.Client) else AsyncStudy
+        return study(client._transport, "one").tell(0, 1.0, "ann")
+
+    one, other = both(TROUBLE[kind], clock, work)
+    assert one == other
+    result, slept, left = one
+    assert slept == PAUSES.get(kind, [])
+    assert not left
+    refused = isinstance(result, tuple) and isinstance(result[0], type)
+    assert refused == (TROUBLE[kind][-1] is not FINE)
+
+
+def test_patience_ends_alike(clock):
+    """Tries go on as long as a client has patience, with longer and longer pauses."""
+    away = [httpx.ConnectError("no")] * 50
+    one, other = both(away, clock, lambda client: client.list_studies(), patience=30.0)
+    assert one == other
+    assert one[1][:8] == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0]
+    assert 25.0 <= sum(one[1]) <= 35.0
+
+
+def test_what_is_gone_at_the_second_try_was_removed_by_the_first(clock):
+    for answers in (
+        [httpx.ReadTimeout("no"), (404, {}, _GONE)],
+        [(404, {}, _GONE)],
+        [(200, {}, {})],
+    ):
+        one, other = both(answers, clock, lambda client: client.delete_study("one"))
+        assert one == other
+        assert isinstance(one[0], tuple) == (len(answers) == 1 and answers[0][0] == 404)

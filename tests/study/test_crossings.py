@@ -1,0 +1,218 @@
+"""Every pair of features of a study, once: what is allowed works, what is not is refused in words.
+
+Where two features that each work meet, neither's tests look. ``REFUSED`` names the pairs that a
+study does not take, with a part of what it says: a pair that is newly allowed, or newly refused,
+shows up here.
+"""
+
+from __future__ import annotations
+
+import itertools
+import json
+import math
+
+import numpy as np
+import pytest
+from tests.study.crossing import BY_NAME, FEATURES, LABELS, check, crossed
+
+import surepick as sp
+from surepick.errors import CertificateError, SurepickError
+from surepick.storage import open_storage
+from surepick.storage.memory import MemoryStorage
+from surepick.study import StudySpec, load_study, store
+from surepick.study.chain import check_chain
+from surepick.study.export import rows
+
+_NO_BASELINE = "compared with a baseline here; ask which is best"
+_ONE_SCALE = "not noise of one scale; leave noise out"
+_BETWEEN = "a reward between bounds is never far"
+_ON_ITEMS = "measured on items"
+REFUSED = {
+    ("sigma", "items"): _ONE_SCALE,
+    ("by arm", "items"): _ONE_SCALE,
+    ("equal", "items"): _ONE_SCALE,
+    ("yes-no", "again"): _BETWEEN,
+    ("bounded", "again"): _BETWEEN,
+    ("strata", "items"): "strata",
+    ("strata", "threshold"): "strata",
+    ("strata", "hedge"): "leave out hedge or strata",
+    ("items", "costs"): "leave costs or items out",
+    ("items", "baseline"): _ON_ITEMS,
+    ("items", "fdr"): _ON_ITEMS,
+    ("items", "threshold"): _ON_ITEMS,
+    ("items", "top"): _ON_ITEMS,
+    ("items", "past"): "on which items past measurements were made",
+    ("items", "add"): _ON_ITEMS,
+    ("items", "retire"): _ON_ITEMS,
+    ("items", "withdraw"): "only rewards of the open batch",
+    ("baseline", "add"): _NO_BASELINE,
+    ("baseline", "retire"): _NO_BASELINE,
+    ("fdr", "overlap"): "without max_batch, check_fit and control='fdr'",
+    ("fdr", "add"): _NO_BASELINE,
+    ("fdr", "retire"): _NO_BASELINE,
+    ("threshold", "add"): _NO_BASELINE,
+    ("threshold", "retire"): _NO_BASELINE,
+    ("top", "add"): "ask for the best alone",
+    ("top", "retire"): "ask for the best alone",
+    ("small batches", "overlap"): "without max_batch",
+    ("small batches", "withdraw"): "only rewards of the open batch",
+    ("hedge", "again"): "leave out again or hedge",
+}
+# Where three meet: limits that two others have to keep to, levels in other units, …
+MORE = (
+    ("costs", "few", "overlap"),
+    ("costs", "budget", "overlap"),
+    ("costs", "budget", "add"),
+    ("costs", "budget", "overlap", "add", "retire"),
+    ("by arm", "strata", "add"),
+    ("by arm", "strata", "correct", "withdraw"),
+    ("strata", "trusted", "add"),
+    ("strata", "overlap", "add", "retire", "reopen"),
+    ("strata", "overlap", "correct", "withdraw"),
+    ("costs", "overlap", "add", "withdraw"),
+    ("overlap", "hedge", "add", "fail"),
+    ("overlap", "pause", "retire", "correct"),
+)
+
+
+def pairs():
+    """All that a study could have both of."""
+    for one, other in itertools.combinations(FEATURES, 2):
+        if one.axis != other.axis:
+            yield one.name, other.name
+
+
+@pytest.mark.parametrize("names", [*pairs(), *MORE], ids=" x ".join)
+def test_together(names):
+    said = REFUSED.get(names)
+    if said is None:
+        check(crossed(names, MemoryStorage(), "crossed"))
+        return
+    with pytest.raises(SurepickError, match=said) as found:
+        crossed(names, MemoryStorage(), "crossed")
+    assert not isinstance(found.value, CertificateError)
+
+
+@pytest.fixture(scope="module")
+def database(postgres):
+    storage = open_storage(postgres.url())
+    yield storage
+    storage.close()
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        one.name
+        for one in FEATURES
+        if one.act or one.axis not in ("noise", "features", "question", "epsilon")
+    ],
+)
+def test_with_a_database_that_has_a_short_way(database, name):
+    """PostgreSQL takes the usual ask and tell in one step, which knows less than the others."""
+    check(crossed((name,), database, name))
+
+
+# -- traffic -----------------------------------------------------------------------------------
+_AS_IT_IS = "with traffic it is pooled-peleg as it is"
+_SHARES = "sends visitors by shares"
+TRAFFIC_REFUSED = {
+    "equal": "needs every single reward",
+    "strata": "compared within each period",
+    "items": _AS_IT_IS,
+    "costs": "visitors cost the same",
+    "trusted": "features are not trusted",
+    "allowed": "features are not trusted",
+    "top": "leave top out",
+    "guess": "guess: ",
+    "small batches": _AS_IT_IS,
+    "overlap": "leave it out",
+    "hedge": "leave it out",
+    "again": "leave it out",
+    "add": _SHARES,
+    "retire": _SHARES,
+    "correct": _SHARES,
+    "withdraw": "has no reward",
+    "fail": "handed out no pull",
+}
+_ACTS = {
+    "add": lambda study: study.add(sp.Problem([[0.0] * 4 + [1.0]], labels=["e"])),
+    "retire": lambda study: study.retire("b", reason="sold out"),
+    "correct": lambda study: study.correct(0, 1.0, reason="read again"),
+    "withdraw": lambda study: study.withdraw(0, reason="spilt"),
+    "fail": lambda study: study.fail(0),
+    "pause": lambda study: (study.pause(), study.resume()),
+    "more": lambda study: study.limit(max_samples=6000, reason="more"),
+    "stop": lambda study: study.stop("enough"),
+    "reopen": lambda study: None,
+}
+
+
+def sent(split, number):
+    """So many visitors of each option, with responses by their rates."""
+    counts = {label: 40 + 10 * k + number for k, label in enumerate(split.shares)}
+    return {k: (n, n * (2 + LABELS.index(k)) // 10) for k, n in counts.items() if split.shares[k]}
+
+
+def by_kind(report, noise):
+    """The same as this kind of rewards is reported: between bounds with the sum of squares."""
+    if noise == (0.0, 10.0):
+        return {label: (n, hits, hits) for label, (n, hits) in report.items()}
+    return report
+
+
+@pytest.mark.parametrize("name", [one.name for one in FEATURES])
+def test_traffic_with_each(name):
+    """Visitors sent by shares, with each of the other features."""
+    said = TRAFFIC_REFUSED.get(name)
+    if said is None:
+        _traffic(BY_NAME[name])
+        return
+    with pytest.raises(SurepickError, match=said):
+        _traffic(BY_NAME[name])
+
+
+def _traffic(feature):
+    given = {"noise": "yes-no"} | feature.problem
+    arms = np.eye(4) if "misfit" not in given else [[1.0, k, k * k] for k in range(4)]
+    spec = {"delta": 0.1, "max_samples": 5000} | feature.spec
+    past = dict.fromkeys(LABELS, 0)
+    if feature.name == "past":
+        spec["past"] = {"label": [*LABELS] * 2, "reward": [0.0] * 4 + [1.0] * 4}
+        past = dict.fromkeys(LABELS, 2)
+        spec["past"] = pytest.importorskip("pandas").DataFrame(spec["past"])
+    problem = sp.Problem(arms, labels=LABELS, **given)
+    study = store(StudySpec(name="site", problem=problem, traffic=True, **spec), MemoryStorage())
+    reports = {}
+    for number in range(4):
+        if study.finished:
+            break
+        name, at = f"day {number}", load_study("site", study.storage)
+        reports[name] = sent(at.split(period=name), number)
+        assert at.record(by_kind(reports[name], given["noise"]), name).status == "accepted"
+        if number == 1 and feature.act is not None:
+            _ACTS[feature.name](study)
+        if number == 2 and not study.finished:
+            reports["day 0"]["a"] = (reports["day 0"]["a"][0], 5)
+            study.correct_report("day 0", by_kind(reports["day 0"], given["noise"]), reason="bots")
+    if not study.finished:
+        study.stop("enough")
+    _check_traffic(study, reports, past)
+
+
+def _check_traffic(study, reports, past):
+    visits = {k: sum(one.get(k, (0, 0))[0] for one in reports.values()) for k in LABELS}
+    hits = {k: sum(one.get(k, (0, 0))[1] for one in reports.values()) for k in LABELS}
+    again, kept = study.rebuild(), study.current_run
+    assert again.to_json().replace(again.id, "") == kept.to_json().replace(kept.id, "")
+    check_chain(study.storage, study.desk.record)
+    status = load_study("site", study.storage).status()
+    assert status["pulls"] == [visits[k] for k in LABELS]
+    for k, mean in zip(LABELS, status["means"]):
+        assert math.isclose(mean, (hits[k] + past[k] / 2) / (visits[k] + past[k]), rel_tol=1e-9)
+    exported = rows(study)
+    assert sum(row["visits"] for row in exported) == sum(visits.values())
+    assert sum(row["sum"] for row in exported) == sum(hits.values())
+    certificate = json.loads(json.dumps(study.answer.certificate()))
+    assert sp.verify(certificate, replay=True).label == study.answer.label
+    assert sum(sum(batch["counts"]) for batch in certificate["batches"]) == sum(visits.values())
