@@ -304,6 +304,37 @@ def test_both_send_the_same_and_understand_the_same(service, numbered, tmp_path)
     played.done()
 
 
+def test_a_study_far_away_is_the_one_that_is_here(service):
+    """Strata, options that come, a pause and items, as both ends of the service see them."""
+    given = {"delta": 0.2, "overlap": False, "max_samples": 60}
+    with sp.Client(service.url, service.token) as client:
+        far = client.create_study("far", PROBLEM, strata="plate", **given)
+        items = client.create_study("items", sp.Problem(np.eye(3)), items=7, **given)
+        here = sp.load_study("far", service.storage)
+        assert far.problem.labels == ("a", "b", "c")  # which it now knows
+        here.add(sp.Problem([[0, 0, 0, 1.0]], labels=["d"]), reason="new")
+        for turn in range(8):
+            pulls = far.ask(4, "ann", stratum=f"plate {turn % 2}")
+            far.tell_many([(p.id, p.arm + 0.1 * (p.id % 3)) for p in pulls], "ann")
+        assert "d" in {here.problem.labels[arm] for arm in here.rewards().arms}
+        assert far.problem.labels == here.problem.labels == ("a", "b", "c", "d")
+        far.pause("lunch")
+        (pull,) = items.ask(1, "ben")
+        assert pull.item is not None
+        items.tell(pull.id, 1.0, "ben")
+        there = sp.load_study("items", service.storage)
+        for one, other in ((far, here), (items, there)):
+            mine, theirs = one.rewards(), other.rewards()
+            for name in ("pulls", "arms", "values", "strata"):
+                assert getattr(mine, name).tolist() == getattr(theirs, name).tolist(), name
+            at, wanted = one.progress(), other.progress()
+            for name in ("batch", "first", "size", "asked", "told", "finished", "paused", "ahead"):
+                assert getattr(at, name) == getattr(wanted, name), name
+        assert far.progress().paused
+        here.close()
+        there.close()
+
+
 # -- a service that is busy, away or broken ----------------------------------------------------
 _TOLD = {"told": [{"pull": 0, "status": "conflict", "value": 1.0}]}
 _BUSY = {"error": {"kind": "TooManyRequestsError", "message": "slower"}}

@@ -181,8 +181,29 @@ def test_a_picture_has_the_best_on_top(study):
         i = now["option"].index(row.label)
         assert row.value == -now["behind"][i]
         assert (row.pulls, row.mean) == (now["pulls"][i], now["estimate"][i])
+        low, high = now["behind_low"][i], now["behind_high"][i]
+        if row.state == "in":
+            assert (row.low, row.high) == (-high, -low)
+            assert row.low < row.value < row.high
     assert [row.label for row in view(study, 2).rows] == [row.label for row in shown[:2]]
     assert view(study, 2).hidden == len(shown) - 2
+
+
+def test_a_report_of_a_site_has_what_came_of_its_visitors():
+    """The mean of all visits, as everywhere on a site, and not an estimate that is evened out."""
+    labels = ["now", "new", "other"]
+    problem = sp.Problem.unstructured(labels, noise="yes-no")
+    made = sp.create_study("visits", problem, storage="memory://visits", traffic=True)
+    counts = {"now": (400, 20), "new": (410, 31), "other": (390, 12)}
+    for day in ("monday", "tuesday"):
+        made.split(period=day)
+        made.record(counts, day)
+    head, *lines = Read(study_page(made, png=b"x")).tables[0]
+    place = head.index("mean of its visits")
+    shown = {line[0]: line[place] for line in lines}
+    assert shown == {label: f"{hits / n:.4g}" for label, (n, hits) in counts.items()}
+    assert [line[0] for line in lines] == ["new", "now", "other"]
+    assert {line[0]: line[head.index("measured")] for line in lines}["new"] == "820"
 
 
 def test_a_notebook_has_the_leader_first_and_then_the_highest(study):

@@ -1,13 +1,17 @@
 """Rates, tokens and sessions by a clock that the test turns."""
 
+from dataclasses import replace
 from types import SimpleNamespace
 
+import numpy as np
 import pytest
 
-from surepick.errors import AccessError, TooManyRequestsError
-from surepick.server import limits, tokens
+import surepick as sp
+from surepick.errors import AccessError, InvalidInputError, TooManyRequestsError
+from surepick.server import limits, messages, tokens
 from surepick.server.charges import Charges, several
 from surepick.server.limits import Rate
+from surepick.server.routes import work
 from surepick.server.tokens import Tokens
 from surepick.storage import open_storage
 
@@ -146,3 +150,46 @@ def test_sessions_that_are_over_are_cleared_away(known, clock):
         lambda tx: tx.connection.exec_driver_sql("SELECT count(*) FROM surepick_tokens").scalar()
     )
     assert rows == 2, "the token and the session that is under way"
+
+
+# -- leases ------------------------------------------------------------------------------------
+def test_nobody_keeps_a_pull_for_longer_than_is_allowed_nor_after_the_token(
+    known, clock, monkeypatch
+):
+    monkeypatch.setattr(work, "time", clock)
+    lasting, _ = known.make("admin", None)
+    ending, _ = known.make("admin", None, 30.0)
+    body = messages.AskBody(n=2, worker="w", lease=90.0)
+    asked = work._wanted(body, lasting, 100.0)
+    assert (asked.n, asked.worker, asked.lease, asked.longest) == (2, "w", 90.0, 100.0)
+    assert asked.token == lasting.id
+    assert work._wanted(messages.AskBody(), lasting, 100.0).lease == 100.0, "where none is named"
+    assert work._wanted(body, ending, 100.0).lease == 30.0
+    clock.now += 29.0
+    assert work._wanted(body, ending, 100.0).lease == 1.0
+    with pytest.raises(InvalidInputError, match="at most 100 s here"):
+        work._wanted(messages.AskBody(lease=101.0), lasting, 100.0)
+
+
+@pytest.mark.parametrize("gone", ["first", "second"])
+def test_of_two_who_measure_a_pull_the_one_whose_token_is_good_keeps_it(known, gone):
+    """A pull that was handed out twice, when the token of one of them is revoked."""
+    storage = known._storage
+    given = {"noise": 1.0, "labels": ["a", "b"]}
+    study = sp.create_study("two", sp.Problem(np.eye(2), **given), storage=storage, hedge=True)
+    held = {name: known.make("worker", ("two",))[0].id for name in ("first", "second")}
+    (pull,) = study.ask(1, "ann")
+
+    def lease(tx):
+        return tx.leases(study.desk.record.id, [pull.id])[pull.id]
+
+    both = {"token": held["first"], "second": "ben", "second_token": held["second"]}
+    storage.write(lambda tx: tx.change_leases(study.desk.record.id, [replace(lease(tx), **both)]))
+    known.revoke(held[gone])
+    kept = storage.read(lease)
+    stays = ("ben", held["second"]) if gone == "first" else ("ann", held["first"])
+    assert (kept.worker, kept.token) == stays
+    assert (kept.second, kept.second_token) == (None, None)
+    known.revoke(held["second" if gone == "first" else "first"])
+    now = study.progress().now
+    assert storage.read(lease).free(now), "nobody has it any more"

@@ -32,7 +32,7 @@ SCALES = {"a": 0.5, "b": 1.0, "c": 2.0, "d": 0.8, "e": 1.5}
 COSTS = {"a": 1.0, "b": 2.5, "c": 4.0, "d": 1.5, "e": 3.0}
 SIZES = {"a": 1.0, "b": 2.0, "c": 3.0, "d": 4.0, "e": 5.0}
 PLATES = ("north", "south", "west")
-_MOST = 40  # measurements of a study, where nothing else is said
+_MOST = 32  # measurements of a study, where nothing else is said
 _MIDWAY = 17  # rewards, in the middle of a batch
 _FAR = 1e6  # no reward that went well
 _TURNS = 400  # a study that does not end by then is stuck
@@ -140,7 +140,7 @@ FEATURES = (
     Feature("epsilon", "epsilon", {"epsilon": 0.4}),
     Feature("small batches", "batch", {"settings": {"max_batch": 5}}),
     Feature("few", "limit", {"max_samples": 23}),
-    Feature("budget", "budget", {"budget": 57.0}),
+    Feature("budget", "budget", {"budget": 47.0}),
     Feature("overlap", "overlap", {"overlap": True}),
     Feature("hedge", "hedge", {"hedge": True}),
     Feature("again", "again", {"again": True}),
@@ -152,7 +152,7 @@ FEATURES = (
     Feature("pause", "pause", act=_pause, after=7),
     Feature("fail", "fail", act=_fail, after=5),
     Feature("more", "more", act=_limit, after=15),
-    Feature("stop", "stop", act=_stop, after=31),
+    Feature("stop", "stop", act=_stop, after=26),
     Feature("spill", "spill", act=_spill, after=1),
 )
 BY_NAME = {one.name: one for one in FEATURES}
