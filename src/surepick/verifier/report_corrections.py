@@ -67,7 +67,7 @@ def _row(
     check.demand(row.keys() == _ROW, f"{where}: a row does not say what it has to")
     arm = exact.whole(row["arm"], f"{where}: its arm")
     check.demand(0 <= arm < len(check.arms), f"{where} is about an unknown arm")
-    bucket, by_bucket = row["bucket"], check.kind.kind not in ("yes-no", "bounded")
+    bucket, by_bucket = row["bucket"], check.kind.kind == "symmetric"
     check.demand(
         (bucket is not None) == by_bucket, f"{where} is not about a row that such reports have"
     )
