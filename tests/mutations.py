@@ -98,7 +98,7 @@ MUTATIONS = (
     Mutation(
         "drift-keeps-promise",
         "study/checks/checks.py",
-        'found + ([DRIFTED] if self.drift else [])',
+        "found + ([DRIFTED] if self.drift else [])",
         "found",
         "study/checks/test_drift.py",
     ),
@@ -1267,6 +1267,7 @@ MUTATIONS = (
         '"leaders": [NOBODY] * len(memory["leaders"]),',
         '"leaders": memory["leaders"],',
         "algorithms/pooled/test_options.py -k retirement",
+    ),
     # -- kinds of bugs that went unnoticed: two features that meet
     Mutation(
         "newcomers-share-a-level",
