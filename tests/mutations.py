@@ -1320,10 +1320,10 @@ MUTATIONS = (
     ),
     # -- second implementations
     Mutation(
-        "coroutines-are-never-strict",
-        "client/asynchronous.py",
-        '{"strict": True} if strict else {}',
-        '{"strict": True} if strict is None else {}',
+        "nobody-is-strict",
+        "client/requests.py",
+        'body |= {"strict": True} if strict else {}',
+        "body |= {}",
         "client/test_alike.py",
     ),
     Mutation(
@@ -1492,7 +1492,7 @@ MUTATIONS = (
     ),
     Mutation(
         "clients-that-know-no-newcomers",
-        "client/study.py",
+        "client/requests.py",
         "            self._forget()\n        self._held.update",
         "            pass\n        self._held.update",
         "client/test_alike.py",
