@@ -23,39 +23,36 @@ from surepick.study import StudySpec, load_study, store
 from surepick.study.chain import check_chain
 from surepick.study.export import rows
 
-_NO_BASELINE = "compared with a baseline here; ask which is best"
-_ONE_SCALE = "not noise of one scale; leave noise out"
-_BETWEEN = "a reward between bounds is never far"
-_ON_ITEMS = "measured on items"
-REFUSED = {
-    ("by arm", "items"): _ONE_SCALE,
-    ("equal", "items"): _ONE_SCALE,
-    ("yes-no", "again"): _BETWEEN,
-    ("bounded", "again"): _BETWEEN,
-    ("strata", "items"): "strata",
-    ("strata", "threshold"): "strata",
-    ("strata", "hedge"): "leave out hedge or strata",
-    ("items", "costs"): "leave costs or items out",
-    ("items", "baseline"): _ON_ITEMS,
-    ("items", "fdr"): _ON_ITEMS,
-    ("items", "threshold"): _ON_ITEMS,
-    ("items", "top"): _ON_ITEMS,
-    ("items", "past"): "on which items past measurements were made",
-    ("items", "add"): _ON_ITEMS,
-    ("items", "retire"): _ON_ITEMS,
+_TURN = "options cannot be added or retired here: "
+REFUSED = {  # and what it says first: which of the two it is about
+    ("by arm", "items"): "items: ",
+    ("equal", "items"): "items: ",
+    ("yes-no", "again"): "again: ",
+    ("bounded", "again"): "again: ",
+    ("strata", "items"): "strata: ",
+    ("strata", "threshold"): "strata: ",
+    ("strata", "hedge"): "hedge: ",
+    ("items", "costs"): "costs: ",
+    ("items", "baseline"): "baseline: ",
+    ("items", "fdr"): "baseline: ",
+    ("items", "threshold"): "baseline: ",
+    ("items", "top"): "top: ",
+    ("items", "past"): "past: ",
+    ("items", "add"): f"{_TURN}.*items",
+    ("items", "retire"): f"{_TURN}.*items",
     ("items", "withdraw"): "only rewards of the open batch",
-    ("baseline", "add"): _NO_BASELINE,
-    ("baseline", "retire"): _NO_BASELINE,
-    ("fdr", "overlap"): "without max_batch, check_fit and control='fdr'",
-    ("fdr", "add"): _NO_BASELINE,
-    ("fdr", "retire"): _NO_BASELINE,
-    ("threshold", "add"): _NO_BASELINE,
-    ("threshold", "retire"): _NO_BASELINE,
-    ("top", "add"): "ask for the best alone",
-    ("top", "retire"): "ask for the best alone",
-    ("small batches", "overlap"): "without max_batch",
+    ("baseline", "add"): f"{_TURN}.*baseline",
+    ("baseline", "retire"): f"{_TURN}.*baseline",
+    ("fdr", "overlap"): "overlap: .*fdr",
+    ("fdr", "add"): f"{_TURN}.*baseline",
+    ("fdr", "retire"): f"{_TURN}.*baseline",
+    ("threshold", "add"): f"{_TURN}.*baseline",
+    ("threshold", "retire"): f"{_TURN}.*baseline",
+    ("top", "add"): f"{_TURN}.*2 best",
+    ("top", "retire"): f"{_TURN}.*2 best",
+    ("small batches", "overlap"): "overlap: .*max_batch",
     ("small batches", "withdraw"): "only rewards of the open batch",
-    ("hedge", "again"): "leave out again or hedge",
+    ("hedge", "again"): "again: .*hedge",
 }
 # Where three meet: limits that two others have to keep to, levels in other units, …
 MORE = (
@@ -131,27 +128,25 @@ def test_with_a_database_that_has_a_short_way(database, name):
 
 
 # -- traffic -----------------------------------------------------------------------------------
-_AS_IT_IS = "with traffic it is pooled-peleg as it is"
-_SHARES = "sends visitors by shares"
 TRAFFIC_REFUSED = {
-    "equal": "needs every single reward",
-    "strata": "compared within each period",
-    "items": _AS_IT_IS,
-    "costs": "visitors cost the same",
-    "trusted": "features are not trusted",
-    "allowed": "features are not trusted",
-    "top": "leave top out",
+    "equal": "noise: ",
+    "strata": "strata: ",
+    "items": "algorithm: ",
+    "costs": "costs: ",
+    "trusted": "misfit: ",
+    "allowed": "misfit: ",
+    "top": "top: ",
     "guess": "guess: ",
-    "small batches": _AS_IT_IS,
-    "overlap": "leave it out",
-    "hedge": "leave it out",
-    "again": "leave it out",
-    "add": _SHARES,
-    "retire": _SHARES,
-    "correct": _SHARES,
-    "withdraw": "has no reward",
-    "fail": "handed out no pull",
-    "spill": "has no reward",
+    "small batches": "algorithm: ",
+    "overlap": "overlap: ",
+    "hedge": "hedge: ",
+    "again": "again: ",
+    "add": "options cannot be added or retired",
+    "retire": "options cannot be added or retired",
+    "correct": "not single pulls",
+    "withdraw": "pull 0 has no reward",
+    "fail": "pull 0",
+    "spill": "pull 0 has no reward",
 }
 _ACTS = {
     "add": lambda study: study.add(sp.Problem([[0.0] * 4 + [1.0]], labels=["e"])),
