@@ -146,7 +146,7 @@ def test_stakes_do_not_see_their_own_period(yes_no):
 
 
 def test_what_rounding_may_have_added_is_taken_off(monkeypatch):
-    """Rewards far from zero: an interval that allows for rounding contains the one that does not."""
+    """Rewards far from zero: allowing for rounding, an interval is wider on both sides."""
     offset, ends = 1e12, []
     periods = [
         Sums(n, n * offset + np.floor(total), spread) for n, total, spread in (FIRST, SECOND)
