@@ -8,10 +8,13 @@ and compared with what the study still took. It says that eight of ten end withi
 In studies of traffic, periods are forecast: visits differ from day to day and by a weekly cycle,
 and so does the level of all rates.
 
+With strata (plates of eight pulls, whose levels differ by more than the noise) nothing is forecast:
+how many plates come, and which options meet on them, is not known. That is counted as well.
+
 Truths are not screened: where the two best are nearly the same, a study ends when it has measured
 as often as it may, which the forecast knows.
 
-Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.forecasts --trials 200 --traffic 60
+Run with: python -m benchmarks.forecasts --trials 200 --traffic 60 --strata 12
 """
 
 from __future__ import annotations
@@ -42,7 +45,11 @@ CLOSE, PERIODS = 0.004, 150  # of traffic: rates that are as good as each other,
 # in all; and the forecast.
 Followed = tuple[list[tuple[Any, ...]], int, Callable[..., Ahead]]
 CHUNK = 5  # studies of one part
-TITLES = {"pulls": "Measurements", "traffic": "Periods of traffic"}
+TITLES = {
+    "pulls": "Measurements",
+    "traffic": "Periods of traffic",
+    "strata": "Measurements on plates",
+}
 
 
 def study(seed: int, i: int) -> tuple[Run, dict[str, Any], np.random.Generator]:
@@ -67,7 +74,7 @@ def study(seed: int, i: int) -> tuple[Run, dict[str, Any], np.random.Generator]:
 
 def measure(task: dict[str, Any]) -> list[dict[str, Any]]:
     """What was forecast, and what came, for some studies."""
-    follow = {"pulls": by_pulls, "traffic": by_reports}[task["kind"]]
+    follow = {"pulls": by_pulls, "traffic": by_reports, "strata": by_plates}[task["kind"]]
     found = []
     for i in range(task["first"], task["first"] + task["count"]):
         saved, came, forecast = follow(task["seed"], i)
@@ -90,6 +97,20 @@ def by_pulls(seed: int, i: int) -> Followed:
         except TooSlowError:  # a batch further
             if not run.stopped:
                 saved.append((run.samples, run.to_json()))
+    return saved, run.samples, lambda text: ahead(Run.from_json(text))
+
+
+def by_plates(seed: int, i: int) -> Followed:
+    """A study whose measurements are made on plates."""
+    run, rewards, rng = study(seed, i - i % 4)  # numbers, features that are right
+    saved = []
+    while not run.stopped:
+        plates = np.arange((batch := run.ask()).size) // 8
+        levels = 3.0 * rng.normal(size=int(plates[-1]) + 1)
+        values = rewards["means"][batch.arms] + levels[plates] + rng.normal(size=batch.size)
+        run.tell(batch, values, strata=[f"{run.batches}.{plate}" for plate in plates])
+        if not run.stopped:
+            saved.append((run.samples, run.to_json()))
     return saved, run.samples, lambda text: ahead(Run.from_json(text))
 
 
@@ -127,17 +148,19 @@ def holds(row: dict[str, Any]) -> bool:
 def main() -> None:
     parser = options(__doc__ or "", trials=200)
     parser.add_argument("--traffic", type=int, default=60, help="studies of traffic")
+    parser.add_argument("--strata", type=int, default=12, help="studies on plates")
     given = parser.parse_args()
     record = Record("forecasts", {"delta": DELTA, "most": MOST, "seed": given.seed}, given)
     tasks = {
         f"{kind} {first:05d}": {"kind": kind, "first": first, "count": count, "seed": given.seed}
-        for kind, trials in (("pulls", given.trials), ("traffic", given.traffic))
+        for kind, trials in zip(TITLES, (given.trials, given.traffic, given.strata), strict=True)
         for first, count in chunks(trials, CHUNK)
     }
     parts = record.fill(tasks, measure)
     text = (
         f"# Forecasts of studies under way\n\n{given.trials} simulated studies that ask for pulls, "
-        f"{given.traffic} of traffic; eight of ten should end within the interval.\n\n"
+        f"{given.traffic} of traffic, {given.strata} on plates; "
+        f"eight of ten should end within the interval.\n\n"
     )
     for kind, title in TITLES.items():
         rows = [row for key, part in parts.items() if key.startswith(kind) for row in part]
@@ -151,6 +174,9 @@ def summary(rows: list[dict[str, Any]]) -> str:
     for share in SHARES:
         here = [row for row in rows if row["share"] == share]
         said = [row for row in here if row["low"] is not None]
+        if not said:
+            lines.append([f"{share:g}", f"{len(here)}", f"{len(here)}", *[""] * 4])
+            continue
         right = sum(map(holds, said))
         low, high = clopper_pearson(right, len(said), 0.95)
         below = sum(row["came"] < row["low"] for row in said)
