@@ -271,7 +271,7 @@ class Course:
                 break
             self._ask(turn)
             self._tell(1)
-            if turn % 3 == 2:  # the other one is slow
+            if (turn + 1) % (12 // self.hand) == 0:  # the other one is slow
                 self._tell(0)
         else:
             raise AssertionError("the study does not end")
