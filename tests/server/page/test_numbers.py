@@ -132,9 +132,8 @@ FORMATS = [
     ("percent", [0], "0 %"),
     ("plural", [1, "batch", "batches"], "1 batch"),
     ("plural", [1234, "batch", "batches"], "1,234 batches"),
-    ("sureness", [0.05], "95 %"),
-    ("sureness", [0.001], "99.9 %"),
     ("oneIn", [0.05], "1 in 20"),
+    ("oneIn", [0.3], "1 in 3"),
 ]
 
 
