@@ -6,12 +6,13 @@ import math
 
 import numpy as np
 import pytest
+from matplotlib import pyplot
 from tests.study.traffic import site
 
 import surepick as sp
 from surepick.errors import InvalidInputError
 from surepick.report.colleague import study_page
-from surepick.report.picture import _number, draw, view
+from surepick.report.picture import _in_thousands, _number, draw, view
 from surepick.storage.memory import MemoryStorage
 
 LABELS = ["plain", "$5 off", "<b>bold</b>", "日本", "last"]
@@ -86,6 +87,15 @@ def test_of_many_options_the_first_are_shown():
 )
 def test_means_are_written_with_as_many_digits_as_their_neighbours(mean, percent, written):
     assert _number(mean, percent) == written
+
+
+@pytest.mark.parametrize("most", [1, 6, 40, 75_000])
+def test_counts_stand_at_whole_numbers(most):
+    figure, axes = pyplot.subplots()
+    axes.barh([1], [most])
+    _in_thousands(axes.xaxis)
+    assert [place for place in axes.get_xticks() if place != round(place)] == []
+    pyplot.close(figure)
 
 
 def test_nothing_measured_is_nothing_to_draw():

@@ -7,7 +7,7 @@ import pytest
 
 import surepick as sp
 from surepick.problem.noise import EqualNoise, SymmetricNoise
-from surepick.run.guarantee import CHANGED, ITEMS_PROVIDED
+from surepick.run.guarantee import CHANGED, ITEMS_PROVIDED, TURNED
 from surepick.run.past import PROVIDED
 from surepick.run.strata import STRATA_PROVIDED
 from surepick.run.words import in_plain_words
@@ -37,6 +37,14 @@ def test_an_answer_says_how_sure_it_is_and_what_that_takes():
     )
     assert answer.to_dict()["guarantee"]["plain"] == answer.plain
     assert "plain" not in str(answer.certificate()["claim"])
+
+
+def test_options_that_came_and_went_say_among_which_it_is_the_best():
+    said = in_plain_words(f"the best with probability at least 0.95{THEOREM}; {TURNED}", 0.05)
+    assert said == (
+        "Of 100 studies like this one, at most 5 name a wrong option. “Best” means best among all "
+        "options that were ever added and not retired."
+    )
 
 
 def test_claims_say_so_whatever_the_baseline_is_called():

@@ -259,7 +259,7 @@ def _draw_counts(axes: Any, seen: View) -> None:
     axes.tick_params(axis="y", length=0, labelsize=8)
     axes.set_ylim(0.4, len(seen.rows) + 0.6)
     axes.set_xlabel(seen.unit)
-    axes.set_title("Means; what was measured", loc="left")
+    axes.set_title("Means and counts", loc="left")
     _in_thousands(axes.xaxis)
 
 
@@ -271,7 +271,7 @@ def _number(mean: float | None, percent: bool) -> str:
 
 def _in_thousands(axis: Any) -> None:
     """Few numbers, written as people do: 150,000."""
-    axis.get_major_locator().set_params(nbins=3)
+    axis.get_major_locator().set_params(nbins=3, integer=True)
     axis.set_major_formatter("{x:,.0f}")
 
 

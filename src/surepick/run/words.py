@@ -19,6 +19,7 @@ from surepick.run.guarantee import (
     LOOKED,
     LOST_PROVIDED,
     NOT_SYMMETRIC,
+    TURNED,
 )
 from surepick.run.past import PROVIDED
 from surepick.run.strata import STRATA_PROVIDED
@@ -262,7 +263,8 @@ def _rests(parts: list[str]) -> str:
     """On what it rests, as a sentence or two."""
     parts = [_CONDITIONS.get(part, part.replace("provided that", "if", 1)) for part in parts]
     meant = [f"“Best” is meant {one[5:]}." for one in parts if one.startswith("best on average")]
-    holds = [part for part in parts if part and not part.startswith("best on average")]
+    meant += [f"“Best” means best {one}." for one in parts if one == TURNED]
+    holds = [one for one in parts if one and one != TURNED and not one.startswith("best on ave")]
     *first, last = holds or [""]
     listed = f"{', '.join(first)}, and {last}" if first else last
     return " ".join(filter(None, [*meant, f"This holds {listed}." if listed else ""]))

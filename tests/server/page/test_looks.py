@@ -54,6 +54,9 @@ def test_every_view_is_accessible_and_fits(open_page, layouts, picture):
             found = accessibility_violations(page, look == "dark", but_colours=look == "phone")
             assert found == [], (name, look)
             assert page.evaluate("document.documentElement.scrollWidth") <= size[0], (name, look)
+            lines = "[...document.querySelectorAll('.interval, .spread')]"
+            starts = page.evaluate(f"{lines}.map((x) => +x.getAttribute('x1'))")
+            assert min(starts, default=8) >= 8, (name, look)  # no line leaves a chart
             background = page.evaluate("getComputedStyle(document.body).backgroundColor")
             dark = max(map(int, re.findall(r"\d+", background)[:3])) < 60
             assert dark == (theme == "dark"), (name, look)

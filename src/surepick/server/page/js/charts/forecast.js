@@ -120,6 +120,8 @@ function drawRow(row, x, y, left, width) {
   const parts = [];
   const at = left ? y : y + 8;
   const [low, high, q10, q90] = [row.low, row.high, row.q10, row.q90].map((end) => end ?? 0);
+  /** @param {number} end An interval that reaches 0 ends at the edge: the axis has no 0. */
+  const start = (end) => Math.max(x(Math.max(end, 1)), left || 8);
   parts.push(
     s(
       "text",
@@ -132,13 +134,13 @@ function drawRow(row, x, y, left, width) {
   if (row.kind === "simulated") {
     if (q10 < q90)
       parts.push(
-        s("line", { class: "spread", x1: x(Math.max(q10, 1)), x2: x(q90), y1: at, y2: at }),
+        s("line", { class: "spread", x1: start(q10), x2: x(q90), y1: at, y2: at }),
       );
     if (low < high)
       parts.push(
         s("line", {
           class: "interval",
-          x1: x(Math.max(low, 1)),
+          x1: start(low),
           x2: x(high),
           y1: at,
           y2: at,
