@@ -156,7 +156,7 @@ def listed(names: Iterable[str], asked: object = "") -> str:
     Examples
     --------
     >>> listed([f"column {i}" for i in range(1000)], "colum 77")[:40]
-    'column 77, column 777, column 977, colum'
+    'column 77, column 977, column 877, colum'
     """
     names = list(names)
     if len(names) <= _MOST_NAMES:

@@ -148,7 +148,7 @@ def test_says_what_a_reader_should_know():
     )
     notes = " ".join(forecast(question).notes)
     assert "no longer than 0.001" in notes
-    assert "xy-oracle is told the truth" in notes
+    assert "xy-oracle uses the truth" in notes
     assert "peleg gave up" in notes
 
 

@@ -40,7 +40,7 @@ def test_json_and_two_processes(bench):
     first, second = json.loads(one.stdout), json.loads(two.stdout)
     assert [c["algorithm"] for c in first["summary"]] == ["peleg", "xy-oracle"]
     assert [c["mean"] for c in first["summary"]] == [c["mean"] for c in second["summary"]]
-    assert any("told the truth" in note for note in first["notes"])
+    assert any("uses the truth" in note for note in first["notes"])
     assert len(first["files"]) == 4
 
 

@@ -308,7 +308,7 @@ def test_nothing_reads_as_an_all_clear_that_could_not_have_noticed_what_matters(
     assert "No misfit" in seen.message
     assert lack_of_fit(PROBLEM, counts, sums, matters=2 * seen.noticeable).message == seen.message
     unseen = lack_of_fit(PROBLEM, counts, sums, matters=seen.noticeable / 2)
-    assert "cannot be said" in unseen.message
+    assert "too early to say" in unseen.message
     assert "No misfit" not in unseen.message
 
 

@@ -275,7 +275,7 @@ def test_unknown_algorithms_and_settings():
 def test_nobody_waits_for_a_replay_that_takes_long(monkeypatch):
     certificate = certificate_of("pooled")
     monkeypatch.setattr(replay_module, "_MANY_PULLS", 10)
-    assert "ask for it" in sp.verify(certificate).replay
+    assert "to run it anyway" in sp.verify(certificate).replay
     assert sp.verify(certificate, replay=True).replayed
 
 
@@ -288,7 +288,7 @@ def test_a_certificate_that_refers_to_its_arms():
         run.tell(batch, arms[batch.arms, 0])
     certificate = run.answer.certificate()
     assert certificate["version"] == 2
-    assert "ask for it" in sp.verify(certificate, problem).replay
+    assert "to run it anyway" in sp.verify(certificate, problem).replay
     for given in (problem, arms):
         assert sp.verify(certificate, given, replay=True).replay == EXACT
 

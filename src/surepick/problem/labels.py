@@ -90,7 +90,7 @@ def look_alikes(labels: Labels, new: int = 0) -> list[str]:
     Examples
     --------
     >>> look_alikes(("red", "blue", "Red "))
-    ["Labels that look alike: 'red' (row 0) and 'Red ' (row 2); make sure that they are different \
+    ["Labels that look alike: 'red' (row 0) and 'Red ' (row 2); make sure that these are different \
 options."]
     """
     if isinstance(labels, RowNumbers):

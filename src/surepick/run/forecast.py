@@ -26,11 +26,11 @@ class Ahead:
         Examples
         --------
         >>> Ahead(118, 311, 902, 40).text
-        'Probably 120 to 900 more measurements; as likely more than 310 as less'
+        'Probably 120 to 900 more measurements; the middle estimate is 310'
         >>> Ahead(3, 4, 7, 40, unit=PERIODS).text
-        'Probably 3 to 7 more periods like the last ones; as likely more than 4 as less'
+        'Probably 3 to 7 more periods like the last ones; the middle estimate is 4'
         >>> Ahead(None, None, None, 0, "nothing was measured yet").text
-        'How many more measurements cannot be said yet: nothing was measured yet'
+        'It is too early to say how many more measurements: nothing was measured yet'
         """
         unit = self.unit.replace("periods", "period", 1) if self.high == 1 else self.unit
         if self.low is None:

@@ -53,7 +53,7 @@ def test_oracles_are_told_the_truth_and_the_reader_is_told_so():
     algorithm = contender.configure(instances.standard(0.5, 3), 0.1)
     assert algorithm.theta == (0.5, 0.0, 0.0)
     (note,) = Plan(["xy-oracle", "rage"], ["standard:gap=0.5"]).warnings()
-    assert "told the truth" in note
+    assert "uses the truth" in note
 
 
 def test_a_bound_on_theta_that_does_not_hold_is_pointed_out():

@@ -30,9 +30,9 @@ def remark(failed: NDArray) -> list[str]:
     Examples
     --------
     >>> print(*remark(np.array([2, 0, 1])))
-    3 measurements failed or came too late, and were made again. What is promised holds if that \
-had nothing to do with their results. Where bad or slow ones fail, tell a number for a failure, \
-such as the worst one possible.
+    3 measurements failed or came too late, and were made again. The promise holds if the \
+failures had nothing to do with their results. If bad or slow measurements are the ones that fail, \
+report a number for each failure, such as the worst possible reward.
     """
     count = int(failed.sum())
     if not count:
