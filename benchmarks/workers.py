@@ -22,7 +22,7 @@ In all ways the k-th pull of an option has the same reward, so that luck does no
 *Errors.* Options that are all alike, δ = 0.2, 64 workers, overlapping batches, 2,000 pulls: how
 often the first of them was ruled out. Durations do not depend on rewards, or grow with them.
 
-Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.workers --trials 40 --ties 200
+Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.workers --trials 20 --ties 40
 """
 
 from __future__ import annotations
