@@ -194,15 +194,20 @@ def test_a_report_of_a_site_has_what_came_of_its_visitors():
     labels = ["now", "new", "other"]
     problem = sp.Problem.unstructured(labels, noise="yes-no")
     made = sp.create_study("visits", problem, storage="memory://visits", traffic=True)
-    counts = {"now": (400, 20), "new": (410, 31), "other": (390, 12)}
-    for day in ("monday", "tuesday"):
+    days = {
+        "monday": {"now": (400, 20), "new": (410, 31), "other": (390, 12)},
+        "tuesday": {"now": (300, 180), "new": (410, 290), "other": (790, 420)},  # a sale
+    }
+    for day, report in days.items():
         made.split(period=day)
-        made.record(counts, day)
+        made.record(report, day)
+    rates = {k: [sum(one) for one in zip(*(report[k] for report in days.values()))] for k in labels}
+    assert made.status()["estimates"] != pytest.approx(made.status()["means"], abs=1e-3)
     head, *lines = Read(study_page(made, png=b"x")).tables[0]
     place = head.index("mean of its visits")
     shown = {line[0]: line[place] for line in lines}
-    assert shown == {label: f"{hits / n:.4g}" for label, (n, hits) in counts.items()}
-    assert [line[0] for line in lines] == ["new", "now", "other"]
+    assert shown == {label: f"{hits / n:.4g}" for label, (n, hits) in rates.items()}
+    assert [line[0] for line in lines] == ["new", "other", "now"]
     assert {line[0]: line[head.index("measured")] for line in lines}["new"] == "820"
 
 
