@@ -19,9 +19,17 @@ attack, and keeps both. Scenarios that are not about time say what they count.
 - run: pulls a second of `surepick run` with 4 workers and a command that takes no time, on a disk.
 - output: bytes of temporary files while a command prints without end.
 
+Those who are let in, and do the worst they may (`benchmarks.abuse.loads`): record-refused and
+record-accepted (reports of 16 MB), wide-asks (10,000 pulls), in-vain (10,000 rewards that do not
+count), misspelt (10,000 rewards that cannot be read), heads (45 KB of %2f, 6,000 headers),
+formulas, tables, plans, and together: all of them at once. Of each: what the innocent notices, how
+long /health takes, and the memory of all processes before, at the most, and afterwards. "inside"
+stands for all of these.
+
 Results are kept under the name given with --as (before, after), scenario by scenario.
 
 Run with: python -m benchmarks.service_abuse [scenario …] --as after [--seconds 8] [--postgres]
+          [--processes 2] [--quick]
 """
 
 from __future__ import annotations
@@ -35,11 +43,12 @@ import sys
 import tempfile
 import threading
 import time
+from contextlib import ExitStack
 from pathlib import Path
 
 import httpx
 import numpy as np
-from benchmarks.abuse import attackers, prepared
+from benchmarks.abuse import attackers, loads, prepared
 from benchmarks.abuse.memory import Watched
 from benchmarks.recorded import Record, options, table
 from tests.postgres import Server, fast_folder
@@ -52,14 +61,15 @@ SECONDS = 8.0
 class Place:
     """A database with the studies of a scenario, and the service on it."""
 
-    def __init__(self, postgres: bool) -> None:
+    def __init__(self, postgres: bool, processes: int = 1) -> None:
+        self._more = ("--workers", str(processes)) if processes > 1 else ()
         self.folder = fast_folder("sp-abuse-")
         self._server = Server() if postgres else None
         file = f"sqlite:///{self.folder}/studies.db"
         self.url = self._server.url() if self._server else file
 
     def serve(self, *given: str) -> Served:
-        return Served(self.url, self.folder, "--log-level", "warning", *given)
+        return Served(self.url, self.folder, "--log-level", "warning", *self._more, *given)
 
     def close(self) -> None:
         if self._server is not None:
@@ -223,6 +233,43 @@ def priced(body: dict, leave_after: float | None = None):
     return scenario
 
 
+# -- those who are let in ------------------------------------------------------------------------
+def let_in(*kinds: str):
+    """What the innocent notices of attackers who have tokens, and the memory that they take."""
+
+    def scenario(place: Place, seconds: float) -> dict:
+        prepared.innocent(place.url)
+        prepared.told(place.url)
+        with place.serve() as service, Watched(service.process.pid) as memory:
+            with service.http() as api:
+                tokens = {kind: loads.let_in(api, kind) for kind in kinds}
+            attackers.innocent(service.port, service.token, 2.0)  # everything is loaded
+            given = (attackers.innocent_and_health, service.port, service.token, seconds)
+            alone, health_alone = attackers.in_process(*given)
+            before = memory.memory_mb()
+            with ExitStack() as attack:
+                counts = {
+                    kind: attack.enter_context(
+                        attackers.going_on(loads.LOADS[kind].goes, service.port, tokens[kind])
+                    )
+                    for kind in kinds
+                }
+                time.sleep(1.0)
+                under, health = attackers.in_process(*given)
+                amid = memory.memory_mb()
+                more, more_health = attackers.in_process(*given)
+            time.sleep(3.0)
+            after = memory.memory_mb()
+        found = {"alone_ms": quantiles(alone), "beside_ms": quantiles(under + more)}
+        found["times"] = round(found["beside_ms"]["p99"] / found["alone_ms"]["p99"], 2)
+        found["health_alone_ms"] = quantiles(health_alone)
+        found["health_ms"] = quantiles(health + more_health)
+        found["memory_mb"] = [before, amid, after, memory.peak_mb]
+        return found | {"answers": {kind: count() for kind, count in counts.items()}}
+
+    return scenario
+
+
 # -- commands -----------------------------------------------------------------------------------
 def run(place: Place, seconds: float) -> dict:
     folder = Path(tempfile.mkdtemp(prefix="sp-abuse-", dir=Path.cwd()))  # a disk, not memory
@@ -253,6 +300,7 @@ def output(place: Place, seconds: float) -> dict:
     }
 
 
+INSIDE = {kind: let_in(kind) for kind in loads.LOADS} | {"together": let_in(*loads.LOADS)}
 SCENARIOS = {
     "brackets": brackets,
     "headers": headers,
@@ -267,6 +315,7 @@ SCENARIOS = {
     "columns": priced(prepared.many_columns(), leave_after=60.0),
     "run": run,
     "output": output,
+    **INSIDE,
 }
 
 
@@ -276,15 +325,21 @@ def main() -> None:
     parser.add_argument("--as", dest="name", default="after", help="before, after")
     parser.add_argument("--seconds", type=float, default=SECONDS)
     parser.add_argument("--postgres", action="store_true")
+    parser.add_argument("--processes", type=int, default=1, help="serve --workers")
+    parser.add_argument("--quick", action="store_true", help="2 s each, and nothing is kept")
     asked = parser.parse_args()
+    if asked.quick:
+        asked.seconds, asked.out = 2.0, tempfile.mkdtemp(prefix="sp-abuse-")
     record = Record("service_abuse", {"seconds": asked.seconds}, asked)
-    for scenario in asked.scenarios:
-        place = Place(asked.postgres)
+    chosen = [s for one in asked.scenarios for s in (INSIDE if one == "inside" else [one])]
+    for scenario in chosen:
+        place = Place(asked.postgres, asked.processes)
         try:
             found = SCENARIOS[scenario](place, asked.seconds)
         finally:
             place.close()
         where = "PostgreSQL" if asked.postgres else "SQLite"
+        where += f" with {asked.processes} processes" if asked.processes > 1 else ""
         record.parts[f"{scenario}, {where}, {asked.name}"] = found
         record.save()
         print(json.dumps({scenario: found}), flush=True)

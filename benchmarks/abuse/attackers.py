@@ -8,11 +8,14 @@ import json
 import math
 import multiprocessing
 import os
+import queue
 import secrets
 import socket
 import threading
 import time
+from collections import Counter
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -33,6 +36,54 @@ def innocent(port: int, token: str, seconds: float, study: str = "innocent") -> 
         times.append(time.monotonic() - started)
         time.sleep(0.01)
     return times
+
+
+def innocent_and_health(port: int, token: str, seconds: float) -> tuple[list[float], list[float]]:
+    """What :func:`innocent` finds, and how long ``/health`` takes meanwhile, by new connections."""
+    healths, over = list[float](), threading.Event()
+
+    def look() -> None:
+        while not over.wait(0.05):
+            started = time.monotonic()
+            status, _ = _Connection(port, "").send("GET", "/health")
+            assert status == 200, status
+            healths.append(time.monotonic() - started)
+
+    looking = threading.Thread(target=look)
+    looking.start()
+    times = innocent(port, token, seconds)
+    over.set()
+    looking.join()
+    return times, healths
+
+
+@contextlib.contextmanager
+def going_on(
+    goes: Callable[..., Any], port: int, let_in: list[tuple[str, str]]
+) -> Iterator[Callable[[], dict]]:
+    """Attackers with these tokens and studies, in threads of one process; yields their counts.
+
+    They take what processor time the service leaves, see :func:`yield_processor`.
+    """
+    over, answers, counts = _spawn.Event(), _spawn.Queue(), dict[str, int]()
+
+    def attack() -> None:
+        yield_processor()
+        with ThreadPoolExecutor(len(let_in)) as threads:
+            going = [threads.submit(goes, port, token, study, over) for token, study in let_in]
+            answers.put(sum((one.result() for one in going), Counter()))
+
+    attacking = process(attack)
+    try:
+        yield lambda: counts
+    finally:
+        over.set()
+        with contextlib.suppress(queue.Empty):
+            found = answers.get(timeout=90)
+            counts.update({str(status): count for status, count in sorted(found.items())})
+        attacking.join(10)
+        if attacking.is_alive():
+            attacking.kill()
 
 
 class _Connection:

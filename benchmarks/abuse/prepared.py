@@ -7,12 +7,14 @@ import subprocess
 import time
 from pathlib import Path
 
+import httpx
 import numpy as np
 
 import surepick as sp
 from surepick.storage import open_storage
 
 REWARDS = 101_000
+TOLD, TOLD_PULLS = "told", 10_000  # a study, and its first pulls, all of which have been told
 BODY = {"name": "made of it", "noise": 1.0}
 
 
@@ -37,6 +39,24 @@ def large(url: str, rewards: int = REWARDS) -> None:
             values = means[[pull.arm for pull in pulls]] + rng.normal(size=len(pulls))
             study.tell_many(list(zip([pull.id for pull in pulls], values.tolist())), "loader")
             told += len(pulls)
+
+
+def told(url: str) -> None:
+    """A study with a large open batch, in which that many pulls have been told by a worker."""
+    arms = np.random.default_rng(0).normal(size=(200, 4)) * 1e-3
+    algorithm = sp.algorithms.get("pooled-peleg", delta=1e-6, min_batch=40_000)
+    with sp.create_study(TOLD, sp.Problem(arms, noise=1.0), algorithm, url) as study:
+        pulls = study.ask(TOLD_PULLS, "loader")
+        assert len(pulls) == TOLD_PULLS
+        study.tell_many([(pull.id, 0.1) for pull in pulls], "loader")
+
+
+def site(api: httpx.Client, name: str) -> None:
+    """A study of traffic with 100 options."""
+    table = "label,size\n" + "".join(f"o{i},{i}\n" for i in range(100))
+    body = {"name": name, "table": {"csv": table, "unstructured": True}}
+    body |= {"traffic": True, "noise": "yes-no"}
+    api.post("/api/v1/studies", json=body).raise_for_status()
 
 
 def many(url: str, count: int) -> None:

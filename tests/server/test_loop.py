@@ -22,7 +22,7 @@ def watched():
             "name": "wide",
             "table": {"csv": table, "unstructured": True},
             "noise": 1.0,
-            "settings": {"max_batch": 100_000},
+            "settings": {"min_batch": 4000},
         }
         _made(api.post("/api/v1/studies", json=body))
         site = {"name": "site", "table": {"csv": table, "unstructured": True}}
@@ -97,7 +97,7 @@ def test_a_thousand_pulls_at_once(watched):
         longest()
         pulls = _made(api.post(at("wide", "/ask"), json={"n": 1000, "worker": "w"}))["pulls"]
         assert longest() < MOST
-    assert len(pulls) > 300
+    assert len(pulls) == 1000
     assert all(int(pull["features"]["size"]) == pull["arm"] for pull in pulls)
 
 
@@ -113,6 +113,53 @@ def test_ten_thousand_rewards_that_do_not_count(watched):
         second = api.post(at("wide", "/tell"), json={"rewards": rewards})
         assert second.status_code == 429
         assert int(second.headers["Retry-After"]) > 1
+
+
+def test_who_has_told_too_much_in_vain_is_not_read_at_all(watched):
+    """Not even what is wrong with it is looked for."""
+    service, _, longest = watched
+    with service.http(_another(service)) as api:
+        unknown = [{"pull": 10**9 + i, "reward": 0.5} for i in range(5_000)]
+        assert api.post(at("wide", "/tell"), json={"rewards": unknown}).status_code == 404
+        longest()
+        for body in (json.dumps({"rewards": unknown}), "[" * 10**6, "{}"):
+            reply = api.post(at("wide", "/tell"), content=body, headers=JSON)
+            assert reply.status_code == 429, reply.text
+            assert "did not count" in reply.json()["error"]["message"]
+        assert longest() < MOST
+
+
+def test_rewards_too_many_for_the_loop_are_recorded_like_any_others(watched):
+    service, _, _ = watched
+    with service.http(_another(service)) as api:
+        pulls = _made(api.post(at("wide", "/ask"), json={"n": 20, "worker": "bulk"}))["pulls"]
+        rewards = [{"pull": one["id"], "reward": 0.1} for one in pulls]
+        empty = " " * 70_000
+        first = _told(api, {"rewards": rewards[:10], "worker": "bulk"}, empty)
+        again = _told(api, {"rewards": rewards, "worker": "bulk"}, empty)
+        small = _told(api, {"rewards": rewards, "worker": "bulk"}, "")
+        assert [one["status"] for one in first["told"]] == ["accepted"] * 10
+        assert [one["status"] for one in again["told"]] == ["duplicate"] * 10 + ["accepted"] * 10
+        assert [one["value"] for one in small["told"]] == [0.1] * 20
+        wrong = [
+            api.post(at("wide", "/tell"), content=json.dumps(body) + after, headers=JSON)
+            for body in ({"rewards": [{"pull": "x"}]}, {"rewards": rewards, "strict": "x"})
+            for after in ("", empty)
+        ]
+    assert {one.status_code for one in wrong} == {422}
+    assert wrong[0].json() == wrong[1].json()
+    assert wrong[2].json() == wrong[3].json()
+
+
+def _another(service):
+    """The token of another worker, who owes nothing."""
+    with service.http() as admin:
+        wanted = {"role": "worker", "studies": ["wide"]}
+        return _made(admin.post("/api/v1/tokens", json=wanted))["token"]
+
+
+def _told(api, body, after):
+    return _made(api.post(at("wide", "/tell"), content=json.dumps(body) + after, headers=JSON))
 
 
 def test_pulls_that_run_out_at_once(watched):

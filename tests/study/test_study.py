@@ -524,3 +524,26 @@ def test_a_snapshot_that_cannot_be_read_is_worked_out_again(make, storage_url, t
     while pulls := other.ask(4):
         other.tell_many([(pull.id, toy.reward(pull)) for pull in pulls])
     assert other.answer == toy.alone().answer
+
+
+def test_a_tell_in_the_middle_of_a_batch_builds_the_problem_once(storage_url, monkeypatch):
+    rng = np.random.default_rng(0)
+    problem = sp.Problem(rng.normal(size=(6, 2)) * 1e-3, noise=1.0)
+    if storage_url.startswith("memory"):
+        storage_url += "-built-once"
+    with sp.create_study("built once", problem, "pooled-peleg", storage_url) as study:
+        while not study.progress().batch:
+            for pull in study.ask(10, "w"):
+                study.tell(pull.id, rng.normal(), "w")
+        pull = study.ask(1, "w")[0]
+    built, plain = [], sp.Problem.__init__
+
+    def build(self, *given, **more):
+        built.append(self)
+        plain(self, *given, **more)
+
+    with sp.load_study("built once", storage_url) as study:
+        monkeypatch.setattr(sp.Problem, "__init__", build)
+        assert study.tell(pull.id, 0.5, "w").status == "accepted"
+        assert study.desk.load()[0].problem is study.problem
+    assert len(built) == 1

@@ -54,6 +54,8 @@ def read_saved(text: str | bytes, given: Problem | None) -> tuple[dict[str, Any]
     held = saved.get("problem")
     if isinstance(held, dict) and isinstance(held.get("arms"), dict):
         return saved, _referred(held, given)
+    if given is not None and _equal(held, given.to_dict()):
+        return saved, given  # nothing has to be built, which takes time where there are many arms
     try:
         contained = Problem.from_dict(saved["problem"])
     except KeyError as missing:
@@ -65,6 +67,17 @@ def read_saved(text: str | bytes, given: Problem | None) -> tuple[dict[str, Any]
     if given is not None and given != contained:
         raise InvalidInputError("problem: the saved run contains another problem")
     return saved, contained if given is None else given
+
+
+def _equal(a: Any, b: Any) -> bool:
+    """Whether two values of JSON and arrays are the same for certain."""
+    if isinstance(a, np.ndarray) and isinstance(b, np.ndarray):
+        return a.dtype == b.dtype and np.array_equal(a, b)
+    if isinstance(a, dict) and isinstance(b, dict):
+        return a.keys() == b.keys() and all(_equal(a[key], b[key]) for key in a)
+    if isinstance(a, list) and isinstance(b, list):
+        return len(a) == len(b) and all(map(_equal, a, b))
+    return type(a) is type(b) and not isinstance(a, np.ndarray) and a == b
 
 
 def _referred(held: dict[str, Any], given: Problem | None) -> Problem:

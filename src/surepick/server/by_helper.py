@@ -32,14 +32,20 @@ async def look(request: Request, study: str, task: str, **given: Any) -> bytes:
 
 
 async def work(
-    request: Request, task: str, body: BaseModel | Large | None = None, **given: Any
+    request: Request,
+    task: str,
+    body: BaseModel | Large | None = None,
+    *,
+    by: Helpers | None = None,
+    **given: Any,
 ) -> bytes:
     """What a long task comes to, as JSON; a large body is parsed by the helper."""
     service = service_of(request)
     if isinstance(body, BaseModel):
         given["body"] = body.model_dump(exclude_unset=True)
     raw = body.content if isinstance(body, Large) else b""
-    return await _whole(request, service.tasks, task, service.settings.task_seconds, given, raw)
+    helpers, seconds = by or service.tasks, service.settings.task_seconds
+    return await _whole(request, helpers, task, seconds, given, raw)
 
 
 def json_of(content: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -8,7 +8,8 @@ from surepick.errors import TooManyRequestsError
 from surepick.server.limits import Rate
 
 _TOGETHER = 10  # pulls asked for together, or rewards told together, that count as a request
-_USELESS = (
+#: why somebody may not tell rewards now
+USELESS = (
     "too many of the rewards sent with this token did not count (too late, or different from the "
     "first)"
 )
@@ -45,8 +46,12 @@ class Charges:
         """
         _charge(self.work, token, n / _TOGETHER, "too many rewards were sent")
         taken, wait = self._useless.take(token, n)
-        _refuse(wait, _USELESS)
+        _refuse(wait, USELESS)
         return taken
+
+    def debt(self, token: str) -> float:
+        """Seconds that this token has to wait until it may tell rewards again."""
+        return self._useless.take(token, 0.0)[1]
 
     def settle(self, token: str, taken: float, useless: int) -> None:
         """What :meth:`rewards` took is given back; so many of them did not count, which is owed."""

@@ -25,15 +25,35 @@ from surepick.server.settings import SETTINGS, Settings
 _log = logging.getLogger(__name__)
 
 _HEAD_SECONDS = 10.0  # from the first byte of a request, or the connection, to the end of its head
-_HEAD_BYTES = 64 * 2**10
+_HEAD_BYTES = 32 * 2**10
+_LINGER = 1.0  # seconds that a connection is kept after its last answer
+_HEAD_LINES = 101  # a line for each header, and the first
 _UNREAD_SECONDS = 60  # after which a caller who takes nothing of what is sent counts as gone
 _FILES_KEPT = 128  # for the database, logs, and processes
 _BETWEEN_WARNINGS = 10.0  # seconds
-_BUSY = (
-    b"HTTP/1.1 429 Too Many Requests\r\nretry-after: 10\r\nconnection: close\r\n"
-    b"content-type: application/json\r\ncontent-length: %d\r\n\r\n%s"
+_ANSWER = (
+    b"HTTP/1.1 %s\r\nconnection: close\r\ncontent-type: application/json\r\n"
+    b'content-length: %d\r\n\r\n{"error":{"kind":"%s","message":"%s"}}'
 )
-_TEXT = b'{"error":{"kind":"TooManyRequestsError","message":"too many connections"}}'
+
+
+def _answer(status: bytes, kind: bytes, message: bytes) -> bytes:
+    empty = len(b'{"error":{"kind":"","message":""}}')
+    return _ANSWER % (status, empty + len(kind) + len(message), kind, message)
+
+
+_BUSY = _answer(
+    b"429 Too Many Requests\r\nretry-after: 10", b"TooManyRequestsError", b"too many connections"
+)
+_LONG_LINE = _answer(
+    b"414 URI Too Long", b"InvalidInputError", b"the address of the request is too long"
+)
+_LONG_HEAD = _answer(
+    b"431 Request Header Fields Too Large",
+    b"InvalidInputError",
+    b"the request has more than %d headers, or more than %d bytes of them"
+    % (_HEAD_LINES - 1, _HEAD_BYTES),
+)
 
 
 class Crowd:
@@ -115,6 +135,8 @@ class Connection(AutoHTTPProtocol):
     _address: str | None = None  # None: not counted
     _timer: asyncio.TimerHandle | None = None
     _waited_for = 0  # bytes that came without making a whole head
+    _lines = 0  # of them
+    _over = False  # what still comes is not looked at
 
     # uvicorn's two protocols share these, which their common type does not say
     client: Any
@@ -129,7 +151,7 @@ class Connection(AutoHTTPProtocol):
         address = neighbourhood(self.client[0] if self.client else "unknown")
         if not _crowd().enter(address):
             metrics.refused.labels("connections").inc()
-            transport.write(_BUSY % (len(_TEXT), _TEXT))
+            transport.write(_BUSY)
             transport.close()
             return
         self._address = address
@@ -146,7 +168,16 @@ class Connection(AutoHTTPProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take in what comes; a head must be whole soon, and not be too long."""
-        if self._address is None:
+        if self._address is None or self._over:
+            return
+        refusal = self._too_long(data)
+        if refusal is not None:
+            metrics.refused.labels("head").inc()
+            self._stop_waiting()
+            self._over = True
+            self.transport.write(refusal)
+            # Closed before the rest has come, it would be cut, and the answer not be read.
+            self.loop.call_later(_LINGER, self.transport.close)
             return
         super().data_received(data)
         cycle = self.cycle
@@ -161,11 +192,26 @@ class Connection(AutoHTTPProtocol):
         elif self._timer is None:
             self._start_waiting()
 
+    def _too_long(self, data: bytes) -> bytes | None:
+        """What to say to a head that would take long to read; it is not read, only measured."""
+        cycle = self.cycle
+        if cycle is not None and (not cycle.response_complete or cycle.more_body):
+            return None  # of the body
+        end = data.find(b"\r\n\r\n")
+        end = len(data) if end < 0 else end
+        if not self._lines:
+            first = data.find(b"\n", 0, end)
+            if self._waited_for + (end if first < 0 else first) > _HEAD_BYTES:
+                return _LONG_LINE
+        self._lines += data.count(b"\n", 0, end)
+        too_long = self._lines > _HEAD_LINES or self._waited_for + end > _HEAD_BYTES
+        return _LONG_HEAD if too_long else None
+
     def _start_waiting(self) -> None:
         self._timer = self.loop.call_later(_HEAD_SECONDS, self._turn_away)
 
     def _stop_waiting(self) -> None:
-        self._waited_for = 0
+        self._waited_for = self._lines = 0
         if self._timer is not None:
             self._timer.cancel()
             self._timer = None

@@ -25,7 +25,7 @@ from starlette.types import ASGIApp, Message, Receive, Scope, Send
 from surepick.errors import StorageError
 from surepick.server import logs, metrics, replies
 from surepick.server.bodies import LONG, OnTheWay, Refused, limit_of, whole_body
-from surepick.server.charges import Charges, several
+from surepick.server.charges import USELESS, Charges, several
 from surepick.server.limits import Rate, neighbourhood
 from surepick.server.settings import Settings
 from surepick.server.threads import Threads
@@ -40,7 +40,8 @@ OPEN_FOLDER = "/static/"
 SLASH = "\x1f"
 
 _SAFE = frozenset(("GET", "HEAD", "OPTIONS"))
-_WORK = ("/ask", "/tell", "/fail", "/progress")  # ends of the addresses that workers use
+_TELL = "/tell"
+_WORK = ("/ask", _TELL, "/fail", "/progress")  # ends of the addresses that workers use
 _READS_COST, _PAGE_COST = 50, 5  # of other requests, in requests of workers
 _METRICS = "/metrics"
 _METRICS_COST = 500  # they change once a second: nobody needs them more often
@@ -80,7 +81,7 @@ class Gate:
     ) -> None:
         self._app, self._settings, self._tokens, self._threads = app, settings, tokens, threads
         self._hosts = settings.hosts
-        self._work = charges.work
+        self._charges, self._work = charges, charges.work
         self._reads = several(settings.rate / _READS_COST)
         metrics_rate = settings.rate / _METRICS_COST
         self._metrics = Rate(metrics_rate, 3 + 2 * metrics_rate)
@@ -125,6 +126,8 @@ class Gate:
             self._count(self._strangers if method not in _SAFE else self._page, _address(scope))
         else:
             self._count(self._rate_of(path), caller.token.owner)
+            if path.endswith(_TELL):
+                self._refuse(self._charges.debt(caller.token.owner), USELESS)
             scope.setdefault("state", {})["caller"] = caller
         if method in _SAFE:
             return receive
@@ -168,7 +171,10 @@ class Gate:
     def _count(
         self, rate: Rate, caller: str, cost: float = 1.0, why: str = "too many requests"
     ) -> None:
-        wait = rate.wait(caller, cost)
+        self._refuse(rate.wait(caller, cost), why)
+
+    def _refuse(self, wait: float, why: str) -> None:
+        """Say when to come back, where somebody has to wait."""
         if wait:
             headers = {"Retry-After": str(math.ceil(wait))}
             text = f"{why}; try again in {math.ceil(wait)} s"

@@ -37,6 +37,7 @@ class Service:
         self.tokens = Tokens(self.studies.storage)
         self.signer = Signer(Path(settings.signing_key or default_path(settings.storage)))
         self.looks, self.tasks = Helpers(1), Helpers(settings.helpers)
+        self.tells = Helpers(1)  # who tells thousands of rewards does not wait for exports
         self.listing = Listing(self.studies, self.looks)
         self.planning = asyncio.Lock()
         self.streams: Counter[str] = Counter()  # open ones, by token
@@ -72,6 +73,7 @@ class Service:
             warming.cancel()
             self.looks.close()
             self.tasks.close()
+            self.tells.close()
             for one, then in before.items():
                 signal.signal(one, then)
             await self.studies.stop_waiting()

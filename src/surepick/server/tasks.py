@@ -8,10 +8,10 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from surepick.errors import CertificateError, FormatError, UnknownStudyError
+from surepick.errors import CertificateError, FormatError, SurepickError, UnknownStudyError
 from surepick.run import verify
 from surepick.run.words import in_plain_words, verdict
-from surepick.server import creation, messages, models, option_messages
+from surepick.server import creation, messages, models, option_messages, told
 from surepick.server.bodies import parsed, valid
 from surepick.server.reports import given_report
 from surepick.server.settings import Settings
@@ -19,6 +19,7 @@ from surepick.storage import open_storage
 from surepick.study import Study, export, load_study
 from surepick.study.changes import Change
 from surepick.study.desk import limit, turn
+from surepick.study.desk.crowd import Crowd
 from surepick.study.desk.rebuild import summary_of
 from surepick.study.limits import LimitChange
 from surepick.study.newcomers import Newcomers
@@ -115,6 +116,23 @@ class Tasks:
             return one.traffic.desk.record(report, asked.period, caller, asked.check)
 
         yield _json(self._with(study, record).to_dict())
+
+    def _tell(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
+        asked = valid(messages.TellBody, body)
+        rewards, said = told.given(asked, caller)
+
+        def tell(one: Study) -> told.Outcome:
+            one.desk.refuse_others(said)
+            if asked.strict:
+                one.desk.look.refuse(rewards)
+            found = Crowd(one.desk).tell([rewards])[0]
+            if isinstance(found, SurepickError):
+                raise found
+            return told.Outcome(found)
+
+        found = self._with(study, tell)
+        yield _json(found.head()) + b"\n"
+        yield found.content()
 
     def _correct_report(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
         asked = valid(messages.ReportCorrection, body)

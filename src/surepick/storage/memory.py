@@ -246,15 +246,17 @@ class _MemoryTransaction(TrafficInMemory, Transaction):
 
     def count_or_add_events(self, study: int, new: Sequence[Event]) -> None:
         kept = self._studies[study].events
+        places: dict[tuple[int, str, str | None], int] = {}
+        for i, old in enumerate(kept):
+            places.setdefault((old.pull, old.kind, old.token), i)
         for event in new:
-            same = (event.pull, event.kind, event.token)
-            for i, old in enumerate(kept):
-                if (old.pull, old.kind, old.token) == same:
-                    kept[i] = replace(old, count=old.count + event.count)
-                    self.undo.append(lambda i=i, old=old: kept.__setitem__(i, old))
-                    break
-            else:
+            i = places.setdefault((event.pull, event.kind, event.token), len(kept))
+            if i == len(kept):
                 self.add_events(study, [event])
+                continue
+            old = kept[i]
+            kept[i] = replace(old, count=old.count + event.count)
+            self.undo.append(lambda i=i, old=old: kept.__setitem__(i, old))
 
     def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
         wanted = None if kinds is None else set(kinds)

@@ -4,29 +4,28 @@ from __future__ import annotations
 
 import json
 import time
-from collections import Counter
+from collections.abc import Callable, Coroutine
+from typing import Any
 
 from fastapi import Request, Response
 
-from surepick.errors import AccessError, InvalidInputError, TellConflictError
-from surepick.server import messages, metrics
-from surepick.server.by_helper import json_of
-from surepick.server.replies import Json, in_rows
+from surepick.errors import AccessError, InvalidInputError, UnknownPullError
+from surepick.server import messages, metrics, told
+from surepick.server.bodies import Large
+from surepick.server.by_helper import json_of, work
+from surepick.server.replies import Json
 from surepick.server.routes.stream import still_good
-from surepick.server.routing import WORKERS, caller_of, router, spec
+from surepick.server.routing import WORKERS, caller_of, router, spec, takes_large
 from surepick.server.service import Service, service_of
 from surepick.server.studies import Opened
 from surepick.server.tokens import Token
-from surepick.study.again import AGAIN
 from surepick.study.desk.crowd import Ask
-from surepick.study.named import Said
-from surepick.study.pulls import Reward, Told
-from surepick.text import plural
 
 routes = router("work")
 
 _LEAST_LEASE = 1e-3  # seconds a pull: what runs out at once is handed out again and again
 _FEW = 200  # rows that are written at once
+_LEAST_REWARD = 24  # bytes, about: {"pull":123,"reward":0.5}
 
 
 @routes.post("/studies/{name}/ask", **spec(WORKERS, messages.AskReply))
@@ -85,6 +84,7 @@ def _wanted(body: messages.AskBody, token: Token, longest: float) -> Ask:
 
 
 @routes.post("/studies/{name}/tell", **spec(WORKERS, messages.ToldAll))
+@takes_large
 async def tell(request: Request, name: str, body: messages.TellBody) -> Response:
     """Hand in rewards; once this is answered, they are kept.
 
@@ -93,49 +93,56 @@ async def tell(request: Request, name: str, body: messages.TellBody) -> Response
     reward does not count (another one was told before, or another worker has the pull), the
     answer is 409 and says what became of each; the others are kept.
     """
-    token = caller_of(request).token.owner
-    rewards = [Reward(one.pull, one.reward, body.worker, token) for one in body.rewards]
+    service, token = service_of(request), caller_of(request).token.owner
+    large = isinstance(body, Large)
+    many = len(body.content) // _LEAST_REWARD if large else len(body.rewards)
+    taken, in_vain = service.charges.rewards(token, many), 0
+    try:
+        if large:
+            head, content = await _tell_by_helper(request, name, body, token)
+        else:
+            head, content = await service.studies.use(name, _tell(body, token))
+        in_vain = head["in_vain"]
+    except UnknownPullError:
+        in_vain = many  # all were looked up
+        raise
+    finally:
+        service.charges.settle(token, taken, in_vain)
+    for status, count in head["counts"].items():
+        metrics.told.labels(status).inc(count)
+    return json_of(content, head["status"])
 
-    said = [Said(one.pull, one.label) for one in body.rewards if one.label is not None]
 
-    useless = 0
+Outcomes = tuple[dict[str, Any], bytes]  # what is to be counted, and the answer
 
-    async def work(opened: Opened) -> Response:
-        nonlocal useless
+
+def _tell(body: messages.TellBody, token: str) -> Callable[[Opened], Coroutine[Any, Any, Outcomes]]:
+    rewards, said = told.given(body, token)
+
+    async def work(opened: Opened) -> Outcomes:
         if said:
             await opened.refuse_others(said)
         if body.strict:
             await opened.refuse_unusual(rewards)
-        told = await opened.tell(rewards)
-        for status, count in Counter(one.status for one in told).items():
-            metrics.told.labels(status).inc(count)
-        in_vain = [one for one in told if not (one.used or one.status == AGAIN)]
-        before, code = "{", 200
-        if in_vain:
-            error = {"kind": TellConflictError.__name__, "message": _unused(in_vain, len(told))}
-            before, code = f'{{"error":{json.dumps(error)},', 409
-            useless = len(in_vain)
+        found = told.Outcome(await opened.tell(rewards))
+        few = len(rewards) <= _FEW
+        return found.head(), found.content() if few else await opened.written(found.content)
 
-        def write() -> bytes:
-            return in_rows(before + '"told":[', (vars(one) for one in told))
-
-        return json_of(write() if len(told) <= _FEW else await opened.written(write), code)
-
-    charges = service_of(request).charges
-    taken = charges.rewards(token, len(rewards))
-    try:
-        return await service_of(request).studies.use(name, work)
-    finally:
-        charges.settle(token, taken, useless)
+    return work
 
 
-def _unused(unused: list[Told], told: int) -> str:
-    first = unused[0]
-    counts = "another worker's will" if first.value is None else f"{first.value!r} does"
-    return (
-        f"{len(unused)} of {plural(told, 'reward')} {'does' if len(unused) == 1 else 'do'} not "
-        f"count; of pull {first.pull} {counts} ({first.status}). The others are recorded."
-    )
+async def _tell_by_helper(request: Request, name: str, body: Large, token: str) -> Outcomes:
+    """Thousands of rewards: to read them, and to see what each comes to, would hold up others."""
+    service = service_of(request)
+    await service.studies.use(name, lambda opened: opened.position())  # is it there?
+    answer = await work(request, "tell", body, by=service.tells, study=name, caller=token)
+    await service.studies.use(name, _hint)
+    head, _, content = answer.partition(b"\n")
+    return json.loads(head), content
+
+
+async def _hint(opened: Opened) -> None:
+    opened.watch.hint()
 
 
 @routes.post("/studies/{name}/fail", **spec(WORKERS, messages.Failed))

@@ -6,7 +6,19 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from sqlalchemy import Connection, Engine, create_engine, event, text
+from sqlalchemy import (
+    BigInteger,
+    Connection,
+    Engine,
+    bindparam,
+    create_engine,
+    event,
+    func,
+    select,
+    text,
+    true,
+)
+from sqlalchemy.dialects.postgresql import ARRAY
 from sqlalchemy.exc import DBAPIError
 
 from surepick.errors import (
@@ -19,6 +31,7 @@ from surepick.errors import (
     StorageReadOnlyError,
 )
 from surepick.storage.records import ANONYMOUS, Holder, Lease
+from surepick.storage.sql import statements as sql
 from surepick.storage.sql.rows import SqlTransaction
 from surepick.storage.sql.storage import PATIENCE, POOL, SqlStorage
 
@@ -87,6 +100,29 @@ FROM kept, open WHERE at.study = %(study)s RETURNING told
 """
 
 
+def _by_key(query: Any, table: Any) -> Any:
+    """The rows of many pulls, each looked up by its key.
+
+    Before the database has counted its rows it expects a few of each study. With IN (...) it
+    would read all of a study, again and again, and hold the study's lock meanwhile: 10,000 late
+    rewards took 20 s. OFFSET 0 keeps it from turning this into a join of its own choice.
+    """
+    pulls = func.unnest(bindparam("_pulls", type_=ARRAY(BigInteger))).label("pull")
+    wanted = select(pulls).subquery("wanted")
+    found = query.where(table.c.pull == wanted.c.pull).offset(0).lateral("found")
+    return select(found).select_from(wanted.join(found, true()))
+
+
+_SOME = {kind: _by_key(query, table) for kind, (query, table) in sql.OF_PULLS.items()}
+
+
+class PostgresTransaction(SqlTransaction):
+    """One transaction of PostgreSQL."""
+
+    def _some(self, kind: str, study: int, pulls: Sequence[int]) -> Iterator[Any]:
+        return iter(self._run(_SOME[kind], {"_s": study, "_pulls": list(pulls)}))
+
+
 class PostgresStorage(SqlStorage):
     """A PostgreSQL database.
 
@@ -94,6 +130,7 @@ class PostgresStorage(SqlStorage):
     """
 
     clock = _CLOCK
+    transaction = PostgresTransaction
 
     def _connect(self) -> Engine:
         try:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from typing import Any
 
 from sqlalchemy import (
@@ -203,7 +203,7 @@ class SqlTransaction(SqlTraffic, Transaction):
         self._write(sql.DROP_LEASE, *({"_s": study, "_pull": pull} for pull in pulls))
 
     def leases(self, study: int, pulls: Sequence[int]) -> dict[int, Lease]:
-        rows = self._rows(sql.ONE_LEASE, sql.SOME_LEASES, study, pulls)
+        rows = self._rows("leases", study, pulls, sql.ONE_LEASE)
         return {row[0]: Lease(*row) for row in rows}
 
     def leases_of(self, study: int, worker: str, token: str | None, n: int) -> list[Lease]:
@@ -238,7 +238,7 @@ class SqlTransaction(SqlTraffic, Transaction):
         self._write(sql.DROP_TELL, *({"_s": study, "_pull": pull} for pull in pulls))
 
     def tells(self, study: int, pulls: Sequence[int]) -> dict[int, Tell]:
-        rows = self._rows(sql.ONE_TELL, sql.SOME_TELLS, study, pulls)
+        rows = self._rows("tells", study, pulls, sql.ONE_TELL)
         return {row[0]: Tell(*row) for row in rows}
 
     def told(self, study: int, first: int, last: int) -> list[Tell]:
@@ -261,21 +261,21 @@ class SqlTransaction(SqlTraffic, Transaction):
         self._write(sql.ADD_EVENT, *({"study": study, **vars(event)} for event in new))
 
     def count_or_add_events(self, study: int, new: Sequence[Event]) -> None:
-        pulls = list({event.pull for event in new})
-        known = {tuple(row) for row in self._rows(None, sql.KNOWN_EVENTS, study, pulls)}
-        added: list[Event] = []
-        counted: dict[tuple[str, str | None, int], list[int]] = {}  # pulls, one statement for all
+        together: dict[tuple[int, str, str | None], Event] = {}
         for event in new:
-            if (event.pull, event.kind, event.token) in known:
-                counted.setdefault((event.kind, event.token, event.count), []).append(event.pull)
-            else:
-                known.add((event.pull, event.kind, event.token))
-                added.append(event)
-        self.add_events(study, added)
-        for (kind, token, count), again in counted.items():
-            values = {"_s": study, "_kind": kind, "_token": token, "_n": count}
+            key = (event.pull, event.kind, event.token)
+            count = together[key].count if key in together else 0
+            together[key] = replace(together.get(key, event), count=count + event.count)
+        known: dict[tuple[int, str, str | None], int] = {}  # the id of the first
+        for number, *which in self._rows("events", study, list({key[0] for key in together})):
+            known.setdefault(tuple(which), number)
+        self.add_events(study, [one for key, one in together.items() if key not in known])
+        counted: dict[int, list[int]] = {}  # ids, one statement for all that count so many
+        for key in together.keys() & known.keys():
+            counted.setdefault(together[key].count, []).append(known[key])
+        for count, again in counted.items():
             for part in _parts(again):
-                self._write(sql.COUNT_EVENTS, values | {"_pulls": part})
+                self._write(sql.COUNT_EVENTS, {"_ids": part, "_n": count})
 
     def events(self, study: int, kinds: Iterable[str] | None = None) -> list[Event]:
         query = sql.EVENT if kinds is None else sql.EVENT.where(events.c.kind.in_(list(kinds)))
@@ -288,18 +288,22 @@ class SqlTransaction(SqlTraffic, Transaction):
         rows = self._run(query.group_by(events.c.arm), {"_s": study})
         return {row[0]: int(row[1]) for row in rows}
 
-    def _rows(self, one: Any, some: Any, study: int, pulls: Sequence[int]) -> Iterator[Any]:
+    def _rows(self, kind: str, study: int, pulls: Sequence[int], one: Any = None) -> Iterator[Any]:
+        """The rows of some pulls; ``one`` is the statement for a single pull."""
         if len(pulls) == 1 and one is not None:
-            yield from self._run(one, {"_s": study, "_pull": pulls[0]})
-            return
+            return iter(self._run(one, {"_s": study, "_pull": pulls[0]}))
+        return self._some(kind, study, pulls)
+
+    def _some(self, kind: str, study: int, pulls: Sequence[int]) -> Iterator[Any]:
+        """The rows of many pulls."""
         for part in _parts(pulls):
-            yield from self._run(some, {"_s": study, "_pulls": part})
+            yield from self._run(sql.SOME[kind], {"_s": study, "_pulls": part})
 
 
-def _parts(pulls: Sequence[int]) -> Iterator[list[int]]:
-    """Split pulls into parts that one statement may name."""
-    for start in range(0, len(pulls), _MANY):
-        yield list(pulls[start : start + _MANY])
+def _parts(numbers: Sequence[int]) -> Iterator[list[int]]:
+    """Split numbers into parts that one statement may name."""
+    for start in range(0, len(numbers), _MANY):
+        yield list(numbers[start : start + _MANY])
 
 
 def _stored(at: StudyProgress) -> dict[str, Any]:

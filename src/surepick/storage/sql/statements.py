@@ -47,8 +47,6 @@ LEASE = select(*fields_of(leases, Lease)).where(leases.c.study == _s)
 TELL = select(*fields_of(tells, Tell)).where(tells.c.study == _s)
 ONE_LEASE = LEASE.where(leases.c.pull == _pull)
 ONE_TELL = TELL.where(tells.c.pull == _pull)
-SOME_LEASES = LEASE.where(leases.c.pull.in_(bindparam("_pulls", expanding=True)))
-SOME_TELLS = TELL.where(tells.c.pull.in_(bindparam("_pulls", expanding=True)))
 _token = bindparam("_token")
 _worker = bindparam("_worker")
 _own = (leases.c.worker == _worker) & leases.c.token.is_not_distinct_from(_token)
@@ -94,14 +92,19 @@ LINK = select(*fields_of(chain, Link)).where(chain.c.study == _s)
 STUDY = select(*fields_of(studies, StudyRecord))
 EVENT = select(*fields_of(events, Event)).where(events.c.study == _s).order_by(events.c.id)
 ADD_LEASE, ADD_TELL, ADD_EVENT = insert(leases), insert(tells), insert(events).inline()
-_some_events = events.c.study == _s, events.c.pull.in_(bindparam("_pulls", expanding=True))
+_event_columns = events.c.id, events.c.pull, events.c.kind, events.c.token
+KNOWN_EVENT = select(*_event_columns).where(events.c.study == _s).order_by(events.c.id)
 COUNT_EVENTS = (
     update(events)
-    .where(*_some_events, events.c.kind == bindparam("_kind"))
-    .where(events.c.token.is_not_distinct_from(_token))
+    .where(events.c.id.in_(bindparam("_ids", expanding=True)))
     .values(count=events.c.count + _n)
 )
-KNOWN_EVENTS = select(events.c.pull, events.c.kind, events.c.token).where(*_some_events)
+#: what is looked up by pulls: the rows of a study, and their table
+OF_PULLS = {"leases": (LEASE, leases), "tells": (TELL, tells), "events": (KNOWN_EVENT, events)}
+SOME = {
+    kind: query.where(table.c.pull.in_(bindparam("_pulls", expanding=True)))
+    for kind, (query, table) in OF_PULLS.items()
+}
 TOLD = (
     TELL.where(tells.c.pull >= bindparam("_first"))
     .where(tells.c.pull < bindparam("_last"))

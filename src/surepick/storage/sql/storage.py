@@ -38,6 +38,7 @@ class SqlStorage(Storage):
 
     clock: str  #: SQL for the database's time, in seconds since 1970
     errors: tuple[type[Exception], ...] = (DBAPIError,)  #: what the database raises
+    transaction: type[SqlTransaction] = SqlTransaction
 
     def __init__(self, url: str, *, create: bool = True) -> None:
         try:
@@ -88,7 +89,7 @@ class SqlStorage(Storage):
         for attempt in range(1, _TRIES + 1):
             try:
                 with self._begin(self._engine, write) as connection:
-                    transaction = SqlTransaction(connection, self.clock)
+                    transaction = self.transaction(connection, self.clock)
                     result = work(transaction)
                     self._commit(transaction)
                     return result

@@ -30,6 +30,7 @@ class Wanted:
     longest: float | None = None  #: seconds for which a pull may be kept by asking again
     stratum: str | None = None  #: the day, plate, … that the pulls are for
     same: bool = False  #: pulls of one option only
+    new: int | None = None  #: how many at most of those that the holder has not got yet
 
 
 @dataclass(frozen=True)
@@ -112,11 +113,14 @@ class _Counter:
         self._line, self._stratum, self._on_items = line, stratum, on_items
         self._until = at.now + wanted.lease
         self.given: list[Lease] = []
+        self._held = 0  # by who asks, before
 
     @property
     def left(self) -> int:
         """How many more are wanted."""
-        return self._wanted.n - len(self.given)
+        wanted = self._wanted
+        most = wanted.n if wanted.new is None else min(wanted.n, self._held + wanted.new)
+        return most - len(self.given)
 
     def renew(self, held: Sequence[Lease]) -> None:
         """The pulls that a worker holds who has come back."""
@@ -129,6 +133,7 @@ class _Counter:
             again.append(replace(one, until=end, stratum=self._belongs(one)))
         self._tx.change_leases(self._study, again)
         self.given += again
+        self._held = len(again)
 
     def hand_out(self) -> None:
         """What is next in line, then what waits to be handed out again."""
@@ -136,7 +141,7 @@ class _Counter:
         fresh = min(self.left, at.size + at.ahead - at.asked)
         self._first_time(range(at.asked, at.asked + fresh))
         if self.left:
-            self._again(self._free(self._wanted.n)[: self.left])
+            self._again(self._free(self.left + len(self.given))[: self.left])
 
     def hand_out_same(self) -> None:
         """Pulls of one option: the one that this worker holds, else the next.

@@ -8,15 +8,15 @@ from __future__ import annotations
 
 import uuid
 from collections.abc import Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 
 from surepick.arrays.validate import positive, whole
 from surepick.errors import SurepickError, UnknownPullError
 from surepick.storage import Transaction
-from surepick.storage.records import Holder
+from surepick.storage.records import Holder, Lease
 from surepick.study.desk import leases
 from surepick.study.desk.asking import Asked, Wanted
-from surepick.study.desk.desk import Desk
+from surepick.study.desk.desk import FEW, Desk
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name
 from surepick.study.strata import check_stratum
 
@@ -65,7 +65,7 @@ class Crowd:
         checked, found = self._checked_tells(tells), list[Handed | SurepickError | None]()
         wanted = self._checked_asks(asks, found)
         together = [r for one in checked if not isinstance(one, SurepickError) for r in one]
-        if not together or not wanted:
+        if not together or not wanted or len(together) > FEW:
             return self.tell(tells), self.ask(asks)
         desk, tries = self._desk, 0
         aside = desk.aside(together)
@@ -88,7 +88,7 @@ class Crowd:
             desk.advance_quietly()
         if asked is None or any(one.advance or one.plan for one in asked.values()):
             return answers, self.ask(asks)
-        for i, given in self._handed(asked).items():
+        for i, given in self._handed(wanted, asked).items():
             found[i] = given
         return answers, [one for one in found if one is not None]
 
@@ -154,7 +154,8 @@ class Crowd:
                 n, lease = whole(one.n, "n", least=1), positive(one.lease, "lease")
                 stratum = check_stratum(self._desk.strata, one.stratum)
                 who = Holder(holder, one.token)
-                checked[i] = Wanted(n, who, lease, one.longest, stratum, one.same)
+                new = FEW if n > FEW and not one.same else None
+                checked[i] = Wanted(n, who, lease, one.longest, stratum, one.same, new)
             except SurepickError as error:
                 found[i] = error
         return checked
@@ -175,10 +176,22 @@ class Crowd:
                 desk.plan_ahead()
             else:
                 break
-        return self._handed(asked)
+        return self._handed(asks, asked)
 
     def _lease_all(self, tx: Transaction, asks: dict[int, Wanted], again: bool) -> dict[int, Asked]:
         return {i: self._desk.lease(tx, wanted, again) for i, wanted in asks.items()}
 
-    def _handed(self, asked: dict[int, Asked]) -> dict[int, Handed]:
-        return {i: Handed(self._desk.pulls(one.leases), one.finished) for i, one in asked.items()}
+    def _handed(self, asks: dict[int, Wanted], asked: dict[int, Asked]) -> dict[int, Handed]:
+        found = {}
+        for i, one in asked.items():
+            given = one.leases if asks[i].new is None else self._with_more(asks[i], one.leases)
+            found[i] = Handed(self._desk.pulls(given), one.finished)
+        return found
+
+    def _with_more(self, wanted: Wanted, given: list[Lease]) -> list[Lease]:
+        """Very many are handed out a few at a time: others would wait for all of them."""
+        new = len(given)
+        while new >= FEW and len(given) < wanted.n:
+            more = self._desk.lease_more(replace(wanted, n=min(FEW, wanted.n - len(given))))
+            given, new = given + more, len(more)
+        return given

@@ -9,6 +9,7 @@ from __future__ import annotations
 import json
 import logging
 import threading
+import time
 import uuid
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
@@ -22,7 +23,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.errors import InvalidInputError, RunStateError, SurepickError
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
-from surepick.storage.records import Holder, Lease, StudyProgress, StudyRecord, Tell
+from surepick.storage.records import Event, Holder, Lease, StudyProgress, StudyRecord, Tell
 from surepick.study import changes
 from surepick.study.again import AGAIN
 from surepick.study.changes import Change
@@ -42,6 +43,9 @@ _log = logging.getLogger(__name__)
 _LARGEST = 1e60  # reward, in units of the noise: sums of any number of them stay finite
 _LARGEST_OF_ALL = 1e130  # reward
 _PIECE = 1000  # rewards that are read together
+#: rewards that are told, and pulls that are handed out, in one step
+FEW = 250
+_OTHERS_TURN = 0.02  # seconds within which whoever waits for the database looks again
 _AHEAD = 64  # pulls that other workers may have been handed since this process last asked
 
 _Standing = tuple[int, int, int]  # what a run is of: the open batch, the revision, the pulls ahead
@@ -160,6 +164,30 @@ class Desk(KnownProblem):
             hedge=self._hedges,
         )
 
+    def lease_more(self, wanted: asking.Wanted) -> list[Lease]:
+        """More pulls, for a holder who has just been given some; none where an attempt failed."""
+        tries = 0
+
+        def work(tx: Transaction) -> list[Lease]:
+            nonlocal tries
+            tries += 1
+            if tries > 1:  # they may have been handed out; who asks again hears of them
+                return []
+            asked = asking.ask(
+                tx,
+                self.record.id,
+                wanted,
+                who=self._who,
+                back=False,
+                opened=self._open_batches,
+                stamp=lambda now: stamp(self.strata, wanted.stratum, now),
+                on_items=self.on_items,
+            )
+            return asked.leases
+
+        time.sleep(_OTHERS_TURN)
+        return self.storage.write(work)
+
     def pulls(self, given: Sequence[Lease]) -> list[Pull]:
         """Leased pulls as workers see them."""
         labels = self.problem.labels
@@ -233,7 +261,33 @@ class Desk(KnownProblem):
             refuse_others(said, arms, self.current().labels)
 
     def tell(self, rewards: Sequence[Reward]) -> list[Told]:
-        """Record rewards: all or, on an error, none. Goes on where they complete the batch."""
+        """Record rewards: all or, on an error, none. Goes on where they complete the batch.
+
+        Of many, those that do not count are told apart beforehand and noted afterwards, a few at a
+        time: others, also of other studies, would wait for all of them. Nobody has heard yet what
+        became of them, so nothing is lost that was said to be kept.
+        """
+        if len(rewards) <= FEW:
+            return self._tell(rewards)
+        vain: dict[int, leases.Vain] = {}
+        for start in range(0, len(rewards), FEW):
+            part = rewards[start : start + FEW]
+            found = self.storage.read(
+                lambda tx, part=part: leases.in_vain(tx, self.record.id, part)
+            )
+            vain |= {start + i: one for i, one in found.items()}
+        left = [one for i, one in enumerate(rewards) if i not in vain]
+        told = iter(self._tell(left) if left else ())
+        self._note(leases.together([one.event for one in vain.values()]))
+        return [vain[i].told if i in vain else next(told) for i in range(len(rewards))]
+
+    def _note(self, events: Sequence[Event]) -> None:
+        for start in range(0, len(events), FEW):
+            part = events[start : start + FEW]
+            self.storage.write(lambda tx, part=part: leases.note(tx, self.record.id, part))
+            time.sleep(_OTHERS_TURN)
+
+    def _tell(self, rewards: Sequence[Reward]) -> list[Told]:
         first, aside = rewards[0], self.aside(rewards)
         alone = aside is None and len(rewards) == 1
         if alone and self.storage.tell_one(self.record.id, *first):
@@ -334,7 +388,7 @@ class Desk(KnownProblem):
         with self._lock:
             at = self.progress()
             if self._run is None or self._run[0] != _standing(at):
-                run, at = rebuild.load_run(self.storage, self.record)
+                run, at = rebuild.load_run(self.storage, self.record, self._first_problem)
                 self._run = (_standing(at), run)
                 self._problem = run.problem
             return self._run[1], at

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
-from typing import Literal
+from typing import Literal, NamedTuple
 
 from surepick.errors import UnknownPullError
 from surepick.storage.contract import Transaction
@@ -38,18 +38,14 @@ def tell(
     are measured again, ``aside`` says which are, and why; once each.
     """
     at = tx.progress(study, lock=True)
-    pulls = list(dict.fromkeys(reward.pull for reward in rewards))
-    out = {pull: one for pull, one in tx.leases(study, pulls).items() if one.attempts}
-    known = tx.tells(study, [pull for pull in pulls if pull not in out])
-    missing = next((pull for pull in pulls if pull not in out and pull not in known), None)
-    if missing is not None:
-        raise UnknownPullError(f"this study never handed out pull {missing}; nothing was recorded")
+    found = _Found(tx, study, rewards)
+    out, known = found.out, found.known
     told: list[Told] = []
     tells: list[Tell] = []
     events: list[Event] = []
     before = {} if aside is None else {e.pull: e.note for e in tx.events(study, (AGAIN,))}
-    with_two: set[int] | None = None  # pulls that were handed out twice, once that matters
-    for pull, value, worker, token in rewards:
+    for reward in rewards:
+        pull, value, worker, token = reward
         lease = out.get(pull)
         if lease is not None and lease.is_of(worker, token):
             if aside is not None and pull in aside and pull not in before:
@@ -67,20 +63,12 @@ def tell(
             tells.append(known[pull])
             told.append(Told(pull, "accepted", value))
             continue
-        if lease is not None:  # it is with somebody else by now, whose reward will count
-            status, arm, counts = "late", lease.arm, None
-        else:
-            first = known[pull]
-            status, arm, counts = _status(first, value, worker, token), first.arm, first.value
-            if status == "conflict" and worker is None:  # it may be the other one of two
-                if with_two is None:
-                    with_two = {event.pull for event in tx.events(study, (HEDGED,))}
-                status = "late" if pull in with_two else status
-        events.append(Event(pull, arm, status, worker, value, "", at.now, token))
-        told.append(Told(pull, status, counts))
+        vain = found.vain(reward, at.now)
+        events.append(vain.event)
+        told.append(vain.told)
     tx.drop_leases(study, [one.pull for one in tells])
     tx.add_tells(study, tells)
-    tx.count_or_add_events(study, _together(events))
+    tx.count_or_add_events(study, together(events))
     if tells:
         early = sum(one.pull >= at.first + at.size for one in tells)
         at = replace(at, told=at.told + len(tells) - early, early=at.early + early)
@@ -88,6 +76,72 @@ def tell(
             at = at.claimed(who, at.now + CLAIM)
         tx.set_progress(study, at)
     return told, bool(tells) and at.complete
+
+
+class Vain(NamedTuple):
+    """What becomes of a reward that does not count."""
+
+    told: Told
+    event: Event
+
+
+def in_vain(tx: Transaction, study: int, rewards: Sequence[Reward]) -> dict[int, Vain]:
+    """Those that do not count, by their places; only looked at, so nobody is held up by many.
+
+    The pull has been told, or is with somebody else. Rewards of a pull that somebody here holds are
+    left out: :func:`tell` decides on them, in their order.
+    """
+    now, found = tx.progress(study).now, _Found(tx, study, rewards)
+    theirs = {
+        one.pull
+        for one in rewards
+        if one.pull in found.out and found.out[one.pull].is_of(one.worker, one.token)
+    }
+    places = (i for i, one in enumerate(rewards) if one.pull not in theirs)
+    return {i: found.vain(rewards[i], now) for i in places}
+
+
+def note(tx: Transaction, study: int, events: Sequence[Event]) -> None:
+    """Keep, or count, what was told in vain; each kind of it once, see :func:`together`."""
+    tx.progress(study, lock=True)
+    tx.count_or_add_events(study, events)
+
+
+class _Found:
+    """What is known of the pulls of some rewards; all of them have been handed out."""
+
+    def __init__(self, tx: Transaction, study: int, rewards: Sequence[Reward]) -> None:
+        self._tx, self._study = tx, study
+        pulls = list(dict.fromkeys(reward.pull for reward in rewards))
+        self.out = {pull: one for pull, one in tx.leases(study, pulls).items() if one.attempts}
+        self.known = tx.tells(study, [pull for pull in pulls if pull not in self.out])
+        there = self.out.keys() | self.known.keys()
+        missing = next((pull for pull in pulls if pull not in there), None)
+        if missing is not None:
+            raise UnknownPullError(
+                f"this study never handed out pull {missing}; nothing was recorded"
+            )
+        self._with_two: set[int] | None = None  # handed out twice, once that matters
+
+    def vain(self, reward: Reward, now: float) -> Vain:
+        """What becomes of a reward of a pull that the teller does not hold."""
+        pull, value, worker, token = reward
+        lease = self.out.get(pull)
+        if lease is not None:  # it is with somebody else by now, whose reward will count
+            status, arm, counts = "late", lease.arm, None
+        else:
+            first = self.known[pull]
+            status, arm, counts = _status(first, value, worker, token), first.arm, first.value
+            if status == "conflict" and worker is None and self._may_be_the_other(pull):
+                status = "late"
+        event = Event(pull, arm, status, worker, value, "", now, token)
+        return Vain(Told(pull, status, counts), event)
+
+    def _may_be_the_other(self, pull: int) -> bool:
+        """Whether who told this may be the other one of two who had the pull."""
+        if self._with_two is None:
+            self._with_two = {one.pull for one in self._tx.events(self._study, (HEDGED,))}
+        return pull in self._with_two
 
 
 def _set_aside(tx: Transaction, study: int, lease: Lease) -> Lease:
@@ -98,7 +152,7 @@ def _set_aside(tx: Transaction, study: int, lease: Lease) -> Lease:
     return back
 
 
-def _together(events: Sequence[Event]) -> list[Event]:
+def together(events: Sequence[Event]) -> list[Event]:
     """Events with those of one pull, kind and token merged into one, with their count."""
     found: dict[tuple[int, str, str | None], Event] = {}
     for event in events:

@@ -106,13 +106,20 @@ def memory_of(tx: Transaction, study: StudyRecord) -> dict[str, Any] | None:
         return None
 
 
-def load_run(storage: Storage, study: StudyRecord) -> tuple[Run, StudyProgress]:
-    """The run as of the open batch, and the progress it belongs to."""
+def load_run(
+    storage: Storage, study: StudyRecord, problem: Problem | None = None
+) -> tuple[Run, StudyProgress]:
+    """The run as of the open batch, and the progress it belongs to.
+
+    ``problem`` is the one that the study was created with, where somebody has built it already.
+    """
     at, kept = storage.read(lambda tx: (tx.progress(study.id), tx.snapshot(study.id)))
     if kept is not None and kept[0] == at.batch:
-        problem = problem_of(study)
-        try:  # options may have come since it was created; very many are only referred to
-            return Run.from_json(kept[1], problem if problem.by_reference else None), at
+        first = problem or problem_of(study)
+        # Options may have come since it was created, which is another revision of the study.
+        same = first.by_reference or not at.revision
+        try:
+            return Run.from_json(kept[1], first if same else None), at
         except Exception as error:  # whatever is wrong with it, the log has all that is needed
             _log.warning("study %r: its snapshot cannot be read (%r)", study.name, error)
     _log.warning("study %r is rebuilt from its log", study.name)
