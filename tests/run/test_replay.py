@@ -4,13 +4,21 @@ import contextlib
 import copy
 import json
 import math
+from functools import cache
+from itertools import combinations
 
 import numpy as np
 import pytest
 from click.testing import CliRunner
 from tests.verifier.kinds import KINDS, as_json, finished
 from tests.verifier.samples import corrected, of_study
-from tests.verifier.test_forgeries import PROBLEM, RULERS, certificate_of, completed
+from tests.verifier.test_forgeries import (
+    PROBLEM,
+    RULERS,
+    certificate_of,
+    completed,
+    sentence,
+)
 
 import surepick as sp
 from surepick.algorithms.base import Pulls
@@ -21,6 +29,7 @@ from surepick.run import replay as replay_module
 from surepick.run.certificate import fingerprint
 from surepick.run.made import comes_out_alike, made_here
 from surepick.run.replay import DRAWN, EXACT, ROUNDED
+from surepick.run.words import verdict
 from surepick.verifier.verify import verify as verify_alone
 
 REPLAYED = {
@@ -117,20 +126,93 @@ def pulls_of(certificate):
     return [(batch["arms"], batch["counts"]) for batch in certificate["batches"]]
 
 
-def test_batches_cannot_be_left_out_or_reordered():
-    """Each of these holds as a record: only that the batches were chosen is wrong with it."""
-    forged = 0
-    for seed in range(20):
-        certificate = near_tie(seed)
+@cache
+def chosen_in_hindsight():
+    """Records that hold, each by itself: only that their batches were chosen is wrong with them."""
+    found, seed = [], 0
+    while len(found) < 22:
+        certificate, seed = near_tie(seed), seed + 1
         for forgery in lucky(certificate):
-            if pulls_of(forgery) == pulls_of(certificate)[: len(forgery["batches"])]:
-                continue  # the same pulls as before: other rewards, which no replay can see
-            forged += 1
-            assert verify_alone(forgery).guarantee == "pac"
-            for replay in (True, None):
-                with pytest.raises(CertificateError, match="certificate refused: replayed, "):
-                    sp.verify(forgery, replay=replay)
-    assert forged > 4
+            # With the same pulls as before it has other rewards, which no replay can see.
+            if pulls_of(forgery) != pulls_of(certificate)[: len(forgery["batches"])]:
+                found.append(forgery)
+    return found
+
+
+def test_batches_cannot_be_left_out_or_reordered():
+    for forgery in chosen_in_hindsight():
+        assert verify_alone(forgery).guarantee == "pac"
+        for replay in (True, None):
+            with pytest.raises(CertificateError, match="certificate refused: replayed, "):
+                sp.verify(forgery, replay=replay)
+    assert len(chosen_in_hindsight()) > 18
+
+
+# What a forger may write so that the run cannot be made again, or need not come out the same.
+def of_nobody(body):
+    body["algorithm"]["name"] = "of-somebody-else"
+
+
+def with_a_correction(body):
+    """A reward that was changed after everything had been asked for."""
+    known = {"pull": 0, "arm": 0, "batch": 0, "asked": len(body["batches"]), "by": None}
+    body["corrections"] = [known | {"old": 0.1, "new": 0.2, "at": 1.0, "reason": "misread"}]
+    body["claim"]["statement"] = sentence(body, "pac")
+
+
+def of_another_machine(body):
+    body["made"]["machine"] = "another kind"
+
+
+def of_an_old_release(body):
+    body["made"] = {"surepick": "0.2.0", "numpy": "2.0.0", "machine": "another kind"}
+
+
+EXCUSES = (of_nobody, with_a_correction, of_another_machine, of_an_old_release)
+DISGUISES = [some for n in (1, 2, 3) for some in combinations(EXCUSES, n)]
+
+
+@pytest.mark.parametrize(
+    "disguise", DISGUISES, ids=lambda some: " and ".join(one.__name__ for one in some)
+)
+def test_hindsight_finds_no_excuse(tmp_path, disguise):
+    """With --replay none passes: it is refused, or what was not checked is said before all else."""
+    forgeries, path = chosen_in_hindsight(), tmp_path / "certificate.json"
+    for number, plain in enumerate(forgeries):
+        forgery = copy.deepcopy(plain)
+        for excuse in disguise:
+            excuse(forgery)
+        forgery = sealed({key: value for key, value in forgery.items() if key != "digest"})
+        assert verify_alone(forgery).guarantee == "pac"  # nothing but the replay is in its way
+        try:
+            found = sp.verify(forgery, replay=True)
+        except CertificateError:
+            found = None
+        assert not found, number
+        if number and found is not None:
+            assert verdict(found)[0].startswith("NOT verified in full. The run could not be made")
+            continue
+        path.write_text(json.dumps(forgery))
+        done = CliRunner().invoke(cli, ["verify", str(path), "--replay"])
+        assert done.exit_code == 1
+        first = done.output.splitlines()[0]
+        assert first.startswith(("certificate refused: ", "NOT verified in full. ")), first
+
+
+@pytest.mark.parametrize("disguise", EXCUSES)
+def test_what_was_not_replayed_is_said_first_where_nobody_asked_for_it(tmp_path, disguise):
+    path = tmp_path / "certificate.json"
+    for plain in chosen_in_hindsight()[:3]:
+        forgery = copy.deepcopy(plain)
+        disguise(forgery)
+        forgery = sealed({key: value for key, value in forgery.items() if key != "digest"})
+        path.write_text(json.dumps(forgery))
+        done = CliRunner().invoke(cli, ["verify", str(path)])
+        first = done.output.splitlines()[0]
+        if disguise in (of_nobody, with_a_correction):
+            assert done.exit_code or first.startswith("Without a replay ("), first
+        else:
+            assert done.exit_code == 1
 
 
 def sealed(body):
