@@ -36,7 +36,7 @@ async def work(
     task: str,
     body: BaseModel | Large | None = None,
     *,
-    by: Helpers | None = None,
+    helpers: Helpers | None = None,
     **given: Any,
 ) -> bytes:
     """What a long task comes to, as JSON; a large body is parsed by the helper."""
@@ -44,8 +44,8 @@ async def work(
     if isinstance(body, BaseModel):
         given["body"] = body.model_dump(exclude_unset=True)
     raw = body.content if isinstance(body, Large) else b""
-    helpers, seconds = by or service.tasks, service.settings.task_seconds
-    return await _whole(request, helpers, task, seconds, given, raw)
+    seconds = service.settings.task_seconds
+    return await _whole(request, helpers or service.tasks, task, seconds, given, raw)
 
 
 def json_of(content: bytes, status: int = 200, headers: dict[str, str] | None = None) -> Response:

@@ -75,8 +75,8 @@ class Settings:
     max_streams, token_streams
         Streams of events open at once, in each process: in all, and of one token.
     helpers, helper_memory
-        Processes for what takes long (exports, new studies) beside each process, and one more for
-        looks at studies; and the bytes that each of them may take.
+        Processes for what takes long (exports, new studies) beside each process, and one more each
+        for looks at studies and for thousands of rewards; and the bytes that each may take.
     task_seconds
         Longest time for what a helper does.
     max_lease

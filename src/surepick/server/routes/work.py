@@ -135,7 +135,7 @@ async def _tell_by_helper(request: Request, name: str, body: Large, token: str) 
     """Thousands of rewards: to read them, and to see what each comes to, would hold up others."""
     service = service_of(request)
     await service.studies.use(name, lambda opened: opened.position())  # is it there?
-    answer = await work(request, "tell", body, by=service.tells, study=name, caller=token)
+    answer = await work(request, "tell", body, helpers=service.tells, study=name, caller=token)
     await service.studies.use(name, _hint)
     head, _, content = answer.partition(b"\n")
     return json.loads(head), content
