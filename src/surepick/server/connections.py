@@ -168,7 +168,12 @@ class Connection(AutoHTTPProtocol):
 
     def data_received(self, data: bytes) -> None:
         """Take in what comes; a head must be whole soon, and not be too long."""
-        if self._address is None or self._over:
+        if self._address is None:
+            return
+        if self._over:
+            self._waited_for += len(data)
+            if self._waited_for > 2 * _HEAD_BYTES:  # and more comes all the time
+                self._turn_away()
             return
         refusal = self._too_long(data)
         if refusal is not None:
