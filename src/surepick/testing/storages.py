@@ -321,13 +321,14 @@ def _repeated_events_are_counted(storage: Storage, study: int) -> None:
     storage.write(lambda tx: tx.count_or_add_events(study, first))
     more = [event(0, "late", "a", 4), event(0, "late", "b"), event(0, "late", None)]
     more += [event(9, "late", "b"), event(9, "late", "b", 4)]  # new, and again in the same breath
+    more += [event(0, "conflict", "a"), event(0, "conflict", "a")]  # known, and twice
     storage.write(lambda tx: tx.count_or_add_events(study, more))
     found = storage.read(lambda tx: tx.events(study))
     same(
         [(e.kind, e.token, e.count) for e in found],
         [
             ("late", "a", 5),
-            ("conflict", "a", 1),
+            ("conflict", "a", 3),
             ("late", None, 2),
             ("late", "b", 1),
             ("late", "b", 5),
