@@ -190,13 +190,13 @@ def test_hindsight_finds_no_excuse(tmp_path, disguise):
             found = None
         assert not found, number
         if number and found is not None:
-            assert verdict(found)[0].startswith("NOT verified in full. The run could not be made")
+            assert verdict(found)[0].startswith("NOT fully verified. The run could not be repeated")
             continue
         path.write_text(json.dumps(forgery))
         done = CliRunner().invoke(cli, ["verify", str(path), "--replay"])
         assert done.exit_code == 1
         first = done.output.splitlines()[0]
-        assert first.startswith(("certificate refused: ", "NOT verified in full. ")), first
+        assert first.startswith(("certificate refused: ", "NOT fully verified. ")), first
 
 
 @pytest.mark.parametrize("disguise", EXCUSES)
