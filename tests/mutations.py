@@ -1439,7 +1439,7 @@ MUTATIONS = (
         "study/status.py",
         '"cost": None if problem.costs is None else problem.cost_of(told),',
         '"cost": None if problem.costs is None else problem.cost_of(run.pulls),',
-        "study/test_crossings.py -k costs and pause",
+        "study/desk/test_in_time.py",
     ),
     Mutation(
         "exports-without-items",
@@ -1526,6 +1526,27 @@ MUTATIONS = (
         "simulate/test_ahead.py -k waits",
     ),
     Mutation(
+        "ends-at-the-whole-level",
+        "bets.py",
+        "math.log(2.0 / level)",
+        "math.log(1.0 / level)",
+        "test_bets.py",
+    ),
+    Mutation(
+        "losses-cut-and-gains-not",
+        "bets.py",
+        "np.clip(bets, -_FURTHEST, _FURTHEST)",
+        "np.clip(bets, -_FURTHEST, 2 * _FURTHEST)",
+        "test_bets.py",
+    ),
+    Mutation(
+        "refusals-say-nothing-of-each",
+        "client/transport.py",
+        "if response.is_success or (request.says_of_each and _says_of_each(response)):",
+        "if response.is_success:",
+        "client/test_client.py client/test_alike.py client/test_async.py",
+    ),
+    Mutation(
         "scales-of-the-first-arms",
         "simulate/trials.py",
         "scale = scales[arms] if isinstance",
@@ -1544,14 +1565,14 @@ MUTATIONS = (
         "storage/records.py",
         "paused=self.paused and not finished,",
         "paused=False,",
-        "study/test_crossings.py -k costs and pause",
+        "study/desk/test_in_time.py",
     ),
     Mutation(
         "newcomers-lose-the-cells-of-others",
         "study/turns.py",
         "            found[name] += cells\n",
         "            found[name] = found[name][:1] * len(found[name]) + cells\n",
-        "study/test_options.py -k described or coded or table",
+        "study/test_options.py -k cells",
     ),
     Mutation(
         "early-rewards-wait-for-nothing",

@@ -5,7 +5,7 @@ import pytest
 
 import surepick as sp
 from surepick.simulate.noise import Gaussian
-from surepick.simulate.trials import drive
+from surepick.simulate.trials import drive, feed
 
 
 @pytest.mark.parametrize("noise", [0.5, 4.0])
@@ -19,3 +19,20 @@ def test_the_sums_of_a_run_are_those_of_its_rewards(algorithm, noise):
     apart = run.sums - run.pulls * instance.means
     assert (np.abs(apart[pulled]) < 5 * noise * np.sqrt(run.pulls[pulled])).all()
     assert sp.verify(run.answer.certificate()).candidate == run.answer.arm
+
+
+def test_each_arm_has_the_scale_that_is_its_own():
+    """Also where a batch is not of the first arms."""
+    told = []
+
+    class Kept(Gaussian):
+        def sums(self, rng, means, counts, scale):
+            told.append((means.tolist(), np.asarray(scale).tolist()))
+            return super().sums(rng, means, counts, scale)
+
+    problem = sp.Problem(np.eye(4), noise=[1.0, 2.0, 3.0, 4.0])
+    run = sp.algorithms.get("lingape", delta=0.1, max_samples=60).start(problem)
+    feed(run, np.arange(4.0), Kept(), np.arange(1.0, 5.0), np.random.default_rng(0))
+    assert any(0.0 not in means for means, _ in told)
+    for means, scales in told:
+        assert scales == [mean + 1.0 for mean in means]

@@ -18,6 +18,7 @@ from surepick.errors import (
     UnknownPullError,
 )
 from surepick.run.certificate import fingerprint
+from surepick.study.changes import Change
 
 ARMS = np.array([[1.0, a, b] for a in range(3) for b in range(3)])
 MEANS = ARMS @ [0.0, 0.5, -0.3]
@@ -316,3 +317,16 @@ def test_yes_and_no_are_never_unusual(url):
     lab = Lab(url, "yes-no", np.inf)
     for pull in lab.study.ask(200, "ann"):
         assert lab.study.tell(pull.id, float(pull.id == 7)).warning is None
+
+
+def test_certificates_number_the_batches_that_they_have():
+    change = Change(7, 1, batch=3, asked=5, old=1.0, new=2.0, at=0.0, by=None, reason="")
+    for skipped, batch, asked in (
+        ([], 3, 5),
+        ([1], 2, 4),
+        ([0, 4], 2, 3),
+        ([3], None, 4),
+        ([6], 3, 5),
+    ):
+        said = change.certified(skipped)
+        assert (said["batch"], said["asked"]) == (batch, asked)

@@ -193,3 +193,11 @@ def test_labels_alone_do_not_say_what_they_cost():
     equal = sp.create_study("equal", sp.Problem(np.eye(2)), storage="memory://")
     with pytest.raises(sp.SurepickError, match="cost the same; leave costs out"):
         equal.add(sp.Problem(np.eye(3)[2:], labels=["c"], costs=[2.0]))
+
+
+def test_cells_of_newcomers_come_behind_those_of_the_others():
+    table = pd.DataFrame({"label": ["a", "b", "c"], "size": [1, 2, 3]})
+    study = sp.create_study("s", table=table, storage="memory://cells of newcomers")
+    study.add(pd.DataFrame({"label": ["d", "e"], "size": [7, 8]}))
+    cells = study.features_by_arm(range(5))
+    assert [cells[arm]["size"] for arm in range(5)] == [1, 2, 3, 7, 8]

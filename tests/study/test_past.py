@@ -155,3 +155,16 @@ def test_columns_of_the_past_may_be_called_anything(tmp_path):
     ):
         with pytest.raises(errors.SurepickError, match=words):
             sp.create_study("w", PROBLEM, past=old, past_chosen="in advance", past_columns=wrong)
+
+
+def test_what_was_measured_before_comes_before_in_time():
+    study = sp.create_study(
+        "s", PROBLEM, storage=MemoryStorage(), past=table(), past_chosen="in advance", delta=1e-9
+    )
+    rng = np.random.default_rng(0)
+    for _ in range(4):
+        study.tell_many({pull.id: rng.normal() for pull in study.ask(10)})
+    study.checks()
+    found = study._findings.tally.timeline()
+    assert found.counts[:, 0].sum() == 48
+    assert found.counts[:, 1:].sum() == study.progress().measured

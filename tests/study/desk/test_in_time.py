@@ -83,3 +83,20 @@ def test_what_has_waited_for_longest_goes_first(study, clock):
         *(one.id for one in second),
         first[0].id,
     ]
+
+
+def test_a_pause_outlasts_the_batch():
+    study = sp.create_study(
+        "outlasting",
+        sp.Problem([[1.0], [2.0]], noise=1.0),
+        storage="memory://outlasting",
+        delta=1e-9,
+    )
+    pulls = study.ask(1000)
+    study.pause("lunch")
+    study.tell_many({pull.id: float(pull.arm) for pull in pulls})
+    assert study.progress().batch == 1
+    assert study.progress().paused
+    assert study.ask(1) == []
+    assert study.resume()
+    assert len(study.ask(1)) == 1
