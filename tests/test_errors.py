@@ -34,9 +34,9 @@ def test_a_wide_table_does_not_flood_the_error(tmp_path):
 
 def test_other_lists_are_cut_too():
     problem = sp.Problem([[1.0, 0.0], [0.0, 1.0]])
-    for i in range(25):
+    for i in range(35):
         sp.create_study(f"trial {i}", problem, storage="memory://many")
-    with pytest.raises(UnknownStudyError, match=r"there are: trial 3, .*, … and 5 more$"):
+    with pytest.raises(UnknownStudyError, match=r"there are: trial 3, .*, … and 15 more$"):
         sp.load_study("trail 3", storage="memory://many")
     assert listed(["a", "b"]) == "a, b"
     assert listed([]) == ""

@@ -10,7 +10,7 @@ import difflib
 import itertools
 from collections.abc import Iterable
 
-_MOST_NAMES = 20  # of a long list, the nearest first
+_MOST_NAMES, _LONG = 20, 30  # names shown of a list with more than so many, the nearest first
 _MOST_COMPARED = 20_000  # more would keep somebody waiting for an error
 
 
@@ -159,7 +159,7 @@ def listed(names: Iterable[str], asked: object = "") -> str:
     'column 77, column 977, column 877, colum'
     """
     names = list(names)
-    if len(names) <= _MOST_NAMES:
+    if len(names) <= _LONG:
         return ", ".join(names)
     shown = list(dict.fromkeys([*_nearest(asked, names), *names]))[:_MOST_NAMES]
     return f"{', '.join(shown)}, … and {len(names) - _MOST_NAMES:,} more"

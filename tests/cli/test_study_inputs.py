@@ -84,7 +84,7 @@ def test_rewards_from_a_file(surepick, study, folder):
 @pytest.mark.parametrize(
     ("table", "said"),
     [
-        ("pull,reward\n0,1\n99,1\n", "no pull 99"),
+        ("pull,reward\n0,1\n99,1\n", "never handed out pull 99"),
         ("pull,reward\n0,1\n1,inf\n", "line 3"),
         ("pull,reward\n0,1\n1.5,2\n", "'1.5' is not a whole number"),
         ("pull,reward\nfirst,1\n", "'first' is not a whole number"),
@@ -154,4 +154,4 @@ def test_status_and_answer_count_the_same(surepick, study):
         said = " ".join(out.split())
         assert code == (7 if verb == "answer" else 0)
         assert counted in said
-        assert "2 more belong to a batch that was not complete at the end; they are kept" in said
+        assert "2 more belong to a batch that was not complete at the end; they are stored" in said

@@ -443,7 +443,7 @@ def both(answers, clock, work, patience=300.0):
                 result = seen(error)
             return result, clock.copy(), len(left)
 
-    found.append(asyncio.run(main()))
+    found.append(completed(main()))
     clock.clear()
     return found
 

@@ -115,7 +115,7 @@ def test_ask_tell_and_fail_follow_the_rules_of_studies(study):
     assert [first.id, second.id] == [0, 1]
     assert study.tell(first.id, 1.0).status == "accepted"
     assert study.tell(first.id, 1.0).status == "duplicate"
-    with pytest.raises(errors.TellConflictError, match="first reward counts"):
+    with pytest.raises(errors.TellConflictError, match="already has the reward"):
         study.tell(first.id, 2.0)
     assert study.fail(second.id, "broken") is True
     assert study.fail(first.id) is False

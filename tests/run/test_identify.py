@@ -142,7 +142,7 @@ def test_seeds_were_called_rng():
         old = sp.identify(PROBLEM, one_by_one(), rng=4)
     assert old == sp.identify(PROBLEM, one_by_one(), seed=4)
     with (
-        pytest.raises(InvalidInputError, match="another name"),
+        pytest.raises(InvalidInputError, match="old name of seed"),
         pytest.warns(DeprecationWarning, match="rng"),
     ):
         sp.identify(PROBLEM, one_by_one(), seed=4, rng=4)

@@ -78,7 +78,7 @@ def test_workers_send_small_bodies_only(http, study):
 def test_a_body_that_does_not_come_is_not_waited_for(hasty):
     head = b"POST /api/v1/session HTTP/1.1\r\nHost: localhost\r\nContent-Length: 100\r\n\r\n{"
     with connected(hasty, head) as half:
-        assert b"came too slowly" in reply(half)
+        assert b"arrived too slowly" in reply(half)
 
 
 def test_slow_bodies_do_not_fill_the_memory(service, http, study):

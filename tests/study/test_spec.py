@@ -202,7 +202,7 @@ def test_tables_rest_on_measurements_alone_where_the_algorithm_can():
 
 
 def test_a_problem_brings_its_own_misfit():
-    with pytest.raises(errors.InvalidInputError, match="brings its own"):
+    with pytest.raises(errors.InvalidInputError, match="already has one"):
         StudySpec(name="s", problem=PROBLEM, misfit=0.1)
     problem = sp.Problem([[1.0], [2.0]], noise=1.0, misfit=math.inf)
     assert StudySpec.from_json(StudySpec(name="s", problem=problem).to_json()).problem == problem

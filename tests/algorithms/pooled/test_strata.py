@@ -221,7 +221,7 @@ def test_strata_with_every_batch_or_with_none():
     batch = run.ask()
     run.tell(batch, rng.normal(size=len(batch)), strata=["a"] * len(batch))
     batch = run.ask()
-    with pytest.raises(sp.SurepickError, match="all must be"):
+    with pytest.raises(sp.SurepickError, match="this one needs strata too"):
         run.tell(batch, rng.normal(size=len(batch)))
 
 

@@ -179,7 +179,7 @@ def test_reports_that_were_taken_in_before_count_as_they_did():
     assert told_of(Counts.from_json(old.content), 2).spreads.tolist() == [13 - 11 * (11 / 10), 0.0]
     study.desk.storage.write(lambda tx: tx.change_report(study.desk.record.id, old))
     assert study.record(report, "monday").status == "duplicate"
-    with pytest.raises(InvalidInputError, match="recorded with these numbers"):
+    with pytest.raises(InvalidInputError, match="already has these numbers"):
         study.correct_report("monday", report, reason="again")
 
 
