@@ -172,7 +172,7 @@ def tables(port: int, token: str, study: str, over: Any) -> Counter[int]:
 def plans(port: int, token: str, study: str, over: Any) -> Counter[int]:
     """Forecasts for a table of 2,000 options."""
     lines = "".join(f"o{i},{i % 7},{i % 11},{i % 13}\n" for i in range(2000))
-    body = {"csv": "label,a,b,c\n" + lines, "noise": 1.0, "delta": 1e-6}
+    body = {"csv": "label,a,b,c\n" + lines, "noise": 1.0, "gap": 0.1, "delta": 1e-6}
     return _again(port, token, over, f"{_API}/plan", json.dumps(body).encode())
 
 
