@@ -480,7 +480,7 @@ MUTATIONS = (
     Mutation(
         "replays-not-demanded-elsewhere",
         "run/made.py",
-        "(rule == PULLS_RULE and entries <= limits.LARGE_TABLE)",
+        '(made.get("pulls_rule") == PULLS_RULE and not large)',
         "False",
         "run/test_replay.py",
     ),

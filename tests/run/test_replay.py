@@ -336,6 +336,7 @@ def test_very_large_tables_are_held_to_the_machine_of_their_kind():
     body = {"made": made_here() | {"machine": "another kind"}}
     assert comes_out_alike(body, limits.LARGE_TABLE)
     assert not comes_out_alike(body, limits.LARGE_TABLE + 1)
+    assert not comes_out_alike(body | {"problem": {"large": True}}, 1)
     assert comes_out_alike({"made": made_here()}, limits.LARGE_TABLE + 1)
     assert not comes_out_alike({"made": None}, 1)
 

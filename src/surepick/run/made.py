@@ -41,11 +41,13 @@ def made_here() -> dict[str, Any]:
 def comes_out_alike(body: dict[str, Any], entries: int) -> bool:
     """Whether the run of a certificate, made again here, must ask for the same pulls.
 
-    ``entries`` is the size of its table of features. Very large ones are worked on by libraries
-    that add up in an order of their own: there the machine has to be of the same kind.
+    ``entries`` is the size of its table of features. Very large ones, and those that somebody had
+    worked on as if they were, go to libraries that add up in an order of their own: there the
+    machine has to be of the same kind.
     """
     made = body.get("made")
     if not isinstance(made, dict):
         return False
-    rule = made.get("pulls_rule")
-    return made == made_here() or (rule == PULLS_RULE and entries <= limits.LARGE_TABLE)
+    problem = body.get("problem")
+    large = entries > limits.LARGE_TABLE or (isinstance(problem, dict) and problem.get("large"))
+    return made == made_here() or (made.get("pulls_rule") == PULLS_RULE and not large)
