@@ -29,6 +29,7 @@ BUILTIN = {
     "CertificateError": ValueError,
     "UnknownNameError": LookupError,
     "SolverError": ArithmeticError,
+    "PluginError": ImportError,
     "MissingExtraError": ImportError,
     "StorageError": OSError,
     "UnknownStudyError": LookupError,

@@ -76,6 +76,10 @@ class CancelledError(SurepickError, RuntimeError):
     """A long computation was told to end before it was done."""
 
 
+class PluginError(SurepickError, ImportError):
+    """A package from outside that adds to surepick cannot be loaded; the message names it."""
+
+
 class MissingExtraError(SurepickError, ImportError):
     """An optional dependency is needed; the message says which extra to install."""
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Any
 
+from surepick import plugins
 from surepick.algorithms.base import Algorithm
 from surepick.errors import InvalidInputError, UnknownNameError
 
@@ -76,23 +77,25 @@ def unregister(name: str) -> None:
 
 
 def names() -> tuple[str, ...]:
-    """All registered names.
+    """All registered names, with those of plugins.
 
     Examples
     --------
     >>> "peleg" in names()
     True
     """
+    plugins.load()
     return (*_BUILT_IN, *_REGISTERED)
 
 
 def maker(name: str) -> Callable[..., Algorithm]:
     """What builds the algorithm registered under ``name``: a class, or one of its constructors."""
-    if name not in (*names(), *_WRAPPERS, *_RETIRED):
-        raise UnknownNameError.among("algorithm", name, names())
-    if name in _REGISTERED:
+    ours = _BUILT_IN | _WRAPPERS | _RETIRED
+    if name not in ours:
+        if name not in _REGISTERED and name not in names():
+            raise UnknownNameError.among("algorithm", name, names())
         return _REGISTERED[name]
-    module, cls, constructor = (_BUILT_IN | _WRAPPERS | _RETIRED)[name]
+    module, cls, constructor = ours[name]
     make = getattr(importlib.import_module(f"surepick.algorithms.{module}"), cls)
     return make if constructor is None else getattr(make, constructor)
 

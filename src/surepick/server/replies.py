@@ -11,6 +11,7 @@ from fastapi import Response
 from surepick.errors import (
     AccessError,
     MissingExtraError,
+    PluginError,
     RunStateError,
     ServiceError,
     StorageConnectionError,
@@ -38,6 +39,7 @@ _STATUS: tuple[tuple[type[SurepickError], int], ...] = (
     (StorageError, 503),
     (ServiceError, 500),
     (MissingExtraError, 503),
+    (PluginError, 503),
     (SurepickError, 422),
 )
 #: seconds after which it may have passed

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
+from surepick import plugins
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.storage.contract import Storage
 from surepick.storage.memory import MemoryStorage
@@ -103,10 +104,13 @@ def open_storage(storage: str | Storage, *, create: bool = True) -> Storage:
     """
     if isinstance(storage, Storage):
         return storage
+    scheme, colon, _ = storage.partition("://") if isinstance(storage, str) else ("", "", "")
+    if colon and scheme in _OPENERS:
+        return _OPENERS[scheme](storage, create)
+    plugins.load()
     forms = ", ".join(_FORMS.values())
     if not isinstance(storage, str):
         raise InvalidTypeError(f"storage must be an address such as {forms}; got {storage!r:.80}")
-    scheme, colon, _ = storage.partition("://")
     if not colon:
         raise InvalidInputError(
             f"storage must be an address such as {forms}; got {storage!r} "
