@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import gc
 import time
 from collections import OrderedDict
 from collections.abc import Awaitable, Callable
@@ -162,6 +163,16 @@ class Opened:
         return Position(*await self._threads.quick(lambda: self.study.desk.free(most)))
 
 
+def _loaded_for_good(algorithm: Algorithm) -> None:
+    """Load what it takes to work out a batch.
+
+    Modules and compiled code are half a million objects. Whoever collects garbage would look
+    through them time and again, for a tenth of a second each, in which nobody is served.
+    """
+    rehearse(algorithm)
+    gc.freeze()
+
+
 class Studies:
     """The studies of a storage, opened when they are needed.
 
@@ -215,7 +226,7 @@ class Studies:
         """Load what it takes to work out a batch, in the background and once."""
         name = algorithm.registered_name()  # forms of one class may take different code
         if name not in self._rehearsing:
-            work = self.threads.slow(lambda: rehearse(algorithm))
+            work = self.threads.slow(lambda: _loaded_for_good(algorithm))
             self._rehearsing[name] = asyncio.get_running_loop().create_task(work)
 
     async def use(self, name: str, work: Callable[[Opened], Any]) -> Any:

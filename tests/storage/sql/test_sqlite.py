@@ -1,5 +1,6 @@
 """SQLite files: journals, and everything that can be wrong with a file."""
 
+import dataclasses
 import sqlite3
 import subprocess
 import sys
@@ -222,3 +223,24 @@ def test_migrations_lead_to_the_tables_that_new_databases_have(url, path, tmp_pa
         assert set(metadata.tables) <= made.keys()
         assert "AUTOINCREMENT" in made["surepick_studies"]
         assert "WITHOUT ROWID" in made["surepick_tells"]
+
+
+def test_threads_of_one_process_find_the_file_free_when_it_is_their_turn(url, monkeypatch):
+    # Looking for the lock again and again, a thread would sleep while it is free.
+    waits, plain = [], sqlite.time.sleep
+    monkeypatch.setattr(sqlite.time, "sleep", lambda seconds: waits.append(seconds) or plain(0))
+    storage = open_storage(url)
+    study = storage.write(lambda tx: tx.add_study(RECORD, START))
+
+    def work(tx):
+        at = tx.progress(study.id, lock=True)
+        plain(0.002)
+        tx.set_progress(study.id, dataclasses.replace(at, told=at.told + 1))
+
+    threads = [threading.Thread(target=lambda: storage.write(work)) for _ in range(8)]
+    for one in threads:
+        one.start()
+    for one in threads:
+        one.join()
+    assert storage.read(lambda tx: tx.progress(study.id)).told == 8
+    assert not waits

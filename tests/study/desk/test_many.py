@@ -113,3 +113,11 @@ def test_what_ran_out_is_handed_out_again_a_few_at_a_time(study, writes):
     assert max(writes) <= FEW
     assert {pull.id for pull in again} < {pull.id for pull in gone}
     assert {pull.attempt for pull in again} == {2}
+
+
+def test_nor_do_several_who_ask_for_many_at_the_same_time_write_together(study, writes):
+    asks = [Ask(MANY, f"w{i}", 3600.0, "t") for i in range(2)]
+    given = Crowd(study.desk).ask([*asks, Ask(1, "small", 3600.0, "t")])
+    assert [len(one.pulls) for one in given] == [MANY, MANY, 1]
+    assert len({pull.id for one in given for pull in one.pulls}) == 2 * MANY + 1
+    assert max(writes) <= FEW

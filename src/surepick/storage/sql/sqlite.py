@@ -6,9 +6,10 @@ import logging
 import os
 import random
 import sqlite3
+import threading
 import time
 from collections.abc import Iterator
-from contextlib import contextmanager, suppress
+from contextlib import contextmanager, nullcontext, suppress
 from typing import Any
 
 from sqlalchemy import Connection, Engine, create_engine, event
@@ -88,6 +89,7 @@ class SqliteStorage(SqlStorage):
                 "for studies in memory use memory://"
             )
         self._path = None if path.startswith("file:") else path
+        self._turns_of = (os.getpid(), threading.Lock())
         engine = create_engine(self._address, connect_args={"timeout": PATIENCE}, **POOL)
 
         @event.listens_for(engine, "connect")
@@ -100,12 +102,20 @@ class SqliteStorage(SqlStorage):
 
     @contextmanager
     def _begin(self, engine: Engine, write: bool) -> Iterator[Connection]:
-        with engine.connect() as connection:
+        # Threads that write wait for each other here: who looks again and again for the file's
+        # lock would find it later than it is free.
+        with self._turns() if write else nullcontext(), engine.connect() as connection:
             if write:
                 _wait_for_turn(connection.connection.driver_connection)
             else:
                 connection.exec_driver_sql("BEGIN")
             yield connection
+
+    def _turns(self) -> threading.Lock:
+        """The lock of this process; after a fork another one, as a parent's may be held."""
+        if self._turns_of[0] != os.getpid():
+            self._turns_of = (os.getpid(), threading.Lock())
+        return self._turns_of[1]
 
     def _commit(self, transaction: SqlTransaction) -> None:
         transaction.flush()

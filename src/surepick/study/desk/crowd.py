@@ -65,7 +65,8 @@ class Crowd:
         checked, found = self._checked_tells(tells), list[Handed | SurepickError | None]()
         wanted = self._checked_asks(asks, found)
         together = [r for one in checked if not isinstance(one, SurepickError) for r in one]
-        if not together or not wanted or len(together) > FEW:
+        wide = any(one.new is not None for one in wanted.values())
+        if not together or not wanted or wide or len(together) > FEW:
             return self.tell(tells), self.ask(asks)
         desk, tries = self._desk, 0
         aside = desk.aside(together)
@@ -161,6 +162,14 @@ class Crowd:
         return checked
 
     def _ask_together(self, asks: dict[int, Wanted]) -> dict[int, Handed]:
+        few = {i: one for i, one in asks.items() if one.new is None}
+        many = [{i: one} for i, one in asks.items() if one.new is not None]
+        found: dict[int, Handed] = {}
+        for group in ([few] if few else []) + many:  # who asks for many does so alone
+            found |= self._ask_at_once(group)
+        return found
+
+    def _ask_at_once(self, asks: dict[int, Wanted]) -> dict[int, Handed]:
         desk, tries = self._desk, 0
 
         def work(tx: Transaction) -> dict[int, Asked]:

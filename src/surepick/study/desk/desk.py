@@ -44,7 +44,7 @@ _LARGEST = 1e60  # reward, in units of the noise: sums of any number of them sta
 _LARGEST_OF_ALL = 1e130  # reward
 _PIECE = 1000  # rewards that are read together
 #: rewards that are told, and pulls that are handed out, in one step
-FEW = 250
+FEW = 100
 _OTHERS_TURN = 0.02  # seconds within which whoever waits for the database looks again
 _AHEAD = 64  # pulls that other workers may have been handed since this process last asked
 
