@@ -1,0 +1,107 @@
+"""Compiled bets on direct comparisons: those of :mod:`surepick.statistics.wins` for all pairs."""
+
+# numba compiles these functions: their types are what the callers pass.
+# pyright: reportArgumentType=false, reportCallIssue=false
+
+from __future__ import annotations
+
+import numpy as np
+from numba import njit
+
+from surepick.statistics import wins
+from surepick.statistics.payoff_kernels import _log_mean
+from surepick.statistics.wins import CAP, MOST, STAKE
+
+_moments = njit(cache=True)(wins.win_moments)
+_log_payoff = njit(cache=True)(wins.log_win_payoff)
+
+
+@njit(cache=True)
+def _group(values, first, last, group, groups, sign, out):
+    """The rewards of one group, times a sign, ascending; how many there are."""
+    n = 0
+    for place in range(first + group, last, groups):
+        out[n] = sign * values[place]
+        n += 1
+    out[:n].sort()
+    return n
+
+
+@njit(cache=True)
+def _places(rows, n, columns, k, below, upto):
+    s = w = 0
+    for i in range(n):
+        while s < k and columns[s] < rows[i]:
+            s += 1
+        while w < k and columns[w] <= rows[i]:
+            w += 1
+        below[i], upto[i] = s, w
+
+
+@njit(cache=True)
+def win_payoffs(places, rivals, starts, values, shift, stakes):
+    """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of rivals against candidates.
+
+    Rewards of option k of the block are ``values[starts[k]:starts[k + 1]]``. Stakes are in units of
+    leads of normal noise with deviation 1; the null is a share of wins of ½ − shift at most.
+    """
+    n, R, J, S = stakes.shape
+    paid = np.zeros((n, R, J))
+    logs = np.empty((J, S))
+    longest = 0
+    for k in range(starts.shape[0] - 1):
+        longest = max(longest, starts[k + 1] - starts[k])
+    rows, columns = np.empty(longest), np.empty(longest)
+    below, upto = np.empty(MOST, np.int64), np.empty(MOST, np.int64)
+    moments = np.empty(MOST + 1)
+    for i in range(n):
+        for a in range(R):
+            x, r = places[i], rivals[a]
+            own, theirs = starts[x + 1] - starts[x], starts[r + 1] - starts[r]
+            few, many = min(own, theirs), max(own, theirs)
+            if few == 0 or x == r:
+                continue
+            first, second, sign = r, x, 1.0
+            if theirs > own:
+                first, second, sign = x, r, -1.0
+            groups = 1
+            while groups * MOST < few:
+                groups *= 2
+            mean = 0.5 - shift[i, a]
+            unit = STAKE / (1.0 + few / many)
+            logs[:] = 0.0
+            for group in range(groups):
+                m = _group(values, starts[first], starts[first + 1], group, groups, sign, rows)
+                k = _group(values, starts[second], starts[second + 1], group, groups, sign, columns)
+                _places(rows, m, columns, k, below, upto)
+                _moments(below[:m], upto[:m], k, moments)
+                for j in range(J):
+                    for s in range(S):
+                        stake = min(stakes[i, a, j, s] * unit, CAP / mean)
+                        logs[j, s] += _log_payoff(moments, m, stake, mean)
+            for j in range(J):
+                paid[i, a, j] = _log_mean(logs[j])
+    return paid
+
+
+@njit(cache=True)
+def win_shares(places, rivals, starts, values):
+    """The share of comparisons that each rival wins against each candidate, (n, R); ties half."""
+    n, R = places.shape[0], rivals.shape[0]
+    found = np.full((n, R), 0.5)
+    for i in range(n):
+        for a in range(R):
+            x, r = places[i], rivals[a]
+            columns, rows = values[starts[x] : starts[x + 1]], values[starts[r] : starts[r + 1]]
+            if columns.shape[0] == 0 or rows.shape[0] == 0 or x == r:
+                continue
+            s = w = 0
+            wins = 0.0
+            for y in rows:  # both are ascending
+                while s < columns.shape[0] and columns[s] < y:
+                    s += 1
+                while w < columns.shape[0] and columns[w] <= y:
+                    w += 1
+                wins += 0.5 * (s + w)
+            found[i, a] = wins / (columns.shape[0] * rows.shape[0])
+    return found
