@@ -12,6 +12,7 @@ ROLES = {
     ("delete", "/api/v1/session"): EVERYONE,
     ("get", "/api/v1/studies"): EVERYONE,
     ("post", "/api/v1/studies"): ADMINS,
+    ("get", "/api/v1/settings"): EVERYONE,
     ("get", "/api/v1/studies/{name}"): EVERYONE,
     ("delete", "/api/v1/studies/{name}"): ADMINS,
     ("get", "/api/v1/studies/{name}/progress"): EVERYONE,

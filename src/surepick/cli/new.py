@@ -8,7 +8,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.algorithms.registry import DEFAULT
-from surepick.cli.numbers import Number, Rate, in_rates
+from surepick.cli.numbers import in_rates
+from surepick.cli.setting_options import in_numbers, setting_options
 from surepick.cli.studies import ends_at, say, shown, study_options
 from surepick.cli.trust import MISFIT_HELP, Misfit, trust
 from surepick.errors import InvalidInputError
@@ -73,29 +74,6 @@ class _Noise(click.ParamType):
     show_default=True,
     help=f"Registry name, perhaps with settings: {DEFAULT}:max_batch=96.",
 )
-@click.option(
-    "--delta",
-    type=Rate(),
-    default=0.05,
-    show_default=True,
-    help="Error probability, such as 0.05 or 5%.",
-)
-@click.option(
-    "--epsilon",
-    type=Rate(),
-    default=0.0,
-    show_default=True,
-    help="Accept any option this close to the best; for rates also 0.2%.",
-)
-@click.option(
-    "--max-samples", default=1_000_000, show_default=True, help="Stop after this many measurements."
-)
-@click.option(
-    "--budget",
-    default=None,
-    type=Number(),
-    help="Stop when measurements have cost this much (--cost; otherwise each costs 1).",
-)
 @click.option("--rewards", type=_Rewards(), default="number", show_default=True, help=REWARDS_HELP)
 @click.option("--noise", type=_Noise(), default=None, help=NOISE_HELP)
 @click.option("--misfit", type=Misfit(), default=None, help=MISFIT_HELP)
@@ -111,20 +89,6 @@ class _Noise(click.ParamType):
     "possible.",
 )
 @click.option(
-    "--guess",
-    is_flag=True,
-    help="Spend all of --max-samples or --budget to make the best possible guess.",
-)
-@click.option("--top", default=1, show_default=True, help="How many of the best to find.")
-@click.option(
-    "--baseline",
-    default=None,
-    help="Which options are better, and which are worse, than this one (its label)?",
-)
-@click.option(
-    "--threshold", default=None, type=Rate(), help="Compare with this number instead of an option."
-)
-@click.option(
     "--claims",
     type=click.Choice(["all", "fdr"]),
     default="all",
@@ -132,61 +96,9 @@ class _Noise(click.ParamType):
     help="How sure such claims are. all: all of them are right with probability 1 - delta. fdr: a "
     "share of at most delta of them is wrong on average, which takes fewer measurements.",
 )
-@click.option(
-    "--check-fit",
-    default=None,
-    type=Number(),
-    help="Measure more, so that a misfit of the linear model of this size would probably be "
-    "noticed; 1 is as large as the noise.",
-)
-@click.option(
-    "--strata",
-    default=None,
-    help="Compare within each day, plate, operator, …, so that differences between them cancel "
-    "out. The day is set when a pull is handed out; for other strata, name the current one "
-    "when you ask (--stratum).",
-)
-@click.option(
-    "--items",
-    default=None,
-    type=int,
-    help="Number of items, such as test questions, to measure options on. Items are numbered from "
-    "0 and drawn at random, and options are compared on the same items.",
-)
-@click.option(
-    "--overlap/--no-overlap",
-    default=None,
-    help="Whether workers start the next batch while others still measure the previous one; this "
-    "takes more measurements and less time.  [default: only when a worker would wait]",
-)
-@click.option(
-    "--hedge",
-    is_flag=True,
-    help="Give a pull that holds up the study to a second worker as well; the first reward "
-    "counts. This saves time and measurements with many workers. Use it only if the duration "
-    "of a measurement has nothing to do with its reward.",
-)
-@click.option(
-    "--again",
-    is_flag=True,
-    help="Set aside a reading that is far from all earlier ones and measure again; the second "
-    "reading counts, whatever it is. This rule against measuring mistakes must be fixed "
-    "before the study starts.",
-)
-@click.option(
-    "--past",
-    default=None,
-    type=click.Path(path_type=Path),
-    help="Measurements made before: a table with the columns label and reward.",
-)
-@click.option("--past-label", default=None, help="Its column of options, if not called label.")
-@click.option("--past-reward", default=None, help="Its column of rewards, if not called reward.")
-@click.option(
-    "--past-chosen",
-    default=None,
-    metavar="in-advance|by-results",
-    help="How the past measurements were chosen; see above.",
-)
+@setting_options
+@click.option("--past-label", default=None, help="Column of options in --past, if not label.")
+@click.option("--past-reward", default=None, help="Column of rewards in --past, if not reward.")
 @click.option(
     "--traffic",
     is_flag=True,
@@ -205,12 +117,6 @@ class _Noise(click.ParamType):
     "--window",
     default=None,
     help="With --traffic: how long visitors may respond once their period is over, such as 7d.",
-)
-@click.option(
-    "--seed",
-    type=int,
-    default=None,
-    help="Seed of the random order of measurements. By default a new one is drawn and stored.",
 )
 def command(
     name: str,
@@ -259,6 +165,7 @@ def command(
     send the visitors of a period, and surepick record takes what came of it.
     """
     from surepick.study import OptionTable, StudySpec, store
+    from surepick.study.settings import find, known
     from surepick.text import parse
 
     if rewards is not None and noise is not None:
@@ -270,9 +177,6 @@ def command(
             "misfit: --trust-features already means --misfit 0; leave one of them out"
         )
     given = noise if rewards is None else rewards
-    for field in ("epsilon", "threshold"):
-        fields[field] = in_rates(fields[field], field, given)
-    fields["delta"] = float(fields["delta"])  # a probability, in per cent or not
     misfit = in_rates(misfit, "misfit", given)
     asked = {"at_least": at_least, "control": control, "control_share": control_share}
     asked = {k: v for k, v in (asked | {"window": window}).items() if v is not None}
@@ -281,7 +185,7 @@ def command(
     named = {"label": past_label, "reward": past_reward}
     named = {name: column for name, column in named.items() if column is not None}
     method, settings = parse(algorithm, "algorithm")
-    spec = StudySpec(
+    spec = StudySpec.of(
         name=name,
         table=OptionTable.of(
             options,
@@ -298,7 +202,7 @@ def command(
         traffic=asked if traffic else None,
         control=claims,
         past_columns=named or None,
-        **fields,
+        **in_numbers(fields, given),
     )
     study = store(spec, storage)
     made = spec.prepared
@@ -311,16 +215,13 @@ def command(
         "rewards": problem.noise_kind.words,
         "noise": problem.noise_kind.written,
         "misfit": problem.written_misfit().get("misfit", 0.0),
-        "strata": study.strata,
-        "overlap": study.desk.overlap,
-        "hedge": bool(study.meta.get("hedge")),
-        "again": bool(study.meta.get("again")),
+        **{one.name: spec.kept.get(one.name, one.default) for one in known().values() if one.kept},
+        "overlap": study.desk.overlap,  # not every algorithm can
         "options": problem.n_arms,
         "features": list(made.columns),
         "first_batch": batch,
         "max_samples": study.algorithm.max_samples,
         "budget": study.algorithm.budget,
-        "traffic": study.meta.get("traffic") if traffic else None,
         "notes": list(made.notes),
     }
     if traffic:
@@ -334,7 +235,7 @@ def command(
         f"coefficients; {method}, delta {study.algorithm.delta:g}.",
         f"A measurement gives {_measurement(problem.noise_kind)}.",
         *trust(problem, study.algorithm.delta, study.algorithm.sample_limit()),
-        *([f"Options are compared within each {shown(study.strata)}."] if study.strata else []),
+        *(shown(words(value)) for one, value in spec.kept.items() if (words := find(one).words)),
         ends_at(study.algorithm),
         *(f"Note: {shown(note)}" for note in made.notes),
         *_meant(problem, spec.epsilon),

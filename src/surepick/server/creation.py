@@ -14,6 +14,7 @@ from surepick.server import models
 from surepick.storage import Storage
 from surepick.study import OptionTable, StudySpec, store
 from surepick.study.extremes import refusing_extremes
+from surepick.study.settings import known
 from surepick.study.spec import MOST_SAMPLES
 
 _MOST_OPTIONS = 20_000  # in a study
@@ -21,14 +22,14 @@ _MOST_WITHOUT_FEATURES = 2_000  # every option is then a feature of its own
 _EXAMPLES = 5
 
 
-def create(body: models.NewStudy, storage: Storage) -> list[str]:
-    """Create the study; what was dropped or merged."""
+def create(body: models.NewStudy, storage: Storage) -> StudySpec:
+    """Create the study."""
     with refusing_extremes():
         spec = spec_of(body)
         if spec.table is not None:
             _check_size(spec.table)
     store(spec, storage, key=body.key)
-    return list(spec.prepared.notes)
+    return spec
 
 
 def spec_of(body: models.NewStudy) -> StudySpec:
@@ -42,6 +43,24 @@ def spec_of(body: models.NewStudy) -> StudySpec:
     if given.get("table") is not None:
         given["table"].setdefault("source", body.source)
     return StudySpec.from_dict(given)
+
+
+def questions() -> list[dict[str, Any]]:
+    """What people are asked about a new study, in the words of its settings."""
+    return [
+        {
+            "name": setting.name,
+            "question": setting.question,
+            "hint": setting.hint,
+            "kind": setting.schema.get("type", ""),
+            "default": setting.default,
+            "choices": setting.choices,
+            "empty": setting.empty,
+            "traffic": setting.traffic,
+        }
+        for setting in known().values()
+        if setting.question
+    ]
 
 
 def content_of(body: models.TableBody) -> dict[str, Any]:

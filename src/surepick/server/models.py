@@ -5,11 +5,13 @@ It is one file because what a study is made from and what is said of it are read
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import Annotated, Any, Literal
 
-from pydantic import BaseModel, ConfigDict, Field
+from pydantic import BaseModel, ConfigDict, Field, create_model
 
-from surepick.algorithms.registry import DEFAULT
+from surepick.study.settings import Setting, known
+from surepick.study.spec import MISFIT, NOISE
 
 Finite = Annotated[float, Field(allow_inf_nan=False)]
 Name = Annotated[str, Field(min_length=1, max_length=200)]
@@ -70,11 +72,6 @@ class TableBody(SheetBody):
 
 
 Misfit = Finite | str | None
-MISFIT = (
-    "How far the mean of an option may lie from what its features predict, in units of the "
-    "reward. 0: features are trusted. 'any': they only guide, and the guarantee depends on "
-    "measurements alone."
-)
 
 
 class PlanRequest(TableBody):
@@ -160,11 +157,6 @@ class Bounds(BaseModel):
 
 # What is known about the noise; which texts there are is checked by ``StudySpec``.
 Noise = Finite | str | Bounds | list[Finite] | None
-NOISE = (
-    "What is known about the noise of one measurement. If left out, nothing needs to be known. "
-    "'yes-no': rewards are 0 or 1. Bounds: rewards lie between them. 'equal': normal and the same "
-    "for all options. A number, or one per option: an upper bound on its standard deviation."
-)
 
 
 class ProblemBody(BaseModel):
@@ -193,88 +185,82 @@ class TrafficBody(BaseModel):
 
 
 def checked(**limits: Any) -> Any:
-    """Limits that are described here and checked by ``StudySpec``, which says what is wrong."""
+    """Limits that are described here and checked by what the values are for."""
     return Field(json_schema_extra=limits)
 
 
-class NewStudy(BaseModel):
+_TYPES: dict[str, Any] = {
+    "number": Finite,
+    "integer": int,
+    "string": str,
+    "boolean": bool,
+    "object": dict[str, Any],
+    "array": list[Any],
+}
+_INSIDE = ("type", "items", "additionalProperties")
+
+
+def _type_of(schema: Mapping[str, Any]) -> Any:
+    """The type of a setting's values; ``StudySpec`` checks them, and says what is wrong."""
+    if "anyOf" in schema:
+        found = _type_of(schema["anyOf"][0])
+        for one in schema["anyOf"][1:]:
+            found |= _type_of(one)
+        return found
+    if "$ref" in schema:
+        return globals()[schema["$ref"]]
+    found = _TYPES[schema["type"]]
+    if "items" in schema:
+        found = list[_type_of(schema["items"])]
+    elif "additionalProperties" in schema:
+        found = dict[str, _type_of(schema["additionalProperties"])]
+    limits = {key: value for key, value in schema.items() if key not in _INSIDE}
+    return Annotated[found, checked(**limits)] if limits else found
+
+
+def _taken(setting: Setting) -> Any:
+    """The field of a body that takes a setting."""
+    found, said = _type_of(setting.schema), setting.helped()
+    if setting.required:
+        return found, Field(description=said)
+    nullable = setting.default is None or setting.empty
+    return (found | None if nullable else found), Field(setting.default, description=said)
+
+
+class NewStudy(
+    create_model("Settings", **{name: _taken(setting) for name, setting in known().items()})
+):
     """A study to be created: the fields of ``surepick.study.StudySpec``, which checks them."""
 
     model_config = example(
         name="layouts", table={"csv": _TABLE, "features": ["price"]}, noise="yes-no", delta=0.05
     )
 
-    name: Annotated[str, checked(minLength=1, maxLength=200)]
-    table: TableBody | None = None
-    problem: ProblemBody | None = None
-    noise: Noise = Field(None, description=NOISE + " A problem brings its own.")
-    misfit: Misfit = Field(None, description=MISFIT + " 'any' is the default of tables.")
-    delta: Annotated[Finite, checked(exclusiveMinimum=0, exclusiveMaximum=1)] = 0.05
-    epsilon: Annotated[Finite, checked(minimum=0)] = 0.0
-    max_samples: int | None = Field(
-        None, description="Stop after this many pulls; a million by default."
-    )
-    budget: Annotated[Finite, checked(exclusiveMinimum=0)] | None = Field(
-        None, description="Largest total cost of measurements; without costs, each costs 1."
-    )
-    baseline: str | None = Field(
-        None, description="Which options are better, and which are worse, than this one?"
-    )
-    threshold: Finite | None = Field(
-        None, description="Compare with this number instead of an option."
-    )
-    control: str = Field(
-        "all",
-        description="How sure these claims are. 'all': all of them are right with probability 1 - "
-        "delta. 'fdr': on average at most a share delta of them is wrong.",
-    )
-    top: Annotated[int, checked(minimum=1)] = Field(1, description="How many of the best to find.")
-    guess: bool = Field(
-        False, description="Spend all of max_samples or budget to make the best possible guess."
-    )
-    check_fit: Finite | None = Field(
-        None,
-        description="Measure more, to notice a misfit of this size (in units of the noise).",
-    )
-    strata: str | None = Field(
-        None,
-        description="Compare within each 'day', 'plate', 'operator', …; differences between them "
-        "cancel.",
-    )
-    items: int | None = Field(
-        None, description="Number of items, such as test questions, to measure options on."
-    )
-    overlap: bool | None = Field(
-        None, description="Whether batches may overlap; by default only when a worker would wait."
-    )
-    hedge: bool = Field(False, description="Whether a pull may be handed out a second time.")
-    again: bool = Field(
-        False, description="Whether readings far from all earlier ones are measured again."
-    )
-    past: SheetBody | None = Field(
-        None, description="Past measurements: label (or arm) and reward."
-    )
-    past_chosen: str | None = Field(
-        None, description="How past measurements were chosen: 'in advance' or 'by results'."
-    )
-    past_columns: dict[str, str] | None = Field(
-        None, description="The column names of label (or arm) and reward, if they differ."
-    )
-    traffic: TrafficBody | bool | None = Field(
-        None, description="For websites that split visitors by shares and report counts by period."
-    )
-    algorithm: str = DEFAULT
-    settings: dict[str, Any] = Field({}, description="Further settings of the algorithm.")
-    seed: Annotated[int, checked(minimum=0, exclusiveMaximum=2**63)] | None = Field(
-        None, description="Seed of the order of pulls and of random algorithms; drawn by default."
-    )
     source: str = Field("", max_length=500, description="Where the table comes from.")
-    meta: dict[str, Any] = Field({}, description="Anything to store with the study.")
     key: str | None = Field(
         None,
         max_length=100,
         description="A text of your choice; a request with the same text counts as a repetition.",
     )
+
+
+class SettingOf(Answered):
+    """A setting that people are asked for."""
+
+    name: str
+    question: str
+    hint: str
+    kind: str = Field(description="The type that its JSON schema names: number, boolean, ….")
+    default: Any
+    choices: list[tuple[Any, str]] = Field(description="Values and their words; none: any value.")
+    empty: str = Field(description="What it means to say nothing; nothing: the default is shown.")
+    traffic: bool = Field(description="Whether it is asked for in traffic studies.")
+
+
+class SettingsOf(Answered):
+    """What people are asked about a new study, besides its options."""
+
+    settings: list[SettingOf]
 
 
 class BatchOf(Answered):

@@ -190,9 +190,9 @@ class Tasks:
 
     def _create(self, body: dict[str, Any]) -> Iterator[bytes]:
         asked = valid(models.NewStudy, body)
-        notes = creation.create(asked, self._storage)
-        status = self._with(asked.name, Study.status)
-        yield _json({"name": asked.name, "notes": notes, "study": status})
+        spec = creation.create(asked, self._storage)
+        notes, status = list(spec.prepared.notes), self._with(spec.name, Study.status)
+        yield _json({"name": spec.name, "notes": notes, "study": status})
 
     def _table(self, body: dict[str, Any]) -> Iterator[bytes]:
         yield _json(creation.content_of(valid(models.TableBody, body)))

@@ -32,37 +32,47 @@ out are replaced by ones that went well; others are what they would be without t
 
 from __future__ import annotations
 
-from typing import Any
-
-from surepick.errors import InvalidInputError, InvalidTypeError
-from surepick.problem import Problem
+from surepick.errors import InvalidInputError
+from surepick.study.hedge import HEDGE
+from surepick.study.prepared import Prepared
+from surepick.study.settings import Setting, yes_or_no
 
 #: what a study's notes call the rule, and what is recorded when a reading is set aside
 AGAIN = "again"
 
 
-def as_again(value: Any) -> bool:
-    """True or False."""
-    if isinstance(value, bool):
-        return value
-    raise InvalidTypeError(f"again must be true or false; got {value!r:.80}")
-
-
-def again_noted(again: bool, problem: Problem, hedge: bool, traffic: bool) -> dict[str, bool]:
-    """What a study notes of it; an error where nothing could be measured again."""
-    if not again:
-        return {}
-    if traffic:
+def _allowed(again: bool, made: Prepared) -> Prepared:
+    """Refuse it where nothing could be measured again."""
+    if made.traffic:
         raise InvalidInputError(
             "again: a traffic study has no single readings to measure again; leave it out"
         )
-    if problem.noise_kind.kind in ("yes-no", "bounded"):
+    if made.problem.noise_kind.kind in ("yes-no", "bounded"):
         raise InvalidInputError(
             "again: a reward with bounds is never far from all the others; leave it out"
         )
-    if hedge:
+    if HEDGE in made.meta:
         raise InvalidInputError(
             "again: with hedge, two workers may measure a pull and the first reading counts; "
             "leave out again or hedge"
         )
-    return {AGAIN: True}
+    return made
+
+
+SETTING = Setting(
+    help="Set aside a reading that is far from all earlier ones and measure again; the second "
+    "reading counts, whatever it is. This rule against measuring mistakes must be fixed before "
+    "the study starts.",
+    schema={"type": "boolean"},
+    default=False,
+    check=yes_or_no(AGAIN),
+    apply=_allowed,
+    question="A reading far from all before",
+    hint="Whoever measures again what looks wrong needs a rule from the start: the answer then "
+    "names what that adds to the promise. Not for rewards between bounds, nor with a second "
+    "worker.",
+    choices=(
+        (False, "Counts as it is"),
+        (True, "Is measured again, and the second reading counts"),
+    ),
+)

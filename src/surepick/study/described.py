@@ -30,4 +30,4 @@ def described(
         )
     if table is not None and not isinstance(table, OptionTable):
         table = OptionTable.of(table, **how)
-    return StudySpec(name=name, problem=problem, algorithm=algorithm, table=table, **fields)
+    return StudySpec.of(name=name, problem=problem, algorithm=algorithm, table=table, **fields)

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.errors import InvalidInputError
+from surepick.study.prepared import Prepared
+from surepick.study.settings import Setting, yes_or_no
+from surepick.study.strata import STRATA
 
 #: what a study's notes call it
 HEDGE = "hedge"
@@ -16,25 +17,31 @@ _OVERTAKEN = 2.0  # this many times the pulls that are out: two or more of every
 _BEHIND = 0.04  # this share of those that count already: with fewer, too little is gained
 
 
-def as_hedge(value: Any) -> bool:
-    """True or False."""
-    if isinstance(value, bool):
-        return value
-    raise InvalidTypeError(f"hedge must be true or false; got {value!r:.80}")
-
-
-def hedge_noted(hedge: bool, strata: str | None, traffic: bool) -> dict[str, bool]:
-    """What a study notes of it; an error where pulls cannot be handed out twice."""
-    if not hedge:
-        return {}
-    if traffic:
+def _allowed(hedge: bool, made: Prepared) -> Prepared:
+    """Refuse it where pulls cannot be handed out twice."""
+    if made.traffic:
         raise InvalidInputError("hedge: a traffic study hands out no pulls; leave it out")
-    if strata is not None:
+    if STRATA in made.meta:
         raise InvalidInputError(
-            f"hedge: a pull belongs to the {strata} of the worker who got it first, so no second "
-            "worker can measure it; leave out hedge or strata"
+            f"hedge: a pull belongs to the {made.meta[STRATA]} of the worker who got it first, so "
+            "no second worker can measure it; leave out hedge or strata"
         )
-    return {HEDGE: True}
+    return made
+
+
+SETTING = Setting(
+    help="Give a pull that holds up the study to a second worker as well; the first reward "
+    "counts. This saves time and measurements with many workers. Use it only if the duration of "
+    "a measurement has nothing to do with its reward.",
+    schema={"type": "boolean"},
+    default=False,
+    check=yes_or_no(HEDGE),
+    apply=_allowed,
+    question="A measurement that takes long is given",
+    hint="The first of the two rewards counts. Use this only if the duration of a measurement has "
+    "nothing to do with its result.",
+    choices=((False, "To nobody else"), (True, "Also to a second worker")),
+)
 
 
 def holds_up(early: int, out: int, counted: int) -> bool:

@@ -24,8 +24,9 @@ from surepick.study.described import described
 from surepick.study.desk.rebuild import ORDER, begin, record_of, summary_of
 from surepick.study.extremes import refusing_extremes
 from surepick.study.past import stored
+from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
-from surepick.study.spec import Prepared, StudySpec
+from surepick.study.spec import StudySpec
 from surepick.study.study import Study
 
 STORAGE = "sqlite:///surepick.db"

@@ -2,11 +2,10 @@
 
 from __future__ import annotations
 
-from typing import Any
-
-from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT
-from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.errors import InvalidInputError
+from surepick.study.prepared import Prepared
+from surepick.study.settings import Setting, yes_or_no
 
 #: what a study's notes call it
 OVERLAP = "overlap"
@@ -41,23 +40,29 @@ def worth_it(ahead: int, workers: int, counted: int) -> bool:
     return ahead < max(_EACH * workers, _SHARE * counted)
 
 
-def as_overlap(value: Any) -> bool | None:
-    """True, False or None: where a worker would wait."""
-    if value is None or isinstance(value, bool):
-        return value
-    raise InvalidTypeError(f"overlap must be true, false or left out; got {value!r:.80}")
-
-
-def noted(overlap: bool | None, algorithm: Algorithm, traffic: bool) -> dict[str, bool]:
-    """What a study notes of it; an error where batches cannot overlap."""
-    if overlap is None:
-        return {}
-    if overlap and traffic:
+def _allowed(overlap: bool, made: Prepared) -> Prepared:
+    """Refuse it where batches cannot overlap."""
+    if overlap and made.traffic:
         raise InvalidInputError("overlap: a traffic study hands out no pulls; leave it out")
-    if overlap and not algorithm.overlaps:
+    if overlap and not made.algorithm.overlaps:
         raise InvalidInputError(
-            f"overlap: with {algorithm.registered_name()} and these settings, a batch can start "
-            f"only when the previous one is complete; use {DEFAULT} without max_batch, check_fit "
-            "and control='fdr', or leave overlap out"
+            f"overlap: with {made.algorithm.registered_name()} and these settings, a batch can "
+            f"start only when the previous one is complete; use {DEFAULT} without max_batch, "
+            "check_fit and control='fdr', or leave overlap out"
         )
-    return {OVERLAP: overlap}
+    return made
+
+
+SETTING = Setting(
+    help="Whether workers start the next batch while others still measure the previous one; this "
+    "takes more measurements and less time, and rests on measurements that do not depend on each "
+    "other.",
+    schema={"type": "boolean"},
+    check=yes_or_no(OVERLAP),
+    apply=_allowed,
+    question="While others finish a batch, workers",
+    hint="Starting the next batch takes less time and more measurements. It assumes that "
+    "measurements do not depend on each other.",
+    choices=((None, "Start the next batch"), (False, "Wait until the batch is complete")),
+    empty="only when a worker would wait",
+)

@@ -2,18 +2,20 @@
 
 The library, the command line, the client and the service all make a :class:`StudySpec` and hand
 it to :func:`surepick.study.manage.store`. One more thing that defines studies is one more field
-here (with its check), one more option of ``surepick new`` and one more line in the service's
-``NewStudy``.
+here. The options of ``surepick new``, what the service takes, the page's form and the reference
+come from the :class:`surepick.study.settings.Setting` that the field carries.
 
 It is one file because all of this is said once and checked once.
 """
+
+# ruff: noqa: RUF009 (a setting makes the field that carries it)
 
 from __future__ import annotations
 
 import json
 import math
 from collections.abc import Mapping
-from dataclasses import dataclass, field, fields
+from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
 from typing import Any
 
@@ -29,13 +31,16 @@ from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
 from surepick.problem.tables.past import PastTable
 from surepick.run.codec import encode, loads
 from surepick.run.identify import BEST, compares, configure, unusual
-from surepick.study.again import again_noted, as_again
-from surepick.study.hedge import as_hedge, hedge_noted
+from surepick.study.again import SETTING as AGAIN
+from surepick.study.hedge import SETTING as HEDGE
 from surepick.study.options import OptionTable
-from surepick.study.overlap import as_overlap, noted
+from surepick.study.overlap import SETTING as OVERLAP
 from surepick.study.past import as_past, measurements
+from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
+from surepick.study.settings import Setting, declares, find, from_outside
 from surepick.study.sheet import Sheet
+from surepick.study.strata import SETTING as STRATA
 from surepick.study.traffic import rules
 from surepick.study.written import as_meta, kind_of, problem_body, problem_of
 
@@ -44,91 +49,38 @@ _COMMON = ("delta", "epsilon", "max_samples", "budget")  # settings that all alg
 MOST_SAMPLES = 1_000_000
 _RESERVED = (".", "..")  # addresses that browsers and proxies rewrite
 
+#: what can be said of the noise and of features, also of a problem
+NOISE = (
+    "What is known about the noise of one measurement. If left out, nothing needs to be known. "
+    "'yes-no': rewards are 0 or 1. Bounds: rewards lie between them. 'equal': normal and the same "
+    "for all options. A number, or one per option: an upper bound on its standard deviation."
+)
+MISFIT = (
+    "How far the mean of an option may lie from what its features predict, in units of the "
+    "reward. 0: features are trusted. 'any': they only guide, and the guarantee depends on "
+    "measurements alone."
+)
 
-@dataclass(frozen=True)
-class Prepared:
-    """What a spec comes to: all that is stored, and what to say about it."""
 
-    problem: Problem
-    algorithm: Algorithm
-    past: PastTable | None
-    meta: dict[str, Any]
-    columns: tuple[str, ...] = ()  #: names of the features that were made of a table
-    notes: tuple[str, ...] = ()  #: what was dropped, merged or decided, as sentences
-    traffic: bool = False  #: whether visitors are sent by shares, and reported
+def _named(name: Any) -> str:
+    if as_name(name, "name") in _RESERVED:
+        raise InvalidInputError(f"name: {name!r} cannot be part of an address")
+    return name
 
 
+def _below(value: Any, name: str, limit: int) -> int:
+    number = whole(value, name)
+    if number >= limit:
+        raise InvalidInputError(f"{name} must be below 2**{limit.bit_length() - 1}; got {number}")
+    return number
+
+
+@declares
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudySpec:
     """What a study is to be.
 
-    Parameters
-    ----------
-    name
-        What the study is called in its database; it must not be taken.
-    problem
-        What can be measured and chosen.
-    table
-        Instead of a problem: an :class:`OptionTable`, whose rows are the options.
-    algorithm
-        A registry name, or a configured algorithm (which then brings its own settings).
-    settings
-        Further settings of an algorithm that is given by name.
-    delta, epsilon, max_samples
-        Error probability, acceptable distance to the best, and the most measurements (None: as many
-        as it takes).
-    budget
-        The most that measurements may cost, where options have costs; else they cost 1 each.
-    noise
-        With a table: what is known about the noise of a measurement, as for
-        :class:`surepick.Problem`; nothing, by default. As JSON, a pair of bounds is
-        ``{"low": 0, "high": 10}``. A problem brings its own.
-    misfit
-        With a table: how far the mean reward of an option may lie from what its features say, as
-        for :class:`surepick.Problem`. ``inf`` (``"any"`` as JSON), the default, where the algorithm
-        can do so: features guide, and the guarantee rests on measurements alone. 0: features are
-        trusted. A problem brings its own.
-    baseline, threshold, control, top, guess
-        What is asked, if it is not which option is the best: see :func:`surepick.identify`.
-    check_fit
-        Make extra measurements, so that a misfit of the linear model of this size (in units of
-        the noise) would probably be noticed.
-    strata
-        What a level is common to, such as ``"day"``, ``"plate"`` or ``"operator"``: options are
-        then compared within each. Days are stamped when a pull is handed out; others are named
-        by whoever asks.
-    items
-        Measure options on items, such as test questions, of which there are so many: every pull
-        says on which, and options are compared on the same ones.
-    overlap
-        Whether workers begin the next batch while the last measurements of the one before are
-        still being made: True, False, or None (the default): wherever a worker of some name would
-        otherwise have nothing to do. It takes more measurements and less time, and it rests on
-        measurements that do not depend on each other.
-    hedge
-        Whether a worker of some name gets a pull that another one has had for long, where that one
-        holds up others, or it would have to wait; the first reward counts. It rests on measurements
-        that take as long whatever their reward is.
-    again
-        Whether a reading that is far from all before is set aside and measured again, and the
-        second one counts: a rule for mistakes of measuring, see :mod:`surepick.study.again`.
-    past
-        Measurements made before: a CSV or Parquet file or a DataFrame with the columns label (or
-        arm, its number) and reward, or what ``surepick.problem.tables.past_measurements`` returned.
-    past_chosen
-        ``"in advance"`` if what was measured did not depend on rewards: then they count as
-        evidence. ``"by results"`` otherwise: they only guide what is measured first.
-    past_columns
-        Where its columns are called otherwise: ``{"label": "tea", "reward": "score"}``.
-    traffic
-        For sites that send visitors by shares and report them by period: True, or a dict of
-        ``at_least`` (share of options still in), ``control`` (a label) and ``control_share`` (what
-        it always keeps), and ``window`` (time to respond, such as ``"7d"``).
-    seed
-        Of the order in which pulls are handed out, and of algorithms that draw. By default that
-        order is drawn afresh for every study, and kept with it.
-    meta
-        Anything (as JSON) to be kept with the study and found again as ``study.meta``.
+    (settings)
 
     Examples
     --------
@@ -137,39 +89,199 @@ class StudySpec:
     0.1
     """
 
-    name: str
-    problem: Problem | None = None
-    table: OptionTable | None = None
-    algorithm: Algorithm | str = DEFAULT
-    settings: Mapping[str, Any] = field(default_factory=dict)
-    delta: float = 0.05
-    epsilon: float = 0.0
-    max_samples: int | None = MOST_SAMPLES
-    budget: float | None = None
-    noise: Any = None
-    misfit: Any = None
-    baseline: str | int | None = None
-    threshold: float | None = None
-    control: str = "all"
-    top: int = 1
-    guess: bool = False
-    check_fit: float | None = None
-    strata: str | None = None
-    items: int | None = None
-    overlap: bool | None = None
-    hedge: bool = False
-    again: bool = False
-    past: Any = None
-    past_chosen: str | None = None
-    past_columns: Mapping[str, str] | None = None
-    traffic: Any = None
-    seed: int | None = None
-    meta: Mapping[str, Any] | None = None
+    name: str = Setting(
+        help="What the study is called in its database; it must not be taken.",
+        schema={"type": "string", "minLength": 1, "maxLength": 200},
+        default=MISSING,
+        check=_named,
+        flag=False,
+    ).field()
+    table: OptionTable | None = Setting(
+        help="The options: a row of a table each.",
+        schema={"$ref": "TableBody"},
+        read=OptionTable.from_dict,
+        write=OptionTable.to_dict,
+        flag=False,
+    ).field()
+    problem: Problem | None = Setting(
+        help="Instead of a table: what can be measured and chosen, as features.",
+        schema={"$ref": "ProblemBody"},
+        write=problem_body,
+        flag=False,
+    ).field()
+    noise: Any = Setting(
+        help=f"{NOISE} A problem brings its own.",
+        schema={
+            "anyOf": [
+                {"type": "number"},
+                {"type": "string"},
+                {"$ref": "Bounds"},
+                {"type": "array", "items": {"type": "number"}},
+            ]
+        },
+        write=lambda noise: kind_of(noise).written,
+        flag=False,
+    ).field()
+    misfit: Any = Setting(
+        help=f"{MISFIT} 'any' is the default of tables; a problem brings its own.",
+        schema={"anyOf": [{"type": "number"}, {"type": "string"}]},
+        write=lambda misfit: "any" if misfit == math.inf else misfit,
+        flag=False,
+    ).field()
+    delta: float = Setting(
+        help="Error probability, such as 0.05.",
+        schema={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        default=0.05,
+        unit="probability",
+    ).field()
+    epsilon: float = Setting(
+        help="Accept any option this close to the best.",
+        schema={"type": "number", "minimum": 0},
+        default=0.0,
+        unit="reward",
+        question="Close enough ε",
+        hint="Any option this close to the best is accepted. Without this, options with equal "
+        "means can never be told apart.",
+        traffic=True,
+    ).field()
+    top: int = Setting(
+        help="How many of the best to find.",
+        schema={"type": "integer", "minimum": 1},
+        default=1,
+        question="How many of the best",
+        hint="With 3, for example, the study ends when it knows which three are the best, in any "
+        "order.",
+    ).field()
+    baseline: str | int | None = Setting(
+        help="Which options are better, and which are worse, than this one (its label)?",
+        schema={"type": "string"},
+        question="Compare with",
+        hint="The name of an option, such as the one you use today. The study then finds which "
+        "others are better and which are worse. Empty: it looks for the best.",
+        empty="none",
+    ).field()
+    threshold: float | None = Setting(
+        help="Compare with this number instead of an option.",
+        schema={"type": "number"},
+        unit="reward",
+    ).field()
+    control: str = Setting(
+        help="How sure such claims are. 'all': all of them are right with probability 1 - "
+        "`delta`. 'fdr': on average at most a share `delta` of them is wrong, which takes fewer "
+        "measurements.",
+        schema={"type": "string"},
+        default="all",
+        flag=False,
+    ).field()
+    max_samples: int | None = Setting(
+        help="Stop after this many measurements.",
+        schema={"type": "integer"},
+        default=MOST_SAMPLES,
+        question="Most measurements",
+        hint="Stop after this many, without a guarantee. Empty: after a million.",
+        empty="1,000,000",
+    ).field()
+    budget: float | None = Setting(
+        help="Stop when measurements have cost this much; where options have no costs, each "
+        "costs 1.",
+        schema={"type": "number", "exclusiveMinimum": 0},
+        question="Budget",
+        hint="Stop when measurements have cost this much, without a guarantee. Without a column "
+        "of costs, each costs 1.",
+        empty="no limit",
+    ).field()
+    guess: bool = Setting(
+        help="Spend all of `max_samples` or `budget` to make the best possible guess.",
+        schema={"type": "boolean"},
+        default=False,
+        question="Spend everything",
+        hint="Use the whole budget, or all the measurements allowed, for the best possible guess. "
+        "The guess is proven only if the evidence is strong enough.",
+    ).field()
+    check_fit: float | None = Setting(
+        help="Measure more, so that a misfit of the linear model of this size would probably be "
+        "noticed; 1 is as large as the noise.",
+        schema={"type": "number"},
+    ).field()
+    items: int | None = Setting(
+        help="Number of items, such as test questions, to measure options on. Items are numbered "
+        "from 0 and drawn at random, and options are compared on the same items.",
+        schema={"type": "integer"},
+    ).field()
+    overlap: bool | None = OVERLAP.field()
+    hedge: bool = HEDGE.field()
+    again: bool = AGAIN.field()
+    strata: str | None = STRATA.field()
+    past: Any = Setting(
+        help="Measurements made before: a table with the columns label (or arm, its number) and "
+        "reward.",
+        schema={"$ref": "SheetBody"},
+        read=lambda saved: Sheet.from_dict(saved, "past"),
+        write=Sheet.to_dict,
+    ).field()
+    past_chosen: str | None = Setting(
+        help="How past measurements were chosen: 'in-advance', if what was measured did not "
+        "depend on rewards (then they count as evidence), or 'by-results' (then they only guide "
+        "what is measured first).",
+        schema={"type": "string"},
+    ).field()
+    past_columns: Mapping[str, str] | None = Setting(
+        help="The column names of label (or arm) and reward in the past measurements, if they "
+        "differ.",
+        schema={"type": "object", "additionalProperties": {"type": "string"}},
+        flag=False,
+    ).field()
+    traffic: Any = Setting(
+        help="For websites that split visitors by shares and report counts by period: true, or "
+        "its rules: at_least (share of an option that is still in), control (a label) and "
+        "control_share (what it always keeps), and window (time to respond, such as '7d').",
+        schema={"anyOf": [{"$ref": "TrafficBody"}, {"type": "boolean"}]},
+        apply=rules.allowed,
+        write=rules.TrafficRules.to_dict,
+        flag=False,
+    ).field()
+    algorithm: Algorithm | str = Setting(
+        help="The registry name of an algorithm; in Python also a configured one, which brings "
+        "its own settings.",
+        schema={"type": "string"},
+        default=DEFAULT,
+        flag=False,
+    ).field()
+    settings: Mapping[str, Any] = Setting(
+        help="Further settings of an algorithm that is given by name.",
+        schema={"type": "object"},
+        default={},
+        read=lambda saved: loads(json.dumps(saved), "settings"),
+        write=lambda settings: encode(dict(settings)),
+        flag=False,
+    ).field()
+    seed: int | None = Setting(
+        help="Seed of the order in which pulls are handed out, and of algorithms that draw. By "
+        "default a new one is drawn, and kept with the study.",
+        schema={"type": "integer", "minimum": 0, "exclusiveMaximum": 2**63},
+        check=lambda seed: _below(seed, "seed", 2**63),
+    ).field()
+    meta: Mapping[str, Any] = Setting(
+        help="Anything (as JSON) to be kept with the study.",
+        schema={"type": "object"},
+        default={},
+        check=as_meta,
+        flag=False,
+    ).field()
+    #: values of settings that packages from outside have registered, by their names
+    added: Mapping[str, Any] = field(default_factory=dict)
+
+    @classmethod
+    def of(cls, **given: Any) -> StudySpec:
+        """From the values of all settings alike, also of those from outside."""
+        added = from_outside(given)
+        own = {name: value for name, value in given.items() if name not in added}
+        return cls(**own, added=added) if added else cls(**own)
 
     def __post_init__(self) -> None:
-        as_name(self.name, "name")
-        if self.name in _RESERVED:
-            raise InvalidInputError(f"name: {self.name!r} cannot be part of an address")
+        checked = {name: find(name).checked(value) for name, value in self.values.items()}
+        self._set(added={name: checked.pop(name) for name in self.added})
+        self._set(**checked)
         self._check_options()
         self._check_noise()
         if self.traffic not in (None, False) and self.max_samples == MOST_SAMPLES:
@@ -183,13 +295,12 @@ class StudySpec:
         self._check_traffic()
         past, chosen = as_past(self.past, self.past_chosen, self.past_columns)
         self._set(past=past, past_chosen=chosen, past_columns=None)
-        self._set(meta=as_meta(self.meta))
-        if self.seed is not None:
-            self._set(seed=_below(self.seed, "seed", 2**63))
-        self._set(overlap=as_overlap(self.overlap), hedge=as_hedge(self.hedge))
-        self._set(again=as_again(self.again))
-        if self.strata is not None:
-            as_name(self.strata, "strata")
+
+    @property
+    def values(self) -> dict[str, Any]:
+        """Every setting by its name, those from outside last."""
+        own = {one.name: getattr(self, one.name) for one in fields(self) if one.name != "added"}
+        return own | dict(self.added)
 
     def _set(self, **values: Any) -> None:
         for name, value in values.items():
@@ -311,46 +422,45 @@ class StudySpec:
     @cached_property
     def prepared(self) -> Prepared:
         """The problem, the algorithm, the past: tables are read and features made here."""
+        made = self._begun()
+        for name in self.kept:
+            apply = find(name).apply
+            made = made if apply is None else apply(self.values[name], made)
+        if self.table is not None:
+            made = replace(made, meta=made.meta | {"notes": list(made.notes)})
+        return made
+
+    @cached_property
+    def kept(self) -> dict[str, Any]:
+        """What is kept in the meta of the study: settings that are not as they usually are."""
+        kept = {name: find(name) for name in self.values if find(name).kept}
+        values = {name: self.values[name] for name in kept}
+        return {
+            name: kept[name].as_kept(v) for name, v in values.items() if v != kept[name].default
+        }
+
+    def _begun(self) -> Prepared:
+        """The study before its settings do what they do."""
+        sends = self.traffic is not None
         if self.table is None:
             assert self.problem is not None
             past = self._past_of(self.problem)
             notes = (*look_alikes(self.problem.labels), *(() if past is None else past.notes))
-            meta = dict(self.meta or {}) | self._notes_of(self.problem)
-            meta, sends = rules.noted(self.traffic, self.problem, meta), self.traffic is not None
+            meta = {**self.meta, **self.kept}
             return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
         made = self.table.problem(self.noise, self.misfit)
         past = self._past_of(made.problem)
         alike = look_alikes(made.problem.labels)
         notes = (*made.notes, *alike, *(() if past is None else past.notes))
         meta = {
-            **(self.meta or {}),
+            **self.meta,
             "source": self.table.sheet.source,
-            "notes": list(notes),
             "columns": self.table.cells(made.problem.labels),
             "label_column": made.label,
             "how": self.table.how | ({"unstructured": True} if self.table.featureless else {}),
-            **self._notes_of(made.problem),
+            **self.kept,
         }
-        meta, sends = rules.noted(self.traffic, made.problem, meta), self.traffic is not None
         return Prepared(made.problem, self.configured, past, meta, made.columns, notes, sends)
-
-    def _notes_of(self, problem: Problem) -> dict[str, Any]:
-        """What a study notes of how it is measured."""
-        overlapping = noted(self.overlap, self.configured, self.traffic is not None)
-        twice = hedge_noted(self.hedge, self.strata, self.traffic is not None)
-        set_aside = again_noted(self.again, problem, self.hedge, self.traffic is not None)
-        return self._strata_of(problem) | overlapping | twice | set_aside
-
-    def _strata_of(self, problem: Problem) -> dict[str, str]:
-        if self.strata is None:
-            return {}
-        if not self.configured.takes_strata(problem):
-            raise InvalidInputError(
-                f"strata: {self.configured.registered_name()} cannot compare these options within "
-                f"a {self.strata}; use {DEFAULT} without check_fit, and features with an intercept "
-                f"or with misfit=inf"
-            )
-        return {"strata": self.strata}
 
     def _past_of(self, problem: Problem) -> PastTable | None:
         if self.past is None:
@@ -360,44 +470,27 @@ class StudySpec:
     # -- as JSON -----------------------------------------------------------------------------
     def to_dict(self) -> dict[str, Any]:
         """As JSON-ready values: the body of a request to the service."""
-        written: dict[str, Any] = {f.name: getattr(self, f.name) for f in fields(self)}
-        written["settings"] = encode(dict(self.settings))
-        written["noise"] = kind_of(self.noise).written
-        if self.misfit == math.inf:
-            written["misfit"] = "any"
-        if self.problem is not None:
-            written["problem"] = problem_body(self.problem)
-        if self.table is not None:
-            written["table"] = self.table.to_dict()
-        if isinstance(self.past, Sheet):
-            written["past"] = self.past.to_dict()
-        if self.traffic is not None:
-            written["traffic"] = self.traffic.to_dict()
-        return {key: value for key, value in written.items() if value is not None}
+        given = {name: value for name, value in self.values.items() if value is not None}
+        return {name: find(name).write(value) for name, value in given.items()}
 
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> StudySpec:
         """What :meth:`to_dict` made."""
         if not isinstance(saved, Mapping):
             raise FormatError(f"a study must be described by an object; got {saved!r:.80}")
-        given = dict(saved)
-        unknown = given.keys() - {f.name for f in fields(cls)}
+        unknown = saved.keys() - {f.name for f in fields(cls)} - from_outside(saved).keys()
         if unknown:
             raise FormatError(f"a study has no {sorted(unknown)[0]!r}")
-        if "name" not in given:
+        if "name" not in saved:
             raise FormatError("name is missing: every study needs one")
-        if given.get("table") is not None:
-            given["table"] = OptionTable.from_dict(given["table"])
+        given = {name: find(name).given(value) for name, value in saved.items()}
         if given.get("problem") is not None:
             body = dict(given["problem"])
             if "noise" not in body and given.get("noise") is not None:
                 body["noise"] = given.pop("noise")
             given["problem"] = problem_of(body)
-        if given.get("past") is not None:
-            given["past"] = Sheet.from_dict(given["past"], "past")
         given.setdefault("max_samples", None)  # as it is written where there is no limit
-        given["settings"] = loads(json.dumps(given.get("settings") or {}), "settings")
-        return cls(**given)
+        return cls.of(**given)
 
     def to_json(self) -> str:
         """As JSON text."""
@@ -411,10 +504,3 @@ class StudySpec:
         except ValueError as error:
             raise FormatError(f"a study cannot be read: {error}") from None
         return cls.from_dict(saved)
-
-
-def _below(value: Any, name: str, limit: int) -> int:
-    number = whole(value, name)
-    if number >= limit:
-        raise InvalidInputError(f"{name} must be below 2**{limit.bit_length() - 1}; got {number}")
-    return number

@@ -21,6 +21,7 @@ HEAD = (
     "// What the service sends and takes: made from its models by tests/server/page/test_types.py."
 )
 PLAIN = {int: "number", float: "number", str: "string", bool: "boolean", types.NoneType: "null"}
+PLAIN[typing.Any] = "any"
 
 
 def written(kind) -> str:
@@ -37,6 +38,8 @@ def written(kind) -> str:
     if origin is list:
         entry = written(inside[0])
         return f"({entry})[]" if " " in entry else f"{entry}[]"
+    if origin is tuple:
+        return f"[{', '.join(written(one) for one in inside)}]"
     if origin is dict:
         return "Record<string, any>"
     assert dataclasses.is_dataclass(kind) or issubclass(kind, BaseModel), f"no word for {kind}"

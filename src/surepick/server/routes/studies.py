@@ -10,6 +10,7 @@ from fastapi import Query, Request, Response
 
 from surepick.server import messages, models
 from surepick.server.by_helper import json_of, look, work
+from surepick.server.creation import questions
 from surepick.server.replies import Json
 from surepick.server.routing import (
     ADMINS,
@@ -40,6 +41,12 @@ async def list_all(request: Request) -> Json:
 async def create(request: Request, body: models.NewStudy) -> Response:
     """Create a study from a table of options, or from their features."""
     return json_of(await work(request, "create", body), 201)
+
+
+@routes.get("/settings", **spec(EVERYONE, models.SettingsOf))
+async def settings(request: Request) -> Json:
+    """List what people are asked about a new study, besides its options."""
+    return Json({"settings": questions()})
 
 
 @routes.get("/studies/{name}", **spec(EVERYONE, models.Status))

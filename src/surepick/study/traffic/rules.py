@@ -16,6 +16,7 @@ from surepick.problem import Problem
 from surepick.problem.noise import Between
 from surepick.run.sharing import Sharing
 from surepick.storage.records import StudyRecord
+from surepick.study.prepared import Prepared
 
 KEY = "traffic"  # where the meta of a study keeps them
 FARTHEST = 1000.0  # times their range that rewards may be from 0: squares lose twice the digits
@@ -132,12 +133,10 @@ def check_method(
         )
 
 
-def noted(rules: TrafficRules | None, problem: Problem, meta: dict[str, Any]) -> dict[str, Any]:
-    """What is kept with a study, and with it the rules of its traffic, if they can be followed."""
-    if rules is None:
-        return meta
-    rules.check(problem)
-    return meta | {KEY: rules.to_dict()}
+def allowed(rules: TrafficRules, made: Prepared) -> Prepared:
+    """Refuse problems for which the rules cannot be followed."""
+    rules.check(made.problem)
+    return made
 
 
 def check_bounds(problem: Problem) -> None:

@@ -56,19 +56,19 @@ declare namespace Api {
     misfit?: number | string | null;
     delta?: number;
     epsilon?: number;
-    max_samples?: number | null;
-    budget?: number | null;
+    top?: number;
     baseline?: string | null;
     threshold?: number | null;
     control?: string;
-    top?: number;
+    max_samples?: number | null;
+    budget?: number | null;
     guess?: boolean;
     check_fit?: number | null;
-    strata?: string | null;
     items?: number | null;
     overlap?: boolean | null;
     hedge?: boolean;
     again?: boolean;
+    strata?: string | null;
     past?: SheetBody | null;
     past_chosen?: string | null;
     past_columns?: Record<string, any> | null;
@@ -76,8 +76,8 @@ declare namespace Api {
     algorithm?: string;
     settings?: Record<string, any>;
     seed?: number | null;
-    source?: string;
     meta?: Record<string, any>;
+    source?: string;
     key?: string | null;
   }
   interface PlanOf {
@@ -132,6 +132,19 @@ declare namespace Api {
   }
   interface Refusal {
     error: ErrorBody;
+  }
+  interface SettingOf {
+    name: string;
+    question: string;
+    hint: string;
+    kind: string;
+    default: any;
+    choices: ([any, string])[];
+    empty: string;
+    traffic: boolean;
+  }
+  interface SettingsOf {
+    settings: SettingOf[];
   }
   interface SheetBody {
     csv?: string | null;

@@ -1,0 +1,85 @@
+// Settings of a new study that the service tells how to ask for: one more there is one more here.
+
+import { get } from "../api.js";
+import { h, put } from "../dom.js";
+import { field, input, number } from "./field.js";
+
+const YES_NO = new Map([
+  [true, "yes"],
+  [false, "no"],
+]);
+
+/**
+ * The control of a setting, and the value that it says (undefined: the default).
+ *
+ * @param {Api.SettingOf} setting
+ */
+function controlOf({ kind, choices, empty, default: usual }) {
+  if (choices.length > 0) {
+    const words = choices.map(([value], i) => (i ? (YES_NO.get(value) ?? String(value)) : ""));
+    const control = h(
+      "select",
+      { class: "input" },
+      choices.map(([, said], i) => h("option", { value: words[i] }, said)),
+    );
+    return {
+      control,
+      said: () => (control.value ? choices[words.indexOf(control.value)][0] : undefined),
+    };
+  }
+  if (kind === "boolean") {
+    const control = h("input", { type: "checkbox", checked: usual === true });
+    return { control, said: () => (control.checked === usual ? undefined : control.checked) };
+  }
+  const numeric = kind === "number" || kind === "integer";
+  const control = input({
+    type: "text",
+    inputmode: numeric && (kind === "integer" ? "numeric" : "decimal"),
+    placeholder: empty,
+    value: empty || usual === null ? "" : String(usual),
+  });
+  return {
+    control,
+    said: () => {
+      const typed = control.value.trim();
+      // What is no number goes to the service, which says what is wrong with it.
+      return typed === "" ? undefined : numeric ? (number(control) ?? typed) : typed;
+    },
+  };
+}
+
+/**
+ * The settings, as they are known once the service has said which there are.
+ *
+ * @param {import("../router.js").Scope} scope
+ */
+export function settingFields(scope) {
+  /** @type {{name: string, traffic: boolean, element: HTMLElement, said: () => any}[]} */
+  let asked = [];
+  let site = false;
+  const element = h("div", { class: "asked" });
+  const shown = () => asked.filter((one) => one.traffic || !site);
+  const told = () => asked.forEach((one) => (one.element.hidden = !shown().includes(one)));
+  const ready = get("/settings", { signal: scope.signal }).then(
+    (/** @type {Api.SettingsOf} */ { settings }) => {
+      asked = settings.map((setting) => {
+        const { control, said } = controlOf(setting);
+        const { name, traffic } = setting;
+        return { name, traffic, said, element: field(setting.question, control, setting.hint) };
+      });
+      put(element, asked.map((one) => one.element));
+      told();
+    },
+  );
+  ready.catch(() => {}); // said where the form is sent
+  return {
+    element,
+    /** @param {boolean} is Whether a site sends visitors. */
+    forSite: (is) => ((site = is), told()),
+    /** What was said, by the names of the settings. */
+    values: async () => {
+      await ready;
+      return Object.fromEntries(shown().map((one) => [one.name, one.said()]));
+    },
+  };
+}

@@ -1,0 +1,163 @@
+"""What packages from outside add, each in one small file, is known wherever surepick is.
+
+The files of ``tests/outside`` are installed as a package whose entry points name them; everything
+here runs in processes of its own, which find them as they would find any package.
+"""
+
+import json
+import os
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from tests.postgres import fast_folder
+from tests.server.served import Served
+
+HERE = Path(__file__).resolve().parent
+FILES = sorted((HERE / "outside").glob("*.py"))
+OPTIONS = "label,size\na,1\nb,2\nc,4\n"
+
+
+@pytest.fixture(scope="module")
+def outside(tmp_path_factory):
+    """The environment of processes that have the package."""
+    folder = tmp_path_factory.mktemp("outside")
+    package = folder / "lab"
+    package.mkdir()
+    info = folder / "lab-1.0.dist-info"
+    info.mkdir()
+    (package / "__init__.py").touch()
+    for file in FILES:
+        shutil.copy(file, package)
+    (info / "METADATA").write_text("Metadata-Version: 2.1\nName: lab\nVersion: 1.0\n")
+    lines = [f"{file.stem} = lab.{file.stem}\n" for file in FILES]
+    (info / "entry_points.txt").write_text("[surepick.plugins]\n" + "".join(lines))
+    paths = [str(folder), str(HERE.parent / "src")]
+    return os.environ | {"PYTHONPATH": os.pathsep.join(paths), "PYTHONWARNINGS": "error"}
+
+
+@pytest.fixture(scope="module")
+def served(outside):
+    place = fast_folder("sp-outside-")
+    with Served(f"sqlite:///{place}/studies.db", place, fresh=True, env=outside) as served:
+        yield served
+    shutil.rmtree(place)
+
+
+@pytest.fixture
+def run(outside, tmp_path):
+    """Run a program where the package is installed: its exit code and what it says."""
+
+    def done(*command, python=None):
+        words = [sys.executable, *(("-c", python) if python else ("-m", "surepick")), *command]
+        found = subprocess.run(words, env=outside, cwd=tmp_path, capture_output=True, text=True)
+        return found.returncode, found.stdout, found.stderr
+
+    (tmp_path / "options.csv").write_text(OPTIONS)
+    return done
+
+
+@pytest.mark.parametrize("file", FILES, ids=lambda file: file.stem)
+def test_each_is_one_small_file(file):
+    assert len(file.read_text(encoding="utf-8").splitlines()) <= 80
+
+
+# -- a setting ---------------------------------------------------------------------------------
+LIBRARY = """
+import asyncio, sys
+import surepick as sp
+
+def shown(study):
+    made = study.definition()
+    return made["settings"]["max_samples"], made["meta"]["plates"]
+
+problem = sp.Problem.unstructured(["a", "b"])
+assert shown(sp.create_study("here", problem, storage="memory://", plates=3)) == (24, 3)
+for wrong in (0, "many"):
+    try:
+        sp.create_study("wrong", problem, storage="memory://", plates=wrong)
+    except sp.SurepickError as error:
+        assert "plates" in str(error), error
+    else:
+        raise AssertionError(wrong)
+
+async def awaited(url, token):
+    async with sp.AsyncClient(url, token) as client:
+        study = await client.create_study("awaited", problem, plates=5)
+        return (await study.definition())["meta"]["plates"]
+
+url, token = sys.argv[1:]
+with sp.Client(url, token) as client:
+    assert shown(client.create_study("there", problem, plates=4)) == (32, 4)
+assert asyncio.run(awaited(url, token)) == 5
+"""
+
+
+def test_a_setting_in_the_library_and_both_clients(run, served):
+    code, _, err = run(served.url, served.token, python=LIBRARY)
+    assert code == 0, err
+
+
+COMMANDS = """
+import sys
+from click.testing import CliRunner
+from surepick.cli import cli
+
+def surepick(*words):
+    return CliRunner().invoke(cli, words)
+
+said = surepick("new", "wells", "options.csv", "--plates", "3")
+assert "All 3 plates will be used." in said.output, said.output
+help = " ".join(surepick("new", "--help").output.split())
+assert "--plates INTEGER" in help and "`" not in help, help
+wrong = surepick("new", "none", "options.csv", "--plates", "0").exception
+assert "plates must be" in str(wrong), wrong
+print(surepick("new", "more", "options.csv", "--plates", "3", "--json").output)
+"""
+
+
+def test_a_setting_on_the_command_line(run):
+    code, out, err = run(python=COMMANDS)
+    assert code == 0, err
+    made = json.loads(out)
+    assert (made["plates"], made["max_samples"]) == (3, 24)
+    assert "3 plates have room for 24 measurements." in made["notes"]
+
+
+def test_a_setting_at_the_service_and_in_the_form_of_its_page(served):
+    body = {"name": "asked", "table": {"csv": OPTIONS}, "plates": 2}
+    with served.http() as http:
+        made = http.post("/api/v1/studies", json=body)
+        assert made.status_code == 201, made.text
+        assert "2 plates have room for 16 measurements." in made.json()["notes"]
+        for wrong, said in (({"plates": 0}, "plates"), ({"plaets": 2}, "plaets")):
+            refused = http.post("/api/v1/studies", json=body | {"name": "no"} | wrong)
+            assert refused.status_code == 422
+            assert said in refused.json()["error"]["message"]
+        kept = http.get("/api/v1/studies/asked/definition").json()["meta"]
+        assert kept["plates"] == 2
+        described = http.get("/api/v1/openapi.json").json()["components"]["schemas"]["NewStudy"]
+        asked = http.get("/api/v1/settings").json()["settings"]
+    field = described["properties"]["plates"]
+    assert field["anyOf"] == [{"type": "integer", "minimum": 1}, {"type": "null"}]
+    assert asked[-1] == {
+        "name": "plates",
+        "question": "How many plates do you have?",
+        "hint": "The study ends when they are full.",
+        "kind": "integer",
+        "default": None,
+        "choices": [],
+        "empty": "enough",
+        "traffic": False,
+    }
+
+
+def test_where_the_package_is_not_installed_the_setting_is_unknown(run, outside, tmp_path):
+    (tmp_path / "options.csv").write_text(OPTIONS)
+    without = outside | {"PYTHONPATH": str(HERE.parent / "src")}
+    words = [sys.executable, "-m", "surepick", "new", "s", "options.csv", "--plates", "3"]
+    found = subprocess.run(words, env=without, cwd=tmp_path, capture_output=True, text=True)
+    assert found.returncode == 2
+    assert "No such option '--plates'" in found.stderr
