@@ -18,6 +18,7 @@ extensions = [
     "sphinx.ext.napoleon",
     "sphinx.ext.viewcode",
     "cli_reference",  # docs/_ext
+    "settings_reference",
 ]
 source_suffix = {".md": "myst-nb"}
 exclude_patterns = ["_build", "_ext"]

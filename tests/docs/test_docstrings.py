@@ -20,6 +20,7 @@ MODULES = (
     "surepick.game",
     "surepick.storage",
     "surepick.study",
+    "surepick.study.settings",
     "surepick.client",
     "surepick.problem.tables",
     "surepick.integrations.comparing",

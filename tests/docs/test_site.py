@@ -55,6 +55,14 @@ def test_every_verb_is_in_the_reference(site):
         assert f"Usage: surepick {verb}" in text
 
 
+def test_every_setting_is_in_the_reference(site):
+    from surepick.study.settings import known
+
+    text = (site / "reference" / "settings.html").read_text(encoding="utf-8")
+    for setting in known().values():
+        assert f'<span class="pre">{setting.name}</span>' in text
+
+
 def test_every_public_name_is_in_the_reference(site):
     from tests.docs.test_docstrings import PUBLIC
 

@@ -19,6 +19,8 @@ from surepick import plugins
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.study.prepared import Prepared
 
+__all__ = ["Setting", "known", "register", "unregister"]
+
 T = TypeVar("T")
 _KEY = "setting"  # in the metadata of a field
 _IN = "    "
@@ -50,7 +52,7 @@ class Setting:
         What it is called: ``create_study(name=…)``, ``--name`` on the command line, and in the
         body of a request.
     help
-        What it means, in a sentence or two. Other settings are named like `` `delta` ``.
+        What it means, in a sentence or two, with the names of other settings in backticks.
     schema
         JSON schema of its values (``type``, perhaps ``enum``, ``minimum``, …). It also says how a
         value is read from the command line, and by which control the page asks for it.
@@ -201,7 +203,13 @@ def register(setting: Setting) -> None:
 
 
 def unregister(name: str) -> None:
-    """Take back :func:`register`."""
+    """Take back :func:`register`.
+
+    Examples
+    --------
+    >>> register(Setting(name="shelf", help="Where it is kept.", schema={"type": "string"}))
+    >>> unregister("shelf")
+    """
     _REGISTERED.pop(name, None)
 
 
