@@ -26,7 +26,8 @@ import surepick as sp
 from surepick.bench.summary import clopper_pearson
 from surepick.simulate import Bernoulli, Beta, Exponential, Gaussian, Instance, StudentT, TwoPoint
 from surepick.simulate.families import factorial
-from surepick.simulate.noise import Noise, Scaled, check_rewards
+from surepick.simulate.kinds import check_rewards
+from surepick.simulate.noise import Noise, Scaled
 
 DELTAS = (0.2, 0.05)
 MOST, MOST_RARE = 20_000, 1_000_000  # pulls; where only one in hundreds of rewards is not 0

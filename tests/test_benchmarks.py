@@ -18,8 +18,7 @@ from benchmarks import (
 from benchmarks.recorded import Record, chunks, options, table
 
 from surepick.integrations.evaluations import ScoreTable, decide
-from surepick.problem.noise import Between
-from surepick.simulate.noise import check_rewards
+from surepick.simulate.kinds import check_rewards
 
 
 def given(folder, **more):
@@ -145,7 +144,7 @@ def test_the_first_option_is_the_best_of_every_case(case):
     if isinstance(noise, error_rates.Rounded):
         means -= 0.3
     assert (np.abs(means - instance.means) <= np.maximum(6 * errors, 0.1)).all()
-    if isinstance(instance.problem.noise_kind, Between):
+    if instance.problem.noise_kind.bounds is not None:
         assert ((means >= 0) & (means <= 1)).all()
 
 

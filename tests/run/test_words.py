@@ -6,8 +6,8 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.problem.noise import EqualNoise, SymmetricNoise
-from surepick.run.guarantee import CHANGED, ITEMS_PROVIDED, TURNED
+from surepick.problem.noise import ITEMS_PROVIDED, EqualNoise, SymmetricNoise
+from surepick.run.guarantee import CHANGED, TURNED
 from surepick.run.past import PROVIDED
 from surepick.run.strata import STRATA_PROVIDED
 from surepick.run.words import in_plain_words

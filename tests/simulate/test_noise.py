@@ -15,7 +15,7 @@ from surepick.simulate import (
     TwoPoint,
     trials,
 )
-from surepick.simulate.noise import noise_family
+from surepick.simulate.kinds import noise_family
 from surepick.simulate.trials import drive
 
 MEANS = np.array([0.2, 0.5, 0.9])

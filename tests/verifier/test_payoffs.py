@@ -1,6 +1,7 @@
 """The verifier's own payoffs: known values, and those of the algorithm to many digits."""
 
 import math
+from typing import Any
 
 import numpy as np
 import pytest
@@ -16,7 +17,8 @@ from surepick.statistics.student import log_student_payoff
 from surepick.statistics.symmetric import log_symmetric_payoff
 from surepick.verifier.check import Check
 from surepick.verifier.guide import Guide
-from surepick.verifier.payoffs.bounded import Bounded, _Results
+from surepick.verifier.payoffs import payoff_of
+from surepick.verifier.payoffs.bounded import _Results
 from surepick.verifier.payoffs.stakes import STAKES, cut_normal_stakes, normal_quantile
 from surepick.verifier.payoffs.student import log_student_bet
 from surepick.verifier.payoffs.symmetric import log_tanh_bet
@@ -132,7 +134,7 @@ def test_bounded_bets_are_those_of_the_algorithm(data, arms, share):
     counts = rng.integers(1, 50, size=arms).astype(float)
     c = rng.normal(size=arms) / counts
     for name, check in CHECKS.items():
-        payoff = Bounded(Guide(check, False, False), [1.0])
+        payoff: Any = payoff_of(check.kind)(Guide(check, False, False), [1.0])
         low, high = payoff._ends
         width = high - low
         means = low + width * rng.random(arms)

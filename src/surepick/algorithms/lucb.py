@@ -30,7 +30,6 @@ from surepick.algorithms.sequential import SequentialState
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.problem.noise import NoiseByArm
 
 
 @dataclass(frozen=True)
@@ -54,7 +53,7 @@ class Lucb(Algorithm):
     def check_problem(self, problem: Problem) -> None:
         """Refuse scales that differ: one width is for all arms pulled equally often."""
         super().check_problem(problem)
-        if isinstance(problem.noise_kind, NoiseByArm):
+        if problem.noise_kind.scales is not None:
             raise InvalidInputError(
                 "noise: lucb needs one scale for all arms, and this problem has one for each: "
                 f"give the largest, noise={problem.noise_kind.scales.max():g}, or use "

@@ -47,10 +47,12 @@ def command(
     """
     from surepick.problem.rewards import read_rewards
     from surepick.study import look_back
+    from surepick.study.written import kind_of
 
-    epsilon = float(in_rates(epsilon, "epsilon", read_rewards(rewards)) or 0.0)
+    noise = read_rewards(rewards)
+    epsilon = float(in_rates(epsilon, "epsilon", noise) or 0.0)
     found = look_back(past, rewards, float(delta), epsilon, control)
-    say(as_json, found.to_dict(), "\n".join(_lines(found, rewards == "yes-no")))
+    say(as_json, found.to_dict(), "\n".join(_lines(found, kind_of(noise).successes)))
 
 
 def _lines(found: LookBack, rates: bool) -> list[str]:

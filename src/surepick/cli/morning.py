@@ -77,7 +77,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
 
 
 def _is_rate(study: Study) -> bool:
-    return study.problem.noise_kind.kind == "yes-no"
+    return study.problem.noise_kind.successes
 
 
 def _sure(content: dict[str, Any]) -> str:

@@ -17,7 +17,6 @@ from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.problem import Problem
-    from surepick.problem.noise import NoiseKind
     from surepick.study import Study, StudySpec
 
 REWARDS_HELP = (
@@ -52,12 +51,17 @@ class _Noise(click.ParamType):
     name = "equal|NUMBER"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float | str | list[float]:
-        if not isinstance(value, str) or value in ("equal", "estimate"):
+        if not isinstance(value, str) or value == "estimate":
             return value  # what 0.1.0 called estimate is refused where all doors meet
         try:
             numbers = [float(one) for one in value.split(",")]
         except ValueError:
-            self.fail(f"{value!r} is neither 'equal' nor a number", param, ctx)
+            from surepick.problem.noise import words
+
+            if value in words():
+                return value
+            known = ", ".join(map(repr, words()))
+            self.fail(f"{value!r} is neither {known} nor a number", param, ctx)
         return numbers if "," in value else numbers[0]
 
 
@@ -233,7 +237,7 @@ def command(
     lines = [
         f"Study {name!r}: {len(problem.distinct)} different options, {problem.rank} "
         f"coefficients; {method}, delta {study.algorithm.delta:g}.",
-        f"A measurement gives {_measurement(problem.noise_kind)}.",
+        f"A measurement gives {problem.noise_kind.measurement}.",
         *trust(problem, study.algorithm.delta, study.algorithm.sample_limit()),
         *(shown(words(value)) for one, value in spec.kept.items() if (words := find(one).words)),
         ends_at(study.algorithm),
@@ -250,9 +254,7 @@ def command(
 
 def _meant(problem: Problem, epsilon: float) -> list[str]:
     """What epsilon is where rewards are rates, if it is large for one."""
-    kind = problem.noise_kind
-    rates = kind.kind == "yes-no" or (kind.kind == "bounded" and kind.given == (0.0, 1.0))
-    if not rates or epsilon < _LARGE:
+    if problem.noise_kind.bounds != (0.0, 1.0) or epsilon < _LARGE:
         return []
     points = f"{100 * epsilon:g} percentage points"
     return [
@@ -285,13 +287,3 @@ def _traffic_lines(study: Study, problem: Problem) -> list[str]:
         f"A report has the columns {', '.join(columns_of(problem))}.",
         f"Next: {typed('split', study.name)}",
     ]
-
-
-def _measurement(kind: NoiseKind) -> str:
-    """What one measurement gives, in words."""
-    more = {
-        "symmetric": "; nothing needs to be known about its noise",
-        "equal": "; its size need not be known",
-        "yes-no": ", as 1 or 0",
-    }
-    return kind.words.replace("numbers", "a number") + more.get(kind.kind, "")

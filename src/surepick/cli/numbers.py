@@ -47,7 +47,10 @@ def in_rates(value: float | None, what: str, noise: Any) -> float | None:
     """
     if not isinstance(value, Percent):
         return value
-    if noise == "yes-no" or (isinstance(noise, tuple) and noise[0] >= 0 and noise[1] <= 1):
+    from surepick.study.written import kind_of
+
+    bounds = kind_of(noise).bounds
+    if bounds is not None and bounds[0] >= 0 and bounds[1] <= 1:
         return float(value)
     raise InvalidInputError(
         f"{what}: per cent are for rewards that are rates (--rewards yes-no, or 0..1); otherwise "

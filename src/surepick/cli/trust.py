@@ -75,6 +75,6 @@ def _recommended(problem: Problem, delta: float, most: int) -> list[str]:
 
 def least_pulls(problem: Problem, delta: float) -> int:
     """How often an option has to be measured before it can be ruled out by its own rewards."""
-    if problem.noise_kind.kind == "symmetric":
-        return math.ceil(math.log2(1.0 / delta))  # a measurement doubles the capital at most
-    return 2
+    from surepick.algorithms.pooled.kinds import READINGS
+
+    return READINGS.of(problem.noise_kind).least_pulls(delta)

@@ -11,9 +11,12 @@ from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any, Literal
 
+import numpy as np
+
 from surepick.arrays.validate import real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
+from surepick.problem.noise import noise_kind
 from surepick.run import Answer, identify
 from surepick.run.words import out_of
 
@@ -110,14 +113,15 @@ def compare(
         if not callable(variant):
             raise InvalidTypeError(f"{name} must be a function; got {variant!r:.80}")
     scores: tuple[list[float], list[float]] = ([], [])
-    problem = Problem.unstructured(["new", "old less epsilon"], noise=_shifted(noise, epsilon))
+    kind = noise_kind(noise, len(variants))
+    shifted = noise if kind.bounds is None else (kind.bounds[0] - epsilon, kind.bounds[1])
+    problem = Problem.unstructured(["new", "old less epsilon"], noise=shifted)
 
     def measure(which: int) -> float:
         score = float(variants[which]())
-        if noise == "yes-no" and score not in (0.0, 1.0):
+        if len(kind.impossible(np.array([score]))):
             raise InvalidInputError(
-                f"{('new', 'old')[which]} returned {score:g}, but with noise='yes-no' scores are "
-                f"1 (or True) and 0 (or False)"
+                f"{('new', 'old')[which]} returned {score:g}, but {kind.rule}: see noise="
             )
         scores[which].append(score)
         return score - epsilon if which == _OLD else score
@@ -136,12 +140,3 @@ def compare(
         verdict = "not worse" if answer.arm == _NEW else "worse"
     means = [sum(values) / len(values) for values in scores]
     return Comparison(verdict, epsilon, answer.samples, means[_NEW], means[_OLD], answer)
-
-
-def _shifted(noise: Any, epsilon: float) -> Any:
-    """What is known about the scores of both, where those of one are lowered."""
-    if noise == "yes-no":
-        noise = (0.0, 1.0)
-    if isinstance(noise, tuple) and len(noise) == 2:
-        return real(noise[0], "noise") - epsilon, noise[1]
-    return noise

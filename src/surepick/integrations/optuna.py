@@ -25,6 +25,7 @@ from surepick.run import Answer
 from surepick.storage import Storage
 from surepick.storage.memory import MemoryStorage
 from surepick.study import Measurement, Study, StudySpec, store
+from surepick.study.written import kind_of
 
 try:
     import optuna
@@ -215,7 +216,7 @@ def _decided(
 
 def _refuse_constant(measured: Study) -> None:
     """An error where nothing was left to chance: measuring again has proven nothing then."""
-    if measured.problem.noise == "yes-no":
+    if measured.problem.noise_kind.values is not None:
         return  # twice the same is common there
     rewards = measured.rewards()
     values = [rewards.values[rewards.arms == arm] for arm in range(measured.problem.n_arms)]
@@ -231,14 +232,12 @@ def _turned(value: float, sign: int, problem: Problem) -> float:
     """The reward for a value, and the value for a reward: more is better."""
     if sign > 0:
         return value
-    return 1.0 - value if problem.noise == "yes-no" else -value
+    return problem.noise_kind.turn(value)
 
 
 def _of_rewards(noise: Any, sign: int) -> Any:
     """What is known about rewards, from what is known about values."""
-    if sign < 0 and isinstance(noise, tuple) and len(noise) == 2:
-        return -noise[1], -noise[0]
-    return noise
+    return noise if sign > 0 else kind_of(noise).turned().given
 
 
 def _value(trial: FrozenTrial) -> float:

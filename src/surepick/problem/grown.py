@@ -9,7 +9,6 @@ import numpy as np
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError
-from surepick.problem.noise import NoiseByArm
 from surepick.problem.problem import Problem
 
 
@@ -72,7 +71,7 @@ def _costs(problem: Problem, count: int, costs: Any) -> FloatArray | None:
 
 def _noise(problem: Problem, count: int, scales: Any) -> Any:
     kind = problem.noise_kind
-    if not isinstance(kind, NoiseByArm):
+    if kind.scales is None:
         if scales is not None:
             raise InvalidInputError("noise: the study already has its noise; leave it out here")
         return kind.given
@@ -88,7 +87,7 @@ def _noise(problem: Problem, count: int, scales: Any) -> Any:
 def some_of(problem: Problem, arms: IntArray) -> Problem:
     """The problem with some of its options only."""
     kind = problem.noise_kind
-    noise: FloatArray | Any = kind.scales[arms] if isinstance(kind, NoiseByArm) else kind.given
+    noise: FloatArray | Any = kind.given if kind.scales is None else kind.scales[arms]
     labels = [problem.labels[arm] for arm in arms]
     costs = None if problem.costs is None else problem.costs[arms]
     rows = problem.arms[arms]

@@ -6,26 +6,29 @@ write it down. :class:`surepick.Problem` explains the choice.
 
 from __future__ import annotations
 
+import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, ClassVar, Literal
+from typing import Any, ClassVar, Self
 
 import numpy as np
 
+from surepick import plugins
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers, in_reach, positive, real
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 
-Kind = Literal["symmetric", "equal", "known", "yes-no", "bounded"]
+_BOUNDS = re.compile(r"(.+?)\.\.(.+)")  # "0...5" is 0 to 0.5
 #: what to do instead of what 0.1.0 had for noise that is not known
 INSTEAD_OF_ESTIMATE = (
     "noise: 'estimate' no longer exists, because nothing needs to be estimated beforehand. Leave "
     "noise out: the guarantee then holds however large the noise is"
 )
-_CHOICES = (
-    "None (nothing is known), 'equal' (normal, one unknown scale), a scale above 0, one scale per "
-    "arm, 'yes-no', or a pair (lowest, highest) of bounds"
+#: what bets on items rest on, where rewards have no bounds
+ITEMS_PROVIDED = (
+    "provided that what two options differ by on an item is as likely to be above its mean as "
+    "below it by the same amount"
 )
 
 
@@ -33,7 +36,27 @@ _CHOICES = (
 class NoiseKind(ABC):
     """One kind of noise; made by :func:`noise_kind`."""
 
-    kind: ClassVar[Kind]
+    kind: ClassVar[str]  #: its name; other layers declare their parts under it
+    word: ClassVar[str | None] = None  #: that ``noise=`` and ``--noise`` take for it, if any
+    form: ClassVar[str | None] = None  #: what people write for such rewards (``--rewards``)
+    choice: ClassVar[str]  #: what ``noise=`` takes for it, for a message
+    asked: ClassVar[str] = ""  #: what a measurement gives, as an answer to choose on a form
+
+    @classmethod
+    def read(cls, noise: Any, n_arms: int) -> NoiseKind | None:
+        """The kind that users mean by this; None: it is not one of these."""
+        meant = isinstance(noise, str) and noise == cls.word
+        return cls() if meant else None
+
+    @classmethod
+    def read_form(cls, text: str) -> NoiseKind | None:
+        """The kind of rewards that are written like this; None: it is not one of these."""
+        return cls() if text == cls.form else None
+
+    @classmethod
+    def given_as(cls, written: Mapping[str, Any]) -> Any:
+        """What users give for this object of a file; None: it is none of these."""
+        return None
 
     @property
     def unit(self) -> float:
@@ -45,9 +68,29 @@ class NoiseKind(ABC):
         return self.unit
 
     @property
-    @abstractmethod
+    def scales(self) -> FloatArray | None:
+        """A known scale for each arm, where they may differ."""
+        return None
+
+    @property
+    def bounds(self) -> tuple[float, float] | None:
+        """Between which all rewards lie, if anything is known of it."""
+        return None
+
+    @property
+    def values(self) -> tuple[float, ...] | None:
+        """The only rewards there are, where they are few."""
+        return None
+
+    @property
+    def successes(self) -> bool:
+        """Whether rewards say yes or no, so that a mean is a rate of successes."""
+        return self.values == (0.0, 1.0)
+
+    @property
     def given(self) -> Any:
         """As it was given: what :func:`noise_kind` takes."""
+        return self.word
 
     @property
     def written(self) -> Any:
@@ -64,6 +107,24 @@ class NoiseKind(ABC):
         """What a guarantee rests on, for its sentence; empty where the numbers given say it."""
         return ""
 
+    @property
+    def provided_on_items(self) -> str:
+        """The same where options are measured on items, and compared on each."""
+        return self.provided
+
+    @property
+    def provided_plainly(self) -> str:
+        """What it rests on, for people who do not know what noise is."""
+        return ""
+
+    def turned(self) -> NoiseKind:
+        """Of what rewards are where less is better: see :meth:`turn`."""
+        return self
+
+    def turn(self, rewards: Any) -> Any:
+        """Rewards of which more is better, from those of which less is; and back."""
+        return -rewards
+
     def impossible(self, rewards: FloatArray) -> IntArray:
         """Numbers of the rewards that cannot occur."""
         return np.empty(0, dtype=np.int64)
@@ -79,8 +140,13 @@ class NoiseKind(ABC):
 
     @property
     def words(self) -> str:
-        """What a measurement gives, for people who need not know what a scale is."""
+        """What measurements give, for people who need not know what a scale is."""
         return "numbers"
+
+    @property
+    def measurement(self) -> str:
+        """What one measurement gives, and what is known about it."""
+        return self.words.replace("numbers", "a number")
 
     @abstractmethod
     def __str__(self) -> str: ...
@@ -91,10 +157,13 @@ class SymmetricNoise(NoiseKind):
     """Each reward as likely to be above its mean as below, by the same amounts; no scale known."""
 
     kind = "symmetric"
+    form = "number"
+    choice = "None (nothing is known)"
+    asked = "any number"
 
-    @property
-    def given(self) -> None:
-        return None
+    @classmethod
+    def read(cls, noise: Any, n_arms: int) -> Self | None:
+        return cls() if noise is None else None
 
     @property
     def scale_known(self) -> bool:
@@ -107,6 +176,18 @@ class SymmetricNoise(NoiseKind):
             "amount"
         )
 
+    @property
+    def provided_on_items(self) -> str:
+        return ITEMS_PROVIDED
+
+    @property
+    def provided_plainly(self) -> str:
+        return "if a measurement is as likely to come out too high as too low by the same amount"
+
+    @property
+    def measurement(self) -> str:
+        return f"{super().measurement}; nothing needs to be known about its noise"
+
     def __str__(self) -> str:
         return "noise not known"
 
@@ -115,11 +196,8 @@ class SymmetricNoise(NoiseKind):
 class EqualNoise(NoiseKind):
     """Normal, with one scale for all arms, which nobody knows."""
 
-    kind = "equal"
-
-    @property
-    def given(self) -> str:
-        return "equal"
+    kind = word = "equal"
+    choice = "'equal' (normal, one unknown scale)"
 
     @property
     def scale_known(self) -> bool:
@@ -133,6 +211,14 @@ class EqualNoise(NoiseKind):
     def provided(self) -> str:
         return "provided that the noise is normal and of one scale for all options"
 
+    @property
+    def provided_plainly(self) -> str:
+        return "if the noise is normal and the same for all options"
+
+    @property
+    def measurement(self) -> str:
+        return f"{super().measurement}; its size need not be known"
+
     def __str__(self) -> str:
         return "noise equal for all"
 
@@ -142,7 +228,17 @@ class KnownNoise(NoiseKind):
     """Sub-Gaussian with a known scale."""
 
     kind = "known"
+    choice = "a scale above 0, or one scale per arm"
     scale: float
+
+    @classmethod
+    def read(cls, noise: Any, n_arms: int) -> NoiseKind | None:
+        """A number, or a list of them; whatever is none of them is refused here."""
+        if noise is None or isinstance(noise, str):
+            return None
+        if np.ndim(noise) == 0:
+            return cls(in_reach(positive(noise, "noise"), "noise"))
+        return NoiseByArm.read(noise, n_arms)
 
     @property
     def unit(self) -> float:
@@ -165,7 +261,28 @@ class NoiseByArm(NoiseKind):
     """Sub-Gaussian with a known scale of its own for each arm."""
 
     kind = "known"
-    scales: FloatArray
+    each: FloatArray
+
+    @classmethod
+    def read(cls, noise: Any, n_arms: int) -> Self:
+        scales = as_numbers(noise, "noise")
+        if len(scales) != n_arms:
+            raise InvalidInputError(
+                f"noise must be {choices()}; got {len(scales)} numbers for {n_arms} arms"
+            )
+        bad = np.flatnonzero(~(np.isfinite(scales) & (scales > 0)))
+        if len(bad):
+            raise InvalidInputError(
+                f"noise[{bad[0]}] must be a finite number above 0; got {scales[bad[0]]}"
+            )
+        for arm, scale in enumerate(scales.tolist()):
+            in_reach(scale, f"noise[{arm}]")
+        scales.setflags(write=False)
+        return cls(scales)
+
+    @property
+    def scales(self) -> FloatArray:
+        return self.each
 
     def units(self, arms: Any) -> FloatArray:
         return self.scales[arms]
@@ -187,10 +304,9 @@ class NoiseByArm(NoiseKind):
 
 
 @dataclass(frozen=True, eq=False)
-class Between(NoiseKind):
-    """Rewards between two bounds, which may be anything there."""
+class WithinBounds(NoiseKind):
+    """Rewards between two bounds, whatever else is known of them."""
 
-    kind = "bounded"
     low: float
     high: float
 
@@ -199,12 +315,8 @@ class Between(NoiseKind):
         return 0.5 * (self.high - self.low)
 
     @property
-    def given(self) -> Any:
+    def bounds(self) -> tuple[float, float]:
         return self.low, self.high
-
-    @property
-    def written(self) -> Any:
-        return {"low": self.low, "high": self.high}
 
     def impossible(self, rewards: FloatArray) -> IntArray:
         return np.flatnonzero(~((rewards >= self.low) & (rewards <= self.high)))
@@ -222,25 +334,72 @@ class Between(NoiseKind):
     def words(self) -> str:
         return f"numbers between {self.low:g} and {self.high:g}"
 
+    def turned(self) -> NoiseKind:
+        return Between(-self.high, -self.low)
+
     def __str__(self) -> str:
         return f"rewards between {self.low:g} and {self.high:g}"
 
 
 @dataclass(frozen=True, eq=False)
-class YesNo(Between):
+class Between(WithinBounds):
+    """Anything between two bounds."""
+
+    kind = "bounded"
+    form = "LO..HI"
+    choice = "a pair (lowest, highest) of bounds"
+    asked = "a number between two bounds"
+
+    @classmethod
+    def read(cls, noise: Any, n_arms: int) -> Between | None:
+        if not (isinstance(noise, tuple) and len(noise) == 2):
+            return None
+        low, high = real(noise[0], "noise: the lowest reward"), real(noise[1], "noise: the highest")
+        if not low < high:
+            raise InvalidInputError(
+                f"noise: the lowest reward must be below the highest; got {noise!r} (for one "
+                "scale per arm, give a list, not a tuple)"
+            )
+        for end, name in ((low, "the lowest reward"), (high, "the highest")):
+            in_reach(end, f"noise: {name}")
+        in_reach(high - low, "noise: the distance of the bounds")
+        return cls(low, high)
+
+    @classmethod
+    def read_form(cls, text: str) -> Between | None:
+        ends = _BOUNDS.fullmatch(text)
+        try:
+            numbers = (float(ends[1]), float(ends[2])) if ends else None
+        except ValueError:
+            return None
+        return None if numbers is None else cls.read(numbers, 1)
+
+    @classmethod
+    def given_as(cls, written: Mapping[str, Any]) -> Any:
+        return (written["low"], written["high"]) if set(written) == {"low", "high"} else None
+
+    @property
+    def given(self) -> Any:
+        return self.low, self.high
+
+    @property
+    def written(self) -> Any:
+        return {"low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, eq=False)
+class YesNo(WithinBounds):
     """Rewards 0 or 1."""
 
-    kind = "yes-no"
+    kind = word = form = "yes-no"
+    choice = "'yes-no'"
+    asked = "yes or no"
     low: float = 0.0
     high: float = 1.0
 
     @property
-    def given(self) -> str:
-        return "yes-no"
-
-    @property
-    def written(self) -> str:
-        return "yes-no"
+    def values(self) -> tuple[float, ...]:
+        return 0.0, 1.0
 
     def impossible(self, rewards: FloatArray) -> IntArray:
         return np.flatnonzero((rewards != 0.0) & (rewards != 1.0))
@@ -256,8 +415,62 @@ class YesNo(Between):
     def words(self) -> str:
         return "yes or no"
 
+    @property
+    def measurement(self) -> str:
+        return "yes or no, as 1 or 0"
+
+    def turned(self) -> NoiseKind:
+        return self
+
+    def turn(self, rewards: Any) -> Any:
+        return 1.0 - rewards
+
     def __str__(self) -> str:
         return "yes/no rewards"
+
+
+#: by name, in the order in which people are told of them
+KINDS: dict[str, type[NoiseKind]] = {}
+
+
+def register(kind: type[NoiseKind]) -> type[NoiseKind]:
+    """Make a kind of noise known; its name, word and form must be its own.
+
+    What other layers need of it is declared there, under its name: :mod:`surepick.problem.layers`.
+    """
+    for other in KINDS.values():
+        for what in ("kind", "word", "form"):
+            name = getattr(kind, what)
+            if name is not None and name == getattr(other, what) and other is not kind:
+                raise InvalidInputError(f"noise: there is a kind with the {what} {name!r} already")
+    KINDS[kind.kind] = kind
+    return kind
+
+
+for _kind in (SymmetricNoise, EqualNoise, YesNo, Between, KnownNoise):  # numbers come last
+    register(_kind)
+
+
+def kinds() -> list[type[NoiseKind]]:
+    """All of them, also those of other packages."""
+    plugins.load()
+    return list(KINDS.values())
+
+
+def choices() -> str:
+    """What noise can be, for a message."""
+    own = [kind.choice for kind in kinds() if kind is not KnownNoise]
+    return ", ".join([*own, KnownNoise.choice])
+
+
+def forms() -> list[str]:
+    """How people write what rewards are: ``number``, ``yes-no``, ``LO..HI``, …"""
+    return [kind.form for kind in kinds() if kind.form is not None]
+
+
+def words() -> list[str]:
+    """The words that say more about numbers: ``equal``, …"""
+    return [kind.word for kind in kinds() if kind.word is not None and kind.form is None]
 
 
 def noise_kind(noise: Any, n_arms: int) -> NoiseKind:
@@ -268,50 +481,28 @@ def noise_kind(noise: Any, n_arms: int) -> NoiseKind:
     >>> str(noise_kind((0, 10), 3)), str(noise_kind([1.0, 2.0, 1.0], 3))
     ('rewards between 0 and 10', 'noise 1 to 2')
     """
-    if noise is None:
-        return SymmetricNoise()
-    if isinstance(noise, str):
-        if noise not in ("equal", "yes-no"):
-            if noise == "estimate":
-                raise InvalidInputError(INSTEAD_OF_ESTIMATE)
-            raise InvalidInputError(f"noise must be {_CHOICES}; got {noise!r}")
-        return EqualNoise() if noise == "equal" else YesNo()
-    if isinstance(noise, tuple) and len(noise) == 2:
-        low, high = real(noise[0], "noise: the lowest reward"), real(noise[1], "noise: the highest")
-        if not low < high:
-            raise InvalidInputError(
-                f"noise: the lowest reward must be below the highest; got {noise!r} (for one "
-                "scale per arm, give a list, not a tuple)"
-            )
-        for end, name in ((low, "the lowest reward"), (high, "the highest")):
-            in_reach(end, f"noise: {name}")
-        in_reach(high - low, "noise: the distance of the bounds")
-        return Between(low, high)
-    if np.ndim(noise) == 0:
-        return KnownNoise(in_reach(positive(noise, "noise"), "noise"))
-    scales = as_numbers(noise, "noise")
-    if len(scales) != n_arms:
-        raise InvalidInputError(
-            f"noise must be {_CHOICES}; got {len(scales)} numbers for {n_arms} arms"
-        )
-    bad = np.flatnonzero(~(np.isfinite(scales) & (scales > 0)))
-    if len(bad):
-        raise InvalidInputError(
-            f"noise[{bad[0]}] must be a finite number above 0; got {scales[bad[0]]}"
-        )
-    for arm, scale in enumerate(scales.tolist()):
-        in_reach(scale, f"noise[{arm}]")
-    scales.setflags(write=False)
-    return NoiseByArm(scales)
+    if isinstance(noise, NoiseKind):
+        return noise
+    for known in (KINDS.values, kinds):  # plugins only where nobody here knows it
+        for kind in known():
+            found = kind.read(noise, n_arms)
+            if found is not None:
+                return found
+    if noise == "estimate":
+        raise InvalidInputError(INSTEAD_OF_ESTIMATE)
+    raise InvalidInputError(f"noise must be {choices()}; got {noise!r}")
 
 
 def as_given(noise: Any) -> Any:
     """As users give it, from what JSON has: bounds are a pair."""
     if not isinstance(noise, Mapping):
         return noise
-    if set(noise) != {"low", "high"}:
-        raise FormatError(f"noise: bounds are called low and high; got {dict(noise)!r:.80}")
-    return noise["low"], noise["high"]
+    for known in (KINDS.values, kinds):
+        for kind in known():
+            given = kind.given_as(noise)
+            if given is not None:
+                return given
+    raise FormatError(f"noise: bounds are called low and high; got {dict(noise)!r:.80}")
 
 
 def read_kind(written: Any, n_arms: int) -> NoiseKind:

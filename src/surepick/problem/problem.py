@@ -18,7 +18,6 @@ from surepick.arrays.validate import as_labels, whole
 from surepick.errors import InvalidInputError
 from surepick.problem.contents import Contents
 from surepick.problem.duplicates import first_equal, groups
-from surepick.problem.noise import NoiseByArm
 from surepick.problem.span import (
     find_large_span,
     find_span,
@@ -177,7 +176,7 @@ class Problem(Contents):
 
         Rewards are divided in the same way, so that all of them have noise of scale one.
         """
-        if not isinstance(self.noise_kind, NoiseByArm):
+        if self.noise_kind.scales is None:
             return self.arms
         scales = self.noise_kind.scales[:, None]
         return self.arms / (scales if self.backend.plain else self.backend.put(scales))
@@ -185,7 +184,7 @@ class Problem(Contents):
     def with_noise(self, noise: Any) -> Self:
         """This problem with other noise; arms and what follows from them are shared."""
         other = super().with_noise(noise)
-        if any(isinstance(problem.noise_kind, NoiseByArm) for problem in (self, other)):
+        if any(problem.noise_kind.scales is not None for problem in (self, other)):
             for name in ("isometric", "spanning_arms"):
                 other.__dict__.pop(name, None)
             other._find_span()

@@ -142,10 +142,10 @@ class Doubts:
         self, problem: Problem, batch: Batch, rewards: FloatArray, strata: TextArray | None
     ) -> None:
         """Rewards of a batch, as its rows list them."""
-        from surepick.run.diagnostics.symmetry import SYMMETRIC
+        from surepick.run.assumed import ASSUMED
         from surepick.statistics.triples import Triples
 
-        if problem.noise_kind.kind not in SYMMETRIC or batch.row_items is not None:
+        if not ASSUMED.of(problem.noise_kind).symmetric or batch.row_items is not None:
             return
         if self._triples is None:
             self._triples = Triples(problem.n_arms)
@@ -165,12 +165,14 @@ class Doubts:
 
     def broken(self, problem: Problem, told: list[Told]) -> list[str]:
         """The assumptions that do not hold, in a few words each."""
+        from surepick.run.assumed import ASSUMED
         from surepick.run.diagnostics.scales import unequal_noise
 
         if self._triples is None:
             return []
         found = [SKEWED] if self.skew(problem) else []
-        if problem.noise_kind.kind == "equal" and unequal_noise(problem, scales_of(problem, told)):
+        equal = ASSUMED.of(problem.noise_kind).equal
+        if equal and unequal_noise(problem, scales_of(problem, told)):
             found.append(UNEVEN)
         return found
 

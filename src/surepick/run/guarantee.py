@@ -12,14 +12,10 @@ from surepick.algorithms.base import Algorithm, Guarantee, State, confidence
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 from surepick.run.ahead import OVERLAP_PROVIDED
+from surepick.run.assumed import ASSUMED
 from surepick.run.past import PROVIDED
 from surepick.run.strata import STRATA_PROVIDED
 
-#: what bets on items rest on, where rewards have no bounds
-ITEMS_PROVIDED = (
-    "provided that what two options differ by on an item is as likely to be above its mean as "
-    "below it by the same amount"
-)
 _FEWEST = 10  # fewer rewards may be 0 or 1 by chance
 NOT_SYMMETRIC = (
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
@@ -117,7 +113,7 @@ def guarantee_of(
             f"no guarantee: stopped {why} with {left} "
             f"candidate{'s' if left > 1 else ''} left; the answer is {looks}"
         )
-        clicks = not kind.scale_known and _yes_and_no(batches)
+        clicks = ASSUMED.of(kind).symmetric and _yes_and_no(batches)
         # An answer may rest on conditions of its own, beside the theorem.
         plain = bool(promised) and f"({algorithm.theorem}" in promised and promised[-1] == ")"
         if not by_hand or not plain or clicks or left == len(problem.distinct):
@@ -128,7 +124,7 @@ def guarantee_of(
     if promised:
         on_items = getattr(algorithm, "items", None) is not None
         features = "" if on_items else stands_on(problem)
-        noise = ITEMS_PROVIDED if on_items and kind.kind == "symmetric" else kind.provided
+        noise = kind.provided_on_items if on_items else kind.provided
         parts += [text for text in (features, noise) if text]
     if past:
         parts.append(PROVIDED)
@@ -154,7 +150,7 @@ def guarantee_of(
         return Guarantee("none", text)
     if promised.kind == "fdr" and by_hand and not state.finished:
         return Guarantee("heuristic", f"no guarantee: {LOOKED}; otherwise it would be {text}")
-    if promised and not kind.scale_known and _yes_and_no(batches):
+    if promised and ASSUMED.of(kind).symmetric and _yes_and_no(batches):
         text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"
         return Guarantee("heuristic", text)
     return Guarantee(promised.kind, text)

@@ -217,7 +217,7 @@ class TurningRun:
             said = {name: change[name] for name in ("reason", "by", "at")}
             if change["change"] == ADDED:
                 arms, width = change["arms"], change["features"][1]
-                scales = getattr(problem.noise_kind, "scales", None)
+                scales = problem.noise_kind.scales
                 own = None if scales is None else scales[arms]
                 names = [problem.labels[arm] for arm in arms]
                 prices = None if problem.costs is None else problem.costs[arms]

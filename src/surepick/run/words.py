@@ -11,11 +11,10 @@ import math
 import re
 
 from surepick.algorithms.findings import PROVEN
-from surepick.problem.noise import EqualNoise, SymmetricNoise
+from surepick.problem.noise import ITEMS_PROVIDED, EqualNoise, SymmetricNoise
 from surepick.run.guarantee import (
     AGAIN_PROVIDED,
     CHANGED,
-    ITEMS_PROVIDED,
     LOOKED,
     LOST_PROVIDED,
     NOT_SYMMETRIC,

@@ -11,18 +11,16 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
-from typing import Any
 
 import numpy as np
 
 from surepick.algorithms.pulls import Pulls, Told
 from surepick.arrays.types import FloatArray
-from surepick.problem.noise import Between
 from surepick.run import Run
 from surepick.run.forecast import PERIODS, Ahead
 from surepick.run.report import tell_report
 from surepick.run.sharing import Sharing
-from surepick.simulate.noise import Bernoulli, Beta, Gaussian, Noise
+from surepick.simulate.kinds import DRAWINGS
 from surepick.simulate.posterior import Posterior
 from surepick.simulate.trials import TooSlowError, feed
 
@@ -47,7 +45,8 @@ def ahead(run: Run, seed: int = 0, copies: int = COPIES, seconds: float = SECOND
     why = _cannot(run)
     if why:
         return Ahead(None, None, None, 0, why)
-    noise, most = _noise(run), run.samples + _FURTHER * max(int(run.totals()[0].sum()), 1)
+    noise = DRAWINGS.of(run.problem.noise_kind).ahead(run)
+    most = run.samples + _FURTHER * max(int(run.totals()[0].sum()), 1)
 
     def measured(copy: Run, truth: Truth, rng: np.random.Generator, deadline: float) -> float:
         feed(copy, truth[0], noise, truth[1], rng, deadline, most)
@@ -71,14 +70,13 @@ def periods_ahead(
     """
     if run.stopped:
         return Ahead(0, 0, 0, 0, unit=PERIODS)
-    why = _cannot(run)
-    if run.problem.noise_kind.kind == "symmetric":
-        why = "reports are given by bucket"
+    drawing = DRAWINGS.of(run.problem.noise_kind)
+    why = drawing.no_reports or _cannot(run)
     if not run.batches:
         why = "nothing was reported yet"
     if why:
         return Ahead(None, None, None, 0, why, PERIODS)
-    noise, most = _noise(run), _FURTHER * max(run.batches, 1)
+    noise, most = drawing.ahead(run), _FURTHER * max(run.batches, 1)
 
     def reported(copy: Run, truth: Truth, rng: np.random.Generator, deadline: float) -> float:
         last = shares
@@ -145,14 +143,3 @@ def _cannot(run: Run) -> str:
     if not run.totals()[0].any() or run.state.reward_scale() is None:
         return "the first batch is not complete yet"
     return ""
-
-
-def _noise(run: Run) -> Noise:
-    kind = run.problem.noise_kind
-    if kind.kind == "yes-no":
-        return Bernoulli()
-    if not isinstance(kind, Between):
-        return Gaussian()
-    scale: Any = run.state.reward_scale()
-    unit = float(np.mean(scale * kind.units(np.arange(run.problem.n_arms))))
-    return Beta(kind.low, kind.high, max((kind.unit / max(unit, 1e-6 * kind.unit)) ** 2 - 1.0, 0.1))

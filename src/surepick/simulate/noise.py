@@ -18,11 +18,10 @@ from numpy.typing import NDArray
 from surepick.arrays import limits
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import as_numbers, positive, real
-from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
+from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.problem.noise import Between, NoiseKind
 
-_ROUNDING = 1e-9  # of the range, by which a mean may miss the bounds
+ROUNDING = 1e-9  # of the range, by which a mean may miss the bounds
 Scale = float | FloatArray  # of all rows, or of each
 
 
@@ -31,8 +30,8 @@ class Noise(ABC):
 
     Examples
     --------
-    >>> noise_family("gaussian") == Gaussian()
-    True
+    >>> Gaussian().reach(np.zeros(1), 1.0)
+    (-inf, inf)
     """
 
     #: whether rewards are 0 or 1
@@ -214,7 +213,7 @@ class OnInterval(Noise):
             raise InvalidInputError(f"low must be below high; got {self.low!r} and {self.high!r}")
 
     def check(self, means: FloatArray, scale: Scale) -> None:
-        slack = _ROUNDING * (self.high - self.low)
+        slack = ROUNDING * (self.high - self.low)
         bad = np.flatnonzero((means < self.low - slack) | (means > self.high + slack))
         if len(bad):
             raise InvalidInputError(
@@ -292,7 +291,8 @@ class Beta(OnInterval):
         return self.low + (self.high - self.low) * own
 
 
-_FAMILIES: dict[str, type[Noise]] = {
+#: by name
+FAMILIES: dict[str, type[Noise]] = {
     "gaussian": Gaussian,
     "bernoulli": Bernoulli,
     "bounded": Bounded,
@@ -301,39 +301,3 @@ _FAMILIES: dict[str, type[Noise]] = {
     "beta": Beta,
     "two-point": TwoPoint,
 }
-
-
-def noise_family(noise: str | Noise | None, kind: NoiseKind | None = None) -> Noise:
-    """A family by name, or the one handed in; None: what goes with this kind of noise."""
-    if isinstance(noise, Noise):
-        return noise
-    between = kind if isinstance(kind, Between) else None
-    if noise is None and kind is not None:
-        if between is None:
-            return Gaussian()
-        noise = "bernoulli" if between.kind == "yes-no" else "beta"
-    if not isinstance(noise, str):
-        raise InvalidTypeError(f"noise must be a name or a family of noise; got {noise!r:.80}")
-    if noise not in _FAMILIES:
-        raise UnknownNameError.among("noise family", noise, _FAMILIES)
-    if between is not None and noise in ("beta", "two-point"):
-        return (Beta if noise == "beta" else TwoPoint)(between.low, between.high)
-    return _FAMILIES[noise]()
-
-
-def check_rewards(family: Noise, problem: Problem, means: FloatArray) -> None:
-    """Refuse a family whose rewards could not occur in this problem."""
-    kind, scales = problem.noise_kind, family.scales(problem)
-    family.check(means, scales)
-    if not isinstance(kind, Between):
-        return
-    low, high = family.reach(means, scales)
-    if kind.kind == "yes-no":
-        possible = family.yes_no or family == TwoPoint()
-    else:
-        slack = _ROUNDING * (kind.high - kind.low)
-        possible = low >= kind.low - slack and high <= kind.high + slack
-    if not possible:
-        raise InvalidInputError(
-            f"noise: {kind.rule}, and those of {family} would not; leave noise out for some that do"
-        )

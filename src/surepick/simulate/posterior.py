@@ -15,8 +15,8 @@ import numpy as np
 
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
-from surepick.problem.noise import Between
 from surepick.run import Run
+from surepick.simulate.kinds import DRAWINGS
 
 # Of effects and deviations, over the spread of the measured means. Nobody studies options that are
 # all the same: much smaller ones would make every forecast at first one of very many.
@@ -40,10 +40,10 @@ class Posterior:
         self.measured: IntArray = np.flatnonzero(counts)
         self.counts = counts[self.measured].astype(float)
         self.means: FloatArray = sums[self.measured] / self.counts
-        self.scales = _scales(run)
+        self.scales = DRAWINGS.of(problem.noise_kind).scales(run)
         #: degrees of freedom of the scales; infinite where they are known
         self.freedom = math.inf
-        if run.state.scale_estimated and not isinstance(problem.noise_kind, Between):
+        if run.state.scale_estimated and problem.noise_kind.bounds is None:
             self.freedom = max(float(self.counts.sum()) - len(self.measured), 2.0)
         self._spread = max(float(self.means.std()), 1e-9 * (1.0 + float(np.abs(self.means).max())))
         self._features = _directions(problem)
@@ -95,13 +95,13 @@ class Posterior:
 
     def _possible(self, means: FloatArray) -> FloatArray:
         """Within the bounds of rewards, if there are any."""
-        kind = self.problem.noise_kind
-        if not isinstance(kind, Between):
+        bounds = self.problem.noise_kind.bounds
+        if bounds is None:
             return means
         middle = float(np.average(self.means, weights=self.counts))
-        low, high = (end + _NEAR * (middle - end) for end in (kind.low, kind.high))
-        near = 1e-6 * (kind.high - kind.low)
-        low, high = max(low, kind.low + near), min(high, kind.high - near)
+        low, high = (end + _NEAR * (middle - end) for end in bounds)
+        near = 1e-6 * (bounds[1] - bounds[0])
+        low, high = max(low, bounds[0] + near), min(high, bounds[1] - near)
         # Thrown back rather than held at an end: ties there would be ties of nobody's making.
         means = np.where(means < low, 2 * low - means, means)
         means = np.where(means > high, 2 * high - means, means)
@@ -113,24 +113,3 @@ def _directions(problem: Problem) -> FloatArray:
     rows = np.asarray(problem.backend.host(problem.features), dtype=float)
     rows = rows - rows.mean(axis=0)
     return rows / max(math.sqrt(float((rows**2).sum()) / len(rows)), 1e-300)
-
-
-def _scales(run: Run) -> FloatArray:
-    """How much a single reward of each arm varies, in units of the reward.
-
-    Options that wait to come in are taken to vary as the others do.
-    """
-    problem = run.problem_ahead
-    kind, everyone = problem.noise_kind, np.arange(problem.n_arms)
-    more = problem.n_arms - run.problem.n_arms
-    counts, sums = (np.append(column, np.zeros(more)) for column in run.totals())
-    if kind.kind == "yes-no":
-        rates = (sums + sums.sum() / counts.sum()) / (counts + 1.0)
-        return np.sqrt(np.maximum(rates * (1.0 - rates), 1e-6))
-    scale = run.state.reward_scale()
-    assert scale is not None
-    if isinstance(scale, np.ndarray):
-        scale = np.append(scale, np.full(more, np.sqrt((scale**2).mean())))
-    found = np.broadcast_to(scale * kind.units(everyone), len(everyone)).astype(float)
-    least = 1e-9 * (1.0 + float(np.abs(sums / np.maximum(counts, 1)).max()))
-    return np.maximum(found, least)

@@ -16,7 +16,8 @@ from surepick.engines import local
 from surepick.errors import InvalidInputError, InvalidTypeError, SurepickError
 from surepick.run import Run
 from surepick.simulate.instance import Instance
-from surepick.simulate.noise import Gaussian, Noise, Scale, check_rewards, noise_family
+from surepick.simulate.kinds import check_rewards, noise_family
+from surepick.simulate.noise import Gaussian, Noise, Scale
 from surepick.simulate.table import Table
 
 

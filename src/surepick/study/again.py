@@ -47,7 +47,7 @@ def _allowed(again: bool, made: Prepared) -> Prepared:
         raise InvalidInputError(
             "again: a traffic study has no single readings to measure again; leave it out"
         )
-    if made.problem.noise_kind.kind in ("yes-no", "bounded"):
+    if made.problem.noise_kind.bounds is not None:
         raise InvalidInputError(
             "again: a reward with bounds is never far from all the others; leave it out"
         )

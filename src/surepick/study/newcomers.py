@@ -11,7 +11,6 @@ import numpy as np
 from surepick.arrays.validate import as_labels
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError, listed
 from surepick.problem import Problem
-from surepick.problem.noise import NoiseByArm
 from surepick.problem.tables.build import costs_of
 from surepick.problem.tables.more import more_options
 from surepick.study.options import plain_cell
@@ -44,8 +43,8 @@ class Newcomers:
                 raise InvalidInputError(
                     "options: a problem with separate candidates cannot be added"
                 )
-            kind = options.noise_kind
-            scales = kind.scales.tolist() if isinstance(kind, NoiseByArm) else None
+            own = options.noise_kind.scales
+            scales = None if own is None else own.tolist()
             costs = None if options.costs is None else options.costs.tolist()
             return cls(None, list(options.labels), options.arms.tolist(), scales, costs)
         if isinstance(options, list | tuple):

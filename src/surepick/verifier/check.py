@@ -15,7 +15,7 @@ import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.estimate import Fit
-from surepick.verifier.noise import COLUMNS, read_noise
+from surepick.verifier.noise import read_noise
 from surepick.verifier.tables import EPS, Given, Tables
 
 _ANY_NOISE = ("pooled", "checked-fit")  # rules that can do without a known scale
@@ -168,7 +168,7 @@ class Check(Tables):
         self, batch: dict[str, Any], rule: str, where: str, guides: bool = False
     ) -> None:
         """A batch must say what the rule's bets need under this noise, and no more."""
-        more = COLUMNS.get(self.kind.kind, set()) if rule == "pooled" else set()
+        more = set(self.kind.columns) if rule == "pooled" else set()
         if self.items is not None and rule == "pooled":
             more = {"parts"}  # an item each
         if guides:  # whatever they are dealt into, nothing is bet on them

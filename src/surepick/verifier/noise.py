@@ -7,37 +7,48 @@ from __future__ import annotations
 
 import math
 from collections.abc import Callable
-from typing import Any, NamedTuple
+from dataclasses import dataclass
+from typing import Any, ClassVar
 
 import numpy as np
 
 Demand = Callable[[Any, str], None]
 
-#: on what a guarantee rests that is not part of the model; its sentence must say so
-PROVIDED = {
-    "symmetric": "provided that each reward is as likely to be above its mean as below it by the "
-    "same amount",
-    "equal": "provided that the noise is normal and of one scale for all options",
-}
-#: what bets need of a batch beside arms, counts and sums
-COLUMNS = {"symmetric": {"spreads", "parts"}, "equal": {"spreads"}, "bounded": {"spreads"}}
 _EPS = float(np.finfo(float).eps)
 _ROUNDING = 1e-9  # of the range: sums of rewards at a bound may miss it by this much per reward
 
 
-class Noise(NamedTuple):
+@dataclass(frozen=True, eq=False)
+class Noise:
     """One kind of noise."""
 
-    kind: str  #: "symmetric", "equal", "known", "yes-no" or "bounded"
+    kind: ClassVar[str]  #: its name; bets are declared under it
+    #: on what a guarantee rests that is not part of the model; its sentence must say so
+    provided: ClassVar[str] = ""
+    provided_on_items: ClassVar[str] = ""  #: where options are measured on items
+    #: what bets need of a batch beside arms, counts and sums
+    columns: ClassVar[frozenset[str]] = frozenset()
+    scale_known: ClassVar[bool] = True  #: whether rewards, in these units, are 1-sub-Gaussian
+    #: whether rewards must be as likely above their mean as below: yes and no are not
+    symmetric: ClassVar[bool] = False
+    on_items: ClassVar[bool] = True  #: whether options may be measured on items
+    by_bucket: ClassVar[bool] = False  #: whether reports of visitors have buckets
+    squares: ClassVar[bool] = False  #: whether reports of visitors have sums of squares
+
     unit: float = 1.0  #: what estimates and epsilon are divided by
     scales: np.ndarray | None = None  #: one for each arm, where they differ
     low: float = -math.inf  #: bounds of rewards
     high: float = math.inf
 
+    @classmethod
+    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+        """What a certificate says of it; None: that is no noise of this kind."""
+        return cls() if isinstance(written, str) and written == cls.kind else None
+
     @property
-    def scale_known(self) -> bool:
-        """Whether rewards, in these units, are 1-sub-Gaussian."""
-        return self.kind not in ("symmetric", "equal")
+    def bounded(self) -> bool:
+        """Whether rewards have bounds."""
+        return math.isfinite(self.low)
 
     def units(self, arms: Any) -> Any:
         """What the rewards of these arms are divided by."""
@@ -50,17 +61,16 @@ class Noise(NamedTuple):
 
         ``averaged``: these stand for more rewards with the same mean.
         """
-        whole = self.kind == "yes-no" and not averaged
-        bounded = self.kind in ("yes-no", "bounded")
-        slack = _ROUNDING * count * (self.high - self.low) if bounded and not whole else 0.0
+        slack = _ROUNDING * count * (self.high - self.low) if self.bounded else 0.0
+        self._check_bounds(demand, total, count, where, slack)
+
+    def _check_bounds(
+        self, demand: Demand, total: float, count: int, where: str, slack: float
+    ) -> None:
         demand(
             self.low * count - slack <= total <= self.high * count + slack,
             f"{where}: {count} rewards between {self.low:g} and {self.high:g} cannot sum up to "
             f"{total:.9g}",
-        )
-        demand(
-            not whole or total == math.floor(total),
-            f"{where}: {total:.9g} is no number of rewards that are 0 or 1",
         )
 
     def check_spread(
@@ -72,7 +82,7 @@ class Noise(NamedTuple):
             count > 1 or averaged or spread <= (100 * _EPS * total) ** 2,
             f"{where}: a single reward is said to differ from itself",
         )
-        if self.kind == "bounded":
+        if self.bounded:
             mean, width = total / count, self.high - self.low
             most = count * (self.high - mean) * (mean - self.low)
             # The mean may be off by a unit in the last place for each reward.
@@ -84,26 +94,114 @@ class Noise(NamedTuple):
             )
 
 
-def read_noise(written: Any, n_arms: int, demand: Demand) -> Noise:
-    """The kind of noise that a certificate names."""
-    if written is None:
-        return Noise("symmetric")
-    if isinstance(written, str):
-        demand(written in ("equal", "yes-no"), f"it has an unknown kind of noise {written!r}")
-        return Noise("yes-no", 0.5, None, 0.0, 1.0) if written == "yes-no" else Noise("equal")
-    if isinstance(written, dict):
-        demand(set(written) == {"low", "high"}, "the bounds of its rewards are not low and high")
+class Symmetric(Noise):
+    """As likely to be above its mean as below it by the same amount."""
+
+    kind = "symmetric"
+    provided = (
+        "provided that each reward is as likely to be above its mean as below it by the same amount"
+    )
+    provided_on_items = (
+        "provided that what two options differ by on an item is as likely to be above its mean as "
+        "below it by the same amount"
+    )
+    columns = frozenset({"spreads", "parts"})
+    scale_known = False
+    symmetric = by_bucket = True
+
+    @classmethod
+    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+        return cls() if written is None else None
+
+
+class Equal(Noise):
+    """Normal, of one scale for all arms, which nobody knows."""
+
+    kind = "equal"
+    provided = "provided that the noise is normal and of one scale for all options"
+    columns = frozenset({"spreads"})
+    scale_known = on_items = False
+    symmetric = True
+
+
+class YesNo(Noise):
+    """Rewards 0 or 1."""
+
+    kind = "yes-no"
+
+    @classmethod
+    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+        return cls(0.5, None, 0.0, 1.0) if super().read(written, n_arms, demand) else None
+
+    def check_sum(
+        self, demand: Demand, total: float, count: int, where: str, *, averaged: bool
+    ) -> None:
+        if averaged:
+            super().check_sum(demand, total, count, where, averaged=averaged)
+            return
+        self._check_bounds(demand, total, count, where, 0.0)
+        demand(
+            total == math.floor(total),
+            f"{where}: {total:.9g} is no number of rewards that are 0 or 1",
+        )
+
+
+class Bounded(Noise):
+    """Anything between two bounds."""
+
+    kind = "bounded"
+    columns = frozenset({"spreads"})
+    squares = True
+
+    @classmethod
+    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+        if not isinstance(written, dict) or set(written) != {"low", "high"}:
+            return None
         low, high = (_number(written[end], f"the bound {end!r}", demand) for end in ("low", "high"))
         demand(low < high, "the lowest reward must be below the highest")
-        return Noise("bounded", 0.5 * (high - low), None, low, high)
-    if isinstance(written, list):
-        demand(len(written) == n_arms, "it must have one noise scale for each arm")
-        scales = np.array([_number(value, "noise", demand) for value in written])
-        demand((scales > 0).all(), "noise must be above 0")
-        return Noise("known", 1.0, scales)
-    scale = _number(written, "noise", demand)
-    demand(scale > 0, "noise must be above 0")
-    return Noise("known", scale)
+        return cls(0.5 * (high - low), None, low, high)
+
+
+class Known(Noise):
+    """Sub-Gaussian with a known scale, or one for each arm."""
+
+    kind = "known"
+    on_items = False
+
+    @classmethod
+    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+        if isinstance(written, str | dict):
+            return None
+        if isinstance(written, list):
+            demand(len(written) == n_arms, "it must have one noise scale for each arm")
+            scales = np.array([_number(value, "noise", demand) for value in written])
+            demand((scales > 0).all(), "noise must be above 0")
+            return cls(1.0, scales)
+        scale = _number(written, "noise", demand)
+        demand(scale > 0, "noise must be above 0")
+        return cls(scale)
+
+
+#: by name; whatever is no word is a number, or several, and comes last
+KINDS: dict[str, type[Noise]] = {
+    kind.kind: kind for kind in (Symmetric, Equal, YesNo, Bounded, Known)
+}
+
+
+def register(kind: type[Noise]) -> None:
+    """Make a kind of another package known; its bets are declared beside, in the payoffs."""
+    KINDS[kind.kind] = kind
+
+
+def read_noise(written: Any, n_arms: int, demand: Demand) -> Noise:
+    """The kind of noise that a certificate names."""
+    read = (kind.read(written, n_arms, demand) for kind in KINDS.values())
+    found = next((noise for noise in read if noise is not None), None)
+    if isinstance(written, dict):
+        demand(found is not None, "the bounds of its rewards are not low and high")
+    demand(found is not None, f"it has an unknown kind of noise {written!r}")
+    assert found is not None
+    return found
 
 
 def _number(value: Any, what: str, demand: Demand) -> float:

@@ -67,7 +67,7 @@ def _row(
     check.demand(row.keys() == _ROW, f"{where}: a row does not say what it has to")
     arm = exact.whole(row["arm"], f"{where}: its arm")
     check.demand(0 <= arm < len(check.arms), f"{where} is about an unknown arm")
-    bucket, by_bucket = row["bucket"], check.kind.kind == "symmetric"
+    bucket, by_bucket = row["bucket"], check.kind.by_bucket
     check.demand(
         (bucket is not None) == by_bucket, f"{where} is not about a row that such reports have"
     )
@@ -78,6 +78,6 @@ def _row(
         [float(x) for x in exact.numbers(row[name], f"{where}: its {name} numbers")]
         for name in ("old", "new")
     )
-    columns = 3 if check.kind.kind == "bounded" else 2  # visits, sums, and sums of squares
+    columns = 3 if check.kind.squares else 2  # visits, sums, and sums of squares
     check.demand(len(old) == len(new) == columns, f"{where}: a row has other columns")
     return (period, arm, bucket), old, new

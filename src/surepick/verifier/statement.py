@@ -16,7 +16,7 @@ from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.comparison import Comparison
 from surepick.verifier.limits import limit_reached
-from surepick.verifier.noise import PROVIDED, yes_and_no
+from surepick.verifier.noise import yes_and_no
 
 #: rules and thresholds -> the theorem behind them
 _THEOREMS = {
@@ -32,10 +32,6 @@ _THEOREMS = {
     "regularised": "GLR stop; Degenne et al. 2020, regularised threshold",
     "round-robin": "GLR stop on full rounds; one-dimensional mixture per rival",
 }
-_ITEMS = (
-    "provided that what two options differ by on an item is as likely to be above its mean as "
-    "below it by the same amount"
-)
 _STRATA = "provided that the stratum a pull belongs to did not depend on rewards"
 _OVERLAP = "provided that measurements do not depend on each other, as batches overlapped"
 _HEDGED = (
@@ -183,7 +179,7 @@ def _sentences(check: Check, kind: str, left: int) -> list[str]:
 
 def _clicks(check: Check) -> bool:
     """Whether rewards are yes or no, though nobody said so: no noise that bets rest on here."""
-    return not check.kind.scale_known and yes_and_no([*check.past, *check.batches])
+    return check.kind.symmetric and yes_and_no([*check.past, *check.batches])
 
 
 def _is_withdrawn(check: Check, kind: str, left: int) -> bool:
@@ -206,10 +202,9 @@ def _is_reason(why: str) -> bool:
 
 def _resting(check: Check, promise: str) -> list[str]:
     """A promise with all that it rests on; what earlier releases left out may be left out."""
-    noise = PROVIDED.get(check.kind.kind, "")
     if check.items is not None:
-        noise = _ITEMS if check.kind.kind == "symmetric" else noise
-        return [_joined(check, [promise, noise])]
+        return [_joined(check, [promise, check.kind.provided_on_items])]
+    noise = check.kind.provided
     return [_joined(check, [promise, features, noise]) for features in _features(check)]
 
 
@@ -295,7 +290,7 @@ def _stopped_early(check: Check, left: int) -> list[str]:
     # Who was dropped is not the best: that does not depend on when somebody stops.
     best = f"the {check.top} best are" if check.top > 1 else "the best is"
     among = f", and {best} among those {left} with probability at least {_sure(check)}"
-    noise = PROVIDED.get(check.kind.kind, "")
+    noise = check.kind.provided
     return [
         *(_joined(check, [early + among, one, noise]) for one in _features(check)),
         early,

@@ -72,7 +72,7 @@ def _check_rounding(check: Check, batch: dict[str, Any], where: str) -> None:
     the last place of both. The squares add up to S²/n at least, so from the sum S alone it is
     known how much that is.
     """
-    if check.kind.kind != "bounded":
+    if not check.kind.squares:
         return
     low, high = check.kind.low, check.kind.high
     largest = max(abs(low), abs(high))

@@ -22,7 +22,7 @@ def ways_of(check: Check) -> list[str]:
     named = check.body["evidence"].get("ways", ["linear"])
     separate = check.body["problem"]["candidates"] is not None
     if check.items is not None:
-        fine = not separate and check.kind.kind not in ("known", "equal")
+        fine = not separate and check.kind.on_items
         # Which item is whose must be known, and an item is met once by each option in a block.
         fine &= not check.past and not any("stratum" in batch for batch in check.batches)
         check.demand(fine, "these options cannot be compared on items")

@@ -12,7 +12,7 @@ from surepick.errors import CertificateError, InvalidInputError
 from surepick.run.report import tell_report
 from surepick.statistics.reported import Reported
 from surepick.study import Sheet
-from surepick.study.traffic import rules
+from surepick.study.traffic import kinds
 from surepick.study.traffic.block import told_of
 from surepick.study.traffic.lookback import look_back
 from surepick.study.traffic.report import Counts, read_report
@@ -185,7 +185,7 @@ def test_reports_that_were_taken_in_before_count_as_they_did():
 
 @pytest.mark.parametrize("careful", [True, False])
 def test_a_certificate_fails_where_rounding_hides_what_rewards_differ_by(monkeypatch, careful):
-    monkeypatch.setattr(rules, "FARTHEST", math.inf)
+    monkeypatch.setattr(kinds, "FARTHEST", math.inf)
     study = site.create(noise=(1e7, 1e7 + 1), rates=(0.2, 0.8), delta=0.2)
     rng = np.random.default_rng(1)
     if not careful:

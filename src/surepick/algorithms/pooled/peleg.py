@@ -32,6 +32,7 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm, Guarantee, confidence
 from surepick.algorithms.pooled.evidence import ways_of
+from surepick.algorithms.pooled.kinds import READINGS
 from surepick.algorithms.pooled.questions.named import candidate_of
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.strata import levels_cancel
@@ -255,7 +256,7 @@ class PooledPeleg(Algorithm):
                 "items: options can be compared on items only without separate candidates and "
                 "without a backend; leave both out"
             )
-        if problem.noise_kind.kind in ("known", "equal"):
+        if READINGS.of(problem.noise_kind).on_items is None:
             raise InvalidInputError(
                 "items: rewards differ from item to item, which is not noise of one scale; leave "
                 "noise out, or give noise='yes-no' or bounds"

@@ -68,7 +68,7 @@ class PooledState(AskingState):
         self.opening = False  # whether the next block has to make newcomers known, without bets
         self._read_in(ways_of(problem, config.items), NEARNESS, GUIDE)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
-        self.scale_estimated = problem.noise_kind.kind != "known"
+        self.scale_estimated = self._reading.estimates_scale
         K = problem.n_arms
         #: whether a level that all rewards of a block share is kept out of later estimates
         self.follows_levels = config.threshold is None and (

@@ -15,12 +15,7 @@ from surepick.algorithms.pooled.guide import (
     TrustedFeatures,
     squared_units,
 )
-from surepick.algorithms.pooled.kinds.bounded import BoundedRewards
-from surepick.algorithms.pooled.kinds.equal import EqualScale
-from surepick.algorithms.pooled.kinds.known import KnownScale
-from surepick.algorithms.pooled.kinds.paired import PairedItems
-from surepick.algorithms.pooled.kinds.reading import Reading
-from surepick.algorithms.pooled.kinds.symmetric import SymmetricScales
+from surepick.algorithms.pooled.kinds import READINGS, Reading
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.questions.base import Ground, Question
@@ -32,22 +27,16 @@ from surepick.arrays.types import BoolArray, FloatArray
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
 
-_READINGS: dict[str, type[Reading]] = {
-    "symmetric": SymmetricScales,
-    "equal": EqualScale,
-    "known": KnownScale,
-    "yes-no": BoundedRewards,
-    "bounded": BoundedRewards,
-}
-
 
 def make_reading(problem: Problem, ways: tuple[str, ...], rule: int = GUIDE) -> Reading:
     """How blocks are read under the problem's noise, and in these ways; guided by this rule."""
+    reading = READINGS.of(problem.noise_kind)
     if ways == ("paired",):
-        return PairedItems(problem, FeaturesAndDeviations(problem, rule))
+        assert reading.on_items is not None  # else the problem was refused
+        return reading.on_items(problem, FeaturesAndDeviations(problem, rule))
     direct = "direct" in ways
     guide: Guide = FeaturesAndDeviations(problem, rule) if direct else TrustedFeatures(problem)
-    return _READINGS[problem.noise_kind.kind](problem, guide)
+    return reading(problem, guide)
 
 
 def make_question(ground: Ground) -> Question:

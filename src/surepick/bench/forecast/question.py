@@ -17,10 +17,10 @@ from surepick.bench.forecast.fixed import AB_TEST, fixed_sample
 from surepick.bench.forecast.truths import Room, draw, draw_within, shrunk
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.noise import Between
 from surepick.problem.rewards import read_rewards
 from surepick.simulate.instance import Instance
-from surepick.simulate.noise import Beta, Gaussian, Noise
+from surepick.simulate.kinds import DRAWINGS, Drawing
+from surepick.simulate.noise import Noise
 
 #: what is compared unless the caller says otherwise: guarantees, and nothing to know in advance
 ALGORITHMS = (DEFAULT, "peleg", "rage", "uniform")
@@ -131,7 +131,7 @@ class Question:
 
     def _check_lead(self) -> None:
         rates = {"base_rate": self.base_rate, "lift": self.lift}
-        if self.problem.noise_kind.kind != "yes-no":
+        if not self._drawing.rates:
             for name, value in rates.items():
                 if value is not None:
                     raise InvalidInputError(f"{name} is for yes/no rewards; give gap instead")
@@ -155,17 +155,9 @@ class Question:
         object.__setattr__(self, "gap", base * lift)
 
     def _check_noise(self) -> None:
-        kind = self.problem.noise_kind
-        if self.noise is None:
-            return
-        positive(self.noise, "noise")
-        if kind.kind in ("known", "yes-no"):
-            raise InvalidInputError(f"noise: leave it out, the problem already has {kind}")
-        if isinstance(kind, Between) and not self.noise < kind.unit:
-            raise InvalidInputError(
-                f"noise: rewards between {kind.low:g} and {kind.high:g} have a standard deviation "
-                f"below {kind.unit:g}; got {self.noise:g}"
-            )
+        if self.noise is not None:
+            positive(self.noise, "noise")
+            self._drawing.check_guess(self.problem.noise_kind, self.noise)
 
     def _check_in_reach(self) -> None:
         """Refuse leads that nobody could ever measure, or that need no measuring."""
@@ -189,7 +181,7 @@ class Question:
             names = ALGORITHMS if kind.scale_known else (DEFAULT,)
             if self.problem.misfit:  # the others trust features
                 names = (DEFAULT,)
-            if isinstance(kind, Between):  # single pulls are simulated fast for Gaussian rewards
+            if not self._drawing.gaussian:  # single pulls are simulated fast for Gaussian rewards
                 names = [name for name in names if name != "uniform"]
         return [Contender.named(text) for text in names]
 
@@ -235,34 +227,27 @@ class Question:
         """The problem of one trial, with its drawn truth."""
         rng = np.random.default_rng(np.random.SeedSequence(self.seed, spawn_key=(trial,)))
         share = self.scenarios[scenario][0] / self.lead
-        kind = self.problem.noise_kind
-        if not isinstance(kind, Between):
+        bounds = self.problem.noise_kind.bounds
+        if bounds is None:
             return shrunk(draw(self.problem, self.lead, rng), share, None)
-        room = Room(kind.low, kind.high, self.base_rate)
-        drawn = draw_within(self.problem, self.lead, room, rng)
-        middle = 0.5 * (kind.low + kind.high)
+        drawn = draw_within(self.problem, self.lead, Room(*bounds, self.base_rate), rng)
+        middle = 0.5 * (bounds[0] + bounds[1])
         return shrunk(drawn, share, middle if self.base_rate is None else self.base_rate)
 
     # -- rewards ---------------------------------------------------------------------------
     @property
+    def _drawing(self) -> Drawing:
+        return DRAWINGS.of(self.problem.noise_kind)
+
+    @property
     def deviation(self) -> float:
         """Standard deviation of one measurement, known or guessed; not for yes/no rewards."""
-        kind = self.problem.noise_kind
-        if isinstance(kind, Between):
-            return self.noise if self.noise is not None else 0.5 * kind.unit
-        if kind.kind == "known":
-            return float(np.max(kind.units(np.arange(self.problem.n_arms))))
-        return 1.0 if self.noise is None else self.noise
+        return self._drawing.deviation(self.problem, self.noise)
 
     @property
     def family(self) -> Noise | None:
         """How rewards are drawn; None: as the problem says."""
-        kind = self.problem.noise_kind
-        if kind.kind in ("known", "yes-no"):
-            return None
-        if isinstance(kind, Between):  # of this deviation in the middle of the range, less at ends
-            return Beta(kind.low, kind.high, (kind.unit / self.deviation) ** 2 - 1.0)
-        return Gaussian(scale=self.deviation)
+        return self._drawing.guessed(self.problem.noise_kind, self.deviation)
 
     def fixed_sample(self, scenario: str) -> dict[str, int]:
         """Measurements that tests with fixed numbers take."""
@@ -287,9 +272,7 @@ class Question:
                 f"yes/no rewards, the best at {100 * (self.base_rate + self.lead):.4g} %, "
                 f"all others at {100 * self.base_rate:.4g} % at most"
             )
-        if kind.kind == "known":
+        if self._drawing.told_scale:
             return f"{lead}, {kind}"
         guess = f"measurements of one option differ by about {self.deviation:g} (a guess)"
-        if isinstance(kind, Between):
-            return f"{lead}, {kind}, {guess}"
-        return f"{lead}, {guess}"
+        return f"{lead}, {guess}" if kind.bounds is None else f"{lead}, {kind}, {guess}"

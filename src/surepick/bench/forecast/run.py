@@ -27,7 +27,7 @@ from surepick.bench.forecast.question import ASKED, Question
 from surepick.design import complexity
 from surepick.engines import engine
 from surepick.errors import InvalidInputError, SurepickError
-from surepick.problem.noise import Between
+from surepick.simulate.kinds import DRAWINGS
 from surepick.simulate.table import Table
 from surepick.simulate.trials import TooSlowError
 from surepick.simulate.trials import trial as run_trial
@@ -180,9 +180,10 @@ def _bounds(question: Question) -> dict[str, float]:
     other bounded rewards there is no such formula.
     """
     problem = question.problem
-    if isinstance(problem.noise_kind, Between):
+    drawing = DRAWINGS.of(problem.noise_kind)
+    if not drawing.gaussian:
         return {}
-    if problem.noise_kind.kind != "known":
+    if not drawing.told_scale:
         problem = problem.with_noise(question.deviation)
     found, deadline = [], time.process_time() + question.seconds
     for i in range(question.trials):

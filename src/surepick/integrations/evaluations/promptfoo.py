@@ -74,7 +74,7 @@ def write_promptfoo(table: ScoreTable, path: str | Path) -> Path:
     >>> write_promptfoo(ScoreTable(["short"], ["q1"], [[1]]), "results.json").name
     'results.json'
     """
-    binary = table.rewards == "yes-no"
+    binary = table.kind.successes
     numbers = numbers_of(table.items, "test")
     rows = [
         {

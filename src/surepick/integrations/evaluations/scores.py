@@ -8,10 +8,11 @@ from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.pooled.kinds import READINGS
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import as_labels
 from surepick.errors import InvalidInputError
-from surepick.problem.noise import noise_kind
+from surepick.problem.noise import NoiseKind, kinds, noise_kind
 
 
 @dataclass(frozen=True, eq=False)
@@ -59,7 +60,8 @@ class ScoreTable:
                 f"scores must have a row for each option and a column for each item, {shape}; got "
                 f"{filled.shape}"
             )
-        if rewards not in ("yes-no", None) and not isinstance(rewards, tuple):
+        on_items = [kind.word for kind in kinds() if READINGS.of(kind).on_items is not None]
+        if not (rewards is None or isinstance(rewards, tuple) or rewards in on_items):
             raise InvalidInputError(
                 f"rewards must be 'yes-no', the bounds of a score, such as (0, 1), or None; got "
                 f"{rewards!r:.80}"
@@ -73,6 +75,11 @@ class ScoreTable:
         self.check(filled[row, column], list(zip(row.tolist(), column.tolist())))
 
     @property
+    def kind(self) -> NoiseKind:
+        """The kind of noise that such scores have."""
+        return noise_kind(self.rewards, len(self.options))
+
+    @property
     def known(self) -> int:
         """How many evaluations are there."""
         return int((~np.isnan(self.scores)).sum())
@@ -83,7 +90,7 @@ class ScoreTable:
 
     def check(self, values: FloatArray, cells: Sequence[tuple[int, int]]) -> None:
         """An error for a score that cannot be, with its place."""
-        kind = noise_kind(self.rewards, len(self.options))
+        kind = self.kind
         wrong = [*np.flatnonzero(~np.isfinite(values)).tolist(), *kind.impossible(values).tolist()]
         if wrong:
             option, item = cells[wrong[0]]

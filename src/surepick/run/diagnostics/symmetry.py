@@ -1,4 +1,4 @@
-"""Whether rewards are as likely to be above their mean as below, as two kinds of noise say."""
+"""Whether rewards are as likely to be above their mean as below, as some kinds of noise say."""
 
 from __future__ import annotations
 
@@ -9,8 +9,6 @@ from surepick.problem import Problem
 from surepick.run.diagnostics.finding import Finding
 from surepick.statistics.triples import Triples
 
-#: kinds of noise that promise it
-SYMMETRIC = ("symmetric", "equal")
 _FEWEST = 30  # triples without which silence says little
 _NAMED = 3
 

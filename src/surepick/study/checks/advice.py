@@ -8,6 +8,7 @@ from surepick.algorithms.base import Pulls, Told
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.state import PooledState
 from surepick.run import Run
+from surepick.run.assumed import ASSUMED
 from surepick.run.diagnostics import ArmSummary
 from surepick.run.guarantee import only_yes_and_no
 from surepick.statistics.unequal import UnequalScales
@@ -23,7 +24,7 @@ _SMALL = 2_000  # candidates of a problem for which they are
 def not_symmetric(run: Run, summary: ArmSummary) -> str:
     """That rewards are yes or no, in a study whose guarantee rests on other noise; or nothing."""
     told = only_yes_and_no(summary.counts, summary.sums, summary.spread)
-    if run.problem.noise_kind.scale_known or not told:
+    if not ASSUMED.of(run.problem.noise_kind).symmetric or not told:
         return ""
     return (
         f"All {summary.counts.sum():,} rewards so far are 0 or 1. If each measurement is a yes or "
@@ -56,11 +57,11 @@ def anything_will_do(run: Run, summary: ArmSummary) -> list[str]:
 
     Who means 0.2 per cent and writes 0.2 asks for an answer that no measurement is needed for.
     """
-    kind, epsilon = run.problem.noise_kind, run.algorithm.epsilon
-    low = 0.0 if kind.kind == "yes-no" else kind.given[0] if kind.kind == "bounded" else None
+    bounds, epsilon = run.problem.noise_kind.bounds, run.algorithm.epsilon
     enough = summary.counts >= _FEWEST_OF_RATE
-    if low is None or not epsilon or not enough.any():
+    if bounds is None or not epsilon or not enough.any():
         return []
+    low = bounds[0]
     best = float((summary.sums[enough] / summary.counts[enough]).max())
     if best - low > epsilon:
         return []
@@ -74,8 +75,8 @@ def anything_will_do(run: Run, summary: ArmSummary) -> list[str]:
 
 def better_kinds(run: Run, summary: ArmSummary, scales: UnequalScales) -> list[str]:
     """Remarks for a study that said nothing, or little, about its noise."""
-    kind = run.problem.noise_kind
-    if kind.kind != "symmetric" or not run.state.finished or not vary_alike(scales):
+    may_be = ASSUMED.of(run.problem.noise_kind).may_be_equal
+    if not may_be or not run.state.finished or not vary_alike(scales):
         return []
     fewer = pulls_if_equal(run)
     if fewer is None or fewer > _WORTH_SAYING * run.samples:

@@ -17,8 +17,8 @@ import numpy as np
 from surepick.algorithms.pooled.fit import Scales, least_squares
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.problem.noise import EqualNoise, KnownNoise, NoiseByArm
 from surepick.run import Answer, Run
+from surepick.run.assumed import ASSUMED
 from surepick.run.diagnostics import (
     ArmSummary,
     Finding,
@@ -126,15 +126,16 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     told
         What was measured.
     """
-    problem, summary, kind = run.problem, told.summary, run.problem.noise_kind.kind
-    alarm, remarks = _stated_noise(run, summary) if kind == "known" else ("", [])
+    problem, summary = run.problem, told.summary
+    assumed = ASSUMED.of(problem.noise_kind)
+    alarm, remarks = _stated_noise(run, summary) if assumed.stated else ("", [])
     skew = run.doubts.skew(problem)
     skewed = all_the_same(summary) or not_symmetric(run, summary)
     if skew and not skewed:
         skewed = skew.message
     remarks += better_kinds(run, summary, told.scales)
     remarks += anything_will_do(run, summary)
-    scales = unequal_noise(problem, told.scales) if kind == "equal" else None
+    scales = unequal_noise(problem, told.scales) if assumed.equal else None
     sayable, scale = _scale(run, summary, bool(alarm))
     fit = None
     if sayable and problem.rank < problem.n_arms and math.isfinite(problem.misfit):
@@ -157,13 +158,14 @@ def check_rewards(run: Run, told: Measured) -> Checks:
 def _scale(run: Run, summary: ArmSummary, alarm: bool) -> tuple[bool, NoiseEstimate | None]:
     """Whether fit and drift can be checked, and with which noise; None: what the problem says."""
     kind, noise = run.problem.noise_kind, _replicates(summary)
-    if kind.kind == "known":
+    assumed = ASSUMED.of(kind)
+    if assumed.stated:
         # With too small a noise scale, mere noise would look like misfit and drift.
         if not (alarm or run.state.scale_estimated):
             return True, None
     elif noise is None:
         return kind.scale_known, None  # half the range is enough for whatever lies in it
-    if noise is not None and not isinstance(kind, KnownNoise | EqualNoise):
+    if noise is not None and not assumed.one_scale(kind):
         noise = by_arm(noise, summary)
     return noise is not None, noise
 
@@ -186,7 +188,7 @@ def _stated_noise(run: Run, summary: ArmSummary) -> tuple[str, list[str]]:
     kind, factor = run.problem.noise_kind, run.state.noise_factor
     units = kind.units(np.arange(run.problem.n_arms))
     used, of_stated = (factor or 0.0) * run.problem.unit, ""
-    if isinstance(kind, NoiseByArm):
+    if kind.scales is not None:
         summary = ArmSummary(summary.counts, summary.sums / units, summary.spread / units**2)
         of_stated = " times what was stated for it"
     noise = _replicates(summary)

@@ -46,7 +46,7 @@ class Expected:
         self._limits: FloatArray | None = None
         n, kind = int(summary.counts.sum()), problem.noise_kind
         freedom = n - problem.rank
-        if problem.large or kind.kind in ("yes-no", "bounded") or freedom < _FEWEST:
+        if problem.large or kind.bounds is not None or freedom < _FEWEST:
             return
         every = np.arange(problem.n_arms)
         features, units = problem.feature_rows(every), kind.units(every) * np.ones(len(every))

@@ -12,12 +12,11 @@ import numpy as np
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.traffic import visits_missing
 from surepick.algorithms.pulls import Told
-from surepick.problem.noise import Between
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
 from surepick.run.forecast import Ahead
 from surepick.run.standing import counted
-from surepick.statistics.lift import Lifts, Sums
+from surepick.statistics.lift import Sums
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.storage.records import StudyProgress
 from surepick.storage.traffic import Period
@@ -26,6 +25,7 @@ from surepick.study.checks.checks import Checks
 from surepick.study.checks.unusual import measured
 from surepick.study.desk.desk import Desk
 from surepick.study.traffic.desk import TrafficDesk
+from surepick.study.traffic.kinds import REPORTS
 from surepick.study.traffic.report import columns_of
 from surepick.study.traffic.words import ahead, headline, next_step, ratio_message, worth
 
@@ -53,10 +53,7 @@ class Traffic:
         self._revision = revision
         self._ratio = RatioTest(problem.n_arms)
         kind, control = problem.noise_kind, self.desk.sharing.control
-        self._lifts: Lifts | None = None
-        if isinstance(kind, Between) and control is not None:
-            rule = (kind.low, kind.high, kind.kind == "yes-no")
-            self._lifts = Lifts(problem.n_arms, control, *rule)
+        self._lifts = REPORTS.of(kind).lifts(kind, problem.n_arms, control)
         self._visits: list[int] = []  # of each period that was looked at
 
     def _follow(self, run: Run, at: StudyProgress) -> None:
@@ -151,7 +148,7 @@ class Traffic:
         kind = run.answer.guarantee.kind if ended and not finding.alarm else "none"
         said |= {"kind": kind, "labels": len(labels), "epsilon": run.algorithm.epsilon}
         said["claims"] = _claims(run)
-        said |= {"yes_no": run.problem.noise_kind.kind == "yes-no", "leader_index": leader}
+        said |= {"yes_no": run.problem.noise_kind.successes, "leader_index": leader}
         said["delta"] = run.algorithm.delta
         step, command = next_step(said)
         words = {"headline": headline(said), "worth": worth(said), "ahead": ahead(said)}

@@ -18,7 +18,6 @@ import numpy as np
 from surepick.algorithms.registry import DEFAULT, get
 from surepick.errors import InvalidInputError, UnknownNameError
 from surepick.problem import Problem
-from surepick.problem.noise import Between
 from surepick.problem.rewards import read_rewards
 from surepick.problem.tables.read import Columns
 from surepick.run.report import tell_report
@@ -26,9 +25,9 @@ from surepick.statistics.lift import Lifts
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.study.sheet import Sheet
 from surepick.study.traffic.block import told_of
+from surepick.study.traffic.kinds import REPORTS
 from surepick.study.traffic.look import by_option, risk_of
 from surepick.study.traffic.report import Counts, as_share_of, columns_of, read_report
-from surepick.study.traffic.rules import check_bounds
 from surepick.study.traffic.words import ratio_message
 
 #: on what all that is said of a past test rests
@@ -119,7 +118,7 @@ def look_back(
     """
     whole = Sheet.of(table).read("past")
     problem = Problem.unstructured(_labels(whole), noise=read_rewards(rewards))
-    check_bounds(problem)
+    REPORTS.of(problem.noise_kind).check(problem.noise_kind)
     parts = _by_period(whole)
     reports = [(name, *_report(problem, part)) for name, part in parts.items()]
     if control is not None and control not in problem.labels:
@@ -204,10 +203,8 @@ def _report(problem: Problem, part: Columns) -> tuple[Counts, Any]:
 
 def _lifts(problem: Problem, control: str | None) -> Lifts | None:
     kind = problem.noise_kind
-    if control is None or not isinstance(kind, Between):
-        return None
-    rule = (kind.low, kind.high, kind.kind == "yes-no")
-    return Lifts(problem.n_arms, problem.labels.index(control), *rule)
+    place = None if control is None else problem.labels.index(control)
+    return REPORTS.of(kind).lifts(kind, problem.n_arms, place)
 
 
 def _lead(lifts: Lifts, leader: int, delta: float) -> tuple[float, float, float] | None:

@@ -14,15 +14,13 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
-import numpy as np
-
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.problem.noise import Between
 from surepick.problem.tables.read import Columns
 from surepick.statistics.reported import Reported
 from surepick.study.sheet import Sheet
+from surepick.study.traffic.kinds import REPORTS
 from surepick.study.traffic.rules import BUCKETS
 
 MOST_VISITS = 10**12  # of one option in one period: nobody has so many
@@ -61,11 +59,7 @@ class Counts:
 
 def columns_of(problem: Problem) -> tuple[str, ...]:
     """The columns that reports of a problem have."""
-    kind = problem.noise_kind.kind
-    more = {"yes-no": ("successes",), "bounded": ("sum", "squares"), "known": ("sum",)}
-    if kind == "symmetric":
-        return ("label", "bucket", "visits", "sum")
-    return ("label", "visits", *more[kind])
+    return REPORTS.of(problem.noise_kind).columns
 
 
 class _Row(NamedTuple):
@@ -246,17 +240,9 @@ def _total(problem: Problem, row: _Row, visits: int) -> float:
         if total:
             raise InvalidInputError(f"{where}: {row.total!r} cannot come from 0 visits")
         return 0.0
-    if len(kind.impossible_sums(np.array([visits]), np.array([total]))):
-        if kind.kind == "yes-no":
-            if total > visits:
-                raise InvalidInputError(
-                    f"{where}: {row.total!r} successes are more than {visits:,} visits"
-                )
-            hint = "a rate? The number of successes" if 0 < total < 1 else "a whole number"
-            raise InvalidInputError(f"{where}: {row.total!r}: {hint} is needed, 0 or more")
-        raise InvalidInputError(
-            f"{where}: {row.total!r} cannot be the sum of {visits:,} rewards; {kind.rule}"
-        )
+    wrong = REPORTS.of(kind).check_total(kind, row.total, total, visits)
+    if wrong:
+        raise InvalidInputError(f"{where}: {wrong}")
     if abs(total) >= _LARGEST:
         raise InvalidInputError(f"{where}: {row.total!r} is too large")
     return total
@@ -264,12 +250,12 @@ def _total(problem: Problem, row: _Row, visits: int) -> float:
 
 def _squares(problem: Problem, row: _Row, visits: int, total: float) -> tuple[float, float]:
     """Σ reward², for which rewards between bounds leave little room, and Σ (reward − mean)²."""
-    where, kind = row.at("squares"), problem.noise_kind
+    where, bounds = row.at("squares"), problem.noise_kind.bounds
     squares = _number(row.squares, where)
     if not visits:
         return 0.0, 0.0
-    assert isinstance(kind, Between)
-    low, high = kind.low, kind.high
+    assert bounds is not None
+    low, high = bounds
     told = Reported(visits, total, squares, low, high)
     least, most = total * total / visits, (low + high) * total - visits * low * high
     slack = told.rounding + _SLACK * visits * (high - low) ** 2

@@ -13,13 +13,12 @@ from surepick.algorithms.registry import DEFAULT
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.problem import Problem
-from surepick.problem.noise import Between
 from surepick.run.sharing import Sharing
 from surepick.storage.records import StudyRecord
 from surepick.study.prepared import Prepared
+from surepick.study.traffic.kinds import REPORTS
 
 KEY = "traffic"  # where the meta of a study keeps them
-FARTHEST = 1000.0  # times their range that rewards may be from 0: squares lose twice the digits
 BUCKETS = 16  # groups of visitors in reports of rewards whose scale nobody knows
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
@@ -89,13 +88,7 @@ class TrafficRules:
             raise InvalidInputError(
                 "costs: in a traffic study all visitors cost the same; leave costs out"
             )
-        if problem.noise_kind.kind == "equal":
-            raise InvalidInputError(
-                "noise: 'equal' needs every single reward, which a traffic study does not see. "
-                "Say that rewards are yes-no or lie between bounds, or leave noise out and report "
-                "by bucket"
-            )
-        check_bounds(problem)
+        REPORTS.of(problem.noise_kind).check(problem.noise_kind)
         self.sharing(problem)
 
     def to_dict(self) -> dict[str, Any]:
@@ -137,21 +130,6 @@ def allowed(rules: TrafficRules, made: Prepared) -> Prepared:
     """Refuse problems for which the rules cannot be followed."""
     rules.check(made.problem)
     return made
-
-
-def check_bounds(problem: Problem) -> None:
-    """Refuse bounds so far from 0 that sums of squares would be rounded to nothing."""
-    kind = problem.noise_kind
-    if kind.kind != "bounded":
-        return
-    assert isinstance(kind, Between)
-    low, width = kind.low, kind.high - kind.low
-    if max(abs(low), abs(kind.high)) > FARTHEST * width:
-        raise InvalidInputError(
-            f"noise: rewards between {low!r} and {kind.high!r} are so far from 0 that rounding in "
-            f"their sums and sums of squares hides the differences; subtract {low!r} from each "
-            f"reward before adding and squaring, and say that rewards lie between 0 and {width!r}"
-        )
 
 
 def free(problem: Problem) -> bool:

@@ -1,1 +1,31 @@
 """What bets pay under each kind of noise, worked out again."""
+
+from surepick.errors import InvalidInputError
+from surepick.verifier.noise import Noise
+from surepick.verifier.payoffs.base import Payoff
+from surepick.verifier.payoffs.bounded import Bounded, YesNo
+from surepick.verifier.payoffs.gaussian import Gaussian
+from surepick.verifier.payoffs.student import Student
+from surepick.verifier.payoffs.symmetric import Symmetric
+
+__all__ = ["declare", "payoff_of"]
+
+_PAYOFFS: dict[str, type[Payoff]] = {
+    "symmetric": Symmetric,
+    "equal": Student,
+    "known": Gaussian,
+    "yes-no": YesNo,
+    "bounded": Bounded,
+}
+
+
+def declare(kind: str, payoff: type[Payoff]) -> None:
+    """The bets of a kind of noise of another package."""
+    _PAYOFFS[kind] = payoff
+
+
+def payoff_of(kind: Noise | type[Noise]) -> type[Payoff]:
+    """The bets of a kind of noise, or an error that names it."""
+    if kind.kind not in _PAYOFFS:
+        raise InvalidInputError(f"the kind of noise {kind.kind!r} has no bets in the verifier")
+    return _PAYOFFS[kind.kind]

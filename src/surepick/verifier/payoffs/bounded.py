@@ -37,6 +37,8 @@ class _Results(NamedTuple):
 class Bounded(Payoff):
     """Least squares is weighted by the variances that the past predicts."""
 
+    yes_no = False  # whether the mean says all about how rewards vary
+
     @property
     def _ends(self) -> tuple[float, float]:
         kind = self.check.kind
@@ -46,7 +48,7 @@ class Bounded(Payoff):
     def look(self, past: Block) -> Outlook:
         """Means by least squares with equal weights, then by those of the variances they imply."""
         low, high = self._ends
-        spread = None if self.check.kind.kind == "yes-no" else self.variance(past)
+        spread = None if self.yes_no else self.variance(past)
 
         def variances(arms: np.ndarray, outlook: Outlook) -> np.ndarray:
             share = self._share(past, arms, outlook)
@@ -154,7 +156,7 @@ class Bounded(Payoff):
         paid = stakes * shift
         for k, (n, total, squares, predicted) in enumerate(zip(*facts, strict=True)):
             bets = stakes * coefficients[..., k, None]
-            if self.check.kind.kind == "yes-no":
+            if self.yes_no:
                 yes = np.round(total * self.check.kind.unit)
                 paid = paid + bets * (n * predicted)
                 paid += yes * np.log1p(bets * (high - predicted))
@@ -164,6 +166,12 @@ class Bounded(Payoff):
                 paid = paid + bets * total
                 paid -= squares * bets**2 * _curve(np.abs(bets) * loss)
         return paid
+
+
+class YesNo(Bounded):
+    """Rewards 0 or 1: sums say all about them."""
+
+    yes_no = True
 
 
 def _kept(work_out: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:

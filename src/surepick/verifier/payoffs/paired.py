@@ -89,7 +89,7 @@ class Paired(Payoff):
         return found
 
     def _pay(self, apart: np.ndarray, stakes: np.ndarray, shift: float) -> float:
-        if self.check.kind.kind == "symmetric":
+        if not self.check.kind.bounded:
             groups = 1 << (min(len(apart), MOST_PARTS).bit_length() - 1)
             means = np.array([apart[g::groups].mean() for g in range(groups)]) + shift
             logs = log_tanh_bet(np.multiply.outer(stakes / groups, means)).sum(axis=-1)

@@ -15,13 +15,10 @@ from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.options import Offer
 from surepick.verifier.order import check_pieces
 from surepick.verifier.p_value import check_p_value
-from surepick.verifier.payoffs.base import News, Pairs, Payoff
-from surepick.verifier.payoffs.bounded import Bounded
-from surepick.verifier.payoffs.gaussian import Gaussian
+from surepick.verifier.payoffs import payoff_of
+from surepick.verifier.payoffs.base import News, Pairs
 from surepick.verifier.payoffs.paired import Paired, check_items
 from surepick.verifier.payoffs.stakes import STAKES
-from surepick.verifier.payoffs.student import Student
-from surepick.verifier.payoffs.symmetric import Symmetric
 from surepick.verifier.rows import slices
 from surepick.verifier.strata import check_strata, first_block, with_strata
 from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
@@ -32,13 +29,6 @@ from surepick.verifier.ways import cancels_of, levels_of, ways_of
 _DOUBT, _NEARNESS, _PRECISIONS, _ACCOUNTS = 4.0, 10.0, [10.0, 150.0], [1 / 3, 2 / 3]
 _GUIDE = 2  # rule of the guide; certificates up to release 0.2 do not name theirs
 RIVALS = 8
-_PAYOFFS: dict[str, type[Payoff]] = {
-    "symmetric": Symmetric,
-    "equal": Student,
-    "known": Gaussian,
-    "yes-no": Bounded,
-    "bounded": Bounded,
-}
 
 
 def verify(check: Check) -> list[int]:
@@ -150,7 +140,7 @@ class Book:
         self.ways, self.levels = ways_of(check), levels_of(check)
         paired = self.ways == ["paired"]
         guide = Guide(check, paired or "direct" in self.ways, "guide" not in evidence)
-        self.payoff = (Paired if paired else _PAYOFFS[check.kind.kind])(guide, self.precisions)
+        self.payoff = (Paired if paired else payoff_of(check.kind))(guide, self.precisions)
         self.offer = Offer(check, candidates)
         self.alive = self.offer.there.copy()
         self.capital = np.tile(self.start, (len(candidates), 1))

@@ -1,1 +1,22 @@
 """Evidence under each kind of noise: what a block is read for, and what bets on it pay."""
+
+from surepick.algorithms.pooled.kinds.bounded import BoundedRewards, YesNoRewards
+from surepick.algorithms.pooled.kinds.equal import EqualScale
+from surepick.algorithms.pooled.kinds.known import KnownScale
+from surepick.algorithms.pooled.kinds.reading import Reading
+from surepick.algorithms.pooled.kinds.symmetric import SymmetricScales
+from surepick.problem.layers import Layer
+
+__all__ = ["READINGS", "Reading"]
+
+#: how blocks are read under each kind of noise
+READINGS: Layer[type[Reading]] = Layer(
+    "reading of blocks",
+    {
+        "symmetric": SymmetricScales,
+        "equal": EqualScale,
+        "known": KnownScale,
+        "yes-no": YesNoRewards,
+        "bounded": BoundedRewards,
+    },
+)

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import Guide
+from surepick.algorithms.pooled.kinds.paired import PairedItems
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
@@ -17,7 +18,6 @@ from surepick.algorithms.pooled.values import Seen, with_zero
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
-from surepick.problem.noise import Between
 from surepick.statistics.bounded import array_log_capped_payoff
 
 _SUCCESSES = 10.0  # that the overall mean counts for in the predicted mean of one arm
@@ -85,22 +85,23 @@ class DirectBoundedPayoff(BoundedPayoff):
 class BoundedRewards(Reading):
     """Every arm has a predicted mean, and a variance that goes with it."""
 
+    demands_spread = True
+    on_items = PairedItems
     sums = BoundedSums
+    yes_no: ClassVar[bool] = False  #: whether the mean says all about how rewards vary
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
         super().__init__(problem, guide)
-        kind = problem.noise_kind
-        assert isinstance(kind, Between)
-        self._low, self._high = kind.low / kind.unit, kind.high / kind.unit
-        self._yes_no = kind.kind == "yes-no"
-        self.demands_spread = not self._yes_no
-        rule = (self._low, self._high, self._yes_no)
+        bounds, unit = problem.noise_kind.bounds, problem.noise_kind.unit
+        assert bounds is not None
+        self._low, self._high = bounds[0] / unit, bounds[1] / unit
+        rule = (self._low, self._high, self.yes_no)
         self.payoff = BoundedPayoff(PRECISIONS, *rule)
         self.direct_payoff = DirectBoundedPayoff(PRECISIONS, *rule)
 
     def scales(self, totals: Totals) -> Scales:
         """Predictions by least squares, first with equal weights, then by their own variances."""
-        overall = None if self._yes_no else self.variance(totals)
+        overall = None if self.yes_no else self.variance(totals)
         plain = self._predicted(totals, Scales())
         first = self._variances(totals, plain, overall)
         shares = self._predicted(totals, Scales(by_arm=first))
@@ -161,3 +162,10 @@ class BoundedRewards(Reading):
         means, counts = scales.means[block.arms], block.counts.astype(np.float64)
         squares = block.spreads + counts * (block.sums / counts - means) ** 2
         return Results(counts, block.sums, squares, means)
+
+
+class YesNoRewards(BoundedRewards):
+    """Rewards 0 or 1: sums say all about them."""
+
+    demands_spread = False
+    yes_no = True

@@ -39,6 +39,7 @@ class GaussianPayoff(Payoff):
 class KnownScale(Reading):
     """Rewards arrive in units of the noise."""
 
+    estimates_scale = False
     payoff = direct_payoff = GaussianPayoff(PRECISIONS)
     sums = KnownSums
 

@@ -23,7 +23,6 @@ from surepick.algorithms.pooled.values import Seen, alone
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
-from surepick.problem.noise import Between
 
 _LEAST_SHARE = 1e-4  # of the variance of all rewards of a block that is net of items, at least
 
@@ -69,8 +68,8 @@ class PairedItems(Reading):
     def __init__(self, problem: Problem, guide: Guide) -> None:
         super().__init__(problem, guide)
         kind, width = problem.noise_kind, None
-        if isinstance(kind, Between):
-            width = (kind.high - kind.low) / kind.unit
+        if kind.bounds is not None:
+            width = (kind.bounds[1] - kind.bounds[0]) / kind.unit
         self.payoff = self.direct_payoff = PairedPayoff(PRECISIONS, width)
 
     def scales(self, totals: Totals) -> Scales:

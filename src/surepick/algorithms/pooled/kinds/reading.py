@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -26,12 +26,20 @@ class Reading(ABC):
 
     demands_spread = False  #: whether Σ (reward − mean)² of each row is part of the evidence
     in_parts = False  #: whether the pulls of a block are dealt into parts beforehand
+    estimates_scale = True  #: whether how much rewards vary is read off them
+    #: how blocks are read where options are measured on items; None: they cannot be
+    on_items: ClassVar[type[Reading] | None] = None
     payoff: Payoff  #: what bets pay
     direct_payoff: Payoff  #: and where options are compared by their own rewards alone
     sums: type[Sums]  #: what is kept of blocks for intervals
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
         self.problem, self.guide = problem, guide
+
+    @classmethod
+    def least_pulls(cls, delta: float) -> int:
+        """How often an option is measured at least before its own rewards rule it out."""
+        return 2
 
     @abstractmethod
     def scales(self, totals: Totals) -> Scales:

@@ -7,12 +7,14 @@ give one estimate of a lead; the parts give as many, with independent symmetric 
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import squared_units
+from surepick.algorithms.pooled.kinds.paired import PairedItems
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
@@ -76,9 +78,14 @@ class SymmetricScales(Reading):
     """The past suggests a scale for stakes; nothing rests on it."""
 
     demands_spread = in_parts = True
+    on_items = PairedItems
     sums = SymmetricSums
     payoff = SymmetricPayoff(PRECISIONS)
     direct_payoff = DirectSymmetricPayoff(PRECISIONS)
+
+    @classmethod
+    def least_pulls(cls, delta: float) -> int:
+        return math.ceil(math.log2(1.0 / delta))  # a measurement doubles the capital at most
 
     def scales(self, totals: Totals) -> Scales:
         return Scales(self.variance(totals))

@@ -1,0 +1,55 @@
+"""What each layer of the library needs of a kind of noise: declared under its name, looked up.
+
+The problem says what a kind is (:mod:`surepick.problem.noise`). How blocks are read, how rewards
+are drawn, which checks concern it, what reports have: each layer has one table of parts, and nobody
+asks a kind for its name. A kind without its part is an error, never another kind's part.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Generic, TypeVar
+
+from surepick import plugins
+from surepick.errors import InvalidInputError
+from surepick.problem.noise import NoiseKind
+
+Part = TypeVar("Part")
+
+
+class Layer(Generic[Part]):
+    """The parts that kinds of noise have in one layer.
+
+    Parameters
+    ----------
+    part
+        What it is, for a message.
+    parts
+        Those of the library's own kinds, by their names.
+
+    Examples
+    --------
+    >>> from surepick.problem.noise import YesNo
+    >>> colours = Layer("colour", {"yes-no": "green"})
+    >>> colours.of(YesNo())
+    'green'
+    """
+
+    def __init__(self, part: str, parts: Mapping[str, Part]) -> None:
+        self.part, self._parts = part, dict(parts)
+
+    def declare(self, kind: str, part: Part) -> None:
+        """The part of a kind of another package."""
+        if kind in self._parts:
+            raise InvalidInputError(f"the kind of noise {kind!r} has a {self.part} already")
+        self._parts[kind] = part
+
+    def of(self, kind: NoiseKind | type[NoiseKind]) -> Part:
+        """The part of a kind, or an error that names both."""
+        if kind.kind not in self._parts:
+            plugins.load()
+            if kind.kind not in self._parts:
+                raise InvalidInputError(
+                    f"the kind of noise {kind.kind!r} has no {self.part}: declare one"
+                )
+        return self._parts[kind.kind]
