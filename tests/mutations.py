@@ -486,9 +486,9 @@ MUTATIONS = (
     ),
     Mutation(
         "stale-market",
-        "algorithms/pooled/state.py",
-        "self.block = OpenBlock()\n        self._past = self._market = self._scales = None\n",
-        "self.block = OpenBlock()\n        self._past = self._scales = None\n",
+        "algorithms/pooled/suggested.py",
+        "self._estimate = self._market = self._scales = None\n",
+        "self._estimate = self._scales = None\n",
         _FORGERIES,
     ),
     Mutation(

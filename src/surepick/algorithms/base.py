@@ -11,7 +11,7 @@ import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from dataclasses import MISSING, dataclass, field, fields
-from typing import Any, ClassVar
+from typing import Any, ClassVar, Protocol
 
 import numpy as np
 
@@ -22,12 +22,35 @@ from surepick.arrays.validate import in_reach, positive, probability, real, whol
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 
+#: what a state either keeps as an attribute or works out in a property: no type fits both
+Kept = Any
 # More pulls than anyone can make: what is not decided by then is called a tie.
 TIED = 10**13
 _NO_PAST = "past: this algorithm cannot use past measurements; use pooled-peleg, or leave them out"
+_NO_CHANGES = "options: this algorithm needs to know all options from the start"
 _NO_STRATA = (
     "strata: this algorithm does not compare within strata; use pooled-peleg, or leave strata out"
 )
+
+
+class Traffic(Protocol):
+    """What a state says about the next visitors of a site, from what it has settled."""
+
+    def compared(self) -> BoolArray:
+        """Who should still be shown: the undecided, and the baseline, if there is one."""
+        ...
+
+    def wanted_shares(self) -> FloatArray:
+        """One share per option; they sum to 1."""
+        ...
+
+    def visits_missing(self) -> float | None:
+        """About so many more will decide; None: nothing is known yet."""
+        ...
+
+    def doubts(self) -> FloatArray:
+        """For each candidate: p-value of what still speaks against naming another one."""
+        ...
 
 
 class State(ABC):
@@ -56,9 +79,9 @@ class State(ABC):
     demands_spread: bool = False
 
     #: the noise scale in use, in units of the problem's; None: not known yet
-    noise_factor: float | None = 1.0
+    noise_factor: Kept = 1.0
     #: whether that is an estimate, on which the guarantee may or may not rest
-    scale_estimated: bool = False
+    scale_estimated: Kept = False
 
     #: what the pulls of the next batch may cost, set before it is asked for them
     funds: float = math.inf
@@ -72,10 +95,10 @@ class State(ABC):
 
     #: arms that are not there any more, as a mask; None: no algorithm that lets options go
     retired: Any = None
-    at_rest: bool = False  #: whether options may come and go now: it stands between two blocks
+    at_rest: Kept = False  #: whether options may come and go now: it stands between two blocks
 
-    active: IntArray  #: candidates not ruled out yet
-    finished: bool  #: whether the stopping rule has fired
+    active: Kept  #: candidates not ruled out yet, an array of their numbers
+    finished: Kept  #: whether the stopping rule has fired
 
     @abstractmethod
     def propose(self, budget: int) -> Pulls:
@@ -136,7 +159,19 @@ class State(ABC):
 
     def turn(self, problem: Problem, retired: BoolArray) -> None:
         """Go on with other options: more of them, or without those of a mask (of arms)."""
-        raise NotImplementedError("only where options may come and go")
+        raise InvalidInputError(_NO_CHANGES)
+
+    def traffic(self) -> Traffic | None:
+        """How visitors of a site should be shared out; None where it cannot say."""
+        return None
+
+    def enough(self, told: list[Told], problem: Problem) -> int | None:
+        """How many of the pulls it was told would have been enough, had it been on this problem.
+
+        ``told`` is all of them, batch by batch. None: they were not, it cannot say, or finding
+        out would take long.
+        """
+        return None
 
     def left(self) -> int:
         """How many different candidates are not decided; :attr:`active` always names one."""

@@ -71,7 +71,7 @@ class SequentialState(State):
         self.decide()
 
     @property
-    def active(self) -> IntArray:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def active(self) -> IntArray:
         """All candidates until the stop, then the answer (all that are left, with epsilon)."""
         if self.finished:
             return np.array(self.remaining(), dtype=np.int64)

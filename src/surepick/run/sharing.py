@@ -12,9 +12,9 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surepick.algorithms.pooled.state import PooledState
-from surepick.algorithms.pooled.traffic import wanted_shares
+from surepick.algorithms.base import Traffic
 from surepick.arrays.types import FloatArray
+from surepick.errors import InvalidInputError
 from surepick.run.run import Run
 
 _KEPT = 0.5  # part of the last shares in the new ones: they move smoothly
@@ -43,13 +43,12 @@ class Sharing:
 
         ``before`` are those of the last period; None: there was none.
         """
-        state = run.state
-        assert isinstance(state, PooledState)
-        least = np.where(state.compared(), self.at_least, -1.0)
+        traffic = traffic_of(run)
+        least = np.where(traffic.compared(), self.at_least, -1.0)
         if self.control is not None:
             least[self.control] = max(self.control_share, least[self.control])
         kept = least >= 0.0
-        wanted = wanted_shares(state)
+        wanted = traffic.wanted_shares()
         if before is not None:
             rest = np.where(kept, before, 0.0)
             if rest.sum() > 0.0:
@@ -63,6 +62,17 @@ class Sharing:
             least = np.minimum(least, 1.0 / max(int(kept.sum()), 1))
         units = _FINE if len(least) > _MANY else _COARSE
         return _rounded(_raised(np.where(kept, wanted, 0.0), least), units)
+
+
+def traffic_of(run: Run) -> Traffic:
+    """What the run's algorithm says about the next visitors."""
+    found = run.state.traffic()
+    if found is None:
+        name = run.algorithm.registered_name()
+        raise InvalidInputError(
+            f"traffic: {name} cannot share out visitors of a site; use pooled-peleg"
+        )
+    return found
 
 
 def _raised(shares: FloatArray, least: FloatArray) -> FloatArray:

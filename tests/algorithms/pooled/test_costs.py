@@ -98,7 +98,7 @@ def test_several_that_are_asked_for_get_whole_pulls_of_whoever_is_out():
     state = sp.algorithms.PooledPeleg(0.05, top=2).begin(problem, np.random.default_rng(0))
     ahead, behind = np.array([0, 0, 1, 1]), np.array([2, 3, 2, 3])
     missing = Lacking(np.full(4, 1e-6), np.full(4, 0.5), (ahead, behind))
-    planner = state._planner
+    planner = state.planner
     design = planner.next(0, missing, np.zeros(4), planner.first_shares())
     money = design.weights * design.value
     assert (money >= costs * (1 - 1e-9)).all()

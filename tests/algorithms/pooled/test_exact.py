@@ -160,7 +160,7 @@ YES_NO = [[0.0, 1.0, 0.0, 0.0, 1.0], [1.0, 1.0, 0.0, 1.0, 0.0]]
 @pytest.mark.parametrize("counts", [(3, 2), (1, 4)])
 def test_with_yes_and_no_the_mean_is_one_where_rates_are_those_predicted(counts, sign):
     start = begun("yes-no", YES_NO)
-    rates = start._now().means * start.problem.unit
+    rates = start.suggested.scales.means * start.problem.unit
     found = sum(
         p * won(after(start, y), rates[1] - rates[0], sign) for p, y in turns(counts, rates)
     )
@@ -178,7 +178,7 @@ def test_with_yes_and_no_it_stays_so_over_two_and_three_blocks(sign):
     def mean(state, left):
         if not left:
             return won(state, -0.1, sign)
-        level = min(max(float(state._now().means[0]) * state.problem.unit, 0.1), 0.9)
+        level = min(max(float(state.suggested.scales.means[0]) * state.problem.unit, 0.1), 0.9)
         found = turns((1, 1), (level, level - 0.1))
         return sum(p * mean(after(state, y), left - 1) for p, y in found)
 

@@ -163,7 +163,7 @@ def test_scales_are_those_of_differences_net_of_items():
         batch = run.ask()
         run.tell(batch, hard[batch.items] + rng.normal(size=len(batch)))
     assert run.state.reward_scale() == pytest.approx(1.0, rel=0.35)
-    assert isinstance(run.state._now(), Scales)
+    assert isinstance(run.state.suggested.scales, Scales)
 
 
 def test_what_is_not_on_the_same_items_is_not_compared_on_them():

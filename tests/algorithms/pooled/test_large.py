@@ -89,7 +89,7 @@ def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift, nearness):
 def test_answers_are_right_and_their_certificates_hold(backend, epsilon):
     run, instance = finished(backend, epsilon)
     answer = run.answer
-    assert isinstance(run.state._open_market(), LargeMarket)
+    assert isinstance(run.state.suggested.market, LargeMarket)
     assert instance.is_correct(answer.arm, epsilon)
     assert answer.guarantee.kind in ("pac", "eps-pac")
     if backend == "numpy":
@@ -136,7 +136,7 @@ def test_large_tables_take_this_path_and_small_ones_do_not():
         state = algorithm.begin(sp.Problem(arms, noise=1.0), rng)
         pulls = state.propose(10**6)
         state.observe(pulls, np.zeros(len(pulls.arms)))
-        assert type(state._open_market()) is market
+        assert type(state.suggested.market) is market
 
 
 @pytest.mark.parametrize("n", [12, 40, 500])

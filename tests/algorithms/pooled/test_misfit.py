@@ -115,7 +115,11 @@ def test_the_mean_of_every_factor_is_at_most_one(kind, misfit):
             state.observe_spread(pulls, spreads)
             state.observe(pulls, np.array([r.sum() for r in rewards]) / unit)
         counts = np.array([2, 1, 2])
-        before, market, scales = state.question.capital.copy(), state._open_market(), state._now()
+        before, market, scales = (
+            state.question.capital.copy(),
+            state.suggested.market,
+            state.suggested.scales,
+        )
         total = np.zeros_like(before)
         for outcome in itertools.product((0, 1), repeat=5):
             arms_of = np.repeat(np.arange(3), counts)

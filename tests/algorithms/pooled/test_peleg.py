@@ -115,7 +115,7 @@ class Mischief(PooledState):
         if not self.blocks:
             return planned
         # Pull little while candidate 0 is unlucky, a lot to wash out luck that was good.
-        unlucky = self._open_market().gaps[0] > 0
+        unlucky = self.suggested.market.gaps[0] > 0
         size = 1 if unlucky else 1 + len(self.blocks) % 7
         wild = np.random.default_rng(len(self.blocks)).integers(0, 3, self.problem.n_arms) * size
         wild[self.problem.spanning_arms] += size

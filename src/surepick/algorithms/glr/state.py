@@ -58,7 +58,8 @@ class GlrAlgorithm(Algorithm):
             raise InvalidInputError(
                 f"threshold must be one of {', '.join(self.thresholds)}; got {self.threshold!r}"
             )
-        self.stop_rule()
+        # empty for the heuristic one
+        object.__setattr__(self, "theorem", self.stop_rule().theorem)
 
     @classmethod
     def heuristic(
@@ -66,11 +67,6 @@ class GlrAlgorithm(Algorithm):
     ) -> Self:
         """The form in most plots: threshold log((1 + log t)/delta), without a guarantee."""
         return cls(delta, epsilon=epsilon, max_samples=max_samples, threshold="heuristic")
-
-    @property
-    def theorem(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The theorem of the threshold; empty for the heuristic one."""
-        return self.stop_rule().theorem
 
     def stop_rule(self) -> Threshold:
         """The threshold as a value."""

@@ -81,6 +81,17 @@ def _places(keys: IntArray) -> tuple[IntArray, IntArray]:
     return np.unique(keys, return_index=True, return_inverse=True)[1:]
 
 
+def by_block(blocks: list[dict[str, Any]], told: list[Told]) -> list[Told]:
+    """What was told batch by batch, as the settled blocks that these batches made up."""
+    left, found = iter(told), []
+    for block in blocks:
+        rows = Rows.none()
+        for _ in range(int(block["batches"])):
+            rows = rows.plus(Rows.of(next(left)).by_arm())
+        found.append(Told(Pulls(rows.arms, rows.counts), rows.sums, rows.spreads))
+    return found
+
+
 _NOTHING = Pulls.from_counts(np.zeros(0, dtype=np.int64))
 
 

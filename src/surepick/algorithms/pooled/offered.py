@@ -43,10 +43,8 @@ class OfferedPlanner(Planner):
         #: places among all candidates, in the order in which the others see them
         self._places = np.searchsorted(problem.distinct, same[np.sort(first)])
 
-    @property
     def gaps(self) -> list[float]:
-        """As the inner planner's."""
-        return getattr(self._inner, "gaps", [])
+        return self._inner.gaps()
 
     @property
     def measured(self) -> Problem:

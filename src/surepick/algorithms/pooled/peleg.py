@@ -114,8 +114,15 @@ class PooledPeleg(Algorithm):
                 raise InvalidInputError(
                     f"max_batch must be at least min_batch = {self.min_batch}; got {self.max_batch}"
                 )
-
         self._check_question()
+        # Other pulls than it asked for are taken in, but not where blocks come in pieces; any
+        # batches, where it is plain what makes up a block, or an item. Blocks may overlap, as all
+        # that a bet rests on is fixed by the blocks before its own; but a share of wrong claims is
+        # limited only for whoever stops without having seen later rewards.
+        whole_blocks = self.max_batch is None
+        object.__setattr__(self, "any_pulls", whole_blocks)
+        object.__setattr__(self, "any_history", whole_blocks and self.items is None)
+        object.__setattr__(self, "overlaps", whole_blocks and self.control == "all")
 
     def _check_question(self) -> None:
         if self.control not in ("all", "fdr"):
@@ -186,25 +193,6 @@ class PooledPeleg(Algorithm):
         return Guarantee(
             "claims", f"all {name} {sure} ({bets}; Ville's inequality, closed testing)"
         )
-
-    @property
-    def any_pulls(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether it takes in other pulls than it asked for: not where blocks come in pieces."""
-        return self.max_batch is None
-
-    @property
-    def any_history(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Whether it takes any batches: what makes up a block, or an item, must be plain."""
-        return self.max_batch is None and self.items is None
-
-    @property
-    def overlaps(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """Blocks may overlap: all that a bet rests on is fixed by the blocks before its own.
-
-        Not where a block comes in pieces. A share of wrong claims is limited only for whoever stops
-        without having seen later rewards.
-        """
-        return self.max_batch is None and self.control == "all"
 
     def levels_cancel(self, problem: Problem) -> bool:
         """Blocks are compared within themselves; without an intercept features see a level.

@@ -49,6 +49,10 @@ class Planner(ABC):
         if scales.by_arm is not None:
             self._arms = self.problem.features / np.sqrt(coarse(scales.by_arm))[:, None]
 
+    def gaps(self) -> list[float]:
+        """Certified gaps of the designs so far, where they have one."""
+        return []
+
     @abstractmethod
     def first_shares(self) -> FloatArray:
         """What each candidate's direction matters before anything is known, (M,)."""

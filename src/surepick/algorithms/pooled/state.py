@@ -1,8 +1,9 @@
 """The state of a PooledPeleg run: its blocks, one after the other, and what is bet on them.
 
-The state asks for pulls, block by block, and reads what was told. What is bet on a block, and when
-there is an answer, is up to the question (:mod:`surepick.algorithms.pooled.questions`). A planner
-and a market, which are compiled, or made for very many candidates, do the work.
+The state asks for pulls, block by block, and reads what was told. What to ask for next is a
+function of what is known (:mod:`surepick.algorithms.pooled.planning`); what is bet on a block, and
+when there is an answer, is up to the question (:mod:`surepick.algorithms.pooled.questions`). A
+planner and a market, which are compiled, or made for very many candidates, do the work.
 """
 
 from __future__ import annotations
@@ -12,39 +13,37 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Claims, Known, Pulls, Told
-from surepick.algorithms.pooled.asking import AskingState
+from surepick.algorithms.base import Claims, Known, Pulls, State, Told
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
-from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.guide import GUIDE, without_level
 from surepick.algorithms.pooled.items import NO_PAST, items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.known import known
-from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
+from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals, by_block
 from surepick.algorithms.pooled.market import DOUBT, NEARNESS, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
-from surepick.algorithms.pooled.options import first_left
+from surepick.algorithms.pooled.options import covers, first_left, turned
+from surepick.algorithms.pooled.parts import dealt_again
 from surepick.algorithms.pooled.past import one_block, past_blocks, spans
 from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.planning import Situation, next_block
+from surepick.algorithms.pooled.prices import within
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.algorithms.pooled.strata import demand_strata, levelled
-from surepick.algorithms.pooled.tools import (
-    make_direct_market,
-    make_market,
-    make_planner,
-    make_question,
-    make_reading,
-    points_of,
-)
-from surepick.algorithms.pooled.values import Values, with_zero
+from surepick.algorithms.pooled.suggested import Suggested
+from surepick.algorithms.pooled.tools import make_planner, make_question, make_reading, points_of
+from surepick.algorithms.pooled.traffic import PlannedTraffic
+from surepick.algorithms.pooled.values import with_zero
 from surepick.arrays.backend import HOST, Backend
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
+_CHEAP = 300  # settled blocks that are gone through again
 
-class PooledState(AskingState):
+
+class PooledState(State):
     """Blocks, and the question that they answer.
 
     Candidates are numbered by their place in ``problem.distinct``, except in what leaves the state.
@@ -61,12 +60,13 @@ class PooledState(AskingState):
         "retired",
         "opening",
     )
+    minds_costs = True
 
     def __init__(self, config: BlockSettings, problem: Problem, seed: int = 0) -> None:
         self.config, self.problem, self.seed = config, problem, seed
         self.retired = np.zeros(problem.n_arms, dtype=bool)
         self.opening = False  # whether the next block has to make newcomers known, without bets
-        self._read_in(ways_of(problem, config.items), NEARNESS, GUIDE)
+        self._choose_tools(ways_of(problem, config.items), NEARNESS, GUIDE)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.scale_estimated = self._reading.estimates_scale
         K = problem.n_arms
@@ -78,17 +78,14 @@ class PooledState(AskingState):
         self.totals = Totals(K, self.demands_spread or config.items is not None)  # all settled ones
         self.block = OpenBlock()
         self.weights = np.zeros(K)  # last design, and the shares of its directions
-        self.shares = self._planner.first_shares()
+        self.shares = self.planner.first_shares()
         self.blocks: list[dict[str, Any]] = []
         self.strata = 1  # of the last block: how many the next one will have to be enough for
         self.held: list[Told] = []  # past measurements that wait for a first block to bet by
         self._spreads: FloatArray | None = None  # of the batch that is being told
-        self._scales: Scales | None = None
-        self._past: Any = None
-        self._market: Market | None = None
-        self._first_fit: BlockFit | None = None
+        self.suggested = self._suggest()
 
-    def _read_in(self, ways: tuple[str, ...], nearness: float | None, guide: int) -> None:
+    def _choose_tools(self, ways: tuple[str, ...], nearness: float | None, guide: int) -> None:
         """Choose what depends on how blocks are read."""
         problem = self.problem
         self._reading: Reading = make_reading(problem, ways, guide)
@@ -100,10 +97,15 @@ class PooledState(AskingState):
         ground = Ground(self.config, problem, self._b, self.ways, self._points.shape[0])
         if number:  # candidates are compared with one more, which has no features
             self._points = with_zero(self._points)
-        self._planner: Planner = make_planner(
+        self.planner: Planner = make_planner(
             problem, self._points, ways, self._reading.in_parts, self.retired, guide
         )
         self.question: Question = make_question(ground)
+
+    def _suggest(self) -> Suggested:
+        """What the settled blocks suggest, with nothing worked out yet."""
+        own = (self.problem, self._points, self._reading, self.question)
+        return Suggested(*own, self.totals, self.first)
 
     def save(self) -> dict[str, Any]:
         memory = super().save() | self.question.save()
@@ -120,56 +122,59 @@ class PooledState(AskingState):
         self.retired = memory["retired"]
         form = tuple(memory["ways"]), memory["nearness"], memory["guide"]
         if form != (self.ways.ways, self.ways.nearness, self.ways.guide) or self.retired.any():
-            self._read_in(*form)
+            self._choose_tools(*form)
         super().load(memory)
         self.held = [Told.from_columns(columns) for columns in memory["held"]]
         self.totals.load(*memory["totals"])
         self.block.load(memory["block"])
         self.question.load(memory)
-        self._past = self._market = self._scales = self._first_fit = None
+        self.suggested = self._suggest()
 
     def as_recorded(self, evidence: dict[str, Any]) -> None:
         if self.ways.guide > 1 and evidence.get("guide", 1) == 1:
-            self._read_in(self.ways.ways, self.ways.nearness, 1)
-
-    def _now(self) -> Scales:
-        """How much rewards vary, as far as the settled blocks say."""
-        if self._scales is None:
-            self._scales = self._reading.scales(self.totals)
-        return self._scales
-
-    def _suggested(self) -> Any:
-        """What the guide makes of the settled blocks."""
-        if self._past is None:
-            self._past = self._reading.guide.estimate(self.totals, self._now())
-        return self._past
-
-    def _open_market(self) -> Market:
-        """Rivals and stakes for the block under way, from least squares on all earlier ones."""
-        if self._market is None:
-            scales, whom = self._now(), (self.question.about, self.question.offered())
-            past = self._suggested()
-            if isinstance(past, Values):
-                self._market = make_direct_market(self.problem, self._points, past, scales, *whom)
-            else:
-                first, pulls = self._first_block(scales), int(self.first.sum())
-                share = self.problem.rank / pulls
-                self._market = make_market(self.problem, self._points, past, first, share, *whom)
-        return self._market
-
-    def _first_block(self, scales: Scales) -> BlockFit:
-        """What the first block can tell, rewards varying so."""
-        if self._first_fit is None or scales.by_arm is not None:
-            first = Rows.from_counts(self.first, np.zeros(self.problem.n_arms))
-            self._first_fit = block_fit(self.problem, first, scales._replace(variance=1.0))
-        if scales.variance == 1.0:
-            return self._first_fit
-        return self._first_fit._replace(root=self._first_fit.root * math.sqrt(scales.variance))
+            self._choose_tools(self.ways.ways, self.ways.nearness, 1)
+            self.suggested = self._suggest()
 
     @property
     def design_gaps(self) -> list[float]:
         """Certified gaps of the designs so far, where they have one; not saved."""
-        return getattr(self._planner, "gaps", [])
+        return self.planner.gaps()
+
+    # -- asking ----------------------------------------------------------------------------
+    def situation(self) -> Situation:
+        """What is known now, from which blocks are planned."""
+        return Situation(
+            *(self.config, self.problem, self.ways, self.planner, self.question, self.suggested),
+            *(self.weights, self.shares, self.strata, self.opening, self.funds),
+        )
+
+    def propose(self, budget: int) -> Pulls:
+        if not self.block.left.total:
+            planned = self.propose_ahead(budget, out=0)
+            assert planned is not None  # in turn it never is too early
+            self.block.begin(planned)
+        most = min(budget, self.config.max_batch or budget, self.block.left.total)
+        return within(self.problem, self.funds, most, self._next)
+
+    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
+        planned = next_block(self.situation(), budget, out)
+        if planned is None:
+            return None
+        self.weights, self.shares = planned.weights, planned.shares
+        return planned.pulls
+
+    def _next(self, size: int) -> Pulls:
+        """So many pulls of the block under way."""
+        if self.piece is None:
+            return self.block.left.capped(size)
+        first = self.block.asked
+        return self.piece(len(self.blocks), self.block.whole, first, first + size)
+
+    def replace(self, pulls: Pulls) -> None:
+        self.block.begin(pulls)
+
+    def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
+        return dealt_again(self.problem, pulls, counts, self.ways.parts)
 
     # -- telling ---------------------------------------------------------------------------
     def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:
@@ -239,49 +244,71 @@ class PooledState(AskingState):
         opening = self.opening or not self.blocks  # no past to choose rivals and stakes by
         if not opening:
             pulls = self.totals.pulls + int(block.told.counts.sum())
-            read = self.ways.read(block.told, self._now())
-            record |= self.question.bet(self._open_market(), read, pulls)
+            read = self.ways.read(block.told, self.suggested.scales)
+            record |= self.question.bet(self.suggested.market, read, pulls)
         else:
             self.first[told.arms] += told.counts
         self.blocks.append(record)
         if len(self.blocks) > 1 and self.follows_levels:
             known = self.totals.counts[told.arms] > 0 if opening else None
-            guide, past = self._reading.guide, self._suggested()
-            told = without_level(guide, told, past, self._now(), known)
+            guide, past = self._reading.guide, self.suggested.estimate
+            told = without_level(guide, told, past, self.suggested.scales, known)
         self.totals.add(told)
         self.block = OpenBlock()
-        self._past = self._market = self._scales = None
-        self._first_fit = None if opening else self._first_fit
+        self.suggested.forget(first_too=opening)
         self.opening = self.opening and not self._covered()
-        self.question.conclude(self._open_market)
+        self.question.conclude(self._market)
         if self.held and not self.finished:
             self.block.take_past(self.held.pop(0))
             self._settle()
 
+    def _market(self) -> Market:
+        return self.suggested.market
+
+    # -- options that come and go ----------------------------------------------------------
+    @property
+    def at_rest(self) -> bool:
+        """Whether it stands between two blocks."""
+        return self.block.empty and not self.held
+
+    def turn(self, problem: Problem, retired: BoolArray) -> None:
+        """Between two blocks: other options than before; see the module ``options``."""
+        memory = turned(self.save(), self.problem, problem, retired, self.ways.accounts)
+        self.problem, self.retired = problem, retired
+        self._choose_tools(self.ways.ways, self.ways.nearness, self.ways.guide)
+        self.load(memory)
+        self.weights, self.shares = np.zeros(problem.n_arms), self.planner.first_shares()
+        self.opening = bool(self.blocks) and not self._covered()
+        self.question.reconsider(self._market if self.blocks else None)
+
+    def _covered(self) -> bool:
+        """Whether what was measured says something about everybody."""
+        measured, offered = np.flatnonzero(self.totals.counts), np.flatnonzero(~self.retired)
+        return covers(self.problem, measured, offered)
+
     # -- where it stands -------------------------------------------------------------------
     @property
-    def finished(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def finished(self) -> bool:
         """Whether the question is answered."""
         return self.question.finished
 
     @property
-    def active(self) -> IntArray:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def active(self) -> IntArray:
         """Candidates that are not decided yet."""
         return self.problem.distinct[self.question.open()]
 
     def left(self) -> int:
         return self.question.left()
 
-    def still_in(self) -> BoolArray:
-        """Candidates that are not decided yet, as a mask (of those that differ)."""
-        return np.isin(np.arange(len(self.problem.distinct)), self.question.open())
+    def traffic(self) -> PlannedTraffic:
+        return PlannedTraffic(self.situation())
 
-    def compared(self) -> BoolArray:
-        """The undecided candidates and the baseline that they are compared with, as a mask."""
-        found, about = self.still_in(), self.question.about
-        if about is not None and about < len(found):
-            found[about] = True
-        return found
+    def enough(self, told: list[Told], problem: Problem) -> int | None:
+        if not 0 < len(self.blocks) <= _CHEAP:
+            return None
+        again = PooledState(self.config, problem, self.seed)
+        again.observe_past(by_block(self.blocks, told), True)
+        return again.totals.pulls if again.finished else None
 
     def leader(self) -> int:
         best = int(self.problem.distinct[self.question.best])
@@ -307,7 +334,7 @@ class PooledState(AskingState):
     def now(self) -> Known | None:
         if not self.totals.counts.any():
             return None
-        market, leader = self._open_market(), self.question.best
+        market, leader = self.suggested.market, self.question.best
         means = market.means
         if len(self.block.told.arms):  # what was told of the block under way is looked at, too
             everything = self.totals.plus(self.block.told.by_arm())
@@ -323,7 +350,7 @@ class PooledState(AskingState):
     def reward_scale(self) -> float | FloatArray | None:
         if self.scale_estimated and not self.totals.counts.any():
             return None
-        scales = self._now()
+        scales = self.suggested.scales
         return math.sqrt(scales.variance) if scales.by_arm is None else np.sqrt(scales.by_arm)
 
     def progress(self) -> FloatArray:

@@ -12,40 +12,56 @@ import math
 import numpy as np
 
 from surepick.algorithms.pooled.planner import BlockDesign
-from surepick.algorithms.pooled.state import PooledState
-from surepick.arrays.types import FloatArray
+from surepick.algorithms.pooled.planning import Situation
+from surepick.arrays.types import BoolArray, FloatArray
 
 _SPREAD = 1.0  # part that all options still in have alike: this times √(options / visitors so far)
 
 
-def wanted_shares(state: PooledState) -> FloatArray:
-    """One share per option, 0 for those that are decided; they sum to 1. A baseline has one.
+class PlannedTraffic:
+    """The shares of a state's next visitors: a function of what it knows.
 
     Options must be compared by their own rewards (see :mod:`surepick.algorithms.pooled.evidence`):
     then one that is ruled out tells nothing about the others.
     """
-    compared = state.compared()
-    alike = compared / compared.sum()
-    n = int(state.totals.counts.sum())
-    if n == 0:
-        return alike
-    weights = np.where(compared, _design(state).weights, 0.0)
-    total = float(weights.sum())
-    weights = weights / total if total > 0 else alike
-    spread = min(0.5, _SPREAD * math.sqrt(len(alike) / n))
-    return (1.0 - spread) * weights + spread * alike
 
+    def __init__(self, at: Situation) -> None:
+        self._at = at
 
-def visits_missing(state: PooledState) -> float | None:
-    """About so many more will decide, if the estimates are right; None before the first report."""
-    if state.finished:
-        return 0.0
-    return _design(state).value if state.totals.counts.any() else None
+    def compared(self) -> BoolArray:
+        """The undecided candidates and the baseline that they are compared with, as a mask."""
+        problem, question = self._at.problem, self._at.question
+        found, about = np.isin(np.arange(len(problem.distinct)), question.open()), question.about
+        if about is not None and about < len(found):
+            found[about] = True
+        return found
 
+    def wanted_shares(self) -> FloatArray:
+        """One share per option, 0 for those that are decided; they sum to 1. A baseline has one."""
+        compared = self.compared()
+        alike = compared / compared.sum()
+        n = self._at.settled
+        if n == 0:
+            return alike
+        weights = np.where(compared, self._design().weights, 0.0)
+        total = float(weights.sum())
+        weights = weights / total if total > 0 else alike
+        spread = min(0.5, _SPREAD * math.sqrt(len(alike) / n))
+        return (1.0 - spread) * weights + spread * alike
 
-def _design(state: PooledState) -> BlockDesign:
-    planner, leader = state._planner, int(state._open_market().rivals[0])
-    planner.weigh(state._now())
-    fresh = np.zeros(len(state.weights)), planner.first_shares()
-    missing = state.question.lacking(state._open_market(), int(state.totals.counts.sum()))
-    return planner.next(leader, missing, *fresh)
+    def visits_missing(self) -> float | None:
+        """About so many more will decide, if the estimates are right; None: nothing is known."""
+        if self._at.question.finished:
+            return 0.0
+        return self._design().value if self._at.settled else None
+
+    def doubts(self) -> FloatArray:
+        """For each candidate: p-value of what still speaks against naming another one."""
+        return self._at.question.doubts()
+
+    def _design(self) -> BlockDesign:
+        at, market = self._at, self._at.suggested.market
+        at.planner.weigh(at.suggested.scales)
+        fresh = np.zeros(len(at.weights)), at.planner.first_shares()
+        missing = at.question.lacking(market, at.settled)
+        return at.planner.next(int(market.rivals[0]), missing, *fresh)

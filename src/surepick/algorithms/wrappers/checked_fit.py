@@ -73,13 +73,9 @@ class CheckedFit(Algorithm):
                     "check_fit: extra pulls are only possible if the question is which option is "
                     f"best; leave out check_fit or {name}"
                 )
-        self.proper()
-
-    @property
-    def follows(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What follows is what the algorithm inside says, where that is everything."""
+        # What follows is what the algorithm inside says, where that is everything.
         inner = self.proper().follows
-        return inner if inner == "pulls" else "nothing"
+        object.__setattr__(self, "follows", inner if inner == "pulls" else "nothing")
 
     def proper(self) -> Algorithm:
         """The algorithm inside."""
@@ -183,12 +179,12 @@ class CheckedFitState(State):
 
     # -- where it stands -------------------------------------------------------------------
     @property
-    def noise_factor(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def noise_factor(self) -> float | None:
         """The noise scale in use."""
         return self.inner.noise_factor
 
     @property
-    def scale_estimated(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def scale_estimated(self) -> bool:
         """Whether that is an estimate."""
         return self.inner.scale_estimated
 
@@ -196,12 +192,12 @@ class CheckedFitState(State):
         return self.inner.reward_scale()
 
     @property
-    def active(self) -> IntArray:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def active(self) -> IntArray:
         """Candidates not ruled out."""
         return self.inner.active
 
     @property
-    def finished(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def finished(self) -> bool:
         """Whether the algorithm inside has stopped, and the check has its pulls."""
         return self.inner.finished and not self.missing.any()
 

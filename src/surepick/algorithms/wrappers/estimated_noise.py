@@ -66,13 +66,9 @@ class EstimatedNoise(Algorithm):
         object.__setattr__(self, "replicates", whole(self.replicates, "replicates", least=2))
         if self.inner == self.name:
             raise InvalidInputError("inner must be another algorithm")
-        self.proper()
-
-    @property
-    def follows(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What follows is what the algorithm inside says, where that is everything."""
+        # What follows is what the algorithm inside says, where that is everything.
         inner = self.proper().follows
-        return inner if inner == "pulls" else "nothing"
+        object.__setattr__(self, "follows", inner if inner == "pulls" else "nothing")
 
     def proper(self) -> Algorithm:
         """The algorithm that follows the pilot."""
@@ -172,17 +168,17 @@ class EstimatedNoiseState(State):
 
     # -- where it stands -------------------------------------------------------------------
     @property
-    def noise_factor(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def noise_factor(self) -> float | None:
         """The noise scale in use; None during the pilot."""
         return self.scale or None
 
     @property
-    def active(self) -> IntArray:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def active(self) -> IntArray:
         """Candidates not ruled out."""
         return self.problem.distinct if self.inner is None else self.inner.active
 
     @property
-    def finished(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def finished(self) -> bool:
         """Whether the algorithm proper has stopped (at once where there is no choice)."""
         if len(self.problem.distinct) == 1:
             return True

@@ -4,9 +4,6 @@ from __future__ import annotations
 
 import numpy as np
 
-from surepick.algorithms.base import Pulls, Told
-from surepick.algorithms.pooled.ledger import Rows
-from surepick.algorithms.pooled.state import PooledState
 from surepick.run import Run
 from surepick.run.assumed import ASSUMED
 from surepick.run.diagnostics import ArmSummary
@@ -17,8 +14,7 @@ _FEWEST_EQUAL = 30  # rewards, before it is remarked that they are all the same
 _FEWEST_OF_RATE = 20  # rewards of an option, before its rate is known at all
 _REPLICATES = 10.0  # of an option, before it is said to vary like another
 _WORTH_SAYING = 0.9  # of the measurements made: savings of less are not worth a remark
-_CHEAP = 300  # settled blocks that are gone through again
-_SMALL = 2_000  # candidates of a problem for which they are
+_SMALL = 2_000  # candidates of a problem for which settled blocks are gone through again
 
 
 def not_symmetric(run: Run, summary: ArmSummary) -> str:
@@ -101,19 +97,6 @@ def pulls_if_equal(run: Run) -> int | None:
     have been enough, or where this takes long.
     """
     state, problem = run.state, run.problem
-    if not isinstance(state, PooledState) or run.past is not None or problem.n_candidates > _SMALL:
+    if run.past is not None or problem.n_candidates > _SMALL:
         return None
-    told = iter(run.told())
-    blocks: list[Told] = []
-    for block in state.blocks:
-        rows = Rows.none()
-        for _ in range(int(block["batches"])):
-            rows = rows.plus(Rows.of(next(told)).by_arm())
-        blocks.append(Told(Pulls(rows.arms, rows.counts), rows.sums, rows.spreads))
-    if not 0 < len(blocks) <= _CHEAP:
-        return None
-    again = run.algorithm.begin(problem.with_noise("equal"), np.random.default_rng(0))
-    again.observe_past(blocks, True)
-    if not again.finished or not isinstance(again, PooledState):
-        return None
-    return int(again.totals.counts.sum())
+    return state.enough(run.told(), problem.with_noise("equal"))

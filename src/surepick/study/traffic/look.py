@@ -9,12 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pooled.state import PooledState
-from surepick.algorithms.pooled.traffic import visits_missing
 from surepick.algorithms.pulls import Told
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
 from surepick.run.forecast import Ahead
+from surepick.run.sharing import traffic_of
 from surepick.run.standing import counted
 from surepick.statistics.lift import Sums
 from surepick.statistics.ratio import LEVEL, RatioTest
@@ -115,7 +114,7 @@ class Traffic:
         running = [period for period in periods if period.number >= at.batch]
         labels, (counts, sums) = run.problem.labels, run.totals()
         means = [s / n if n else None for s, n in zip(sums.tolist(), counts.tolist())]
-        missing = visits_missing(_state(run))
+        missing = traffic_of(run).visits_missing()
         usual = float(np.mean(visits[-_RECENT:])) if visits else None
         left = None if missing is None or not usual else math.ceil(missing / usual)
         leader = run.state.leader() if run.batches or run.past else None
@@ -191,7 +190,7 @@ def risk_of(run: Run, leader: int | None) -> float:
     """
     if leader is None:
         return 1.0
-    doubts = _state(run).question.doubts()
+    doubts = traffic_of(run).doubts()
     others = run.problem.distinct != run.problem.same_as[leader]
     return float(doubts[others].max(initial=0.0))
 
@@ -224,8 +223,3 @@ def by_option(told: Told, n: int) -> Sums:
     spreads = 0.0 * told.sums if told.spreads is None else told.spreads
     columns = (told.pulls.counts, told.sums, spreads)
     return Sums(*(np.bincount(told.pulls.arms, one, n).astype(np.float64) for one in columns))
-
-
-def _state(run: Run) -> PooledState:
-    assert isinstance(run.state, PooledState)
-    return run.state

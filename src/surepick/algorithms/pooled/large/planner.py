@@ -24,13 +24,16 @@ _FIRST_DESIGNS = PlanCache(4)
 
 
 class LargePlanner(Planner):
-    """As :class:`Planner`; ``gaps`` are the certified gaps of the designs so far."""
+    """As :class:`Planner`."""
 
     def __init__(self, problem: Problem, points: Any) -> None:
         super().__init__(problem, points)
         self._b, self._count = problem.backend, problem.n_arms
-        self.gaps: list[float] = []
+        self._gaps: list[float] = []
         self._shared: tuple[FloatArray, IntArray] | None = None  # shares, and where they are not 0
+
+    def gaps(self) -> list[float]:
+        return self._gaps
 
     def first_shares(self) -> FloatArray:
         return np.zeros(self._points.shape[0])
@@ -59,7 +62,7 @@ class LargePlanner(Planner):
         weights = FewWeights(np.arange(count), np.full(count, 1.0 / count), count)
         judges = np.arange(min(count, limits.ROUNDING_DIRECTIONS))
         vectors, own = Leads(self._points, centre, None).vectors(judges), np.ones(len(judges))
-        self.gaps.append(0.0)
+        self._gaps.append(0.0)
         return BlockDesign(weights, count - 1.0, vectors, own / len(own), np.zeros(len(own)))
 
     def weigh(self, scales: Scales) -> None:
@@ -91,7 +94,7 @@ class LargePlanner(Planner):
             seed=(old, shares[old]) if len(old) else None,
             max_rounds=limits.BLOCK_LOOKS,
         )
-        self.gaps.append(result.gap)
+        self._gaps.append(result.gap)
         if len(shares):
             shares[old] = 0.0
             shares[result.directions] = coarse(result.direction_weights)
