@@ -571,9 +571,9 @@ MUTATIONS = (
     # -- run, storage, study
     Mutation(
         "sums-of-the-last-batch",
-        "run/run.py",
-        "np.add.at(self._sums, pulls.arms, totals)",
-        "self._sums[pulls.arms] = totals",
+        "run/record.py",
+        "np.add.at(self.sums, told.pulls.arms, told.sums)",
+        "self.sums[told.pulls.arms] = told.sums",
         "run/test_totals.py",
     ),
     Mutation(
@@ -692,8 +692,8 @@ MUTATIONS = (
     Mutation(
         "certificates-hide-overlap",
         "run/run.py",
-        "logged(pulls, totals, spread, batch.after)",
-        "logged(pulls, totals, spread)",
+        "self._record.keep(told, batch.after)\n        if own",
+        "self._record.keep(told, None)\n        if own",
         "study/test_overlap.py -k again",
     ),
     Mutation(
@@ -1193,9 +1193,9 @@ MUTATIONS = (
     ),
     Mutation(
         "what-is-out-costs-nothing",
-        "run/limits.py",
-        "made = self.pulls if out is None else self.pulls + out\n        money",
-        "made = self.pulls\n        money",
+        "run/run.py",
+        "counts, samples = counts + out, samples + int(out.sum())",
+        "samples = samples + int(out.sum())",
         "run/test_budget.py -k ahead",
     ),
     Mutation(
@@ -1293,15 +1293,15 @@ MUTATIONS = (
     Mutation(
         "money-that-is-out-is-spent-again",
         "run/run.py",
-        "self.state.funds = self._funds(limits, out)",
-        "self.state.funds = self._funds(limits)",
+        "self.state.funds = left.funds\n        return",
+        "self.state.funds = self._left().funds\n        return",
         "study/test_crossings.py -k money",
     ),
     Mutation(
         "pulls-that-are-out-are-not-counted",
         "run/run.py",
-        "self._ahead.ask(now, self.state, self._pulls_left(limits, out), told, put)",
-        "self._ahead.ask(now, self.state, self._pulls_left(limits), told, put)",
+        "ask_ahead(now, self.state, self._pulls_in(left), told, put)",
+        "ask_ahead(now, self.state, self._pulls_in(self._left()), told, put)",
         "study/test_crossings.py -k few and overlap",
     ),
     Mutation(

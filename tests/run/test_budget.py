@@ -121,9 +121,9 @@ def test_what_is_asked_for_ahead_is_paid_from_what_is_left():
     while run.ask_ahead() is not None:
         out += 1
     assert out
-    asked = run.pulls + run._out()
+    asked = run.pulls + run._pending.pulls(problem.n_arms)
     cost = float(asked @ COSTS)
     assert cost <= budget
-    left = run._pulls_left(run.limits, run._out())
+    left = run._pulls_in(run._left(beside_pending=True))
     assert left <= max(0.0, budget - cost) / COSTS.min()
     assert now is run.ask()

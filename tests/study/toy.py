@@ -136,7 +136,7 @@ def check_whole(study):
     assert replayed.pulls.tolist() == run.pulls.tolist()
     assert replayed.sums.tolist() == run.sums.tolist()
     assert (replayed.batches, replayed.active) == (run.batches, run.active)
-    assert (replayed.turns, replayed.waiting) == (run.turns, run.waiting)
+    assert (replayed.option_changes, replayed.waiting) == (run.option_changes, run.waiting)
     assert replayed.limit_changes == run.limit_changes
     assert replayed.problem == run.problem
     at = study.storage.read(lambda tx: tx.progress(study.desk.record.id))

@@ -11,9 +11,9 @@ import numpy as np
 from surepick.algorithms.base import Algorithm, Guarantee, State, confidence
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
-from surepick.run.ahead import OVERLAP_PROVIDED
 from surepick.run.assumed import ASSUMED
 from surepick.run.past import PROVIDED
+from surepick.run.pending import OVERLAP_PROVIDED
 from surepick.run.strata import STRATA_PROVIDED
 
 _FEWEST = 10  # fewer rewards may be 0 or 1 by chance

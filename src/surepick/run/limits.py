@@ -12,13 +12,11 @@ import math
 from collections.abc import Sequence
 from typing import Any, NamedTuple
 
-from surepick.algorithms.base import Algorithm, State
+from surepick.algorithms.base import Algorithm
 from surepick.arrays.types import IntArray
 from surepick.arrays.validate import positive, whole
-from surepick.errors import InvalidInputError, RunStateError
+from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.run.ahead import Ahead
-from surepick.run.batch import Batch
 
 NONE = "none"  #: in the place of a limit: there is to be none
 
@@ -66,136 +64,74 @@ def check_budget(problem: Problem, budget: float | None) -> None:
     )
 
 
-class LimitedRun:
-    """The part of a run that is about how much may be measured."""
-
-    algorithm: Algorithm
-    problem: Problem
-    state: State
-    pulls: IntArray
-    _made: int
-    batches: int
-    ended: bool
-    skipped: list[int]
-    waiting: list[dict[str, Any]]
-    _open: Batch | None
-    _ahead: Ahead
+class LimitChanges:
+    """Every change of the limits of a run, in order, as certificates list them."""
 
     def __init__(self) -> None:
-        self.limit_changes: list[dict[str, Any]] = []  # in order, as certificates list them
+        self.made: list[dict[str, Any]] = []
 
-    @property
-    def asked(self) -> int:
-        """How many batches have been asked for, told ones too."""
-        return self.batches + (self._open is not None) + len(self._ahead)
-
-    @property
-    def limits(self) -> Limits:
-        """Those that hold now."""
-        asked = self.asked
-        for change in reversed(self.limit_changes):
+    def at(self, asked: int, first: Limits) -> Limits:
+        """The limits that hold once so many batches were asked for; at first it was these."""
+        for change in reversed(self.made):
             if change["asked"] <= asked:  # in replays all changes are known in advance
                 return Limits.of(change)
-        return Limits(self.algorithm.max_samples, self.algorithm.budget)
+        return first
+
+    def certified(self, skipped: Sequence[int]) -> list[dict[str, Any]]:
+        """The changes, by batches that say something: those that do not have no number."""
+        return [
+            change | {"asked": change["asked"] - sum(n < change["asked"] for n in skipped)}
+            for change in self.made
+        ]
+
+
+class Room(NamedTuple):
+    """What limits leave, beside pulls that were made or are out."""
+
+    limits: Limits
+    problem: Problem
+    counts: IntArray  #: these pulls, of each arm
+    samples: int  #: how many they are
 
     @property
-    def spent(self) -> float:
-        """What all pulls cost that were told: their number, where they cost the same."""
-        return self.problem.cost_of(self.pulls)
+    def funds(self) -> float:
+        """What pulls may still cost."""
+        if self.limits.budget is None:
+            return math.inf
+        return self.limits.budget - self.problem.cost_of(self.counts)
 
-    def _out(self) -> IntArray:
-        """Pulls of each arm that are asked for and not told."""
-        found = self.pulls * 0
-        for batch in self._ahead.with_open(self._open):
-            found[: batch.n_arms] += batch.counts
-        return found
+    def pulls(self, tied_after: int, minds_costs: bool) -> int:
+        """How many pulls there may still be; 0: the run has to stop.
 
-    def _pulls_left(self, limits: Limits, out: IntArray | None = None) -> int:
-        """How many pulls there may still be, beside those that are out; 0: it has to stop."""
-        most = limits.max_samples or self.algorithm.tied_after()
-        left = max(0, most - self._made - (0 if out is None else int(out.sum())))
-        if limits.budget is None:
+        Where there is no limit of pulls, options are called tied after so many. An algorithm that
+        minds costs keeps to its funds by itself.
+        """
+        left = max(0, (self.limits.max_samples or tied_after) - self.samples)
+        if self.limits.budget is None:
             return left
-        made = self.pulls if out is None else self.pulls + out
-        money, one = limits.budget - self.problem.cost_of(made), dearest(self.problem)
+        money, one = self.funds, dearest(self.problem)
         if money < one:
             return 0
-        if self.problem.costs is not None and self.state.minds_costs:
+        if self.problem.costs is not None and minds_costs:
             one = float(self.problem.costs.min())
         return min(left, int(money // one))
 
-    def _funds(self, limits: Limits, out: IntArray | None = None) -> float:
-        """What pulls may still cost, beside those that are out."""
-        made = self.pulls if out is None else self.pulls + out
-        return math.inf if limits.budget is None else limits.budget - self.problem.cost_of(made)
-
-    def limit(
-        self,
-        *,
-        max_samples: int | float | str | None = None,
-        budget: float | str | None = None,
-        reason: str = "",
-        **who: Any,
-    ) -> Limits:
-        """Change how much may be measured; it holds for all batches asked for from now on.
-
-        A run that has ended because a limit was reached goes on where the new one allows it.
-
-        Parameters
-        ----------
-        max_samples, budget
-            The most that may be measured, and what it may cost, in all. None leaves a limit as it
-            is, ``"none"`` (or infinity) takes it away.
-        reason
-            Why; it is kept, and part of the certificate.
-
-        Returns
-        -------
-        The limits that hold now.
-
-        Examples
-        --------
-        >>> import surepick as sp
-        >>> algorithm = sp.algorithms.PooledPeleg(0.05, max_samples=100)
-        >>> run = algorithm.start(sp.Problem([[1.0], [2.0]]))
-        >>> run.limit(budget=250, max_samples="none")
-        Limits(max_samples=None, budget=250.0)
-        """
-        new = self.limits.but(max_samples, budget)
-        self._check_limits(new)
-        said = {"reason": reason, "by": who.get("by"), "at": who.get("at")}
-        self.limit_changes.append({"asked": self.asked, **new._asdict(), **said})
-        return new
-
-    def _check_limits(self, new: Limits) -> None:
-        if self.ended:
-            raise RunStateError("it was stopped for good and cannot continue: start a new study")
-        if self.state.finished and not self.waiting:  # other options may have it go on
-            raise RunStateError("it has its answer and needs no more measurements")
-        if new == self.limits:
-            raise InvalidInputError("max_samples, budget: the study already has these limits")
-        check_budget(self.problem, new.budget)
-        out = self._out()
-        made = self.pulls + out
-        asked, cost = int(made.sum()), self.problem.cost_of(made)
+    def check(self, out: bool) -> None:
+        """Refuse limits below what was asked for; with nothing out, one more pull must be left."""
+        check_budget(self.problem, self.limits.budget)
+        most, budget = self.limits
+        cost = self.problem.cost_of(self.counts)
         stop = "allow more, or end the study now (stop)"
-        if new.max_samples is not None and new.max_samples < asked + (not out.any()):
+        if most is not None and most < self.samples + (not out):
             raise InvalidInputError(
-                f"max_samples: {asked:,} measurements have been asked for already; {stop}"
+                f"max_samples: {self.samples:,} measurements have been asked for already; {stop}"
             )
-        room = 0.0 if out.any() else dearest(self.problem)
-        if new.budget is not None and new.budget < cost + room:
+        room = 0.0 if out else dearest(self.problem)
+        if budget is not None and budget < cost + room:
             raise InvalidInputError(
                 f"budget: the measurements asked for so far cost {cost:,.12g}, and one more "
                 f"measurement up to {dearest(self.problem):,.12g}; {stop}"
             )
-
-    def limits_certified(self) -> list[dict[str, Any]]:
-        """The changes, by batches that say something: those that do not have no number."""
-        return [
-            change | {"asked": change["asked"] - sum(n < change["asked"] for n in self.skipped)}
-            for change in self.limit_changes
-        ]
 
 
 def why_stopped(

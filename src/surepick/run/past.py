@@ -7,10 +7,13 @@ from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.base import State, Told
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
+from surepick.run.past_order import in_order
+from surepick.run.rewards import check_past_size
 
 #: the condition of a guarantee that rests on past measurements, too
 PROVIDED = "provided that what was measured in the past did not depend on rewards"
@@ -55,3 +58,16 @@ def check_past(
             f"past: rewards[{bad[0]}] is {values[bad[0]]:g}, but {problem.noise_kind.rule}"
         )
     return numbers.astype(np.int64), values
+
+
+def split_past(
+    problem: Problem, state: State, arms: Any, rewards: Any, chosen_in_advance: bool, dealing: str
+) -> tuple[list[Told], int]:
+    """Past measurements as the algorithm takes them in, and how many they are."""
+    numbers, values = check_past(problem, arms, rewards, chosen_in_advance)
+    check_past_size(problem, numbers, values)
+    numbers, values = in_order(problem, numbers, values, bool(chosen_in_advance), dealing)
+    split = state.split_past(numbers, values, chosen_in_advance)
+    if not state.needs_spread:
+        split = [told._replace(spreads=None) for told in split]
+    return split, len(numbers)

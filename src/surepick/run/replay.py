@@ -31,9 +31,9 @@ from surepick.problem import Problem
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import read_kind
 from surepick.run.certificate import plain
+from surepick.run.option_changes import ADDED, before_changes
 from surepick.run.reports_again import ReportsAgain
 from surepick.run.run import Run
-from surepick.run.turning import before_turns
 
 EXACT = "every batch is what the algorithm asks for"
 ROUNDED = "every batch is what the algorithm asks for, except single pulls moved by rounding"
@@ -90,7 +90,7 @@ def _replayed(
         or (body["claim"]["samples"] > _MANY_PULLS and "traffic" not in body)
     ):
         raise NotPossible(_LONG)
-    run = algorithm.start(before_turns(problem, turns := list(body.get("options", []))))
+    run = algorithm.start(before_changes(problem, changed := list(body.get("options", []))))
     run.limit_changes = list(body.get("limits", []))
     run.order_seed = body["order"]["seed"] if "order" in body else None
     run.state.as_recorded(body["evidence"])
@@ -110,7 +110,7 @@ def _replayed(
     while left:
         if end is not None and time.monotonic() > end:
             raise NotPossible(_LONG)
-        run.take_due(turns, len(body["batches"]) - len(left), problem)
+        _change_options(run, changed, len(body["batches"]) - len(left), problem)
         withdrawn = _withdrawn(changes, number, run.problem.n_arms)
         fixed = _asked_before(changes, number, left[0].get("after", number))
         before = len(left)
@@ -129,13 +129,34 @@ def _replayed(
             exact &= _take(run, _told(left.pop(0)), number, withdrawn)
         known, number = known + (not fixed), number + 1
         ahead = max(0, ahead - (before - len(left)))
-    run.take_due(turns, len(body["batches"]), problem)
+    _change_options(run, changed, len(body["batches"]), problem)
     _compare_end(run, body, exact)
     if not exact:
         return ROUNDED
     if known < number:
         return IN_PART.format(known=known, all=number)
     return DRAWN if algorithm.follows == "size" else EXACT
+
+
+def _change_options(run: Run, changes: list[dict[str, Any]], told: int, problem: Problem) -> None:
+    """Let options come and go as they did after so many batches, to become those of a problem.
+
+    Changes that are due are taken off the list.
+    """
+    while changes and changes[0]["batch"] == told:
+        change, run.goes_on = changes.pop(0), True
+        said = {name: change[name] for name in ("reason", "by", "at")}
+        if change["change"] == ADDED:
+            arms, width = change["arms"], change["features"][1]
+            scales = problem.noise_kind.scales
+            own = None if scales is None else scales[arms]
+            names = [problem.labels[arm] for arm in arms]
+            prices = None if problem.costs is None else problem.costs[arms]
+            rows = problem.arms[arms, :width]
+            run.add(rows, names, noise=own, costs=prices, **said)
+        else:
+            run.retire(problem.labels[change["arms"][0]], **said)
+    run.goes_on = bool(changes)
 
 
 def _asked_before(changes: list[dict[str, Any]], number: int, after: int) -> bool:

@@ -12,37 +12,43 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.errors import RunStateError
+from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
-from surepick.run.ahead import Ahead
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
 from surepick.run.doubts import DRIFTED, Doubts, without_guarantee
-from surepick.run.limits import LimitedRun, check_budget
+from surepick.run.limits import LimitChanges, Limits, Room, check_budget
+from surepick.run.option_changes import (
+    OptionChanges,
+    Options,
+    addition,
+    check_added,
+    retirement,
+    said,
+)
 from surepick.run.order import as_seed, piece, seed_of
+from surepick.run.past import Past, split_past
+from surepick.run.pending import PendingBatches
+from surepick.run.record import Record
 from surepick.run.rewards import (
     check_one_of,
     check_rewards,
     check_size,
     check_sums,
-    in_total,
     logged,
     spread_of,
     standardised,
     sums_of,
-    unlogged,
 )
 from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
 from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import TextArray, check_strata, split_strata
-from surepick.run.told_past import PastRun
-from surepick.run.turning import TurningRun
 from surepick.text import plural
 
 
-class Run(TurningRun, PastRun, LimitedRun):
+class Run:
     """One identification in progress; made by ``algorithm.start(problem)``.
 
     Examples
@@ -57,8 +63,6 @@ class Run(TurningRun, PastRun, LimitedRun):
     """
 
     def __init__(self, algorithm: Algorithm, problem: Problem, seed: Any = None) -> None:
-        TurningRun.__init__(self)
-        LimitedRun.__init__(self)
         self.algorithm, self.problem = algorithm, problem
         self.id = uuid.uuid4().hex  # names this run's batches; no decision depends on it
         algorithm.check_problem(problem)
@@ -67,43 +71,43 @@ class Run(TurningRun, PastRun, LimitedRun):
         self.order_seed: int | None = seed_of(seed)
         # What an algorithm draws is the same each time, unless it is seeded.
         self.state = algorithm.begin(problem, np.random.default_rng(0 if seed is None else seed))
-        self.pulls: IntArray = np.zeros(problem.n_arms, dtype=np.int64)
-        self._made = 0  # all of them: adding up ten million takes time
         self.batches, self.skipped, self.ended = 0, list[int](), False  # ended: by hand
-        self._sums: FloatArray = np.zeros(problem.n_arms)
-        self._log: list[dict[str, Any]] = []
+        self.goes_on = False  # in replays: options will come, or go
+        self._record = Record(problem.n_arms)
+        self._pending = PendingBatches()
+        self._options, self._limits = OptionChanges(), LimitChanges()
         self._past: dict[str, Any] | None = None
-        self._open: Batch | None = None
-        self._ahead = Ahead()
         self.doubts = Doubts()  #: what single rewards say against the kind of noise that was stated
 
     # -- where it stands -------------------------------------------------------------------
     @property
     def samples(self) -> int:
         """Pulls told so far."""
-        return self._made
+        return self._record.samples
+
+    @property
+    def pulls(self) -> IntArray:
+        """Pulls told so far of each arm."""
+        return self._record.pulls
 
     @property
     def sums(self) -> FloatArray:
         """Sum of the rewards told for each arm."""
-        return self._sums.copy()
+        return self._record.sums.copy()
 
     def totals(self) -> tuple[IntArray, FloatArray]:
         """Measurements of each arm that count as evidence (past ones too), and their sums."""
-        counts, sums = self.pulls.copy(), self.sums
-        for batch in self._past["batches"] if self._past and self._past["evidence"] else ():
-            np.add.at(counts, batch["arms"], batch["counts"])
-            np.add.at(sums, batch["arms"], batch["sums"])
-        return counts, sums
+        counts = self._past is not None and self._past["evidence"]
+        return self._record.with_past(self._past["batches"] if self._past and counts else [])
 
     def told(self, first: int = 0) -> list[Told]:
         """What was told batch by batch, from this number on (where the algorithm keeps batches)."""
-        return [unlogged(batch) for batch in self._log[first:]]
+        return self._record.told(first)
 
     @property
     def in_strata(self) -> bool:
         """Whether rewards belong to days, plates, …"""
-        return bool(self._log) and "stratum" in self._log[-1]
+        return self._record.in_strata
 
     @property
     def active(self) -> tuple[int, ...]:
@@ -117,7 +121,7 @@ class Run(TurningRun, PastRun, LimitedRun):
     @property
     def stopped(self) -> bool:
         """Whether there is an answer."""
-        decided = self.state.finished and not self.waiting and not self.goes_on
+        decided = self.state.finished and not self._options.waiting and not self.goes_on
         return decided or self.ended or self._spent_out
 
     def end(self) -> None:
@@ -127,28 +131,28 @@ class Run(TurningRun, PastRun, LimitedRun):
     @property
     def ahead(self) -> int:
         """Batches that were asked for after the open one."""
-        return len(self._ahead)
+        return self._pending.ahead
 
     @property
-    def _spent_out(self) -> bool:
-        return self._pulls_left(self.limits) == 0
+    def asked(self) -> int:
+        """How many batches have been asked for, told ones too."""
+        return self.batches + len(self._pending)
 
     # -- ask and tell ----------------------------------------------------------------------
     def ask(self) -> Batch:
         """The batch to measure now; the same one again until it has been told."""
-        if self._open is None:
-            if self.stopped:
-                raise RunStateError("the run has stopped; its answer is in run.answer")
-            self._open = self._ahead.next(self.batches, self.state)
-            if self._open is None:
-                limits = self.limits
-                self.state.funds = self._funds(limits)
-                seed = self.order_seed
-                self.state.piece = None if seed is None else partial(piece, seed=seed)
-                pulls = self.state.propose(self._pulls_left(limits))
-                items = self.state.items_of(pulls)
-                self._open = self._batch(pulls, items)
-        return self._open
+        if self._pending.open is not None:
+            return self._pending.open
+        if self.stopped:
+            raise RunStateError("the run has stopped; its answer is in run.answer")
+        batch = self._pending.open_next(self.batches, self.state)
+        if batch is None:
+            left, seed = self._left(), self.order_seed
+            self.state.funds = left.funds
+            self.state.piece = None if seed is None else partial(piece, seed=seed)
+            pulls = self.state.propose(self._pulls_in(left))
+            batch = self._pending.open = self._batch(pulls, self.state.items_of(pulls))
+        return batch
 
     def _batch(self, pulls: Pulls, items: IntArray | None, after: int | None = None) -> Batch:
         whose = (self.id, self.batches, pulls, self.problem.n_arms)
@@ -160,20 +164,21 @@ class Run(TurningRun, PastRun, LimitedRun):
         Batches are told in the order in which they were asked for; :meth:`ask` gives the first. In
         replays ``put`` may put other pulls in the place of those that would be asked for.
         """
-        if self.waiting:  # what is open is finished before options come and go
+        if self._options.waiting:  # what is open is finished before options come and go
             return None
         told = self.batches - len(self.skipped)
-        now, limits, out = self.ask(), self.limits, self._out()
-        self.state.funds = self._funds(limits, out)
-        return self._ahead.ask(now, self.state, self._pulls_left(limits, out), told, put)
+        now, left = self.ask(), self._left(beside_pending=True)
+        self.state.funds = left.funds
+        return self._pending.ask_ahead(now, self.state, self._pulls_in(left), told, put)
 
     def put(self, pulls: Pulls) -> Batch:
         """Put other pulls in the place of those that are open; for replays."""
-        after = None if self._open is None else self._open.after
-        if self._open is None or not self._open.pulls.same(pulls):
+        now = self._pending.open
+        if now is None or not now.pulls.same(pulls):
             self.state.replace(pulls)
-        self._open = self._batch(pulls, None, after)
-        return self._open
+        batch = self._batch(pulls, None, None if now is None else now.after)
+        self._pending.open = batch
+        return batch
 
     def skip(self) -> None:
         """Count a batch that says nothing any more, as its rewards were withdrawn."""
@@ -198,23 +203,23 @@ class Run(TurningRun, PastRun, LimitedRun):
             With rewards: the name of the day, plate, operator, … that each pull belongs to. Levels
             in which these differ then cancel from all comparisons.
         """
-        check_open(batch, self.id, self.batches, self._open)
+        check_open(batch, self.id, self.batches, self._pending.open)
         check_one_of(self.problem, rewards, sums, self.state.demands_spread)
         values = in_time = None
         if sums is None:
             in_time = check_rewards(self.problem, batch, batch.arms, rewards)
             values = batch.listed(in_time)
-        names = check_strata(batch, strata, sums is not None, self._log)
+        names = check_strata(batch, strata, sums is not None, self._record.log)
         self._tell(batch, values, sums, None if names is None else batch.listed(names))
         if in_time is not None:
             self.doubts.keep(batch, in_time, names)
 
     def tell_listed(self, batch: Batch, rewards: FloatArray, strata: Any = None) -> None:
         """For studies: one reward per pull, in the order in which ``batch.pulls`` lists them."""
-        check_open(batch, self.id, self.batches, self._open)
+        check_open(batch, self.id, self.batches, self._pending.open)
         arms = np.repeat(batch.pulls.arms, batch.pulls.counts)
         values = check_rewards(self.problem, batch, arms, rewards)
-        self._tell(batch, values, None, check_strata(batch, strata, False, self._log))
+        self._tell(batch, values, None, check_strata(batch, strata, False, self._record.log))
 
     def _tell(
         self, batch: Batch, values: FloatArray | None, sums: Any, strata: TextArray | None
@@ -225,7 +230,7 @@ class Run(TurningRun, PastRun, LimitedRun):
                 if values is None
                 else sums_of(batch.pulls, values)
             )
-            check_size(self.problem, batch.pulls.arms, totals, self._sums)
+            check_size(self.problem, batch.pulls.arms, totals, self._record.sums)
             if strata is not None:
                 assert values is not None
                 split = split_strata(self.state, batch, values, strata)
@@ -241,46 +246,271 @@ class Run(TurningRun, PastRun, LimitedRun):
 
     def tell_totals(self, batch: Batch, sums: FloatArray, spreads: FloatArray | None) -> None:
         """For simulators: sum and Σ (reward − mean)² for each row of ``batch.pulls``, unchecked."""
-        check_open(batch, self.id, self.batches, self._open)
+        check_open(batch, self.id, self.batches, self._pending.open)
         self._take(batch, sums, spreads if self.state.needs_spread else None)
 
     def _take(self, batch: Batch, totals: FloatArray, spread: FloatArray | None) -> None:
         """Hand the rewards on; whatever refuses them has done so before anything changes."""
-        pulls = batch.pulls
-        own = standardised(self.problem, Told(pulls, totals, spread))
-        self._open = None
-        self.batches += 1
-        self._add(pulls, totals)
+        told = Told(batch.pulls, totals, spread)
+        own = standardised(self.problem, told)
+        self._close()
+        self._record.add(told)
         if self.state.needs_batches:
-            self._log.append(logged(pulls, totals, spread, batch.after))
+            self._record.keep(told, batch.after)
         if own.spreads is not None:
-            self.state.observe_spread(pulls, own.spreads)
-        self.state.observe(pulls, own.sums)
-        self._turn()
+            self.state.observe_spread(batch.pulls, own.spreads)
+        self.state.observe(batch.pulls, own.sums)
+        self._let_options_change()
 
     def take_strata(self, batch: Batch, strata: dict[str, Told]) -> None:
         """A batch told stratum by stratum; for :meth:`tell` and replays."""
         for name, told in strata.items():
-            self._add(told.pulls, told.sums)
-            self._log.append(logged(*told, batch.after) | {"stratum": name})
-        self._open = None
-        self.batches += 1
+            self._record.add(told)
+            self._record.keep(told, batch.after, name)
+        self._close()
         own = [standardised(self.problem, told) for told in strata.values()]
         self.state.observe_strata(batch.pulls, own)
-        self._turn()
+        self._let_options_change()
 
-    def _add(self, pulls: Pulls, totals: FloatArray) -> None:
-        self._made += pulls.total
-        np.add.at(self.pulls, pulls.arms, pulls.counts)
-        np.add.at(self._sums, pulls.arms, totals)
+    def _close(self) -> None:
+        self._pending.open = None
+        self.batches += 1
 
     def record_pulls(self, pulls: IntArray, sums: FloatArray) -> None:
         """Count pulls that the state has taken in already (simulation's fast loop)."""
-        made = int(pulls.sum())
-        self.pulls += pulls
-        self._sums += sums
-        self._made += made
-        self.batches += made
+        self.batches += self._record.add_totals(pulls, sums)
+
+    # -- measurements made before the run --------------------------------------------------
+    @property
+    def past(self) -> Past | None:
+        """Measurements made before the run, if any were told."""
+        return None if self._past is None else Past(**self._past)
+
+    def tell_past(
+        self, arms: Any, rewards: Any, *, chosen_in_advance: bool, dealing: str = "hashed"
+    ) -> None:
+        """Hand in measurements that were made before the run; only before the first :meth:`ask`.
+
+        They cost nothing: they are not among ``pulls`` and ``samples``.
+
+        Parameters
+        ----------
+        arms, rewards
+            Arm and reward of each measurement.
+        chosen_in_advance
+            Whether what was measured, and how often, was decided without looking at rewards. Then
+            they count as evidence, and the guarantee rests on this. Otherwise their averages
+            are biased: they only guide what is measured first.
+        dealing
+            How they are dealt into blocks: by a hash of all of them, in whatever order they come;
+            ``"fixed"`` as version 0.1.0 did, for studies that were created by it.
+        """
+        if self._past is not None or self.asked:
+            raise RunStateError("past measurements can be told once, before the first ask")
+        own = (arms, rewards, chosen_in_advance, dealing)
+        split, measurements = split_past(self.problem, self.state, *own)
+        self.take_past(split, bool(chosen_in_advance), measurements)
+
+    def take_past(self, split: list[Told], evidence: bool, measurements: int) -> None:
+        """Past measurements as they were dealt into blocks; for :meth:`tell_past` and replays."""
+        batches = [logged(*told) for told in split]
+        self._past = {"evidence": evidence, "measurements": measurements, "batches": batches}
+        self.state.observe_past([standardised(self.problem, told) for told in split], evidence)
+
+    # -- options that come and go ----------------------------------------------------------
+    @property
+    def option_changes(self) -> list[dict[str, Any]]:
+        """Options that came and went, as certificates list them."""
+        return self._options.made
+
+    @property
+    def waiting(self) -> list[dict[str, Any]]:
+        """Changes of options that wait for the end of the block."""
+        return self._options.waiting
+
+    @property
+    def retired(self) -> tuple[int, ...]:
+        """Options that were retired."""
+        gone = self.state.retired
+        return () if gone is None else tuple(int(arm) for arm in np.flatnonzero(gone))
+
+    @property
+    def problem_ahead(self) -> Problem:
+        """The problem as it is once all that waits is in effect."""
+        return self._options_ahead().problem
+
+    def _options_ahead(self) -> Options:
+        return Options(self.problem, frozenset(self.retired)).after(self._options.waiting)
+
+    def add(
+        self,
+        rows: Any,
+        labels: Any,
+        *,
+        noise: Any = None,
+        costs: Any = None,
+        reason: str = "",
+        **who: Any,
+    ) -> bool:
+        """Add options; the answer is then the best of all that were not retired.
+
+        Parameters
+        ----------
+        rows
+            One row of features for each, in the order of the problem's own. Further features
+            behind those are new ones, which are 0 for all options so far.
+        labels
+            What they are called.
+        noise
+            Their noise scales, where the problem has one for each option.
+        costs
+            What a measurement of each costs, where options cost different amounts.
+        reason
+            Why; it is kept, and part of the certificate.
+
+        Returns
+        -------
+        Whether they are there already: not while a block is under way, which is finished first.
+
+        Examples
+        --------
+        >>> import surepick as sp
+        >>> run = sp.algorithms.PooledPeleg(0.05).start(sp.Problem([[1.0], [2.0]]))
+        >>> run.add([[3.0]], ["new"])
+        True
+        >>> run.problem.labels
+        ('0', '1', 'new')
+        """
+        change = addition(rows, labels, noise, costs)
+        self._check_changeable(self.problem)
+        before = self._options_ahead()
+        after = before.after([change])
+        self._check_changeable(after.problem)
+        check_added(before.problem, after.problem)
+        return self._change_options(change | said(reason, who))
+
+    def retire(self, label: str, *, reason: str = "", **who: Any) -> bool:
+        """Retire an option: it is not measured any more, and cannot be the answer.
+
+        Options that had been ruled out may be the best of those that are left, so all of them are
+        back in the race, unless the retired one had been ruled out itself.
+
+        Parameters
+        ----------
+        label
+            Which one.
+        reason
+            Why; it is kept, and part of the certificate.
+
+        Returns
+        -------
+        Whether it is gone already: not while a block is under way, which is finished first.
+        """
+        self._check_changeable(self.problem)
+        change = retirement(label, self.problem, self._options_ahead())
+        return self._change_options(change | said(reason, who))
+
+    def _check_changeable(self, problem: Problem) -> None:
+        why = self.algorithm.refuses_options(problem)
+        if why:
+            raise InvalidInputError(f"options cannot be added or retired here: {why}")
+        if self.ended:
+            raise RunStateError("it was stopped for good: start a new study with these options")
+        if self._spent_out and not self.goes_on:  # in replays: it was done before the last batch
+            raise RunStateError("the limit of measurements is reached: allow more first (limit)")
+
+    def _change_options(self, change: dict[str, Any]) -> bool:
+        self._options.waiting.append(change)
+        self._let_options_change()
+        return not self._options.waiting
+
+    def _let_options_change(self) -> None:
+        """Let changes that wait take effect, if nothing is open."""
+        while self._options.waiting and not self._pending and self.state.at_rest:
+            before = (self.problem, self.state.retired, len(self._record.log))
+            self.problem, gone = self._options.take_effect(*before)
+            self._record.grow(self.problem.n_arms - len(self.pulls))
+            self.state.turn(self.problem, gone)
+
+    # -- how much may be measured ----------------------------------------------------------
+    @property
+    def limits(self) -> Limits:
+        """Those that hold now."""
+        first = Limits(self.algorithm.max_samples, self.algorithm.budget)
+        return self._limits.at(self.asked, first)
+
+    @property
+    def limit_changes(self) -> list[dict[str, Any]]:
+        """Changes of what may be measured, in order, as certificates list them."""
+        return self._limits.made
+
+    @limit_changes.setter
+    def limit_changes(self, changes: list[dict[str, Any]]) -> None:
+        self._limits.made = changes
+
+    @property
+    def spent(self) -> float:
+        """What all pulls cost that were told: their number, where they cost the same."""
+        return self.problem.cost_of(self.pulls)
+
+    def _left(self, limits: Limits | None = None, beside_pending: bool = False) -> Room:
+        """What limits leave, those that hold now or others; beside what is out, or with it."""
+        counts, samples = self.pulls, self.samples
+        if beside_pending:
+            out = self._pending.pulls(self.problem.n_arms)
+            counts, samples = counts + out, samples + int(out.sum())
+        return Room(self.limits if limits is None else limits, self.problem, counts, samples)
+
+    def _pulls_in(self, room: Room) -> int:
+        return room.pulls(self.algorithm.tied_after(), self.state.minds_costs)
+
+    @property
+    def _spent_out(self) -> bool:
+        return self._pulls_in(self._left()) == 0
+
+    def limit(
+        self,
+        *,
+        max_samples: int | float | str | None = None,
+        budget: float | str | None = None,
+        reason: str = "",
+        **who: Any,
+    ) -> Limits:
+        """Change how much may be measured; it holds for all batches asked for from now on.
+
+        A run that has ended because a limit was reached goes on where the new one allows it.
+
+        Parameters
+        ----------
+        max_samples, budget
+            The most that may be measured, and what it may cost, in all. None leaves a limit as it
+            is, ``"none"`` (or infinity) takes it away.
+        reason
+            Why; it is kept, and part of the certificate.
+
+        Returns
+        -------
+        The limits that hold now.
+
+        Examples
+        --------
+        >>> import surepick as sp
+        >>> algorithm = sp.algorithms.PooledPeleg(0.05, max_samples=100)
+        >>> run = algorithm.start(sp.Problem([[1.0], [2.0]]))
+        >>> run.limit(budget=250, max_samples="none")
+        Limits(max_samples=None, budget=250.0)
+        """
+        new = self.limits.but(max_samples, budget)
+        if self.ended:
+            raise RunStateError("it was stopped for good and cannot continue: start a new study")
+        if self.state.finished and not self._options.waiting:  # other options may have it go on
+            raise RunStateError("it has its answer and needs no more measurements")
+        if new == self.limits:
+            raise InvalidInputError("max_samples, budget: the study already has these limits")
+        self._left(new, beside_pending=True).check(out=bool(self._pending))
+        change = {"asked": self.asked, **new._asdict(), **said(reason, who)}
+        self._limits.made.append(change)
+        return new
 
     # -- the answer ------------------------------------------------------------------------
     @property
@@ -305,12 +535,14 @@ class Run(TurningRun, PastRun, LimitedRun):
             left = plural(len(self.active), "candidate is", "candidates are")
             left += f" still in after {plural(self.samples, 'pull')}"
             raise RunStateError(f"the run has not stopped yet: {left}")
-        whole = [] if self.state.needs_batches else in_total(self.pulls, self._sums)
+        record = self._record
+        whole = [] if self.state.needs_batches else record.as_one()
         answer = answer_of(
             *(self.algorithm, self.problem, self.state),
             Course(
-                *(self.pulls, self.batches, self._log, whole, self._past, changes, self.ended),
-                *(self.turns, self.retired, self.limits_certified(), hedged, lost),
+                *(record.pulls, self.batches, record.log, whole, self._past, changes, self.ended),
+                *(self._options.made, self.retired, self._limits.certified(self.skipped)),
+                *(hedged, lost),
                 order=self.order_seed,
                 again=again,
             ),
@@ -327,26 +559,27 @@ class Run(TurningRun, PastRun, LimitedRun):
 
         A problem with very many arms (or with arms on a GPU) is not part of it: only its digest.
         """
+        now = self._pending.open
         return dumps(
             contents(self.algorithm, self.problem)
             | {
                 "id": self.id,
                 "order": self.order_seed,
                 "state": self.state.save(),
-                "pulls": self.pulls,
-                "sums": self._sums,
+                "pulls": self._record.pulls,
+                "sums": self._record.sums,
                 "batches": self.batches,
-                "log": self._log,
+                "log": self._record.log,
                 "past": self._past,
                 "skipped": self.skipped,
                 "ended": self.ended,
-                "turns": self.turns,
-                "limits": self.limit_changes,
-                "waiting": self.waiting,
-                "open": None if self._open is None else self._open.pulls.columns(),
+                "turns": self._options.made,
+                "limits": self._limits.made,
+                "waiting": self._options.waiting,
+                "open": None if now is None else now.pulls.columns(),
             }
             | self.doubts.save()
-            | self._ahead.save(self._open)
+            | self._pending.save()
         )
 
     @classmethod
@@ -371,16 +604,17 @@ class Run(TurningRun, PastRun, LimitedRun):
         run = cls(registry.get(saved["algorithm"], **saved["settings"]), problem)
         run.order_seed = as_seed(saved.get("order"))
         run.doubts.load(saved)
-        run.id, run.batches, run._log = str(saved["id"]), int(saved["batches"]), saved["log"]
+        run.id, run.batches = str(saved["id"]), int(saved["batches"])
         run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
-        run.pulls, run._sums, run._past = saved["pulls"], saved["sums"], saved.get("past")
-        run._made = int(run.pulls.sum())
-        run.turns, run.waiting = list(saved.get("turns", ())), list(saved.get("waiting", ()))
-        run.limit_changes = list(saved.get("limits", ()))
+        run._record.load(saved["pulls"], saved["sums"], saved["log"])
+        run._past = saved.get("past")
+        run._options.made = list(saved.get("turns", ()))
+        run._options.waiting = list(saved.get("waiting", ()))
+        run._limits.made = list(saved.get("limits", ()))
         run.state.load(saved["state"])
         if saved["open"] is not None or "ahead" in saved:
             own = (problem.n_arms, run.state, run.order_seed)
-            run._open = run._ahead.load(saved, run.id, *own)
+            run._pending.load(saved, run.id, *own)
         return run
 
     def _repr_html_(self) -> str:

@@ -127,7 +127,7 @@ def promise_of(run: Run, against: str, answer: Answer | None) -> dict[str, str]:
 def started_with(run: Run) -> int:
     """How many different options were to be decided at the start."""
     problem = run.problem
-    came = sum(len(turn.get("labels", ())) for turn in run.turns)
+    came = sum(len(turn.get("labels", ())) for turn in run.option_changes)
     options = len(np.unique(problem.same_as[: len(problem.same_as) - came]))
     baseline = getattr(run.algorithm, "baseline", None) is not None
     return options - 1 if baseline else options

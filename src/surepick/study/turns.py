@@ -12,7 +12,7 @@ from dataclasses import asdict, dataclass
 from typing import Any
 
 from surepick.run import Run
-from surepick.run.turning import ADDED, RETIRED
+from surepick.run.option_changes import ADDED, RETIRED
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
 from surepick.study.pulls import said_by

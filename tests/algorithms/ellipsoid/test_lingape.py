@@ -84,7 +84,7 @@ def test_numbers_stay_exact_over_many_pulls():
     run, _ = play(LinGapE.greedy(0.05), instance, stop=5000)
     problem, memory = instance.problem, run.state.memory
     model = Model(problem.arms, problem.candidates, 0.05, 1.0)
-    model.counts, model.sums = run.pulls.astype(float), run._sums
+    model.counts, model.sums = run.pulls.astype(float), run.sums
     A, leader, _, bounds = model.look()
     d = problem.rank
     np.testing.assert_allclose(memory.model[:d], np.linalg.inv(A), rtol=1e-9, atol=1e-15)

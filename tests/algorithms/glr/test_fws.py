@@ -73,7 +73,7 @@ class Steps:
         if math.isqrt(t // K) ** 2 == t // K:
             assert z == pytest.approx(np.full(K, 1 / K))
         else:
-            model = Model(problem, run.pulls, run._sums)
+            model = Model(problem, run.pulls, run.sums)
             inverse = np.linalg.inv((X.T * x) @ X)
             grads = np.array(
                 [0.5 * (X @ model.shift(inverse, j, self.epsilon)) ** 2 for j in model.rivals]

@@ -48,7 +48,7 @@ class Tracking:
     def refresh(self, run, weights):
         self.refreshed.append(run.samples)
         self.weights = weights.copy()
-        model = Model(run.problem, run.pulls, run._sums)
+        model = Model(run.problem, run.pulls, run.sums)
         directions = model.Y[model.rivals] / (model.gaps[model.rivals] + self.epsilon)[:, None]
         inverse = np.linalg.inv((model.arms.T * weights) @ model.arms)
         value = np.einsum("mi,ij,mj->m", directions, inverse, directions).max()
@@ -69,7 +69,7 @@ def test_follows_the_definition(epsilon, refresh):
 
 def test_stops_at_the_determinant_threshold():
     def excess(run):
-        model = Model(run.problem, run.pulls, run._sums)
+        model = Model(run.problem, run.pulls, run.sums)
         X = run.problem.features
         gram, first = (X.T * run.pulls) @ X, X[run.problem.spanning_arms]
         c = np.linalg.eigvalsh(first.T @ first)[0]

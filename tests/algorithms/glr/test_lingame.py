@@ -57,7 +57,7 @@ class Game:
         if run.samples < problem.rank:
             assert arm == problem.spanning_arms[run.samples]
             return
-        model = Model(problem, run.pulls, run._sums)
+        model = Model(problem, run.pulls, run.sums)
         X, K, M = problem.arms, problem.n_arms, len(problem.distinct)
         if self.targets is None:
             self.targets = np.zeros(K)

@@ -20,12 +20,12 @@ def test_pulls_in_turn_and_stops_when_the_evidence_suffices(seed):
     def look(run, arm):
         seen.append(arm)
         if run.samples >= 6:
-            model = Model(run.problem, run.pulls, run._sums)
+            model = Model(run.problem, run.pulls, run.sums)
             assert model.statistic() <= model.heuristic(0.05)
 
     run = play(Uniform.heuristic(0.05), GENERIC, seed, look=look)
     assert seen == [i % 6 for i in range(len(seen))]
-    model = Model(run.problem, run.pulls, run._sums)
+    model = Model(run.problem, run.pulls, run.sums)
     assert model.statistic() > model.heuristic(0.05)
     assert run.answer.arm == model.leader
 

@@ -86,7 +86,7 @@ def test_all_who_lead_share_one_level():
     for leader in (1, 3, 0, 2, 3):  # who looks best changes from block to block
         state.totals.sums[:] = 0.0
         state.totals.sums[leader] = 10.0
-        state._past = state._market = state._scales = None
+        state.suggested.forget(first_too=False)
         tell(state, [around(mean, 6) for mean in MEANS])
     leaders = state.question.leaders
     assert isinstance(leaders, Leaders)
@@ -110,7 +110,7 @@ def test_one_who_leads_again_after_many_others_does_not_get_its_level_back():
     for leader in (0, 1, 2, 3, 4, 0):
         state.totals.sums[:] = 0.0
         state.totals.sums[leader] = 10.0
-        state._past = state._market = state._scales = None
+        state.suggested.forget(first_too=False)
         tell(state, [around(0.0, 6) for _ in range(6)])
     leaders = state.question.leaders
     assert [(k, leads.about) for k, leads in leaders._kept] == [(3, 2), (4, 3), (5, 4), (6, 0)]

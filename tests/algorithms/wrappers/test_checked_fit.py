@@ -52,7 +52,7 @@ def test_the_algorithm_inside_sees_only_its_own_pulls():
     own = run.state.inner.totals.counts.sum()
     extra = sum(
         int(batch["counts"][np.isin(batch["arms"], arms)].sum())
-        for batch, arms in zip(run._log, run.state.extras)
+        for batch, arms in zip(run._record.log, run.state.extras)
     )
     assert extra > 0
     assert own + extra == run.samples

@@ -2,8 +2,8 @@
 
 Where the choice of what was measured did not depend on rewards, they are evidence: they are dealt
 into blocks like those of a run, and each block settles the bets that the blocks before it suggest.
-They come in the order in which they are dealt (:mod:`surepick.run.dealing`): which rewards are in
-which block must have nothing to do with how large they are.
+They come in the order in which they are dealt (:mod:`surepick.run.past_order`): which rewards are
+in which block must have nothing to do with how large they are.
 
 Otherwise they only guide. They become part of the first block, on which nothing is bet: the theorem
 allows any stakes, rivals and designs that are fixed before a block's rewards are seen. Their weight

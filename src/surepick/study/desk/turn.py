@@ -14,7 +14,7 @@ from typing import Any
 from surepick.errors import InvalidInputError
 from surepick.problem.labels import look_alikes
 from surepick.run import Run
-from surepick.run.turning import ADDED, RETIRED
+from surepick.run.option_changes import ADDED, RETIRED
 from surepick.storage.contract import Storage
 from surepick.storage.records import StudyRecord
 from surepick.study import turns

@@ -25,7 +25,7 @@ DEALINGS = ("hashed", "fixed")
 _FIXED_SEED = 2_110_231
 
 
-def deal(
+def in_order(
     problem: Problem, arms: IntArray, rewards: FloatArray, evidence: bool, dealing: str
 ) -> tuple[IntArray, FloatArray]:
     """Past measurements in the order in which they are dealt into blocks."""
