@@ -352,6 +352,14 @@ class Algorithm(ABC):
             "pooled-peleg they can change"
         )
 
+    def measured_on(self) -> int | None:
+        """How many items options are measured on, such as test questions; None: on none."""
+        return None
+
+    def baseline_in(self, problem: Problem) -> int | None:
+        """The candidate that the others are compared with; None: there is none."""
+        return None
+
     @property
     def best_in_words(self) -> str:
         """What it looks for."""

@@ -200,6 +200,11 @@ class Problem(Contents):
         """Features of some arms, as a NumPy array."""
         return self.backend.rows(self.features, np.asarray(arms))
 
+    def spanned_by(self, arms: Any) -> bool:
+        """Whether measuring these arms says something about every coefficient."""
+        rows = self.feature_rows(np.unique(arms))
+        return int(np.linalg.matrix_rank(rows, tol=1e-9)) == self.rank
+
     def target_rows(self, candidates: Any) -> FloatArray:
         """Features of some candidates, as a NumPy array."""
         return self.backend.rows(self.targets, np.asarray(candidates))

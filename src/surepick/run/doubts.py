@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from surepick.algorithms.base import Guarantee, Told
-from surepick.algorithms.pooled.ledger import Rows
+from surepick.algorithms.rows import Rows
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 from surepick.run.answer import Answer

@@ -91,7 +91,7 @@ def guarantee_of(
     again
         Whether readings far from all before were measured again, by the rule of the study.
     """
-    left, kind = len(state.active), problem.noise_kind
+    left, kind, items = len(state.active), problem.noise_kind, algorithm.measured_on()
     why = "by hand" if by_hand else limit
     claims = state.claims()
     comparing = claims is not None and len(problem.distinct) > 1
@@ -122,13 +122,11 @@ def guarantee_of(
         best = f"{algorithm.best_in_words} {'are' if several else 'is'}"
         parts = [f"{early}, and {best} among those {left} with probability at least {sure}"]
     if promised:
-        on_items = getattr(algorithm, "items", None) is not None
-        features = "" if on_items else stands_on(problem)
-        noise = kind.provided_on_items if on_items else kind.provided
+        features = "" if items is not None else stands_on(problem)
+        noise = kind.provided if items is None else kind.provided_on_items
         parts += [text for text in (features, noise) if text]
     if past:
         parts.append(PROVIDED)
-    items = getattr(algorithm, "items", None)
     if items is not None:
         parts.append(f"best on average over all {items} items")
     if any("stratum" in batch for batch in batches):

@@ -15,7 +15,6 @@ import hashlib
 
 import numpy as np
 
-from surepick.algorithms.pooled.past import spans
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
@@ -32,7 +31,7 @@ def in_order(
     if dealing not in DEALINGS:
         raise InvalidInputError(f"dealing must be one of {', '.join(DEALINGS)}; got {dealing!r}")
     if dealing == "fixed":
-        if not (evidence and spans(problem, arms)):
+        if not (evidence and problem.spanned_by(arms)):
             return arms, rewards
         order = np.random.Generator(np.random.PCG64(_FIXED_SEED)).permutation(len(arms))
         return arms[order], rewards[order]

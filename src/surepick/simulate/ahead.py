@@ -129,7 +129,7 @@ def _interval(taken: list[float], unit: str) -> Ahead:
 def _cannot(run: Run) -> str:
     """Why nothing can be simulated; empty where it can."""
     problem = run.problem
-    if getattr(run.algorithm, "items", None) is not None:
+    if run.algorithm.measured_on() is not None:
         return "answers on the same items depend on each other in an unknown way"
     if run.in_strata:
         return (

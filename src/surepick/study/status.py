@@ -129,8 +129,7 @@ def started_with(run: Run) -> int:
     problem = run.problem
     came = sum(len(turn.get("labels", ())) for turn in run.option_changes)
     options = len(np.unique(problem.same_as[: len(problem.same_as) - came]))
-    baseline = getattr(run.algorithm, "baseline", None) is not None
-    return options - 1 if baseline else options
+    return options if run.algorithm.baseline_in(problem) is None else options - 1
 
 
 def _options_and_outlook(run: Run) -> dict[str, Any]:

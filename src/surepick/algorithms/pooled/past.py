@@ -34,7 +34,7 @@ def past_blocks(
     """
     if not evidence:
         return [_guide(problem, arms, rewards)]
-    if not spans(problem, arms):
+    if not problem.spanned_by(arms):
         return [one_block(problem, arms, rewards, parts)]
     order = _spanning_first(problem, arms, np.arange(len(arms)))
     size = max(1, int(_FIRST * problem.rank))
@@ -43,11 +43,6 @@ def past_blocks(
         cuts.append(end)
         end += max(size, int(_GROWTH * end))
     return [one_block(problem, arms[part], rewards[part], parts) for part in np.split(order, cuts)]
-
-
-def spans(problem: Problem, arms: IntArray) -> bool:
-    """Whether these arms say something about every coefficient."""
-    return int(np.linalg.matrix_rank(problem.features[np.unique(arms)], tol=1e-9)) == problem.rank
 
 
 def _spanning_first(problem: Problem, arms: IntArray, order: IntArray) -> IntArray:

@@ -165,6 +165,12 @@ class PooledPeleg(Algorithm):
         """Whether it is asked which candidates are better than a baseline."""
         return self.baseline is not None or self.threshold is not None
 
+    def measured_on(self) -> int | None:
+        return self.items
+
+    def baseline_in(self, problem: Problem) -> int | None:
+        return None if self.baseline is None else candidate_of(problem, self.baseline)
+
     @property
     def best_in_words(self) -> str:
         """What it looks for."""

@@ -24,7 +24,7 @@ from surepick.algorithms.pooled.market import DOUBT, NEARNESS, PRECISIONS, Marke
 from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.options import covers, first_left, turned
 from surepick.algorithms.pooled.parts import dealt_again
-from surepick.algorithms.pooled.past import one_block, past_blocks, spans
+from surepick.algorithms.pooled.past import one_block, past_blocks
 from surepick.algorithms.pooled.planner import Planner
 from surepick.algorithms.pooled.planning import Situation, next_block
 from surepick.algorithms.pooled.prices import within
@@ -228,7 +228,7 @@ class PooledState(State):
         self.held = list(batches)
         if self.finished:
             return
-        if spans(self.problem, batches[0].pulls.arms):
+        if self.problem.spanned_by(batches[0].pulls.arms):
             self.block.take_past(self.held.pop(0))
             self._settle()
         elif not evidence:

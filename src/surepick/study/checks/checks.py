@@ -14,7 +14,6 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.pooled.fit import Scales, least_squares
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.run import Answer, Run
@@ -32,6 +31,7 @@ from surepick.run.diagnostics import (
     unequal_noise,
 )
 from surepick.run.doubts import DRIFTED, UNEVEN, without_guarantee
+from surepick.statistics.estimate import LeastSquares
 from surepick.statistics.unequal import UnequalScales
 from surepick.study.checks.advice import all_the_same, anything_will_do, better_kinds, not_symmetric
 from surepick.study.outlook import noise_in_use
@@ -231,7 +231,9 @@ def _what_matters(run: Run, summary: ArmSummary) -> float:
     if not summary.counts.any() or problem.large:
         return math.inf
     sums = problem.standardised(np.arange(problem.n_arms), summary.sums)
-    theta = least_squares(problem, summary.counts, sums, Scales()).theta
+    measured = np.flatnonzero(summary.counts)
+    own = (summary.counts[measured], sums[measured])
+    theta = LeastSquares(problem.feature_rows(measured), *own).theta
     values = np.sort(problem.targets[problem.distinct] @ theta)[-2:] * problem.unit
     return float(values[-1] - values[0]) if len(values) == 2 else math.inf
 

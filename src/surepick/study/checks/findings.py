@@ -5,7 +5,7 @@ from __future__ import annotations
 import threading
 from typing import Any
 
-from surepick.algorithms.pooled.ledger import Rows
+from surepick.algorithms.rows import Rows
 from surepick.run import Run
 from surepick.statistics.unequal import UnequalScales
 from surepick.storage.contract import Storage, Transaction

@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surepick.algorithms.pooled.ledger import Rows
+from surepick.algorithms.rows import Rows
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 from surepick.run import Run

@@ -92,7 +92,7 @@ class Desk(KnownProblem):
     @cached_property
     def on_items(self) -> bool:
         """Whether options are measured on items."""
-        return getattr(self._algorithm, "items", None) is not None
+        return self._algorithm.measured_on() is not None
 
     @cached_property
     def overlap(self) -> bool | None:

@@ -367,8 +367,7 @@ def _spans(run: Run, counts: IntArray) -> bool:
     """Whether something can be told by what is left of a first batch, beside the past."""
     past = [] if run.past is None else run.past.batches
     known = [batch["arms"] for batch in past] + [np.flatnonzero(counts)]
-    rows = run.problem.feature_rows(np.unique(np.concatenate(known)))
-    return int(np.linalg.matrix_rank(rows, tol=1e-9)) == run.problem.rank
+    return run.problem.spanned_by(np.concatenate(known))
 
 
 def _differs(study: StudyRecord, number: int) -> StudyDamagedError:
