@@ -18,6 +18,7 @@ one solution.
 from __future__ import annotations
 
 import time
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
@@ -30,9 +31,11 @@ from surepick.errors import SurepickError, UnknownNameError
 from surepick.problem import Problem
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import read_kind
+from surepick.run.batch import Batch
 from surepick.run.certificate import plain
 from surepick.run.option_changes import ADDED, before_changes
 from surepick.run.reports_again import ReportsAgain
+from surepick.run.retrace import rests_on_changed, retrace
 from surepick.run.run import Run
 
 EXACT = "every batch is what the algorithm asks for"
@@ -90,7 +93,7 @@ def _replayed(
         or (body["claim"]["samples"] > _MANY_PULLS and "traffic" not in body)
     ):
         raise NotPossible(_LONG)
-    run = algorithm.start(before_changes(problem, changed := list(body.get("options", []))))
+    run = algorithm.start(before_changes(problem, body.get("options", [])))
     run.limit_changes = list(body.get("limits", []))
     run.order_seed = body["order"]["seed"] if "order" in body else None
     run.state.as_recorded(body["evidence"])
@@ -102,49 +105,28 @@ def _replayed(
     if (past := body.get("past")) is not None:
         told = [_told(batch) for batch in past["batches"]]
         run.take_past(told, past["chosen"] == "in advance", past["measurements"])
-    exact, known, number = True, 0, 0
-    reports = ReportsAgain(body) if "traffic" in body else None
-    changes = [] if reports else body.get("corrections", [])
-    left, ahead = list(body["batches"]), 0  # the first so many have been asked for ahead
-    overlap = any("after" in batch for batch in left)
-    while left:
-        if end is not None and time.monotonic() > end:
-            raise NotPossible(_LONG)
-        _change_options(run, changed, len(body["batches"]) - len(left), problem)
-        withdrawn = _withdrawn(changes, number, run.problem.n_arms)
-        fixed = _asked_before(changes, number, left[0].get("after", number))
-        before = len(left)
-        if overlap and any(batch.get("after") == number for batch in left[ahead:]):
-            ahead = _ask_ahead(run, left, max(ahead, 1), number, changes)
-        if reports is not None:
-            exact, fixed = reports.take(run, _told(left.pop(0)))
-        elif "stratum" in left[0]:
-            if fixed or withdrawn.any():
-                raise NotPossible(_CHANGED)
-            exact &= _take_strata(run, left, number)
-        elif fixed:
-            run.ask()  # as the study did when it worked everything out again
-            _tell(run, _told(left.pop(0)))
-        else:
-            exact &= _take(run, _told(left.pop(0)), number, withdrawn)
-        known, number = known + (not fixed), number + 1
-        ahead = max(0, ahead - (before - len(left)))
-    _change_options(run, changed, len(body["batches"]), problem)
-    _compare_end(run, body, exact)
-    if not exact:
+    record = _Certificate(body, problem, end)
+    for _ in retrace(run, record.batches()):
+        pass
+    _compare_end(run, body, record.exact)
+    if not record.exact:
         return ROUNDED
-    if known < number:
-        return IN_PART.format(known=known, all=number)
+    if record.known < record.number:
+        return IN_PART.format(known=record.known, all=record.number)
     return DRAWN if algorithm.follows == "size" else EXACT
 
 
-def _change_options(run: Run, changes: list[dict[str, Any]], told: int, problem: Problem) -> None:
-    """Let options come and go as they did after so many batches, to become those of a problem.
+class _Change:
+    """Options that came or went; the certificate's problem has all that ever came."""
 
-    Changes that are due are taken off the list.
-    """
-    while changes and changes[0]["batch"] == told:
-        change, run.goes_on = changes.pop(0), True
+    waits = False  # certificates list changes where they took effect
+
+    def __init__(self, change: dict[str, Any], problem: Problem) -> None:
+        self._change, self._problem = change, problem
+
+    def apply(self, run: Run) -> None:
+        """Add or retire them."""
+        change, problem = self._change, self._problem
         said = {name: change[name] for name in ("reason", "by", "at")}
         if change["change"] == ADDED:
             arms, width = change["arms"], change["features"][1]
@@ -152,54 +134,109 @@ def _change_options(run: Run, changes: list[dict[str, Any]], told: int, problem:
             own = None if scales is None else scales[arms]
             names = [problem.labels[arm] for arm in arms]
             prices = None if problem.costs is None else problem.costs[arms]
-            rows = problem.arms[arms, :width]
-            run.add(rows, names, noise=own, costs=prices, **said)
+            run.add(problem.arms[arms, :width], names, noise=own, costs=prices, **said)
         else:
             run.retire(problem.labels[change["arms"][0]], **said)
-    run.goes_on = bool(changes)
 
 
-def _asked_before(changes: list[dict[str, Any]], number: int, after: int) -> bool:
-    """Whether a batch may have been asked for before a reward that it rests on was changed.
+class _Certificate:
+    """The record of a certificate, at the batch that comes next.
 
-    It was asked for ``after`` so many batches were told; in turn, that is its number. Batches of
-    which nothing can be used any more are left out, and have no number.
+    It has one row for each batch; for each stratum of a batch, where there are strata.
     """
-    before = [one for one in changes if after <= one["asked"]]
-    return any(one["batch"] is None or one["batch"] < after for one in before)
 
+    def __init__(self, body: dict[str, Any], problem: Problem, end: float | None) -> None:
+        self._problem, self._end = problem, end
+        self._left: list[dict[str, Any]] = list(body["batches"])
+        self._rows = len(self._left)
+        self._options = list(body.get("options", []))
+        self._reports = ReportsAgain(body) if "traffic" in body else None
+        self._changes = [] if self._reports else body.get("corrections", [])
+        self._overlap = any("after" in batch for batch in self._left)
+        self._ahead = 0  # the first so many rows have been asked for ahead
+        self.exact = True  # whether every batch so far is exactly what is asked for
+        self.known = 0  # batches that could be compared
+        self.number = 0  # of the batch that comes next
 
-def _ask_ahead(
-    run: Run, left: list[dict[str, Any]], known: int, number: int, changes: list[dict[str, Any]]
-) -> int:
-    """Ask for what was asked for while this batch was open; the first ``known`` had been before.
+    def batches(self) -> Iterator[_Certificate]:
+        """This, at every batch, and at the end."""
+        while self._left:
+            if self._end is not None and time.monotonic() > self._end:
+                raise NotPossible(_LONG)
+            before = len(self._left)
+            yield self
+            self.number += 1
+            self._ahead = max(0, self._ahead - (before - len(self._left)))
+        yield self
 
-    Returns how many are known now. They are compared when it is their turn.
-    """
-    size = run.ask().size
-    while "stratum" in left[0] and known < len(left) and size > _size(left[:known]):
-        known += 1  # of the same batch
-    while known < len(left) and left[known].get("after") == number:
-        fixed = _put_ahead(run, _told(left[known]), number, changes)
-        batch = run.ask_ahead(fixed)
-        if batch is None:
-            raise Different(f"while batch {number} was open, nothing more would be asked for")
-        first, known = known, known + 1
-        while "stratum" in left[first] and known < len(left):
-            if _size(left[first:known]) >= batch.size:
-                break
-            known += 1
-    return known
+    def option_changes(self, run: Run) -> Iterator[_Change]:
+        """Those after as many rows as were told."""
+        while self._options and self._options[0]["batch"] == self._rows - len(self._left):
+            run.goes_on = True
+            yield _Change(self._options.pop(0), self._problem)
+        run.goes_on = bool(self._options)
 
+    def is_told(self, run: Run) -> bool:
+        """Not at the end; and reports are told here: nobody asked for their visitors."""
+        if self._reports is not None and self._left:
+            self.exact, fixed = self._reports.take(run, _told(self._left.pop(0)))
+            self.known += not fixed
+            return False
+        return bool(self._left)
 
-def _put_ahead(run: Run, told: Told, after: int, changes: list[dict[str, Any]]) -> Any:
-    """What may have been asked for by other rewards than are there now is put there as it was."""
-    number = after + 1 + run.ahead
-    if not _asked_before(changes, number, after):
-        return None
-    counts = _by_arm(told.pulls, run.problem.n_arms)
-    counts += _withdrawn(changes, number, run.problem.n_arms)
-    return lambda asked: Pulls.from_counts(counts)
+    def ask(self, run: Run) -> Batch:
+        """What is asked for; it is compared when it is told."""
+        if run.stopped:
+            raise Different(f"batch {self.number} comes after the run has stopped")
+        return run.ask()
+
+    def ask_ahead(self, run: Run) -> None:
+        """Ask for what was asked for while this batch was open; it is compared in its turn."""
+        if not self._overlap:
+            return
+        left, number, known = self._left, self.number, max(self._ahead, 1)
+        if all(batch.get("after") != number for batch in left[self._ahead :]):
+            return
+        size = run.ask().size
+        while "stratum" in left[0] and known < len(left) and size > _size(left[:known]):
+            known += 1  # of the same batch
+        while known < len(left) and left[known].get("after") == number:
+            batch = run.ask_ahead(self._put_ahead(run, _told(left[known])))
+            if batch is None:
+                raise Different(f"while batch {number} was open, nothing more would be asked for")
+            first, known = known, known + 1
+            while "stratum" in left[first] and known < len(left):
+                if _size(left[first:known]) >= batch.size:
+                    break
+                known += 1
+        self._ahead = known
+
+    def _put_ahead(self, run: Run, told: Told) -> Any:
+        """What may have been asked for by other rewards than are there now is put as it was."""
+        number = self.number + 1 + run.ahead
+        if not self._rests_on_changed(self.number):
+            return None
+        counts = _by_arm(told.pulls, run.problem.n_arms)
+        counts += _withdrawn(self._changes, number, run.problem.n_arms)
+        return lambda asked: Pulls.from_counts(counts)
+
+    def _rests_on_changed(self, after: int) -> bool:
+        made = ((one["batch"], one["asked"]) for one in self._changes)
+        return rests_on_changed(made, after)
+
+    def tell(self, run: Run, batch: Batch) -> None:
+        """Tell the next rows, which must be what is asked for unless rewards were changed since."""
+        withdrawn = _withdrawn(self._changes, self.number, run.problem.n_arms)
+        fixed = self._rests_on_changed(self._left[0].get("after", self.number))
+        if "stratum" in self._left[0]:
+            if fixed or withdrawn.any():
+                raise NotPossible(_CHANGED)
+            self.exact &= _take_strata(run, batch, self._left, self.number)
+        elif fixed:  # as the study did when it worked everything out again
+            _tell(run, _told(self._left.pop(0)))
+        else:
+            self.exact &= _take(run, batch.pulls, _told(self._left.pop(0)), self.number, withdrawn)
+        self.known += not fixed
 
 
 def _size(batches: list[dict[str, Any]]) -> int:
@@ -258,11 +295,9 @@ def _told(batch: dict[str, Any]) -> Told:
     return Told(pulls, column("sums", np.float64), column("spreads", np.float64))
 
 
-def _take(run: Run, told: Told, number: int, withdrawn: np.ndarray) -> bool:
+def _take(run: Run, asked: Pulls, told: Told, number: int, withdrawn: np.ndarray) -> bool:
     """Tell the next batch; whether it is exactly what is asked for."""
-    if run.stopped:
-        raise Different(f"batch {number} comes after the run has stopped")
-    asked, follows = run.ask().pulls, run.algorithm.follows
+    follows = run.algorithm.follows
     if withdrawn.any():  # what is left was dealt anew
         exact = np.array_equal(
             _by_arm(asked, len(withdrawn)) - withdrawn, _by_arm(told.pulls, len(withdrawn))
@@ -291,11 +326,9 @@ def _by_arm(pulls: Pulls, n_arms: int) -> np.ndarray:
     return np.bincount(pulls.arms, weights=pulls.counts, minlength=n_arms)
 
 
-def _take_strata(run: Run, left: list[dict[str, Any]], number: int) -> bool:
+def _take_strata(run: Run, asked: Batch, left: list[dict[str, Any]], number: int) -> bool:
     """Tell a batch that was told stratum by stratum, and take it off the list."""
-    if run.stopped:
-        raise Different(f"batch {number} comes after the run has stopped")
-    asked, strata = run.ask(), {}
+    strata: dict[str, Told] = {}
     while left and sum(told.pulls.total for told in strata.values()) < asked.size:
         batch = left.pop(0)
         if batch["stratum"] in strata:

@@ -18,6 +18,7 @@ from surepick.problem import Problem
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
 from surepick.run.order import Order, as_seed, order_of
+from surepick.run.retrace import rests_on_changed, retrace
 from surepick.run.standing import counted
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
@@ -227,86 +228,81 @@ def follow(study: StudyRecord, log: Log) -> Followed:
     """
     run = begin(study, log.past, log.memory)
     run.limit_changes = [one.change for one in log.limits]
-    first, survivors, withdrawn = 0, [], log.withdrawn
-    plans = Plans(study, run, log)
+    first = 0
     for stored in log.batches[: log.complete]:
         if stored.first != first:
             raise _differs(study, stored.number)
         first += stored.size
-        _turn(study, run, log, stored, plans)
-        if not (run.stopped and log.changes):
-            _take(study, run, log, stored, withdrawn, plans)
+    plans, survivors = Plans(study, run, log), list[int]()
+    record = [_Recorded(study, log, plans, stored) for stored in log.batches[: log.complete + 1]]
+    for _ in retrace(run, record):
         survivors.append(run.state.left())
-    rest = log.batches[log.complete :]
-    if rest:
-        _turn(study, run, log, rest[0], plans)
-    else:  # it has ended all the same
+    if len(log.batches) == log.complete:  # it has ended all the same
         for act in log.acts:
             if act.asked == log.complete:
                 act.apply(run)
     if not run.stopped:
-        for stored in rest[:1]:
-            _ask(study, run, log, stored)
-            plans.ask(stored.number)
         run.ask()
     if log.stopped:
         run.end()
-    return Followed(run, survivors)
+    return Followed(run, survivors[: log.complete])
 
 
-def _turn(study: StudyRecord, run: Run, log: Log, stored: BatchRecord, plans: Plans) -> None:
-    """Let options come and go as they did before this batch was asked for, or while it was open."""
-    for act in log.acts:
-        if act.asked == stored.number:
-            if act.waits and not run.stopped:
-                _ask(study, run, log, stored)
-                plans.ask(stored.number)
-            act.apply(run)
+class _Recorded:
+    """A batch of a log: a complete one, or the one that is open."""
 
+    def __init__(self, study: StudyRecord, log: Log, plans: Plans, stored: BatchRecord) -> None:
+        self._study, self._log, self._plans, self._stored = study, log, plans, stored
+        self._complete = stored.number < log.complete
+        ends = (stored.first, stored.first + stored.size)
+        self._gone = sum(ends[0] <= pull < ends[1] for pull in plans.withdrawn)
 
-def _take(
-    study: StudyRecord,
-    run: Run,
-    log: Log,
-    stored: BatchRecord,
-    withdrawn: set[int],
-    plans: Plans,
-) -> None:
-    """Tell a run what counts of a batch."""
-    rewards, K = log.of(stored), run.problem.n_arms
-    gone = sum(stored.first <= pull < stored.first + stored.size for pull in withdrawn)
-    if gone:
-        if len(rewards.arms) + gone != stored.size:
-            raise _differs(study, stored.number)
-        _demand_any_history(run)
-    if stored.number in plans.skipped:
-        run.skip()  # nothing can be made of it; that does not depend on any reward
-        return
-    asked = _ask(study, run, log, stored)
-    plans.ask(stored.number)
-    if not gone:
-        tell_batch(run, asked, rewards, study, stored)
-        return
-    counts = np.bincount(rewards.arms, minlength=K)
-    left = run.put(run.state.fewer(asked.pulls, counts))
-    tell_batch(run, left, rewards, study, stored)
+    def option_changes(self, run: Run) -> list[Act]:
+        """Options that came or went before it was asked for, or while it was open."""
+        return [act for act in self._log.acts if act.asked == self._stored.number]
 
+    def is_told(self, run: Run) -> bool:
+        """Not once the run has stopped, which it may do earlier where rewards were changed."""
+        if run.stopped and (self._log.changes or not self._complete):
+            return False
+        if self._gone:
+            if len(self._log.of(self._stored).arms) + self._gone != self._stored.size:
+                raise _differs(self._study, self._stored.number)
+            _demand_any_history(run)
+        if self._stored.number in self._plans.skipped:
+            run.skip()  # nothing can be made of it; that does not depend on any reward
+            return False
+        return True
 
-def _ask(study: StudyRecord, run: Run, log: Log, stored: BatchRecord) -> Batch:
-    """The batch as it was asked for; by now the run might ask for another one."""
-    if run.stopped:
-        raise _differs(study, stored.number)
-    batch, pulls = run.ask(), pulls_of(stored)
-    if batch.pulls.same(pulls):
-        return batch
-    _demand_changed(study, run, log, stored)
-    return run.put(pulls)
+    def ask(self, run: Run) -> Batch:
+        """The batch as it was asked for; by now the run might ask for another one."""
+        if run.stopped:
+            raise _differs(self._study, self._stored.number)
+        batch, pulls = run.ask(), pulls_of(self._stored)
+        if batch.pulls.same(pulls):
+            return batch
+        _demand_changed(self._study, run, self._log, self._stored)
+        return run.put(pulls)
+
+    def ask_ahead(self, run: Run) -> None:
+        """Ask for the batches that were asked for while it was open."""
+        self._plans.ask(self._stored.number)
+
+    def tell(self, run: Run, batch: Batch) -> None:
+        """Tell what counts of it; nothing yet, of the one that is open."""
+        if not self._complete:
+            return
+        rewards = self._log.of(self._stored)
+        if self._gone:
+            counts = np.bincount(rewards.arms, minlength=run.problem.n_arms)
+            batch = run.put(run.state.fewer(batch.pulls, counts))
+        tell_batch(run, batch, rewards, self._study, self._stored)
 
 
 def _demand_changed(study: StudyRecord, run: Run, log: Log, stored: BatchRecord) -> None:
     """A batch may be another one only if rewards that it rests on were changed since."""
     after = stored.number if stored.after is None else stored.after
-    if not any(one.batch < after <= one.asked for one in log.changes):
+    if not rests_on_changed(((one.batch, one.asked) for one in log.changes), after):
         raise _differs(study, stored.number)
     _demand_any_history(run)
 
@@ -319,6 +315,7 @@ class Plans:
 
     def __init__(self, study: StudyRecord, run: Run, log: Log) -> None:
         self._study, self._run, self._log = study, run, log
+        self.withdrawn = log.withdrawn
         self.skipped = self._find_skipped()
         self._ahead: dict[int, list[BatchRecord]] = {}
         kept = [one.number for one in log.batches if one.number not in self.skipped]
@@ -331,7 +328,7 @@ class Plans:
     def _find_skipped(self) -> set[int]:
         """Batches of which too little is left once rewards were withdrawn."""
         found: set[int] = set()
-        withdrawn, some = np.array(sorted(self._log.withdrawn)), False
+        withdrawn, some = np.array(sorted(self.withdrawn)), False
         for stored in self._log.batches[: self._log.complete] if len(withdrawn) else ():
             ends = np.searchsorted(withdrawn, [stored.first, stored.first + stored.size])
             K = self._run.problem.n_arms

@@ -1,0 +1,79 @@
+"""A run made again from what was recorded of it, batch by batch.
+
+Two go this way: a study whose run is worked out again from its log, and whoever replays a
+certificate. Options come and go as they did, every batch is asked for, together with those that
+were asked for while it was open, and is told. What differs is how a record is read, and what is
+made of a batch that would not be asked for now: a study refuses it as damage, a replay compares.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterable, Iterator
+from typing import Protocol
+
+from surepick.run.batch import Batch
+from surepick.run.run import Run
+
+
+class RecordedChange(Protocol):
+    """Options that came or went."""
+
+    @property
+    def waits(self) -> bool:
+        """Whether a batch was open at the time, so that it took effect after it."""
+        ...
+
+    def apply(self, run: Run) -> None:
+        """Add or retire them."""
+        ...
+
+
+class RecordedBatch(Protocol):
+    """A batch of a record."""
+
+    def option_changes(self, run: Run) -> Iterable[RecordedChange]:
+        """Options that came or went before it was asked for, or while it was open."""
+        ...
+
+    def is_told(self, run: Run) -> bool:
+        """Whether it is told; not where it says nothing any more, or the run has its answer."""
+        ...
+
+    def ask(self, run: Run) -> Batch:
+        """The batch as it was asked for, or an error where it cannot have been."""
+        ...
+
+    def ask_ahead(self, run: Run) -> None:
+        """Ask for the batches that were asked for while it was open; once."""
+        ...
+
+    def tell(self, run: Run, batch: Batch) -> None:
+        """Tell what counts of it."""
+        ...
+
+
+def retrace(run: Run, record: Iterable[RecordedBatch]) -> Iterator[RecordedBatch]:
+    """Take a run through a record; each batch is handed on when it has been told."""
+    for recorded in record:
+        for change in recorded.option_changes(run):
+            if change.waits and not run.stopped:
+                _ask(run, recorded)
+            change.apply(run)
+        if recorded.is_told(run):
+            recorded.tell(run, _ask(run, recorded))
+        yield recorded
+
+
+def _ask(run: Run, recorded: RecordedBatch) -> Batch:
+    batch = recorded.ask(run)
+    recorded.ask_ahead(run)
+    return batch
+
+
+def rests_on_changed(changes: Iterable[tuple[int | None, int]], after: int) -> bool:
+    """Whether a batch may have been asked for by rewards that were changed since.
+
+    It was asked for ``after`` so many batches were told. A change is of a reward of one batch, and
+    was made when so many had been asked for; a batch that counts no more has no number.
+    """
+    return any(after <= asked and (batch is None or batch < after) for batch, asked in changes)
