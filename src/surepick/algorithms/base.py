@@ -33,7 +33,7 @@ _NO_STRATA = (
 )
 
 
-class Traffic(Protocol):
+class TrafficPlan(Protocol):
     """What a state says about the next visitors of a site, from what it has settled."""
 
     def compared(self) -> BoolArray:
@@ -161,7 +161,7 @@ class State(ABC):
         """Go on with other options: more of them, or without those of a mask (of arms)."""
         raise InvalidInputError(_NO_CHANGES)
 
-    def traffic(self) -> Traffic | None:
+    def traffic(self) -> TrafficPlan | None:
         """How visitors of a site should be shared out; None where it cannot say."""
         return None
 

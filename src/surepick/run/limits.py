@@ -85,7 +85,7 @@ class LimitChanges:
         ]
 
 
-class Room(NamedTuple):
+class Remaining(NamedTuple):
     """What limits leave, beside pulls that were made or are out."""
 
     limits: Limits

@@ -19,7 +19,7 @@ from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
 from surepick.run.doubts import DRIFTED, Doubts, without_guarantee
-from surepick.run.limits import LimitChanges, Limits, Room, check_budget
+from surepick.run.limits import LimitChanges, Limits, Remaining, check_budget
 from surepick.run.option_changes import (
     OptionChanges,
     Options,
@@ -453,15 +453,15 @@ class Run:
         """What all pulls cost that were told: their number, where they cost the same."""
         return self.problem.cost_of(self.pulls)
 
-    def _left(self, limits: Limits | None = None, beside_pending: bool = False) -> Room:
+    def _left(self, limits: Limits | None = None, beside_pending: bool = False) -> Remaining:
         """What limits leave, those that hold now or others; beside what is out, or with it."""
         counts, samples = self.pulls, self.samples
         if beside_pending:
             out = self._pending.pulls(self.problem.n_arms)
             counts, samples = counts + out, samples + int(out.sum())
-        return Room(self.limits if limits is None else limits, self.problem, counts, samples)
+        return Remaining(self.limits if limits is None else limits, self.problem, counts, samples)
 
-    def _pulls_in(self, room: Room) -> int:
+    def _pulls_in(self, room: Remaining) -> int:
         return room.pulls(self.algorithm.tied_after(), self.state.minds_costs)
 
     @property

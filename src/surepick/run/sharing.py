@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 import numpy as np
 
-from surepick.algorithms.base import Traffic
+from surepick.algorithms.base import TrafficPlan
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
 from surepick.run.run import Run
@@ -64,7 +64,7 @@ class Sharing:
         return _rounded(_raised(np.where(kept, wanted, 0.0), least), units)
 
 
-def traffic_of(run: Run) -> Traffic:
+def traffic_of(run: Run) -> TrafficPlan:
     """What the run's algorithm says about the next visitors."""
     found = run.state.traffic()
     if found is None:
