@@ -161,3 +161,106 @@ def test_where_the_package_is_not_installed_the_setting_is_unknown(run, outside,
     found = subprocess.run(words, env=without, cwd=tmp_path, capture_output=True, text=True)
     assert found.returncode == 2
     assert "No such option '--plates'" in found.stderr
+
+
+# -- a kind of noise ---------------------------------------------------------------------------
+STARS = """
+import json, sys
+from pathlib import Path
+import numpy as np
+import surepick as sp
+from surepick.errors import CertificateError
+from surepick.run.certificate import fingerprint
+
+rng = np.random.default_rng(0)
+problem = sp.Problem.unstructured(["a", "b", "c"], noise="stars")
+answer = sp.identify(problem, lambda arm: 1.0 + rng.binomial(4, 0.3 + 0.2 * arm), delta=0.1)
+assert answer.label == "c" and answer.guarantee, answer
+certificate = json.loads(json.dumps(answer.certificate()))
+checked = sp.verify(certificate, replay=True)
+assert checked.label == "c" and checked.replayed, checked
+Path("stars.json").write_text(json.dumps(certificate))
+certificate["batches"][0]["sums"][0] += 0.5
+certificate["digest"] = fingerprint(certificate)
+try:
+    sp.verify(certificate, replay=False)
+except CertificateError as error:
+    assert "no number of stars" in str(error), error
+else:
+    raise AssertionError("half a star")
+try:
+    sp.identify(problem, lambda arm: 2.5)
+except sp.SurepickError as error:
+    assert "1, 2, 3, 4 or 5 stars" in str(error), error
+else:
+    raise AssertionError("half a star")
+run = sp.algorithms.PooledPeleg(0.1).start(problem, 0)
+batch = run.ask()
+run.tell(batch, 1.0 + rng.binomial(4, 0.5, size=batch.size))
+assert sp.Run.from_json(run.to_json()).problem.noise == "stars"
+instance = sp.simulate.Instance(problem, [2.0, 3.0, 4.5])
+table = sp.simulate.trials(sp.algorithms.PooledPeleg(0.1), instance, n=3)
+assert table["correct"].all()
+
+url, token = sys.argv[1:]
+with sp.Client(url, token) as client:
+    study = client.create_study("starred", problem)
+    pull = study.ask(1, "me")[0]
+    try:
+        study.tell(pull.id, 2.5)
+    except sp.SurepickError as error:
+        assert "stars" in str(error), error
+    else:
+        raise AssertionError("half a star")
+    study.tell(pull.id, 4)
+try:
+    sp.Problem.unstructured(2, noise="starz")
+except sp.SurepickError as error:
+    assert "'stars'" in str(error), error
+"""
+
+
+def test_a_kind_of_noise_in_the_library_the_verifier_and_the_client(run, served, tmp_path):
+    code, _, err = run(served.url, served.token, python=STARS)
+    assert code == 0, err
+    code, out, err = run("verify", "stars.json", "--replay")
+    assert code == 0, err
+    assert "the answer is c" in out
+
+
+STARS_TYPED = """
+from click.testing import CliRunner
+from surepick.cli import cli
+
+def surepick(*words):
+    done = CliRunner().invoke(cli, words)
+    return done.output + str(done.exception or "")
+
+said = surepick("new", "rated", "options.csv", "--rewards", "stars")
+assert "A measurement gives 1 to 5 stars." in said, said
+assert "--rewards NUMBER|YES-NO|LO..HI|STARS" in surepick("new", "--help")
+planned = surepick("plan", "options.csv", "--rewards", "stars", "--gap", "1", "--trials", "2")
+assert "the best leads by 1, stars" in planned, planned
+assert "stars" in surepick("tell", "rated", "0", "2.5")
+sent = surepick("new", "sent", "options.csv", "--rewards", "stars", "--traffic")
+assert "label, visits, sum, squares" in sent, sent
+"""
+
+
+def test_a_kind_of_noise_on_the_command_line(run):
+    code, _, err = run(python=STARS_TYPED)
+    assert code == 0, err
+
+
+def test_a_kind_of_noise_at_the_service_and_in_the_form_of_its_page(served):
+    with served.http() as http:
+        asked = http.get("/api/v1/settings").json()["rewards"]
+        body = {"name": "rated", "table": {"csv": OPTIONS}, "noise": "stars"}
+        made = http.post("/api/v1/studies", json=body)
+        assert made.status_code == 201, made.text
+        wrong = body | {"name": "wrong", "noise": "starz"}
+        assert "'stars'" in http.post("/api/v1/studies", json=wrong).json()["error"]["message"]
+    assert asked == [
+        {"noise": "yes-no", "words": "yes or no"},
+        {"noise": "stars", "words": "1 to 5 stars"},
+    ]

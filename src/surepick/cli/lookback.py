@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from surepick.cli.numbers import Rate, in_rates
+from surepick.cli.numbers import Rate, Rewards, in_rates
 from surepick.cli.studies import say, shown
 from surepick.text import plural
 
@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     "--rewards",
     default="yes-no",
     show_default=True,
-    metavar="yes-no|LO..HI|number",
+    type=Rewards(),
     help="What a visit gives.",
 )
 @click.option("--delta", type=Rate(), default=0.05, show_default=True, help="Error probability.")

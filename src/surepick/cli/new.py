@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.algorithms.registry import DEFAULT
-from surepick.cli.numbers import in_rates
+from surepick.cli.numbers import Rewards, in_rates
 from surepick.cli.setting_options import in_numbers, setting_options
 from surepick.cli.studies import ends_at, say, shown, study_options
 from surepick.cli.trust import MISFIT_HELP, Misfit, trust
@@ -34,10 +34,8 @@ NOISE_HELP = (
 _LARGE = 0.05  # of rates: an epsilon that some take for per cent
 
 
-class _Rewards(click.ParamType):
+class _Rewards(Rewards):
     """What a measurement gives, as noise of a study says it; None for numbers."""
-
-    name = "number|yes-no|LO..HI"
 
     def convert(self, value: Any, param: Any, ctx: Any) -> str | tuple[float, float] | None:
         from surepick.problem.rewards import read_rewards
@@ -48,7 +46,12 @@ class _Rewards(click.ParamType):
 class _Noise(click.ParamType):
     """A word, a number, or one number for each option."""
 
-    name = "equal|NUMBER"
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The words that there are, for a help."""
+        from surepick.problem.noise import words
+
+        return "|".join([*words(), "NUMBER"])
 
     def convert(self, value: Any, param: Any, ctx: Any) -> float | str | list[float]:
         if not isinstance(value, str) or value == "estimate":

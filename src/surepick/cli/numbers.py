@@ -37,6 +37,20 @@ class Rate(Number):
         return Percent(super().convert(value.strip()[:-1], param, ctx) / 100.0)
 
 
+class Rewards(click.ParamType):
+    """What a measurement gives, in the words of people."""
+
+    @property
+    def name(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The words that there are, for a help."""
+        from surepick.problem.noise import forms
+
+        return "|".join(forms())
+
+    def convert(self, value: Any, param: Any, ctx: Any) -> Any:
+        return value
+
+
 def in_rates(value: float | None, what: str, noise: Any) -> float | None:
     """The number; an error where per cent were given, and a reward is no rate.
 

@@ -11,7 +11,7 @@ from typing import Any
 import click
 
 from surepick.algorithms.registry import DEFAULT
-from surepick.cli.numbers import Number, Rate, in_rates
+from surepick.cli.numbers import Number, Rate, Rewards, in_rates
 from surepick.cli.trust import Misfit
 from surepick.errors import InvalidInputError
 
@@ -28,7 +28,7 @@ _BETWEEN_LINES = 5.0  # seconds between two lines of progress
     "--rewards",
     default="number",
     show_default=True,
-    metavar="number|yes-no|LO..HI",
+    type=Rewards(),
     help="What one measurement gives: a number, yes or no, or a number between two bounds.",
 )
 @click.option(

@@ -6,10 +6,11 @@ import dataclasses
 from pathlib import Path
 from typing import Any
 
+from surepick import plugins
 from surepick.arrays import limits
 from surepick.errors import CertificateError
 from surepick.run.made import comes_out_alike
-from surepick.verifier.verify import Verification, read_certificate
+from surepick.verifier.verify import Verification, names_unknown, read_certificate
 from surepick.verifier.verify import verify as verify_alone
 
 _PATIENCE = 3.0  # seconds that a replay may take that nobody asked for
@@ -60,6 +61,8 @@ def verify(
     (1, True, 'every batch is what the algorithm asks for')
     """
     body = read_certificate(certificate)
+    if names_unknown(body):  # of other packages, which have verifiers of their own
+        plugins.load()
     found = verify_alone(body, problem)
     if replay is False:
         return found

@@ -6,6 +6,7 @@ import math
 from typing import Any
 
 from surepick.errors import InvalidInputError, SurepickError
+from surepick.problem.noise import kinds
 from surepick.problem.tables.build import TableProblem
 from surepick.problem.tables.cells import is_numeric
 from surepick.problem.tables.naming import describing, naming
@@ -60,6 +61,15 @@ def questions() -> list[dict[str, Any]]:
         }
         for setting in known().values()
         if setting.question
+    ]
+
+
+def rewards_asked() -> list[dict[str, Any]]:
+    """What a measurement may give, where one word says it."""
+    return [
+        {"noise": kind.word, "words": kind.asked}
+        for kind in kinds()
+        if kind.word is not None and kind.form is not None
     ]
 
 

@@ -80,7 +80,9 @@ class PlanRequest(TableBody):
     model_config = example(csv=_TABLE, features=["price"], gap=0.5, noise=0.5, trials=2)
 
     rewards: str = Field(
-        "number", max_length=100, description="What one measurement gives: number, yes-no or LO..HI"
+        "number",
+        max_length=100,
+        description="What a measurement gives: number, yes-no, LO..HI, …",
     )
     gap: Annotated[Finite, Field(gt=0)] | None = Field(
         None, description="Lead of the best option that should be detected; not for yes-no."
@@ -257,10 +259,18 @@ class SettingOf(Answered):
     traffic: bool = Field(description="Whether it is asked for in traffic studies.")
 
 
+class RewardsOf(Answered):
+    """What a measurement may give, where one word says it."""
+
+    noise: str
+    words: str
+
+
 class SettingsOf(Answered):
     """What people are asked about a new study, besides its options."""
 
     settings: list[SettingOf]
+    rewards: list[RewardsOf]
 
 
 class BatchOf(Answered):

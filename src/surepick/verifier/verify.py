@@ -28,6 +28,7 @@ from surepick.verifier.corrections import check_corrections
 from surepick.verifier.fields import unknown_fields
 from surepick.verifier.hedged import check_hedged
 from surepick.verifier.limits import check_limits
+from surepick.verifier.noise import KINDS
 from surepick.verifier.options import check_options
 from surepick.verifier.order import check_order
 from surepick.verifier.overlap import check_overlap
@@ -177,6 +178,13 @@ def _demand_problem(held: dict[str, Any], given: Given) -> None:
                 f"problem: the certificate does not contain its {count:,} {what} of {features:,} "
                 f"features, only their SHA-256; {cure}"
             )
+
+
+def names_unknown(body: dict[str, Any]) -> bool:
+    """Whether a certificate names a kind of noise that is not known here."""
+    problem = body.get("problem")
+    noise = problem.get("noise") if isinstance(problem, dict) else None
+    return isinstance(noise, str) and noise not in KINDS
 
 
 def read_certificate(certificate: Any) -> dict[str, Any]:

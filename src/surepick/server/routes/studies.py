@@ -10,7 +10,7 @@ from fastapi import Query, Request, Response
 
 from surepick.server import messages, models
 from surepick.server.by_helper import json_of, look, work
-from surepick.server.creation import questions
+from surepick.server.creation import questions, rewards_asked
 from surepick.server.replies import Json
 from surepick.server.routing import (
     ADMINS,
@@ -46,7 +46,7 @@ async def create(request: Request, body: models.NewStudy) -> Response:
 @routes.get("/settings", **spec(EVERYONE, models.SettingsOf))
 async def settings(request: Request) -> Json:
     """List what people are asked about a new study, besides its options."""
-    return Json({"settings": questions()})
+    return Json({"settings": questions(), "rewards": rewards_asked()})
 
 
 @routes.get("/studies/{name}", **spec(EVERYONE, models.Status))

@@ -133,6 +133,10 @@ declare namespace Api {
   interface Refusal {
     error: ErrorBody;
   }
+  interface RewardsOf {
+    noise: string;
+    words: string;
+  }
   interface SettingOf {
     name: string;
     question: string;
@@ -145,6 +149,7 @@ declare namespace Api {
   }
   interface SettingsOf {
     settings: SettingOf[];
+    rewards: RewardsOf[];
   }
   interface SheetBody {
     csv?: string | null;

@@ -1,6 +1,6 @@
 // What a measurement gives: the question that every new study is asked, and what experts may add.
 
-import { fresh, h, write } from "../dom.js";
+import { fresh, h, put, write } from "../dom.js";
 import { input, number } from "./field.js";
 
 const MEASUREMENT = "What does a measurement give?";
@@ -23,6 +23,9 @@ export function rewardsChoice(changed) {
   const equal = radio(about);
   const known = radio(about);
   const scale = bound("How much measurements vary", "", known);
+  /** @type {{radio: HTMLInputElement, noise: string}[]} */
+  let words = [{ radio: yesNo, noise: "yes-no" }];
+  const others = h("div", {});
   const legend = h("legend", {}, MEASUREMENT);
   const anyNumber = h("span", {}, "A number");
   const advanced = h(
@@ -56,7 +59,8 @@ export function rewardsChoice(changed) {
 
   /** @returns {Api.NewStudy["noise"]} */
   function noise() {
-    if (yesNo.checked) return "yes-no";
+    const word = words.find((one) => one.radio.checked);
+    if (word) return word.noise;
     if (between.checked) {
       const [from, to] = [number(low), number(high)];
       return from !== null && to !== null && from < to ? { low: from, high: to } : undefined;
@@ -69,6 +73,16 @@ export function rewardsChoice(changed) {
 
   return {
     noise,
+    /** @param {Api.RewardsOf[]} kinds What one word says; some are known here. */
+    offer: (kinds) => {
+      const more = kinds.filter((one) => one.noise !== "yes-no");
+      const radios = more.map((one) => ({ radio: radio(kind), ...one }));
+      words = [...words, ...radios];
+      put(
+        others,
+        radios.map((one) => h("label", { class: "choice" }, one.radio, one.words)),
+      );
+    },
     /** Yes or no, unless somebody has said something else by now. */
     preferYesNo: () => {
       if (any.checked && nothing.checked) yesNo.checked = true;
@@ -89,6 +103,7 @@ export function rewardsChoice(changed) {
       h("label", { class: "choice" }, any, anyNumber),
       h("label", { class: "choice" }, yesNo, "Yes or no (1 or 0)"),
       h("label", { class: "choice" }, between, "A number between", low, "and", high),
+      others,
       hint("You need not know anything else. If rewards have bounds, giving them saves measurements."),
     ),
     advanced,

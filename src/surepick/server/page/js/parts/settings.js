@@ -52,8 +52,9 @@ function controlOf({ kind, choices, empty, default: usual }) {
  * The settings, as they are known once the service has said which there are.
  *
  * @param {import("../router.js").Scope} scope
+ * @param {(rewards: Api.RewardsOf[]) => void} offered Told which words say what a measurement gives.
  */
-export function settingFields(scope) {
+export function settingFields(scope, offered) {
   /** @type {{name: string, traffic: boolean, element: HTMLElement, said: () => any}[]} */
   let asked = [];
   let site = false;
@@ -61,7 +62,8 @@ export function settingFields(scope) {
   const shown = () => asked.filter((one) => one.traffic || !site);
   const told = () => asked.forEach((one) => (one.element.hidden = !shown().includes(one)));
   const ready = get("/settings", { signal: scope.signal }).then(
-    (/** @type {Api.SettingsOf} */ { settings }) => {
+    (/** @type {Api.SettingsOf} */ { settings, rewards }) => {
+      offered(rewards);
       asked = settings.map((setting) => {
         const { control, said } = controlOf(setting);
         const { name, traffic } = setting;

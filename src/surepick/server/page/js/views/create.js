@@ -30,7 +30,7 @@ export const createView = (scope) => {
   const rewards = rewardsChoice(rewardsChanged);
   const trust = trustChoice(check);
   const traffic = trafficChoice(trafficChanged);
-  const settings = settingFields(scope);
+  const settings = settingFields(scope, rewards.offer);
   const delta = input({
     type: "text",
     inputmode: "decimal",
