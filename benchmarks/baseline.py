@@ -2,7 +2,7 @@
 
 *Errors.* Truths in which mistakes are easiest: all options tied with the baseline; half of them
 tied and half of them near ties; a few better, the rest tied. Each run goes on for a fixed number of
-pulls. Counted are trials with a wrong claim at any time (``control="all"``), the share of wrong
+pulls. Counted are trials with a wrong claim at any time (``claims="all"``), the share of wrong
 claims at the end (``"fdr"``), and trials in which the interval of one option, the last, misses its
 lift after any block. Intervals of these rates are exact (Clopper–Pearson), 99.9 %.
 

@@ -47,7 +47,7 @@ CASES = {
     "5 of 9, all tied": Case((0.0,) * 9, {"top": 5}, SET),
     "5 of 9, near ties": Case(boundary(5, 0.05), {"top": 5}, SET),
     "baseline, ε": Case(NEAR, {"baseline": 0, "epsilon": EPSILON}, CLAIMS),
-    "baseline, ε, fdr": Case(NEAR, {"baseline": 0, "epsilon": EPSILON, "control": "fdr"}, SHARE),
+    "baseline, ε, fdr": Case(NEAR, {"baseline": 0, "epsilon": EPSILON, "claims": "fdr"}, SHARE),
     "a number": Case((0.0, 0.0, 0.05, -0.05), {"threshold": 0.0}, CLAIMS),
     "behind the leader, ties": Case((0.0,) * 5, {}, MISSED),
     "behind the leader, near ties": Case((0.1, 0.05, 0.0, 0.0, 0.0), {}, MISSED),

@@ -1222,8 +1222,8 @@ MUTATIONS = (
     Mutation(
         "overlapping-discoveries",
         "verifier/overlap.py",
-        'check.settings.get("control", "all") == "all",',
-        'check.settings.get("control", "all") in ("all", "fdr"),',
+        'claims_of(check) == "all",',
+        'claims_of(check) in ("all", "fdr"),',
         "study/test_overlap.py -k forged",
     ),
     Mutation(

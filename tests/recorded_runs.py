@@ -143,7 +143,7 @@ def _settings(algorithm: str, what: str, truth: np.ndarray) -> dict[str, Any]:
         "top": {"top": 2},
         "baseline": {"baseline": 1, "epsilon": 0.25},
         "threshold": {"threshold": 0.5},
-        "fdr": {"baseline": 0, "control": "fdr"},
+        "fdr": {"baseline": 0, "claims": "fdr"},
         "guess": {"guess": True, "most": 150},
         "max_batch": {"max_batch": 8, "min_batch": 4},
         "items": {"items": 40},

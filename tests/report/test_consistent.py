@@ -123,7 +123,7 @@ STUDIES = {
     ),
     "baseline": (workers, {"baseline": "a"}, numbers, {}),
     "baseline, near": (workers, {"baseline": "d", "epsilon": 0.1}, numbers, {}),
-    "discoveries": (workers, {"baseline": "a", "control": "fdr"}, numbers, {}),
+    "discoveries": (workers, {"baseline": "a", "claims": "fdr"}, numbers, {}),
     "a number": (workers, {"threshold": 1.2}, numbers, {}),
     "too few": (workers, {"max_samples": 40}, numbers, {"means": NEAR}),
     "budget": (workers, {"budget": 45}, numbers, {"means": NEAR}),

@@ -133,7 +133,7 @@ FEATURES = (
     Feature("trusted", "features", problem={"misfit": 0.0}),
     Feature("allowed", "features", problem={"misfit": 0.5}),
     Feature("baseline", "question", {"baseline": "a"}),
-    Feature("fdr", "question", {"baseline": "a", "control": "fdr"}),
+    Feature("fdr", "question", {"baseline": "a", "claims": "fdr"}),
     Feature("threshold", "question", {"threshold": 3.2}),
     Feature("top", "question", {"top": 2}),
     Feature("guess", "question", {"guess": True}),

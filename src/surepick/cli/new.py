@@ -95,14 +95,6 @@ class _Noise(click.ParamType):
     help="Column with the cost of measuring each option; the study then spends as little as "
     "possible.",
 )
-@click.option(
-    "--claims",
-    type=click.Choice(["all", "fdr"]),
-    default="all",
-    show_default=True,
-    help="How sure such claims are. all: all of them are right with probability 1 - delta. fdr: a "
-    "share of at most delta of them is wrong on average, which takes fewer measurements.",
-)
 @setting_options
 @click.option("--past-label", default=None, help="Column of options in --past, if not label.")
 @click.option("--past-reward", default=None, help="Column of rewards in --past, if not reward.")
@@ -144,7 +136,6 @@ def command(
     past_reward: str | None,
     traffic: bool,
     at_least: str | None,
-    claims: str,
     control: str | None,
     control_share: str | None,
     window: str | None,
@@ -207,7 +198,6 @@ def command(
         noise=given,
         misfit=0.0 if trust_features else misfit,
         traffic=asked if traffic else None,
-        control=claims,
         past_columns=named or None,
         **in_numbers(fields, given),
     )

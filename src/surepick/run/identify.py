@@ -12,6 +12,7 @@ from surepick.algorithms.registry import DEFAULT, get, maker, refuse_retired
 from surepick.arrays import limits
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
+from surepick.renamed import renamed
 from surepick.run.answer import Answer
 from surepick.run.run import Run
 from surepick.text import plural
@@ -19,6 +20,7 @@ from surepick.text import plural
 _log = logging.getLogger(__name__)
 
 
+@renamed(control="claims")
 def identify(
     problem: Problem,
     measure: Callable[..., float] | None = None,
@@ -31,7 +33,7 @@ def identify(
     budget: float | None = None,
     baseline: str | int | None = None,
     threshold: float | None = None,
-    control: str = "all",
+    claims: str = "all",
     top: int = 1,
     guess: bool = False,
     seed: Any = None,
@@ -69,7 +71,7 @@ def identify(
         each is ahead. It ends when every option is decided, up to epsilon.
     threshold
         The same with a number in place of an option.
-    control
+    claims
         How sure these claims are: ``"all"`` of them are right with probability at least
         1 - delta, or ``"fdr"``: a share of at most delta of them is wrong on average.
     top
@@ -114,7 +116,7 @@ def identify(
         if seed is not None:
             raise InvalidInputError("rng is the old name of seed: give only one of them")
         seed = rng
-    asked = (baseline, threshold, control, top, guess)
+    asked = (baseline, threshold, claims, top, guess)
     question = dict(zip(BEST, asked, strict=True))
     run = configure(algorithm, delta, epsilon, max_samples, question, budget).start(problem, seed)
     warned = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
@@ -162,7 +164,7 @@ def _doubts(run: Run) -> str:
 BEST: dict[str, Any] = {
     "baseline": None,
     "threshold": None,
-    "control": "all",
+    "claims": "all",
     "top": 1,
     "guess": False,
 }

@@ -238,6 +238,9 @@ class NewStudy(
         name="layouts", table={"csv": _TABLE, "features": ["price"]}, noise="yes-no", delta=0.05
     )
 
+    control: str | None = Field(
+        None, description="What claims was called before.", json_schema_extra={"deprecated": True}
+    )
     source: str = Field("", max_length=500, description="Where the table comes from.")
     key: str | None = Field(
         None,

@@ -48,7 +48,7 @@ def _allowed(overlap: bool, made: Prepared) -> Prepared:
         raise InvalidInputError(
             f"overlap: with {made.algorithm.registered_name()} and these settings, a batch can "
             f"start only when the previous one is complete; use {DEFAULT} without max_batch, "
-            "check_fit and control='fdr', or leave overlap out"
+            "check_fit and claims='fdr', or leave overlap out"
         )
     return made
 

@@ -29,6 +29,7 @@ from surepick.problem.contents import as_misfit
 from surepick.problem.labels import look_alikes
 from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
 from surepick.problem.tables.past import PastTable
+from surepick.renamed import renamed
 from surepick.run.codec import encode, loads
 from surepick.run.identify import BEST, compares, configure, unusual
 from surepick.study.again import SETTING as AGAIN
@@ -47,6 +48,8 @@ from surepick.study.written import as_meta, kind_of, problem_body, problem_of
 _COMMON = ("delta", "epsilon", "max_samples", "budget")  # settings that all algorithms have
 #: after so many pulls a study ends, unless it is told when: tied options would go on for ever
 MOST_SAMPLES = 1_000_000
+#: what settings were called in version 0.2
+OLD_NAMES = {"control": "claims"}
 _RESERVED = (".", "..")  # addresses that browsers and proxies rewrite
 
 #: what can be said of the noise and of features, also of a problem
@@ -75,6 +78,7 @@ def _below(value: Any, name: str, limit: int) -> int:
     return number
 
 
+@renamed(**OLD_NAMES)
 @declares
 @dataclass(frozen=True, kw_only=True, eq=False)
 class StudySpec:
@@ -165,13 +169,12 @@ class StudySpec:
         schema={"type": "number"},
         unit="reward",
     ).field()
-    control: str = Setting(
+    claims: str = Setting(
         help="How sure such claims are. 'all': all of them are right with probability 1 - "
         "`delta`. 'fdr': on average at most a share `delta` of them is wrong, which takes fewer "
         "measurements.",
-        schema={"type": "string"},
+        schema={"type": "string", "enum": ["all", "fdr"]},
         default="all",
-        flag=False,
     ).field()
     max_samples: int | None = Setting(
         help="Stop after this many measurements.",
@@ -478,12 +481,14 @@ class StudySpec:
         """What :meth:`to_dict` made."""
         if not isinstance(saved, Mapping):
             raise FormatError(f"a study must be described by an object; got {saved!r:.80}")
-        unknown = saved.keys() - {f.name for f in fields(cls)} - from_outside(saved).keys()
+        own = {f.name for f in fields(cls)} | OLD_NAMES.keys()
+        unknown = saved.keys() - own - from_outside(saved).keys()
         if unknown:
             raise FormatError(f"a study has no {sorted(unknown)[0]!r}")
         if "name" not in saved:
             raise FormatError("name is missing: every study needs one")
-        given = {name: find(name).given(value) for name, value in saved.items()}
+        known = {name: find(OLD_NAMES.get(name, name)) for name in saved}
+        given = {name: known[name].given(value) for name, value in saved.items()}
         if given.get("problem") is not None:
             body = dict(given["problem"])
             if "noise" not in body and given.get("noise") is not None:

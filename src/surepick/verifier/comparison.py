@@ -59,7 +59,14 @@ def _set_to(check: Check) -> tuple[int | None, float | None, str]:
         baseline = labels.index(baseline)
     if threshold is not None:
         threshold = exact.number(threshold, "the setting threshold")
-    return baseline, threshold, settings.get("control", "all")
+    return baseline, threshold, claims_of(check)
+
+
+def claims_of(check: Check) -> str:
+    """How sure claims were to be; until version 0.2 the setting was called control."""
+    said = [check.settings[name] for name in ("claims", "control") if name in check.settings]
+    check.demand(len(said) < 2, "the settings say twice how sure claims were to be")
+    return said[0] if said else "all"
 
 
 def check_comparison(check: Check, found: Comparison) -> None:

@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
+from surepick.verifier.comparison import claims_of
 
 
 def overlapping(check: Check) -> bool:
@@ -28,7 +29,7 @@ def check_overlap(check: Check) -> None:
         "its batches overlap, which bets on whole blocks allow, and nothing else",
     )
     check.demand(
-        check.settings.get("control", "all") == "all",
+        claims_of(check) == "all",
         "its batches overlap: whoever stopped may have seen later rewards, and then the share of "
         "wrong claims is not limited",
     )

@@ -65,7 +65,7 @@ def test_a_number_is_the_same_as_an_option_that_is_known():
 
 def test_a_false_discovery_rate_takes_less_the_more_is_claimed():
     problem = sp.Problem(np.eye(5), noise=1.0)
-    config = sp.algorithms.PooledPeleg(0.1, baseline=0, control="fdr")
+    config = sp.algorithms.PooledPeleg(0.1, baseline=0, claims="fdr")
     question = config.begin(problem, np.random.default_rng(0)).question
     assert isinstance(question, AgainstBaseline)
     question.capital[:] = -50.0
@@ -144,7 +144,7 @@ def test_saved_and_loaded_it_goes_on_as_before():
         ({"baseline": "nwo"}, "no option is called 'nwo'"),
         ({"baseline": 9}, "there are options 0 to 1"),
         ({"baseline": 0, "threshold": 1.0}, "not with both"),
-        ({"control": "fdr"}, "give baseline"),
+        ({"claims": "fdr"}, "give baseline"),
         ({"baseline": 0, "control": "some"}, "'all' or 'fdr'"),
         ({"baseline": 0, "algorithm": "rage"}, "can only find the best option"),
     ],

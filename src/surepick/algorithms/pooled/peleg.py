@@ -39,8 +39,10 @@ from surepick.algorithms.pooled.strata import levels_cancel
 from surepick.arrays.validate import in_reach, positive, real, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.renamed import renamed
 
 
+@renamed(control="claims")
 @dataclass(frozen=True)
 class PooledPeleg(Algorithm):
     """Elimination by bets that pool the evidence of all blocks.
@@ -62,7 +64,7 @@ class PooledPeleg(Algorithm):
         label, or its number)?
     threshold
         The same with a number in place of a candidate.
-    control
+    claims
         How sure claims against the baseline are: ``"all"`` of them are right with probability at
         least 1 - delta; or ``"fdr"``: of those made, a share of at most delta is wrong on average.
     top
@@ -87,7 +89,7 @@ class PooledPeleg(Algorithm):
     max_batch: int | None = field(default=None, kw_only=True)
     baseline: str | int | None = field(default=None, kw_only=True)
     threshold: float | None = field(default=None, kw_only=True)
-    control: str = field(default="all", kw_only=True)
+    claims: str = field(default="all", kw_only=True)
     top: int = field(default=1, kw_only=True)
     guess: bool = field(default=False, kw_only=True)
     items: int | None = field(default=None, kw_only=True)
@@ -122,11 +124,11 @@ class PooledPeleg(Algorithm):
         whole_blocks = self.max_batch is None
         object.__setattr__(self, "any_pulls", whole_blocks)
         object.__setattr__(self, "any_history", whole_blocks and self.items is None)
-        object.__setattr__(self, "overlaps", whole_blocks and self.control == "all")
+        object.__setattr__(self, "overlaps", whole_blocks and self.claims == "all")
 
     def _check_question(self) -> None:
-        if self.control not in ("all", "fdr"):
-            raise InvalidInputError(f"control must be 'all' or 'fdr'; got {self.control!r:.80}")
+        if self.claims not in ("all", "fdr"):
+            raise InvalidInputError(f"claims must be 'all' or 'fdr'; got {self.claims!r:.80}")
         if self.threshold is not None:
             number = in_reach(real(self.threshold, "threshold"), "threshold")
             object.__setattr__(self, "threshold", number)
@@ -136,9 +138,9 @@ class PooledPeleg(Algorithm):
                     "with both; leave one of them out"
                 )
         if self.baseline is None:
-            if self.threshold is None and self.control != "all":
+            if self.threshold is None and self.claims != "all":
                 raise InvalidInputError(
-                    "control is about claims against a baseline: give baseline=… or threshold=…"
+                    "claims are made against a baseline: give baseline=… or threshold=…"
                 )
         elif not isinstance(self.baseline, str):
             object.__setattr__(self, "baseline", whole(self.baseline, "baseline"))
@@ -192,7 +194,7 @@ class PooledPeleg(Algorithm):
         """What claims against a baseline promise, whenever they are made."""
         name = f"claims against {baseline}"
         bets = "capital bet against what is true is a supermartingale"
-        if self.control == "fdr":
+        if self.claims == "fdr":
             share = f"a share of at most {self.delta:.12g} is wrong on average"
             return Guarantee("fdr", f"of all {name}, {share} ({bets}; e-BH)")
         sure = f"are right with probability at least {confidence(self.delta)}"

@@ -8,9 +8,9 @@ least epsilon away".
 
 How sure claims are (M candidates beside the baseline):
 
-- ``control="all"``: all of them together are right with probability at least 1 − delta, by
+- ``claims="all"``: all of them together are right with probability at least 1 − delta, by
   the steps of :mod:`surepick.algorithms.pooled.questions.steps`.
-- ``control="fdr"``: of all claims at the end, a share of at most delta is wrong on average (e-BH,
+- ``claims="fdr"``: of all claims at the end, a share of at most delta is wrong on average (e-BH,
   Wang and Ramdas 2022). k claims are made if each of them has a capital of 2M/(k delta) at the end.
 """
 
@@ -121,7 +121,7 @@ class AgainstBaseline(Question):
             if self.epsilon > 0:  # beating the baseline less epsilon is not being far worse
                 closer = up.raised(self.epsilon), down.raised(self.epsilon)
                 self._pay(self.close[::-1, :, own], *closer)
-        if self.ground.config.control == "fdr":
+        if self.ground.config.claims == "fdr":
             self.made = self._discoveries()
         else:
             self._claim()
@@ -145,7 +145,7 @@ class AgainstBaseline(Question):
         """Log capital that claims will take once the others are made, (2 or 3, M)."""
         sides, config = self.sides(), self.ground.config
         goals = np.full_like(sides, math.log(2.0 / config.delta))
-        if config.control == "all" and weights is not None:
+        if config.claims == "all" and weights is not None:
             goals[:, self.others] = steps.expected(weights, sides[:, self.others], config.delta)
         return goals
 
@@ -153,7 +153,7 @@ class AgainstBaseline(Question):
         """Log capital that a claim takes if it is the next one, (2 or 3, M)."""
         sides, config, n = self.sides(), self.ground.config, len(self.others)
         goals = np.full_like(sides, math.log(2.0 * n / ((len(self.made) + 1) * config.delta)))
-        if config.control == "all":
+        if config.claims == "all":
             own = sides[:, self.others], self._kinds(), config.delta
             goals[:, self.others] = steps.needed(weights, *own)
         return goals
@@ -346,7 +346,7 @@ class AgainstBaseline(Question):
 
     def evidence(self) -> dict[str, Any]:
         config, problem = self.ground.config, self.ground.problem
-        asked: dict[str, Any] = {"control": config.control}
+        asked: dict[str, Any] = {"control": config.claims}  # its name in certificates
         if config.threshold is not None:
             asked["threshold"] = config.threshold
         else:

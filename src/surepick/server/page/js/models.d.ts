@@ -59,7 +59,7 @@ declare namespace Api {
     top?: number;
     baseline?: string | null;
     threshold?: number | null;
-    control?: string;
+    claims?: string;
     max_samples?: number | null;
     budget?: number | null;
     guess?: boolean;
@@ -77,6 +77,7 @@ declare namespace Api {
     settings?: Record<string, any>;
     seed?: number | null;
     meta?: Record<string, any>;
+    control?: string | null;
     source?: string;
     key?: string | null;
   }
