@@ -28,7 +28,7 @@ from benchmarks import decomposition
 from benchmarks.paired import ratio
 from benchmarks.recorded import Record, options, table
 
-from surepick.algorithms.pooled import asking, lacking, settings, state
+from surepick.algorithms.pooled import lacking, planning, settings, state
 from surepick.algorithms.pooled.compiled import market
 from surepick.algorithms.pooled.kinds.known import GaussianPayoff, KnownScale
 from surepick.algorithms.pooled.payoff import Bets, News
@@ -104,7 +104,7 @@ def blocks(
         largest = min(given.batch_growth * settled, most * missing)
         return settings.whole_batches(given, max(so_far * settled, largest, least))
 
-    return [(asking, "block_size", size)]
+    return [(planning, "block_size", size)]
 
 
 def first_block(per_dimension: float) -> list[Change]:
@@ -113,7 +113,7 @@ def first_block(per_dimension: float) -> list[Change]:
     def at_least(given: Any, pulls: float) -> int:
         return math.ceil(pulls / settings.FEWEST_PULLS * per_dimension)
 
-    return [(asking, "whole_batches", at_least)]
+    return [(planning, "whole_batches", at_least)]
 
 
 def near(most: float | None, trailing: float = 0.0) -> list[Change]:
@@ -145,9 +145,9 @@ VARIANTS: dict[str, Callable[[], list[Change]]] = {
     "blocks: down to 1 per dimension at the end": lambda: blocks(of_missing=0.4),
     "blocks: 0.15 of what is missing": lambda: blocks(most=0.15),
     "blocks: half as large": lambda: blocks(most=0.15, so_far=0.015),
-    "half the exploration": lambda: [(asking, "_EXPLORE", 0.5)],
-    "both of these": lambda: [*blocks(most=0.15, so_far=0.015), (asking, "_EXPLORE", 0.5)],
-    "a quarter of the exploration": lambda: [(asking, "_EXPLORE", 0.25)],
+    "half the exploration": lambda: [(planning, "_EXPLORE", 0.5)],
+    "both of these": lambda: [*blocks(most=0.15, so_far=0.015), (planning, "_EXPLORE", 0.5)],
+    "a quarter of the exploration": lambda: [(planning, "_EXPLORE", 0.25)],
     "caution 0.7": lambda: [(lacking, "CAUTION", 0.7)],
     "caution 3": lambda: [(lacking, "CAUTION", 3.0)],
     "doubt 1": lambda: [(market, "DOUBT", 1.0)],

@@ -83,6 +83,9 @@ def test_bets_pay_what_the_compiled_rule_pays(backend, pulled, shift, nearness):
     # against the leader alone, the leader has no rival: the plain rule leaves it out by hand
     keep = np.arange(200) != (plain.rivals[0] if shift else -1)
     np.testing.assert_allclose(found[keep], expected[keep], rtol=1e-9, atol=1e-12)
+    few = (np.array([3, 50]), np.array([7]))
+    paid = [market.pairs(*few, fit, payoff).paid() for market in (plain, large)]
+    np.testing.assert_allclose(paid[1], paid[0], rtol=1e-9, atol=1e-12)
 
 
 @pytest.mark.parametrize(("backend", "epsilon"), each_value(["numpy", "torch"], [0.0, 0.3]))

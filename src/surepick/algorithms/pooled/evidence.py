@@ -87,9 +87,7 @@ class Evidence:
 
     def read(self, rows: Rows, scales: Scales) -> list[Any]:
         """What a block says, in each way."""
-        read = self.reading
-        readers = {"linear": read.fit, "direct": read.direct, "allowed": read.allowed}
-        readers["paired"] = read.paired
+        read, readers = self.reading, self.reading.readers()
         found = [readers[way](rows, scales) for way in self.ways]
         found = [one._replace(rounding=rounding_of(read.problem, rows, one)) for one in found]
         if self._number:  # least squares on features says 0 of a candidate without any

@@ -33,7 +33,7 @@ class Pairs(NamedTuple):
     bets: Bets
     news: News
     seen: Any  #: the block
-    payoff: Payoff
+    payoff: Any  #: a payoff; where intervals are worked out, the one that their sums know
 
     def raised(self, by: float) -> Pairs:
         """With all leads raised."""
@@ -94,9 +94,9 @@ class Market(ABC):
         else:
             self._pay(capital, against, block, payoff, 1, closeness - block.rounding, nearness)
 
+    @abstractmethod
     def pairs(self, places: IntArray, rivals: IntArray, block: Any, payoff: Payoff) -> Pairs:
-        """Any candidates with any rivals, where they are few enough for a table of all."""
-        raise NotImplementedError("only where candidates are few")
+        """Any candidates with any rivals: by a table of all of them."""
 
     @abstractmethod
     def _pay(

@@ -14,7 +14,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.arrays.backend import Backend
-from surepick.arrays.types import FloatArray, IntArray
+from surepick.arrays.types import FloatArray
 from surepick.statistics.stakes import array_stakes, normal_stakes
 
 
@@ -48,23 +48,19 @@ class Payoff(ABC):
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
         """Log payoffs, (n, R, J), of NumPy arrays; ``block`` has the ``facts`` of the block."""
 
-    @abstractmethod
-    def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
-        """Log payoffs on arrays of any library: an array (n, R) for each account."""
-
-    def staked(self, stakes: FloatArray, news: News, block: Any) -> FloatArray:
-        """Log of what each of these stakes (n, R, J, S) pays, averaged over the last axis."""
-        raise NotImplementedError
-
-    def contrasts(self, news: News, block: Any) -> tuple[FloatArray, IntArray]:
-        """Leads in each part of a block, (n, R, m), and in how many parts there are any."""
-        raise NotImplementedError
-
     def stakes(self, bets: Bets) -> FloatArray:
         """A few stakes for each account, (n, R, J, S), where a payoff has no closed form."""
         score = bets.information * bets.lead
         precisions = bets.information[..., None] + self._precisions * bets.unit[..., None]
         return normal_stakes(score[..., None], precisions)
+
+
+class ArrayPayoff(Payoff):
+    """What bets pay, also on arrays of any library: for very many candidates."""
+
+    @abstractmethod
+    def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
+        """Log payoffs on arrays of any library: an array (n, R) for each account."""
 
     def stakes_on(self, backend: Backend, bets: Bets) -> list[list[Any]]:
         """Stakes on arrays of any library: for each account an array (n, R) for each stake."""

@@ -12,7 +12,7 @@ from surepick.algorithms.pooled.kinds.paired import PairedItems
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
-from surepick.algorithms.pooled.payoff import Bets, News, Payoff, log_mean
+from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News, log_mean
 from surepick.algorithms.pooled.sums import BoundedSums
 from surepick.algorithms.pooled.values import Seen, with_zero
 from surepick.arrays.backend import Backend
@@ -34,7 +34,7 @@ class Results(NamedTuple):
     means: FloatArray  #: predicted
 
 
-class BoundedPayoff(Payoff):
+class BoundedPayoff(ArrayPayoff):
     """The bets of :mod:`surepick.statistics.bounded`; columns are coefficients of the arms."""
 
     def __init__(self, precisions: tuple[float, ...], low: float, high: float, yes_no: bool):

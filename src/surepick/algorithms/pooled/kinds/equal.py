@@ -8,7 +8,7 @@ from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.kinds.reading import DIGITS, LEAST_VARIANCE, Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
-from surepick.algorithms.pooled.payoff import Bets, News, Payoff
+from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News
 from surepick.algorithms.pooled.sums import StudentSums
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
@@ -22,7 +22,7 @@ class Residuals(NamedTuple):
     freedom: int  #: pulls less dimensions fitted
 
 
-class StudentPayoff(Payoff):
+class StudentPayoff(ArrayPayoff):
     """The bets of :mod:`surepick.statistics.student`."""
 
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:

@@ -8,14 +8,14 @@ from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Totals
 from surepick.algorithms.pooled.market import PRECISIONS
-from surepick.algorithms.pooled.payoff import Bets, News, Payoff
+from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News
 from surepick.algorithms.pooled.sums import KnownSums
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
 from surepick.statistics.payoffs import array_log_payoff
 
 
-class GaussianPayoff(Payoff):
+class GaussianPayoff(ArrayPayoff):
     """The Gaussian bets of :mod:`surepick.statistics.payoffs`.
 
     Stakes are normal around the past's estimate, cut at 0. Rewards are in units of the noise.

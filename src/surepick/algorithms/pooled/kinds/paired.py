@@ -14,13 +14,12 @@ import numpy as np
 
 from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.guide import Guide, squared_units
-from surepick.algorithms.pooled.kinds.reading import DIGITS, Reading
+from surepick.algorithms.pooled.kinds.reading import DIGITS, Reader, Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.parts import MOST_PARTS
 from surepick.algorithms.pooled.payoff import Bets, News, Payoff
 from surepick.algorithms.pooled.values import Seen, alone
-from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
@@ -58,9 +57,6 @@ class PairedPayoff(Payoff):
             places, rivals, on.counts, on.table, told, news.shift, stakes, self._width
         )
 
-    def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
-        raise NotImplementedError  # options with items live in memory
-
 
 class PairedItems(Reading):
     """Differences on items vary by twice the variance of a single reward, net of its item."""
@@ -74,6 +70,9 @@ class PairedItems(Reading):
 
     def scales(self, totals: Totals) -> Scales:
         return Scales(self.variance(totals))
+
+    def readers(self) -> dict[str, Reader]:
+        return {"paired": self.paired}
 
     def paired(self, rows: Rows, scales: Scales) -> Seen:
         """What a block says about arms by the items that they have in common."""

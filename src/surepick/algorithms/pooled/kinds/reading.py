@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any, ClassVar
 
 import numpy as np
@@ -19,6 +20,9 @@ from surepick.problem import Problem
 
 DIGITS = 1e-12  # of the rewards: differences below are rounding
 LEAST_VARIANCE = 1e-130  # its square is still a number; rewards that vary less count as nothing
+
+#: what a block says, rewards varying so
+Reader = Callable[[Rows, Scales], Any]
 
 
 class Reading(ABC):
@@ -45,6 +49,10 @@ class Reading(ABC):
     def scales(self, totals: Totals) -> Scales:
         """How much rewards vary, from all settled blocks: for stakes, designs and weights."""
 
+    def readers(self) -> dict[str, Reader]:
+        """How a block is read in each way; see :mod:`surepick.algorithms.pooled.evidence`."""
+        return {"linear": self.fit, "direct": self.direct, "allowed": self.allowed}
+
     def fit(self, rows: Rows, scales: Scales) -> BlockFit:
         """What a block says, with all that the payoff needs."""
         return block_fit(self.problem, rows.by_arm(), scales)
@@ -58,10 +66,6 @@ class Reading(ABC):
         variances[block.arms] = squared * scales.of(block.arms) / block.counts
         facts = self.direct_facts(rows, scales)
         return Seen(alone(means, variances), np.zeros((n, 0)), facts=facts)
-
-    def paired(self, rows: Rows, scales: Scales) -> Seen:
-        """What a block says about arms by the items that they have in common."""
-        raise NotImplementedError  # see :mod:`surepick.algorithms.pooled.kinds.paired`
 
     def allowed(self, rows: Rows, scales: Scales) -> Seen:
         """What a block says if features are right up to the misfit that is allowed."""

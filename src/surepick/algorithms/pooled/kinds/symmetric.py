@@ -19,7 +19,7 @@ from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS
 from surepick.algorithms.pooled.parts import MOST_PARTS, parts_for_all
-from surepick.algorithms.pooled.payoff import Bets, News, Payoff, log_mean
+from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News, log_mean
 from surepick.algorithms.pooled.sums import SymmetricSums
 from surepick.algorithms.pooled.values import Seen, with_zero
 from surepick.arrays.backend import Backend
@@ -27,7 +27,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.statistics.symmetric import array_log_kept, array_log_tanh_bet
 
 
-class SymmetricPayoff(Payoff):
+class SymmetricPayoff(ArrayPayoff):
     """The bets of :mod:`surepick.statistics.symmetric`; columns are estimates from each part."""
 
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:

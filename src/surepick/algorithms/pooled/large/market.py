@@ -12,11 +12,11 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.pooled.fit import BlockFit
-from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market
-from surepick.algorithms.pooled.payoff import Bets, News, Payoff
+from surepick.algorithms.pooled.market import DOUBT, RIVALS, Market, Pairs
+from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News, Payoff
 from surepick.arrays.backend import Backend
 from surepick.arrays.grid import coarse, level
-from surepick.arrays.types import FloatArray
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.statistics.estimate import LeastSquares
 
 
@@ -47,6 +47,12 @@ class LargeMarket(Market):
         centre = self._b.rows(self._points, np.array([leader]))[0]
         return self._b.xp.sqrt(self._b.quadratic(self._points, self._past.root, centre))
 
+    def pairs(self, places: IntArray, rivals: IntArray, block: Any, payoff: Payoff) -> Pairs:
+        from surepick.algorithms.pooled.compiled.market import CompiledMarket
+
+        own = (self._b.host(self._points), self._past, self._first, self._scale)
+        return CompiledMarket.by_features(*own).pairs(places, rivals, block, payoff)
+
     def _pay(
         self,
         capital: Any,
@@ -57,6 +63,7 @@ class LargeMarket(Market):
         shift: float,
         nearness: float,
     ) -> None:
+        assert isinstance(payoff, ArrayPayoff)  # options with items live in memory
         b = self._b
         against = b.nonzero(against)
         everybody = against.shape[0] == self._points.shape[0]

@@ -17,6 +17,7 @@ from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
 
@@ -85,7 +86,7 @@ class Question(ABC):
 
     def reconsider(self, market: Any) -> None:
         """Options came or went: see where that leaves the question (None: nothing is known)."""
-        raise NotImplementedError(
+        raise InvalidInputError(
             "options can be added and retired only if the question is which option is best"
         )
 
