@@ -27,7 +27,7 @@ import numpy as np
 from benchmarks.recorded import Record, chunks, options, table
 
 import surepick as sp
-from surepick.algorithms.pulls import Pulls, Told
+from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.bench.summary import clopper_pearson
 from surepick.run import Run
 from surepick.run.forecast import Ahead
@@ -130,7 +130,7 @@ def by_reports(seed: int, i: int) -> Followed:
         arms = np.flatnonzero(counts)
         level = rng.uniform(0.8, 1.2)
         hits = rng.binomial(counts[arms], level * rates[arms]).astype(float)
-        tell_report(run, Told(Pulls(arms, counts[arms]), hits, None))
+        tell_report(run, ToldPulls(Pulls(arms, counts[arms]), hits, None))
         if not run.stopped:
             saved.append((run.batches, run.to_json(), shares, visits[-7:]))
     return (

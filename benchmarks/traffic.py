@@ -38,7 +38,7 @@ from benchmarks.yes_no import bound, tightest_at
 from scipy.special import ndtri
 
 import surepick as sp
-from surepick.algorithms.pulls import Pulls, Told
+from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.bench.summary import clopper_pearson
 from surepick.run.report import tell_report
@@ -124,7 +124,7 @@ def by_shares(
 
 def _report(run: Any, counts: IntArray, hits: IntArray | FloatArray) -> None:
     pulls = Pulls.from_counts(counts)
-    tell_report(run, Told(pulls, hits[pulls.arms].astype(np.float64)))
+    tell_report(run, ToldPulls(pulls, hits[pulls.arms].astype(np.float64)))
 
 
 def size(rates: FloatArray) -> int:

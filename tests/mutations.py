@@ -705,7 +705,7 @@ MUTATIONS = (
     ),
     Mutation(
         "planned-beside-what-others-planned",
-        "study/desk/going_on.py",
+        "study/desk/next_batch.py",
         "if now.batch != at.batch or _moved(now, at) or now.finished:",
         "if now.batch != at.batch or now.finished:",
         "study/test_overlap.py -k at_once",
@@ -1576,7 +1576,7 @@ MUTATIONS = (
     ),
     Mutation(
         "early-rewards-wait-for-nothing",
-        "study/desk/going_on.py",
+        "study/desk/next_batch.py",
         "        if there is not None and now.early:\n",
         "        if there is not None and now.early > size:\n",
         "study/test_crossings.py -k overlap and few",

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import numpy as np
 
-from surepick.algorithms.base import Pulls, Told
+from surepick.algorithms.base import Pulls, ToldPulls
 from surepick.run.record import Record
 
 
 def told(counts, sums):
     pulls = Pulls.from_counts(np.array(counts))
-    return Told(pulls, np.array(sums, dtype=float)[pulls.arms])
+    return ToldPulls(pulls, np.array(sums, dtype=float)[pulls.arms])
 
 
 def test_batches_add_up_and_are_kept_in_order():

@@ -277,9 +277,9 @@ def test_who_goes_on_meanwhile_starts_again(storage_url):
         other.tell(pull.id, toy.reward(pull))
     run, at = other.desk.load()
     other.correct(0, 77.0, reason="read again")
-    from surepick.study.desk import going_on
+    from surepick.study.desk import next_batch
 
-    assert not going_on.advance(study.storage, study._record, run, at)
+    assert not next_batch.advance(study.storage, study._record, run, at)
     assert study.progress().batch == 0
     study.ask(1, "ann")
     assert study.progress().batch == 1

@@ -12,7 +12,7 @@ import surepick as sp
 from surepick.errors import CertificateError, InvalidInputError, InvalidTypeError
 from surepick.run.certificate import fingerprint
 from surepick.run.replay import EXACT
-from surepick.study.desk import going_on, waiting
+from surepick.study.desk import next_batch, waiting
 from surepick.study.manage import describe_studies
 
 ARMS = np.array([[1.0, a, b] for a in range(3) for b in range(3)])
@@ -357,10 +357,10 @@ def test_who_is_slow_to_plan_at_once_with_others_changes_nothing(storage_url):
     (quick, before), (slow, _) = study.desk.load(), sp.load_study("crew", study.storage).desk.load()
     assert quick is not slow
     where = (study.storage, study.desk.record)
-    once = going_on.plan_ahead(*where, quick, before)
-    twice = going_on.plan_ahead(*where, quick, once)
+    once = next_batch.plan_ahead(*where, quick, before)
+    twice = next_batch.plan_ahead(*where, quick, once)
     assert twice.ahead > once.ahead > before.ahead
-    assert going_on.plan_ahead(*where, slow, before) is None
+    assert next_batch.plan_ahead(*where, slow, before) is None
     assert study.progress().ahead == twice.ahead
     check_whole(study)
 

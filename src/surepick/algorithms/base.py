@@ -16,7 +16,7 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 
 from surepick.algorithms.findings import Claims, Guarantee, Known
-from surepick.algorithms.pulls import Pulls, Told
+from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.arrays.validate import in_reach, positive, probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -131,14 +131,14 @@ class State(ABC):
         Comes before :meth:`observe` of the same batch.
         """
 
-    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
+    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[ToldPulls]:
         """Measurements made before the run, as the batches that :meth:`observe_past` takes.
 
         ``evidence`` says whether they may count: what was measured did not depend on rewards.
         """
         raise InvalidInputError(_NO_PAST)
 
-    def observe_past(self, batches: list[Told], evidence: bool) -> None:
+    def observe_past(self, batches: list[ToldPulls], evidence: bool) -> None:
         """Take in what :meth:`split_past` returned, standardised, before any pull."""
         raise InvalidInputError(_NO_PAST)
 
@@ -149,11 +149,11 @@ class State(ABC):
         """
         return None
 
-    def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
+    def stratum(self, arms: IntArray, rewards: FloatArray) -> ToldPulls:
         """Measurements that share a level, those of each arm in the order of their pulls."""
         raise InvalidInputError(_NO_STRATA)
 
-    def observe_strata(self, pulls: Pulls, strata: list[Told]) -> None:
+    def observe_strata(self, pulls: Pulls, strata: list[ToldPulls]) -> None:
         """Take in a batch stratum by stratum, each as :meth:`stratum` made it, standardised."""
         raise InvalidInputError(_NO_STRATA)
 
@@ -165,7 +165,7 @@ class State(ABC):
         """How visitors of a site should be shared out; None where it cannot say."""
         return None
 
-    def enough(self, told: list[Told], problem: Problem) -> int | None:
+    def enough(self, told: list[ToldPulls], problem: Problem) -> int | None:
         """How many of the pulls it was told would have been enough, had it been on this problem.
 
         ``told`` is all of them, batch by batch. None: they were not, it cannot say, or finding

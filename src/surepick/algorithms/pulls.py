@@ -81,7 +81,7 @@ class Pulls(NamedTuple):
         return Pulls(self.arms[kept], counts[kept], parts)
 
 
-class Told(NamedTuple):
+class ToldPulls(NamedTuple):
     """What was measured, row by row of the pulls."""
 
     pulls: Pulls
@@ -93,6 +93,6 @@ class Told(NamedTuple):
         return [*self.pulls, self.sums, self.spreads]
 
     @classmethod
-    def from_columns(cls, columns: list[Any]) -> Told:
+    def from_columns(cls, columns: list[Any]) -> ToldPulls:
         """From what files hold."""
         return cls(Pulls(*columns[:3]), *columns[3:])

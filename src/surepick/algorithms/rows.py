@@ -6,7 +6,7 @@ from typing import Any, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.pulls import Told
+from surepick.algorithms.pulls import ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 
 
@@ -32,7 +32,7 @@ class Rows(NamedTuple):
         return cls(arms, np.zeros_like(arms), counts[arms], sums[arms], np.zeros(len(arms)))
 
     @classmethod
-    def of(cls, told: Told) -> Rows:
+    def of(cls, told: ToldPulls) -> Rows:
         """What a batch said."""
         pulls = told.pulls
         parts = np.zeros_like(pulls.arms) if pulls.parts is None else pulls.parts

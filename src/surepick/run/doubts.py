@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surepick.algorithms.base import Guarantee, Told
+from surepick.algorithms.base import Guarantee, ToldPulls
 from surepick.algorithms.rows import Rows
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
@@ -163,7 +163,7 @@ class Doubts:
 
         return None if self._triples is None else skewed_noise(problem, self._triples)
 
-    def broken(self, problem: Problem, told: list[Told]) -> list[str]:
+    def broken(self, problem: Problem, told: list[ToldPulls]) -> list[str]:
         """The assumptions that do not hold, in a few words each."""
         from surepick.run.assumed import ASSUMED
         from surepick.run.diagnostics.scales import unequal_noise
@@ -190,7 +190,7 @@ class Doubts:
         self._in_time.load(saved.get("in_time"))
 
 
-def scales_of(problem: Problem, told: list[Told]) -> UnequalScales:
+def scales_of(problem: Problem, told: list[ToldPulls]) -> UnequalScales:
     """How much rewards of the same option differ, batch by batch."""
     from surepick.statistics.unequal import UnequalScales
 

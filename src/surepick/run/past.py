@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import State, Told
+from surepick.algorithms.base import State, ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -62,7 +62,7 @@ def check_past(
 
 def split_past(
     problem: Problem, state: State, arms: Any, rewards: Any, chosen_in_advance: bool, dealing: str
-) -> tuple[list[Told], int]:
+) -> tuple[list[ToldPulls], int]:
     """Past measurements as the algorithm takes them in, and how many they are."""
     numbers, values = check_past(problem, arms, rewards, chosen_in_advance)
     check_past_size(problem, numbers, values)

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import Told
+from surepick.algorithms.base import ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.run.rewards import in_total, logged, unlogged
 
@@ -25,7 +25,7 @@ class Record:
         """Whether rewards belong to days, plates, …"""
         return bool(self.log) and "stratum" in self.log[-1]
 
-    def add(self, told: Told) -> None:
+    def add(self, told: ToldPulls) -> None:
         """Count what was told."""
         self.samples += told.pulls.total
         np.add.at(self.pulls, told.pulls.arms, told.pulls.counts)
@@ -39,12 +39,12 @@ class Record:
         self.samples += made
         return made
 
-    def keep(self, told: Told, after: int | None, stratum: str | None = None) -> None:
+    def keep(self, told: ToldPulls, after: int | None, stratum: str | None = None) -> None:
         """Keep a batch, or what was told of one stratum, asked for ``after`` so many were told."""
         said = {} if stratum is None else {"stratum": stratum}
         self.log.append(logged(*told, after) | said)
 
-    def told(self, first: int = 0) -> list[Told]:
+    def told(self, first: int = 0) -> list[ToldPulls]:
         """What was told batch by batch, from this number on."""
         return [unlogged(batch) for batch in self.log[first:]]
 

@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Pulls, Told
+from surepick.algorithms.base import Algorithm, Pulls, ToldPulls
 from surepick.arrays import limits
 from surepick.errors import SurepickError, UnknownNameError
 from surepick.problem import Problem
@@ -211,7 +211,7 @@ class _Certificate:
                 known += 1
         self._ahead = known
 
-    def _put_ahead(self, run: Run, told: Told) -> Any:
+    def _put_ahead(self, run: Run, told: ToldPulls) -> Any:
         """What may have been asked for by other rewards than are there now is put as it was."""
         number = self.number + 1 + run.ahead
         if not self._rests_on_changed(self.number):
@@ -287,15 +287,15 @@ def _problem(body: dict[str, Any], given: Any) -> Problem:
     return Problem(arms, noise=read_kind(held["noise"], len(arms)).given, misfit=misfit)
 
 
-def _told(batch: dict[str, Any]) -> Told:
+def _told(batch: dict[str, Any]) -> ToldPulls:
     def column(name: str, kind: Any) -> Any:
         return np.array(batch[name], dtype=kind) if name in batch else None
 
     pulls = Pulls(*(column(name, np.int64) for name in ("arms", "counts", "parts")))
-    return Told(pulls, column("sums", np.float64), column("spreads", np.float64))
+    return ToldPulls(pulls, column("sums", np.float64), column("spreads", np.float64))
 
 
-def _take(run: Run, asked: Pulls, told: Told, number: int, withdrawn: np.ndarray) -> bool:
+def _take(run: Run, asked: Pulls, told: ToldPulls, number: int, withdrawn: np.ndarray) -> bool:
     """Tell the next batch; whether it is exactly what is asked for."""
     follows = run.algorithm.follows
     if withdrawn.any():  # what is left was dealt anew
@@ -318,7 +318,7 @@ def _take(run: Run, asked: Pulls, told: Told, number: int, withdrawn: np.ndarray
     return exact
 
 
-def _tell(run: Run, told: Told) -> None:
+def _tell(run: Run, told: ToldPulls) -> None:
     run.tell_totals(run.put(told.pulls), told.sums, told.spreads)
 
 
@@ -328,7 +328,7 @@ def _by_arm(pulls: Pulls, n_arms: int) -> np.ndarray:
 
 def _take_strata(run: Run, asked: Batch, left: list[dict[str, Any]], number: int) -> bool:
     """Tell a batch that was told stratum by stratum, and take it off the list."""
-    strata: dict[str, Told] = {}
+    strata: dict[str, ToldPulls] = {}
     while left and sum(told.pulls.total for told in strata.values()) < asked.size:
         batch = left.pop(0)
         if batch["stratum"] in strata:

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-from surepick.algorithms.pulls import Told
+from surepick.algorithms.pulls import ToldPulls
 from surepick.errors import RunStateError
 from surepick.run.run import Run
 
 
-def tell_report(run: Run, told: Told) -> None:
+def tell_report(run: Run, told: ToldPulls) -> None:
     """Tell a run what came of a period: one row of ``told.pulls`` for each option; unchecked.
 
     Nobody planned these counts. The run must not have asked for pulls: then this is its next block.

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pulls import Told
+from surepick.algorithms.pulls import ToldPulls
 from surepick.errors import InvalidInputError
 from surepick.run.report import tell_report
 from surepick.run.run import Run
@@ -30,7 +30,7 @@ class ReportsAgain:
         self._last: tuple[int, Any] | None = None  # reports so far, and shares, of a period
         self._exact = True
 
-    def take(self, run: Run, told: Told) -> tuple[bool, bool]:
+    def take(self, run: Run, told: ToldPulls) -> tuple[bool, bool]:
         """Tell the next report.
 
         Returns whether all shares so far were exactly those that follow, and whether those of this

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import Pulls, Told
+from surepick.algorithms.base import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError
@@ -116,11 +116,11 @@ def spread_of(pulls: Pulls, rewards: FloatArray) -> FloatArray:
     return sums_of(pulls, (rewards - np.repeat(means, pulls.counts)) ** 2)
 
 
-def standardised(problem: Problem, told: Told) -> Told:
+def standardised(problem: Problem, told: ToldPulls) -> ToldPulls:
     """What was told, in units of the noise, as algorithms take it."""
     units = problem.noise_kind.units(told.pulls.arms)
     spreads = None if told.spreads is None else told.spreads / units**2
-    return Told(told.pulls, told.sums / units, spreads)
+    return ToldPulls(told.pulls, told.sums / units, spreads)
 
 
 def logged(
@@ -135,10 +135,10 @@ def logged(
     return told if spreads is None else told | {"spreads": spreads}
 
 
-def unlogged(batch: dict[str, Any]) -> Told:
+def unlogged(batch: dict[str, Any]) -> ToldPulls:
     """What a batch of a log says."""
     pulls = Pulls(batch["arms"], batch["counts"], batch.get("parts"))
-    return Told(pulls, batch["sums"], batch.get("spreads"))
+    return ToldPulls(pulls, batch["sums"], batch.get("spreads"))
 
 
 def in_total(counts: IntArray, sums: FloatArray) -> list[dict[str, Any]]:

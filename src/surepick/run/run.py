@@ -10,7 +10,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Pulls, Told, set_run_starter
+from surepick.algorithms.base import Algorithm, Pulls, ToldPulls, set_run_starter
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
@@ -100,7 +100,7 @@ class Run:
         counts = self._past is not None and self._past["evidence"]
         return self._record.with_past(self._past["batches"] if self._past and counts else [])
 
-    def told(self, first: int = 0) -> list[Told]:
+    def told(self, first: int = 0) -> list[ToldPulls]:
         """What was told batch by batch, from this number on (where the algorithm keeps batches)."""
         return self._record.told(first)
 
@@ -251,7 +251,7 @@ class Run:
 
     def _take(self, batch: Batch, totals: FloatArray, spread: FloatArray | None) -> None:
         """Hand the rewards on; whatever refuses them has done so before anything changes."""
-        told = Told(batch.pulls, totals, spread)
+        told = ToldPulls(batch.pulls, totals, spread)
         own = standardised(self.problem, told)
         self._close()
         self._record.add(told)
@@ -262,7 +262,7 @@ class Run:
         self.state.observe(batch.pulls, own.sums)
         self._let_options_change()
 
-    def take_strata(self, batch: Batch, strata: dict[str, Told]) -> None:
+    def take_strata(self, batch: Batch, strata: dict[str, ToldPulls]) -> None:
         """A batch told stratum by stratum; for :meth:`tell` and replays."""
         for name, told in strata.items():
             self._record.add(told)
@@ -311,7 +311,7 @@ class Run:
         split, measurements = split_past(self.problem, self.state, *own)
         self.take_past(split, bool(chosen_in_advance), measurements)
 
-    def take_past(self, split: list[Told], evidence: bool, measurements: int) -> None:
+    def take_past(self, split: list[ToldPulls], evidence: bool, measurements: int) -> None:
         """Past measurements as they were dealt into blocks; for :meth:`tell_past` and replays."""
         batches = [logged(*told) for told in split]
         self._past = {"evidence": evidence, "measurements": measurements, "batches": batches}

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.algorithms.base import State, Told
+from surepick.algorithms.base import State, ToldPulls
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.run.batch import Batch
@@ -61,7 +61,7 @@ def stratum_name(name: Any, what: str) -> str:
 
 def split_strata(
     state: State, batch: Batch, rewards: FloatArray, names: TextArray
-) -> dict[str, Told]:
+) -> dict[str, ToldPulls]:
     """What was told of each stratum, in the order of their names.
 
     Rewards and names come as the rows of the batch list its pulls.

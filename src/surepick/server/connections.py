@@ -56,7 +56,7 @@ _LONG_HEAD = _answer(
 )
 
 
-class Crowd:
+class Connected:
     """Who is connected.
 
     Parameters
@@ -122,11 +122,11 @@ def _settings() -> Settings:
 
 
 @cache
-def _crowd() -> Crowd:
+def _connected() -> Connected:
     """Of this process."""
     settings = _settings()
     room = max(open_files() - _FILES_KEPT, 64)
-    return Crowd(min(settings.max_connections, room), settings.proxy, room)
+    return Connected(min(settings.max_connections, room), settings.proxy, room)
 
 
 class Connection(AutoHTTPProtocol):
@@ -149,7 +149,7 @@ class Connection(AutoHTTPProtocol):
         """Count it, or turn it away."""
         super().connection_made(transport)
         address = neighbourhood(self.client[0] if self.client else "unknown")
-        if not _crowd().enter(address):
+        if not _connected().enter(address):
             metrics.refused.labels("connections").inc()
             transport.write(_BUSY)
             transport.close()
@@ -162,7 +162,7 @@ class Connection(AutoHTTPProtocol):
         """It is closed."""
         self._stop_waiting()
         if self._address is not None:
-            _crowd().leave(self._address)
+            _connected().leave(self._address)
             self._address = None
         super().connection_lost(exc)
 
@@ -224,7 +224,7 @@ class Connection(AutoHTTPProtocol):
     def _turn_away(self) -> None:
         self._stop_waiting()
         if self._address is not None and not self.transport.is_closing():
-            _crowd().slow(self._address)
+            _connected().slow(self._address)
             self.transport.abort()
 
 

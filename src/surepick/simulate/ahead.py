@@ -14,7 +14,7 @@ from collections.abc import Callable, Sequence
 
 import numpy as np
 
-from surepick.algorithms.pulls import Pulls, Told
+from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray
 from surepick.run import Run
 from surepick.run.forecast import PERIODS, Ahead
@@ -90,7 +90,7 @@ def periods_ahead(
             sums, spreads = noise.totals(*drawn)
             if not run.state.demands_spread:
                 spreads = None
-            tell_report(copy, Told(Pulls(arms, counts[arms]), sums, spreads))
+            tell_report(copy, ToldPulls(Pulls(arms, counts[arms]), sums, spreads))
             if copy.stopped:
                 return period
         raise TooSlowError(copy.samples)

@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 from tests.breadth import each_value
 
 import surepick as sp
-from surepick.algorithms.base import Pulls, Told
+from surepick.algorithms.base import Pulls, ToldPulls
 from surepick.algorithms.pooled.fit import BlockFit
 from surepick.algorithms.pooled.kinds.bounded import BoundedPayoff, Results
 from surepick.algorithms.pooled.kinds.equal import Residuals, StudentPayoff
@@ -301,7 +301,7 @@ def test_spreads_of_pieces_add_up_to_that_of_the_whole(pieces):
     for piece in pieces:
         values = np.array(piece)
         spread = np.array([((values - values.mean()) ** 2).sum()])
-        told = Told(Pulls.from_counts(np.array([len(values)])), values.sum()[None], spread)
+        told = ToldPulls(Pulls.from_counts(np.array([len(values)])), values.sum()[None], spread)
         totals.add(Rows.of(told))
         rows = rows.plus(Rows.of(told))
     everything = np.concatenate([np.array(piece) for piece in pieces])
@@ -319,7 +319,7 @@ def test_a_block_in_pieces_is_asked_for_once():
         piece = block.left.capped(4)
         for arm, part, count in zip(piece.arms, piece.parts, piece.counts):
             asked[(planned.arms == arm) & (planned.parts == part)] += count
-        block.take(Told(piece, np.zeros(len(piece.arms)), np.zeros(len(piece.arms))))
+        block.take(ToldPulls(piece, np.zeros(len(piece.arms)), np.zeros(len(piece.arms))))
     np.testing.assert_array_equal(asked, planned.counts)
     np.testing.assert_array_equal(block.told.counts, planned.counts)
 

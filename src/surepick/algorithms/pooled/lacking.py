@@ -15,7 +15,7 @@ RECHECK = 4.0  # after so many times the pulls, a drop should look more certain 
 LEAST = 0.5  # log capital that each lead is taken to lack at least
 
 
-class Standing(NamedTuple):
+class BetsSoFar(NamedTuple):
     """Where the bets stand."""
 
     evidence: Any  #: log capital against each candidate
@@ -50,7 +50,7 @@ def _at_least(nats: Any) -> Any:
     return nats.clip(LEAST, None)
 
 
-def lacking(backend: Backend, market: Market, at: Standing) -> Lacking:
+def lacking(backend: Backend, market: Market, at: BetsSoFar) -> Lacking:
     """What is missing, with a variance of one for each pull.
 
     With variance a per pull, a lead of g makes the log capital grow by g²/(2a) per pull.
@@ -76,7 +76,7 @@ def lacking(backend: Backend, market: Market, at: Standing) -> Lacking:
     return Lacking(coarse(pulls, xp), coarse(nats, xp))
 
 
-def _assurance(xp: Any, market: Market, at: Standing) -> Any:
+def _assurance(xp: Any, market: Market, at: BetsSoFar) -> Any:
     """Evidence that dropped candidates were dropped rightly, less what it should have grown.
 
     One of them is the best with probability up to delta. Unless it is measured now and

@@ -6,21 +6,21 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import Pulls, Told
+from surepick.algorithms.base import Pulls, ToldPulls
 from surepick.algorithms.rows import Rows
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
 
-def by_block(blocks: list[dict[str, Any]], told: list[Told]) -> list[Told]:
+def by_block(blocks: list[dict[str, Any]], told: list[ToldPulls]) -> list[ToldPulls]:
     """What was told batch by batch, as the settled blocks that these batches made up."""
     left, found = iter(told), []
     for block in blocks:
         rows = Rows.none()
         for _ in range(int(block["batches"])):
             rows = rows.plus(Rows.of(next(left)).by_arm())
-        found.append(Told(Pulls(rows.arms, rows.counts), rows.sums, rows.spreads))
+        found.append(ToldPulls(Pulls(rows.arms, rows.counts), rows.sums, rows.spreads))
     return found
 
 
@@ -35,7 +35,7 @@ class OpenBlock:
         self.whole = _NOTHING  # all that it asks for
         self.pieces = 0  # batches it was told in so far
         self.pieces_of_past = 0  # blocks of past measurements in it
-        self.strata: list[Told] = []  # instead of ``told``: what was told of each
+        self.strata: list[ToldPulls] = []  # instead of ``told``: what was told of each
 
     @property
     def empty(self) -> bool:
@@ -66,19 +66,19 @@ class OpenBlock:
         self.left, self.told = Pulls(*memory["left"]), Rows(*memory["told"])
         self.whole = Pulls(*memory.get("whole", memory["left"]))
         self.pieces, self.pieces_of_past = memory["pieces"]
-        self.strata = [Told.from_columns(columns) for columns in memory.get("strata", [])]
+        self.strata = [ToldPulls.from_columns(columns) for columns in memory.get("strata", [])]
 
-    def take(self, told: Told) -> None:
+    def take(self, told: ToldPulls) -> None:
         """Pulls that were asked for; where none were, a whole block with counts of its own."""
         rows = Rows.of(told)
         self.told = self.told.plus(rows)
         self.pieces += 1
         self._less(rows)
 
-    def take_strata(self, strata: list[Told], asked: Pulls) -> None:
+    def take_strata(self, strata: list[ToldPulls], asked: Pulls) -> None:
         """Take pulls that were asked for and told stratum by stratum."""
         self.strata += strata
-        self._less(Rows.of(Told(asked, np.zeros(len(asked.arms)))))
+        self._less(Rows.of(ToldPulls(asked, np.zeros(len(asked.arms)))))
 
     @classmethod
     def complete(cls, rows: Rows, pieces: int, of_past: int = 0) -> OpenBlock:
@@ -100,7 +100,7 @@ class OpenBlock:
         own = None if self.left.parts is None else self.left.parts[rest]
         self.left = Pulls(self.left.arms[rest], counts[rest], own)
 
-    def take_past(self, told: Told) -> None:
+    def take_past(self, told: ToldPulls) -> None:
         """Measurements from before the run."""
         self.told = self.told.plus(Rows.of(told))
         self.pieces_of_past += 1

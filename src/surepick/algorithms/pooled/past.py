@@ -14,7 +14,7 @@ from __future__ import annotations
 
 import numpy as np
 
-from surepick.algorithms.base import Pulls, Told
+from surepick.algorithms.base import Pulls, ToldPulls
 from surepick.algorithms.pooled.parts import Parts, dealt, parts_for_all
 from surepick.arrays.fixed import spread_rows
 from surepick.arrays.types import FloatArray, IntArray
@@ -27,7 +27,7 @@ _GUIDE = 10.0  # weight per dimension that a guide has at most
 
 def past_blocks(
     problem: Problem, arms: IntArray, rewards: FloatArray, evidence: bool, parts: Parts
-) -> list[Told]:
+) -> list[ToldPulls]:
     """Past measurements as blocks; a single one where they only guide.
 
     The pulls of each arm in a block may be dealt into parts: the same number for all, or its own.
@@ -54,7 +54,7 @@ def _spanning_first(problem: Problem, arms: IntArray, order: IntArray) -> IntArr
     return np.concatenate([order[front], np.delete(order, front)])
 
 
-def one_block(problem: Problem, arms: IntArray, rewards: FloatArray, parts: Parts) -> Told:
+def one_block(problem: Problem, arms: IntArray, rewards: FloatArray, parts: Parts) -> ToldPulls:
     """Measurements as one block; the pulls of each arm are dealt into parts as they come."""
     counts = np.bincount(arms, minlength=problem.n_arms)
     pulls = _dealt(problem, counts, parts)
@@ -62,7 +62,7 @@ def one_block(problem: Problem, arms: IntArray, rewards: FloatArray, parts: Part
     starts = np.cumsum(pulls.counts) - pulls.counts
     sums = np.add.reduceat(values, starts)
     apart = values - np.repeat(sums / pulls.counts, pulls.counts)
-    return Told(pulls, sums, np.add.reduceat(apart**2, starts))
+    return ToldPulls(pulls, sums, np.add.reduceat(apart**2, starts))
 
 
 def _dealt(problem: Problem, counts: IntArray, parts: Parts) -> Pulls:
@@ -72,11 +72,11 @@ def _dealt(problem: Problem, counts: IntArray, parts: Parts) -> Pulls:
     return Pulls.in_parts(counts, parts_for_all(problem.feature_rows(arms), counts[arms]))
 
 
-def _guide(problem: Problem, arms: IntArray, rewards: FloatArray) -> Told:
+def _guide(problem: Problem, arms: IntArray, rewards: FloatArray) -> ToldPulls:
     """All of them, with the weight of fewer where there are many: the means stay what they are."""
     pulls, sums, spreads = one_block(problem, arms, rewards, "none")
     share = min(1.0, _GUIDE * problem.rank / pulls.total)
     counts = np.maximum(1, np.round(pulls.counts * share)).astype(np.int64)
     weight = counts / pulls.counts
     assert spreads is not None
-    return Told(Pulls(pulls.arms, counts), sums * weight, spreads * weight)
+    return ToldPulls(Pulls(pulls.arms, counts), sums * weight, spreads * weight)

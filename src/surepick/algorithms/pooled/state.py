@@ -13,13 +13,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Claims, Known, Pulls, State, Told
+from surepick.algorithms.base import Claims, Known, Pulls, State, ToldPulls
+from surepick.algorithms.pooled.estimates import known_of
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.guide import GUIDE, without_level
 from surepick.algorithms.pooled.items import NO_PAST, items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
-from surepick.algorithms.pooled.known import known
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals, by_block
+from surepick.algorithms.pooled.make import make_planner, make_question, make_reading, points_of
 from surepick.algorithms.pooled.market import DOUBT, NEARNESS, PRECISIONS, Market
 from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.options import covers, first_left, turned
@@ -32,7 +33,6 @@ from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.algorithms.pooled.strata import demand_strata, levelled
 from surepick.algorithms.pooled.suggested import Suggested
-from surepick.algorithms.pooled.tools import make_planner, make_question, make_reading, points_of
 from surepick.algorithms.pooled.traffic import PlannedTraffic
 from surepick.algorithms.pooled.values import with_zero
 from surepick.arrays.backend import HOST, Backend
@@ -81,7 +81,7 @@ class PooledState(State):
         self.shares = self.planner.first_shares()
         self.blocks: list[dict[str, Any]] = []
         self.strata = 1  # of the last block: how many the next one will have to be enough for
-        self.held: list[Told] = []  # past measurements that wait for a first block to bet by
+        self.held: list[ToldPulls] = []  # past measurements that wait for a first block to bet by
         self._spreads: FloatArray | None = None  # of the batch that is being told
         self.suggested = self._suggest()
 
@@ -124,7 +124,7 @@ class PooledState(State):
         if form != (self.ways.ways, self.ways.nearness, self.ways.guide) or self.retired.any():
             self._choose_tools(*form)
         super().load(memory)
-        self.held = [Told.from_columns(columns) for columns in memory["held"]]
+        self.held = [ToldPulls.from_columns(columns) for columns in memory["held"]]
         self.totals.load(*memory["totals"])
         self.block.load(memory["block"])
         self.question.load(memory)
@@ -181,7 +181,7 @@ class PooledState(State):
         self._spreads = spread
 
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
-        self.block.take(Told(pulls, sums, self._spreads))
+        self.block.take(ToldPulls(pulls, sums, self._spreads))
         self._spreads = None
         if not self.block.left.total:
             self._settle()
@@ -189,11 +189,11 @@ class PooledState(State):
             everything = self.totals.plus(self.block.told.by_arm())
             self.question.look(self._reading.guide.candidates(everything, self._points))
 
-    def stratum(self, arms: IntArray, rewards: FloatArray) -> Told:
+    def stratum(self, arms: IntArray, rewards: FloatArray) -> ToldPulls:
         demand_strata(self.config, self.problem, self.ways.ways)
         return one_block(self.problem, arms, rewards, self.ways.parts)
 
-    def observe_strata(self, pulls: Pulls, strata: list[Told]) -> None:
+    def observe_strata(self, pulls: Pulls, strata: list[ToldPulls]) -> None:
         self.block.take_strata(strata, pulls)
         if not self.block.left.total:
             self._settle_strata()
@@ -219,12 +219,12 @@ class PooledState(State):
     def items_of(self, pulls: Pulls, later: int = 0) -> IntArray | None:
         return items_of(pulls, self.config.items, self.seed, len(self.blocks) + later)
 
-    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
+    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[ToldPulls]:
         if self.config.items is not None:
             raise InvalidInputError(NO_PAST)
         return past_blocks(self.problem, arms, rewards, evidence, self.ways.parts)
 
-    def observe_past(self, batches: list[Told], evidence: bool) -> None:
+    def observe_past(self, batches: list[ToldPulls], evidence: bool) -> None:
         self.held = list(batches)
         if self.finished:
             return
@@ -303,7 +303,7 @@ class PooledState(State):
     def traffic(self) -> PlannedTraffic:
         return PlannedTraffic(self.situation())
 
-    def enough(self, told: list[Told], problem: Problem) -> int | None:
+    def enough(self, told: list[ToldPulls], problem: Problem) -> int | None:
         if not 0 < len(self.blocks) <= _CHEAP:
             return None
         again = PooledState(self.config, problem, self.seed)
@@ -340,7 +340,7 @@ class PooledState(State):
             everything = self.totals.plus(self.block.told.by_arm())
             means = self._reading.guide.candidates(everything, self._points)
         values = self._b.host(means)[: len(self.problem.distinct)]
-        return known(self.problem, self.question, values, self._b.host(market.errors(leader)))
+        return known_of(self.problem, self.question, values, self._b.host(market.errors(leader)))
 
     @property
     def level_is_free(self) -> bool:

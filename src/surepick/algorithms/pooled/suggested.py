@@ -13,9 +13,9 @@ import numpy as np
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
+from surepick.algorithms.pooled.make import make_direct_market, make_market
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.questions.base import Question
-from surepick.algorithms.pooled.tools import make_direct_market, make_market
 from surepick.algorithms.pooled.values import Values
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem

@@ -18,7 +18,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State, Told
+from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State, ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive
 from surepick.design.misfit import check_pulls
@@ -166,10 +166,10 @@ class CheckedFitState(State):
         if self.inner.finished:
             self.missing = self._needed()
 
-    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
+    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[ToldPulls]:
         return self.inner.split_past(arms, rewards, evidence)
 
-    def observe_past(self, batches: list[Told], evidence: bool) -> None:
+    def observe_past(self, batches: list[ToldPulls], evidence: bool) -> None:
         self.inner.observe_past(batches, evidence)
         if evidence:
             for told in batches:

@@ -26,7 +26,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State, Told
+from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State, ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError
@@ -155,15 +155,15 @@ class EstimatedNoiseState(State):
             self.inner.as_recorded(self._recorded)
         if self.past is not None:
             blocks = [
-                Told(Pulls(arms, counts), sums / first) for arms, counts, sums in self.past[0]
+                ToldPulls(Pulls(arms, counts), sums / first) for arms, counts, sums in self.past[0]
             ]
             self.inner.observe_past(blocks, self.past[1])
 
-    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[Told]:
+    def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[ToldPulls]:
         proper = self.config.proper().begin(self.problem, np.random.default_rng(0))
         return proper.split_past(arms, rewards, evidence)
 
-    def observe_past(self, batches: list[Told], evidence: bool) -> None:
+    def observe_past(self, batches: list[ToldPulls], evidence: bool) -> None:
         self.past = ([[t.pulls.arms, t.pulls.counts, t.sums] for t in batches], evidence)
 
     # -- where it stands -------------------------------------------------------------------

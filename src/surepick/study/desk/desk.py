@@ -27,7 +27,7 @@ from surepick.storage.records import Event, Holder, Lease, StudyProgress, StudyR
 from surepick.study import changes
 from surepick.study.again import AGAIN
 from surepick.study.changes import Change
-from surepick.study.desk import asking, correct, going_on, leases, rebuild, waiting
+from surepick.study.desk import asking, correct, leases, next_batch, rebuild, waiting
 from surepick.study.desk.known import KnownProblem
 from surepick.study.desk.look import Look
 from surepick.study.desk.opened import OpenBatches
@@ -351,7 +351,7 @@ class Desk(KnownProblem):
                 if not at.complete:
                     return
                 self._run = None  # it changes now, and is of use only if the change is written
-                after = going_on.advance(self.storage, self.record, run, at)
+                after = next_batch.advance(self.storage, self.record, run, at)
                 if after is None:
                     return
                 self._run = (_standing(after), run)
@@ -364,7 +364,7 @@ class Desk(KnownProblem):
             if at.complete or at.finished:
                 return
             self._run = None
-            after = going_on.plan_ahead(self.storage, self.record, run, at)
+            after = next_batch.plan_ahead(self.storage, self.record, run, at)
             if after is not None:
                 self._run = (_standing(after), run)
                 if after.ahead == at.ahead:  # it would be too early

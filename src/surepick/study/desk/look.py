@@ -22,7 +22,7 @@ _log = logging.getLogger(__name__)
 _AGAIN, _MORE = 1.2, 10  # the first batch is looked at again after so many times, and more rewards
 
 
-class Desk(Protocol):
+class WatchedDesk(Protocol):
     """What is needed of a desk."""
 
     storage: Storage
@@ -37,7 +37,7 @@ class Desk(Protocol):
 class Look:
     """Compares rewards with what complete batches say, or the first batch so far."""
 
-    def __init__(self, desk: Desk) -> None:
+    def __init__(self, desk: WatchedDesk) -> None:
         self._desk = desk
         self._expected: Expected | None = None
         self._standing: tuple[int, int] | None = None  # of the run that this is from

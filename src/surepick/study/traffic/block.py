@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pulls import Pulls, Told
+from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.run.report import tell_report
 from surepick.run.run import Run
@@ -19,7 +19,7 @@ from surepick.study.traffic.report import Counts
 from surepick.study.traffic.rules import BUCKETS, rules_of
 
 
-def told_of(counts: Counts, n_arms: int) -> Told:
+def told_of(counts: Counts, n_arms: int) -> ToldPulls:
     """What a run is told: a row for each option, or for each of its groups of buckets."""
     arms, visits = np.array(counts.arms, dtype=np.int64), np.array(counts.visits, dtype=np.int64)
     sums = np.array(counts.sums, dtype=np.float64)
@@ -30,12 +30,12 @@ def told_of(counts: Counts, n_arms: int) -> Told:
         spreads = np.array(counts.spreads)
     elif counts.squares is not None:  # as 0.2.0 took it in
         spreads = np.maximum(np.array(counts.squares) - sums * (sums / visits), 0.0)
-    return Told(Pulls(arms, visits), sums, spreads)
+    return ToldPulls(Pulls(arms, visits), sums, spreads)
 
 
 def _by_bucket(
     arms: IntArray, buckets: IntArray, visits: IntArray, sums: FloatArray, n_arms: int
-) -> Told:
+) -> ToldPulls:
     """Groups of buckets, as many for each option as all have visitors: a power of two.
 
     Buckets j and j + m become one where too few came; only counts decide that. Nobody reported
@@ -58,7 +58,7 @@ def _by_bucket(
     order = np.lexsort((part, arm))
     arm, part, n, total = arm[order], part[order], n[order], total[order]
     spreads = (n - 1) * _variance(arm, n, total, n_arms)
-    return Told(Pulls(arm, n.astype(np.int64), part), total, spreads)
+    return ToldPulls(Pulls(arm, n.astype(np.int64), part), total, spreads)
 
 
 def _variance(arm: IntArray, n: FloatArray, total: FloatArray, n_arms: int) -> float:

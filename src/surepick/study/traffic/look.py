@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.pulls import Told
+from surepick.algorithms.pulls import ToldPulls
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
 from surepick.run.forecast import Ahead
@@ -218,7 +218,7 @@ def _days(periods: list[Period], n: int) -> float | None:
     return n * usual / (24 * _HOUR) if usual >= _HOUR else None
 
 
-def by_option(told: Told, n: int) -> Sums:
+def by_option(told: ToldPulls, n: int) -> Sums:
     """A report added up by option: its rows may be groups of visitors."""
     spreads = 0.0 * told.sums if told.spreads is None else told.spreads
     columns = (told.pulls.counts, told.sums, spreads)

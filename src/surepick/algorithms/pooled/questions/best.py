@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.pooled.closeness import Closeness
-from surepick.algorithms.pooled.lacking import Lacking, Standing, lacking
+from surepick.algorithms.pooled.lacking import BetsSoFar, Lacking, lacking
 from surepick.algorithms.pooled.leaders import Leaders
 from surepick.algorithms.pooled.leads import Interval
 from surepick.algorithms.pooled.ledger import losses
@@ -106,7 +106,7 @@ class Best(Question):
 
     # -- where it stands -------------------------------------------------------------------
     def lacking(self, market: Market, pulls: int) -> Lacking:
-        at = Standing(
+        at = BetsSoFar(
             self.against(), self.dropped_at, self.goal, pulls, self.epsilon, self.closeness
         )
         return lacking(self._b, market, at)

@@ -12,7 +12,7 @@ from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 
 
-def known(problem: Problem, question: Question, values: FloatArray, errors: FloatArray) -> Known:
+def known_of(problem: Problem, question: Question, values: FloatArray, errors: FloatArray) -> Known:
     """From estimates of the candidates that differ, and standard errors of their leads."""
     every = np.searchsorted(problem.distinct, problem.same_as)
     leads = question.leads()
