@@ -7,11 +7,8 @@ from typing import Any
 from surepick.algorithms.base import Algorithm
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
-from surepick.study.options import OptionTable
+from surepick.study.options import FEATURE_SETTINGS, OptionTable
 from surepick.study.spec import StudySpec
-
-#: what can be said of a table's columns
-_OF_TABLES = ("features", "formula", "label", "unstructured", "cost")
 
 
 def described(
@@ -22,7 +19,7 @@ def described(
     fields: dict[str, Any],
 ) -> StudySpec:
     """The spec of a study, from what ``create_study`` was given."""
-    how = {key: fields.pop(key) for key in _OF_TABLES if key in fields}
+    how = {key: fields.pop(key) for key in FEATURE_SETTINGS if key in fields}
     if how and (table is None or isinstance(table, OptionTable)):
         raise InvalidInputError(
             f"{', '.join(how)}: these settings describe a table, and no table was given; pass one "

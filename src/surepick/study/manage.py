@@ -59,8 +59,9 @@ def create_study(
     **fields
         With a table, what in it describes an option (``features``, ``formula``, ``label``,
         ``unstructured``) and what a measurement of it costs (``cost``); see
-        :func:`surepick.problem.tables.from_table`. And the other fields of
-        :class:`surepick.study.StudySpec`: ``delta``, ``epsilon``, ``noise``, ``misfit``, ….
+        :func:`surepick.problem.tables.from_table`. And all other settings of a study, those of
+        plugins too: ``delta``, ``epsilon``, ``noise``, ``misfit``, …, see
+        :class:`surepick.study.StudySpec`.
 
     Examples
     --------

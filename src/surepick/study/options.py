@@ -13,7 +13,8 @@ from surepick.problem.tables.build import TableProblem, as_list
 from surepick.problem.tables.naming import naming, nothing_describes
 from surepick.study.sheet import Sheet
 
-_FEATURE_SETTINGS = ("features", "formula", "label", "unstructured", "cost")
+#: what can be said of a table's columns
+FEATURE_SETTINGS = ("features", "formula", "label", "unstructured", "cost")
 
 
 @dataclass(frozen=True)
@@ -82,7 +83,7 @@ class OptionTable:
     @property
     def how(self) -> dict[str, Any]:
         """What describes the options in it, as far as it was said."""
-        how = {key: getattr(self, key) for key in _FEATURE_SETTINGS if getattr(self, key)}
+        how = {key: getattr(self, key) for key in FEATURE_SETTINGS if getattr(self, key)}
         if "features" in how:
             how["features"] = as_list(how["features"])
         return how
@@ -96,8 +97,8 @@ class OptionTable:
         """What :meth:`to_dict` made."""
         if not isinstance(saved, Mapping):
             raise InvalidTypeError(f"table must be a table; got {saved!r:.80}")
-        how = {key: saved[key] for key in _FEATURE_SETTINGS if key in saved}
-        rest = {key: value for key, value in saved.items() if key not in _FEATURE_SETTINGS}
+        how = {key: saved[key] for key in FEATURE_SETTINGS if key in saved}
+        rest = {key: value for key, value in saved.items() if key not in FEATURE_SETTINGS}
         return cls(Sheet.from_dict(rest, "table"), **how)
 
 
