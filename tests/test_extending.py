@@ -41,7 +41,7 @@ def outside(tmp_path_factory):
 @pytest.fixture(scope="module")
 def served(outside):
     place = fast_folder("sp-outside-")
-    with Served(f"sqlite:///{place}/studies.db", place, fresh=True, env=outside) as served:
+    with Served(f"drawer:///{place}/studies.db", place, fresh=True, env=outside) as served:
         yield served
     shutil.rmtree(place)
 
@@ -264,3 +264,46 @@ def test_a_kind_of_noise_at_the_service_and_in_the_form_of_its_page(served):
         {"noise": "yes-no", "words": "yes or no"},
         {"noise": "stars", "words": "1 to 5 stars"},
     ]
+
+
+# -- an algorithm and a storage ----------------------------------------------------------------
+MEASURED = """
+import json, sys
+from click.testing import CliRunner
+import surepick as sp
+from surepick.cli import cli
+
+def measured(study):
+    while not study.finished:
+        study.tell_many({pull.id: float(pull.arm) for pull in study.ask(1000)})
+    answer = study.answer
+    assert (answer.label, answer.guarantee.kind) == ("c", "pac"), answer
+    sp.verify(answer.certificate())
+    return study.definition()["algorithm"]
+
+def surepick(*words):
+    return CliRunner().invoke(cli, [*words, "--json"], catch_exceptions=False)
+
+url, token = sys.argv[1:]
+given = {"algorithm": "g-elimination", "noise": 0.5, "table": "options.csv", "unstructured": True}
+found = [measured(sp.create_study("here", storage="drawer:///mine.db", **given))]
+with sp.Client(url, token) as client:
+    found.append(measured(client.create_study("measured", **given)))
+words = ["--noise", "0.5", "--unstructured", "--algorithm", "g-elimination"]
+made = surepick("new", "typed", "options.csv", "--storage", "drawer:///mine.db", *words)
+listed = surepick("list", "--storage", "drawer:///mine.db")
+proven = surepick("verify", "here", "--storage", "drawer:///mine.db")
+print(json.dumps([found, json.loads(made.output), listed.output, proven.exit_code]))
+"""
+
+
+def test_an_algorithm_and_a_storage_from_outside_measure_and_prove(run, served):
+    code, out, err = run(served.url, served.token, python=MEASURED)
+    assert code == 0, err
+    found, made, listed, proven = json.loads(out)
+    assert found == ["g-elimination", "g-elimination"]
+    assert (made["algorithm"], made["storage"]) == ("g-elimination", "drawer:///mine.db")
+    assert "here" in listed
+    assert "typed" in listed
+    assert proven == 0
+    assert served.storage.startswith("drawer:")
