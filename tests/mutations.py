@@ -641,6 +641,27 @@ MUTATIONS = (
         "study/test_overlap.py -k name",
     ),
     Mutation(
+        "settings-do-nothing",
+        "study/spec.py",
+        "made if apply is None else apply(self.values[name], made)",
+        "made",
+        "study/test_hedge.py -k nobody_can_take_over",
+    ),
+    Mutation(
+        "settings-are-not-checked",
+        "study/settings.py",
+        "value if value is self.default else self.check(value)",
+        "value",
+        "study/test_settings.py -k yes_or_no",
+    ),
+    Mutation(
+        "settings-are-forgotten",
+        "study/settings.py",
+        "return self.apply is not None or self.name in _REGISTERED",
+        "return self.apply is not None",
+        "study/test_settings.py -k kept",
+    ),
+    Mutation(
         "copies-for-the-nameless",
         "study/desk/asking.py",
         "helps = hedge and has_a_name(wanted.holder.worker)",

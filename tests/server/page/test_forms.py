@@ -108,6 +108,15 @@ def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layo
     form.complaints.forgive("409")
 
 
+def test_a_number_that_cannot_be_read_is_not_left_out(form):
+    form.get_by_label("Name of the study").fill("unread")
+    form.get_by_text("More settings").click()
+    form.get_by_label("Most measurements").fill("1,000")  # 1 or 1000
+    form.get_by_role("button", name="Start the study").click()
+    expect(form.get_by_role("alert")).to_contain_text("max_samples")
+    form.complaints.forgive("422")
+
+
 def choose(form, kind):
     """Answer what a measurement gives; returns the noise of the study that it means."""
     if kind == "a number":
