@@ -26,6 +26,9 @@ from benchmarks.recorded import Record, chunks, options, table
 import surepick as sp
 from surepick.bench.summary import clopper_pearson
 from surepick.storage.memory import MemoryStorage
+from surepick.study.acts.base import Who
+from surepick.study.acts.rewards import CORRECT
+from surepick.study.acts.write import OnDesk, carried_out
 
 DELTA, ALIKE, MOST = 0.2, 4, 600  # options, and pulls of a trial
 SHARE = 0.05  # of rewards that are told wrongly
@@ -54,7 +57,8 @@ def corrected(noise: Any, way: str, rng: np.random.Generator) -> bool:
         due = {pull: value for pull, (value, later) in wrong.items() if over or not later}
         wrong = {pull: (x, later - 1) for pull, (x, later) in wrong.items() if pull not in due}
         if way == "corrected":
-            study.desk.change(dict(due), "the list was typed in once more", "ann")
+            who = Who("the list was typed in once more", "ann")
+            carried_out(OnDesk(study.desk), CORRECT, {"values": dict(due)}, who)
         if study.finished and not wrong:
             return 0 not in study.current_run.active
 

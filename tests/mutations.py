@@ -1306,9 +1306,9 @@ MUTATIONS = (
     ),
     Mutation(
         "corrections-forget-the-stratum",
-        "study/desk/correct.py",
-        "if log.rewards.strata is not None:",
-        "if log.rewards.strata is None:",
+        "study/desk/rebuild.py",
+        "if self.rewards.strata is not None:",
+        "if self.rewards.strata is None:",
         "study/test_crossings.py -k strata and correct",
     ),
     Mutation(
@@ -1334,7 +1334,7 @@ MUTATIONS = (
     ),
     Mutation(
         "newcomers-cost-one",
-        "study/turns.py",
+        "study/acts/options.py",
         '"costs": content.get("costs")}',
         '"costs": content.get("costs") and [1.0] * len(content["labels"])}',
         "study/test_crossings.py -k costs and add",
@@ -1393,9 +1393,9 @@ MUTATIONS = (
     # -- time
     Mutation(
         "window-from-the-beginning",
-        "study/traffic/desk.py",
-        "closes = later[0].at + self.rules.window",
-        "closes = period.at + self.rules.window",
+        "study/acts/reports.py",
+        "closes = running[1].at + window",
+        "closes = running[0].at + window",
         "study/traffic/test_in_time.py",
     ),
     Mutation(
@@ -1443,7 +1443,7 @@ MUTATIONS = (
     ),
     Mutation(
         "withdrawn-ahead-and-still-early",
-        "study/desk/correct.py",
+        "study/acts/rewards.py",
         "early = sum(one.pull >= now.first + now.size for one in again)",
         "early = 0",
         "study/test_crossings.py -k overlap and spill",
@@ -1471,7 +1471,7 @@ MUTATIONS = (
     ),
     Mutation(
         "withdrawn-on-no-item",
-        "study/desk/correct.py",
+        "study/acts/rewards.py",
         "None, now.now, since=now.now, stratum=one.stratum)",
         "None, now.now, since=now.now)",
         "study/test_crossings.py -k items and spill",
@@ -1520,7 +1520,7 @@ MUTATIONS = (
     ),
     Mutation(
         "twice-the-budget-is-left",
-        "study/limits.py",
+        "study/status.py",
         "max(0.0, budget - cost)",
         "max(0.0, budget - cost / 2)",
         "study/test_crossings.py -k costs and budget",
@@ -1590,7 +1590,7 @@ MUTATIONS = (
     ),
     Mutation(
         "newcomers-lose-the-cells-of-others",
-        "study/turns.py",
+        "study/acts/options.py",
         "            found[name] += cells\n",
         "            found[name] = found[name][:1] * len(found[name]) + cells\n",
         "study/test_options.py -k cells",
@@ -1604,7 +1604,7 @@ MUTATIONS = (
     ),
     Mutation(
         "skipped-batches-keep-their-number",
-        "study/changes.py",
+        "study/acts/rewards.py",
         "n - sum(one < n for one in skipped)",
         "n",
         "study/test_corrections.py",

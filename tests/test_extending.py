@@ -307,3 +307,71 @@ def test_an_algorithm_and_a_storage_from_outside_measure_and_prove(run, served):
     assert "typed" in listed
     assert proven == 0
     assert served.storage.startswith("drawer:")
+
+
+# -- an act ------------------------------------------------------------------------------------
+ACTS = """
+import asyncio, sys
+import surepick as sp
+from surepick.study.chain import check_chain
+
+problem = sp.Problem.unstructured(["a", "b"])
+here = sp.create_study("noted here", problem, storage="memory://")
+made = here.act("note", text="a new lamp", page=7, by="ann", reason="it flickered")
+assert made.said == "Note: a new lamp (page 7)." and here.acts() == [made], made
+check_chain(here.storage, here.desk.record)
+try:
+    here.act("note", page=7)
+except sp.SurepickError as error:
+    assert "text: note needs it (What to remember.)" in str(error), error
+
+async def awaited(url, token):
+    async with sp.AsyncClient(url, token) as client:
+        study = await client.load_study("noted")
+        made = await study.act("note", text="from a coroutine")
+        return made, await study.acts("note")
+
+url, token = sys.argv[1:]
+with sp.Client(url, token) as client:
+    there = client.create_study("noted", problem)
+    made = there.act("note", text="from afar", by="ben")
+    assert (made.said, made.by, made.token is None) == ("Note: from afar.", "ben", False), made
+    last, listed = asyncio.run(awaited(url, token))
+    assert listed == [made, last] == there.acts(), listed
+"""
+
+
+def test_an_act_in_the_library_and_both_clients(run, served):
+    code, _, err = run(served.url, served.token, python=ACTS)
+    assert code == 0, err
+
+
+def test_an_act_on_the_command_line(run):
+    assert run("new", "wells", "options.csv")[0] == 0
+    code, out, err = run("act", "wells", "note", "text=a new lamp", "page=7", "--by", "ann")
+    assert (code, out) == (0, "Note: a new lamp (page 7).\n"), err
+    code, out, _ = run("act", "wells", "note", "text=007", "--json")
+    assert json.loads(out)["acts"][0]["details"] == {"text": "007", "page": None}
+    code, _, err = run("act", "wells", "note", "lamp")
+    assert (code, "note takes text=…, page=…" in err) == (2, True), err
+    assert run("stop", "wells")[0] == 0
+    assert run("verify", "wells")[0] == 7, "nothing is proven, and the chain is whole"
+
+
+def test_an_act_at_the_service_and_in_the_list_of_its_page(served):
+    with served.http() as http:
+        http.post("/api/v1/studies", json={"name": "paged", "table": {"csv": OPTIONS}})
+        done = http.post("/api/v1/studies/paged/acts/note", json={"text": "a lamp", "by": "ann"})
+        assert done.status_code == 200, done.text
+        refused = http.post("/api/v1/studies/paged/acts/note", json={"text": 3})
+        assert (refused.status_code, "text" in refused.json()["error"]["message"]) == (422, True)
+        listed = http.get("/api/v1/studies/paged/acts").json()["acts"]  # what the page shows
+        assert listed == [done.json()["act"]]
+        assert (listed[0]["said"], listed[0]["by"]) == ("Note: a lamp.", "ann")
+        described = http.get("/api/v1/openapi.json").json()
+        role = described["paths"]["/api/v1/studies/{name}/acts/note"]["post"]["x-roles"]
+        fields = described["components"]["schemas"]["NoteAct"]["properties"]
+    assert role == ["admin"]
+    assert fields["text"]["description"] == "What to remember."
+    with served.http("wrong") as http:
+        assert http.post("/api/v1/studies/paged/acts/note", json={"text": "x"}).status_code == 401

@@ -27,6 +27,13 @@ ROLES = {
     ("get", "/api/v1/key"): EVERYONE,
     ("get", "/api/v1/studies/{name}/export"): READERS,
     ("get", "/api/v1/studies/{name}/picture"): READERS,
+    ("get", "/api/v1/studies/{name}/acts"): READERS,
+    **{
+        ("post", f"/api/v1/studies/{{name}}/acts/{kind}"): ADMINS
+        for kind in ("correct", "withdraw", "add", "retire", "limit", "pause", "resume", "stop")
+    },
+    ("post", "/api/v1/studies/{name}/acts/record"): WORKERS,
+    ("post", "/api/v1/studies/{name}/acts/correct-report"): ADMINS,
     ("get", "/api/v1/studies/{name}/report-changes"): READERS,
     ("post", "/api/v1/studies/{name}/report-changes"): ADMINS,
     ("get", "/api/v1/studies/{name}/corrections"): READERS,

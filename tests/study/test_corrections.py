@@ -18,7 +18,9 @@ from surepick.errors import (
     UnknownPullError,
 )
 from surepick.run.certificate import fingerprint
-from surepick.study.changes import Change
+from surepick.study.acts.base import Who
+from surepick.study.acts.rewards import CORRECT, WITHDRAW, Change
+from surepick.study.acts.write import OnDesk, carried_out
 
 ARMS = np.array([[1.0, a, b] for a in range(3) for b in range(3)])
 MEANS = ARMS @ [0.0, 0.5, -0.3]
@@ -141,20 +143,28 @@ def test_a_list_of_corrections_that_makes_no_sense_is_refused(url, field, value)
         sp.verify(certificate)
 
 
+def change(study, values, reason, by):
+    """Let other rewards count for several pulls at once; None: no reward."""
+    kind = CORRECT if None not in values.values() else WITHDRAW
+    made = carried_out(OnDesk(study.desk), kind, {"values": values}, Who(reason, by))
+    return kind.records(made)
+
+
 def test_an_answer_may_fall_and_come_back(storage_url):
     lab = Lab(storage_url, 1.0)
     study = lab.work()
     first, head = study.answer, study.status()["chain"]["head"]
     arms = study.rewards().arms
     gone = dict.fromkeys(range(first.samples // 3, first.samples))
-    assert len(study.desk.change(gone, "a device was broken", "ann")) == len(gone)
+    assert len(change(study, gone, "a device was broken", "ann")) == len(gone)
     assert not study.finished
     assert study.status()["batch"]["size"] > 0
     with pytest.raises(RunStateError):
         _ = study.answer
     check_whole(study)
     study.tell_many([(p.id, lab.reward(p.id, p.arm)) for p in study.ask(2, "ann")])
-    study.desk.change({pull: lab.reward(pull, arms[pull]) for pull in gone}, "it was not", "bob")
+    back = {pull: lab.reward(pull, arms[pull]) for pull in gone}
+    change(study, back, "it was not", "bob")
     assert study.finished  # with a batch that is not needed any more
     assert not study.ask(1, "ann")
     check_whole(study)

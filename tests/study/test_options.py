@@ -10,8 +10,8 @@ from tests.breadth import each_value
 import surepick as sp
 from surepick.errors import InvalidInputError
 from surepick.study import OptionTable, StudySpec, load_study, store
+from surepick.study.acts import write
 from surepick.study.chain import check_chain
-from surepick.study.desk import turn
 
 OPTIONS = pd.DataFrame(
     {"label": [*"abcd"], "size": [1, 2, 3, 4], "colour": ["red", "blue", "red", "blue"]}
@@ -134,7 +134,7 @@ def test_what_is_refused(tmp_path):
 
 def test_an_act_is_written_once_whatever_comes_between(monkeypatch):
     study = study_of("memory://", "twice")
-    calls, load = [], turn.rebuild.load_run
+    calls, load = [], write.rebuild.load_run
 
     def and_somebody_is_quicker(*given):
         found = load(*given)
@@ -143,7 +143,7 @@ def test_an_act_is_written_once_whatever_comes_between(monkeypatch):
             load_study("twice", study.storage).retire("b", reason="sold out")
         return found
 
-    monkeypatch.setattr(turn.rebuild, "load_run", and_somebody_is_quicker)
+    monkeypatch.setattr(write.rebuild, "load_run", and_somebody_is_quicker)
     study.add(MORE, reason="new")
     assert [one.labels for one in study.option_changes()] == [("b",), ("e", "f")]
     check(study)

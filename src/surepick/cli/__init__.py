@@ -28,6 +28,7 @@ _VERBS = (
     "add",
     "retire",
     "limit",
+    "act",
     "split",
     "record",
     "run",

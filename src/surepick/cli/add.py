@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from surepick.cli.studies import open_study, say_turn, study_options
+from surepick.cli.studies import open_study, say_option_change, study_options
 
 
 @click.command("add", short_help="Add options to a study.")
@@ -28,4 +28,4 @@ def command(
     of what was seen. A category may have levels that no option had before.
     """
     study = open_study(name, storage)
-    say_turn(study, study.add(table, reason=reason, by=by), as_json)
+    say_option_change(study, study.add(table, reason=reason, by=by), as_json)

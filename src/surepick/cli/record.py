@@ -43,7 +43,7 @@ def command(
     If what was recorded turns out to be wrong, --correct with a --reason lets these numbers count
     instead. Everything is worked out again; old and new numbers, who, when and why are kept.
     """
-    from surepick.study.traffic.changes import CAUTION
+    from surepick.study.acts.reports import CAUTION
     from surepick.study.traffic.words import step
 
     study = open_study(name, storage)

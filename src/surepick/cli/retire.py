@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from surepick.cli.studies import open_study, say_turn, study_options
+from surepick.cli.studies import open_study, say_option_change, study_options
 
 
 @click.command("retire", short_help="Retire an option of a study.")
@@ -24,4 +24,4 @@ def command(
     ended may go on.
     """
     study = open_study(name, storage)
-    say_turn(study, study.retire(label, reason=reason, by=by), as_json)
+    say_option_change(study, study.retire(label, reason=reason, by=by), as_json)

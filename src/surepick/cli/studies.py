@@ -17,8 +17,8 @@ if TYPE_CHECKING:
     from surepick.algorithms.base import Algorithm
     from surepick.client import RemoteStudy
     from surepick.study import Study
-    from surepick.study.changes import Change
-    from surepick.study.turns import OptionChange
+    from surepick.study.acts.options import OptionChange
+    from surepick.study.acts.rewards import Change
 
 STORAGE = "sqlite:///surepick.db"
 STRATUM_HELP = "In a study with strata: the plate, operator, … for these pulls."
@@ -71,7 +71,7 @@ def say(as_json: bool, content: dict[str, Any], text: str) -> None:
 
 def say_changes(study: Study, made: list[Change], as_json: bool) -> None:
     """What was corrected or withdrawn, and what it led to."""
-    from surepick.study.changes import CAUTION
+    from surepick.study.acts.rewards import CAUTION
 
     finished = study.finished
     lines = [one.said for one in made[:10]]
@@ -87,7 +87,7 @@ def say_changes(study: Study, made: list[Change], as_json: bool) -> None:
     say(as_json, content, "\n".join(lines))
 
 
-def say_turn(study: Study, made: OptionChange, as_json: bool) -> None:
+def say_option_change(study: Study, made: OptionChange, as_json: bool) -> None:
     """What was added or retired, and what it led to."""
     at = study.progress()
     lines = [shown(made.said)]

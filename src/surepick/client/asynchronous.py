@@ -6,7 +6,7 @@ import asyncio
 import functools
 from collections.abc import Callable, Coroutine, Sequence
 from pathlib import Path
-from typing import Any, Concatenate, ParamSpec, TypeVar
+from typing import Any, Concatenate, ParamSpec, TypeVar, cast
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT
@@ -15,7 +15,7 @@ from surepick.client.awaited import AsyncTransport
 from surepick.client.requests import Steps, StudyRequests, promised
 from surepick.problem import Problem
 from surepick.run import Answer
-from surepick.study import StudySpec
+from surepick.study import StudyCore, StudySpec
 from surepick.study.described import described
 
 P = ParamSpec("P")
@@ -33,6 +33,13 @@ def _awaited(
 
     vars(method)["__signature__"] = promised(steps)
     return method
+
+
+def _awaited_act(
+    method: Callable[Concatenate[StudyCore, P], R],
+) -> Callable[Concatenate[AsyncStudy, P], Coroutine[Any, Any, R]]:
+    """A method of studies that only calls ``act``, or lists acts: what it asks for is awaited."""
+    return _awaited(cast("Callable[Concatenate[StudyRequests, P], Steps[R]]", method))
 
 
 class AsyncStudy:
@@ -62,22 +69,24 @@ class AsyncStudy:
     tell = _awaited(StudyRequests.tell)
     tell_many = _awaited(StudyRequests.tell_many)
     fail = _awaited(StudyRequests.fail)
-    correct = _awaited(StudyRequests.correct)
-    withdraw = _awaited(StudyRequests.withdraw)
-    withdraw_token = _awaited(StudyRequests.withdraw_token)
-    corrections = _awaited(StudyRequests.corrections)
-    add = _awaited(StudyRequests.add)
-    retire = _awaited(StudyRequests.retire)
-    option_changes = _awaited(StudyRequests.option_changes)
-    limit = _awaited(StudyRequests.limit)
-    limit_changes = _awaited(StudyRequests.limit_changes)
-    pause = _awaited(StudyRequests.pause)
-    resume = _awaited(StudyRequests.resume)
+    act = _awaited(StudyRequests.act)
+    acts = _awaited(StudyRequests.acts)
+    correct = _awaited_act(StudyCore.correct)
+    withdraw = _awaited_act(StudyCore.withdraw)
+    withdraw_token = _awaited_act(StudyCore.withdraw_token)
+    corrections = _awaited_act(StudyCore.corrections)
+    add = _awaited_act(StudyCore.add)
+    retire = _awaited_act(StudyCore.retire)
+    option_changes = _awaited_act(StudyCore.option_changes)
+    limit = _awaited_act(StudyCore.limit)
+    limit_changes = _awaited_act(StudyCore.limit_changes)
+    pause = _awaited_act(StudyCore.pause)
+    resume = _awaited_act(StudyCore.resume)
     stop = _awaited(StudyRequests.stop)
     split = _awaited(StudyRequests.split)
-    record = _awaited(StudyRequests.record)
-    correct_report = _awaited(StudyRequests.correct_report)
-    report_changes = _awaited(StudyRequests.report_changes)
+    record = _awaited_act(StudyCore.record)
+    correct_report = _awaited_act(StudyCore.correct_report)
+    report_changes = _awaited_act(StudyCore.report_changes)
     progress = _awaited(StudyRequests.progress)
     standing = _awaited(StudyRequests.standing)
     forecast = _awaited(StudyRequests.forecast)

@@ -14,13 +14,9 @@ from surepick.run import Answer
 from surepick.run.answer import COMPARED, Lift
 from surepick.run.forecast import Ahead
 from surepick.storage.records import Event, Rewards, StudyProgress
-from surepick.study.changes import Change
-from surepick.study.limits import LimitChange
 from surepick.study.named import Said, refuse_others
 from surepick.study.pulls import Pull, Reward, Told
-from surepick.study.traffic.changes import ReportChange, RowChange
-from surepick.study.traffic.results import Recorded, Split
-from surepick.study.turns import OptionChange
+from surepick.study.traffic.results import Split
 
 MOST = 10_000  # pulls or rewards in one request that the service takes
 
@@ -49,49 +45,9 @@ def _compared(found: dict[str, Any]) -> dict[str, Any]:
     return groups | {"lifts": lifts}
 
 
-def reward_changes_of(found: dict[str, Any]) -> list[Change]:
-    """Rewards that were corrected or withdrawn."""
-    names = Change.__dataclass_fields__
-    return [Change(**{name: row[name] for name in names}) for row in found["changes"]]
-
-
-def option_changes_of(found: dict[str, Any]) -> list[OptionChange]:
-    """Options that came or went."""
-    names = [name for name in OptionChange.__dataclass_fields__ if name != "labels"]
-    return [
-        OptionChange(labels=tuple(row["labels"]), **{name: row[name] for name in names})
-        for row in found["changes"]
-    ]
-
-
-def limit_changes_of(found: dict[str, Any]) -> list[LimitChange]:
-    """Limits that were changed."""
-    names = LimitChange.__dataclass_fields__
-    return [LimitChange(**{name: row[name] for name in names}) for row in found["changes"]]
-
-
 def split_of(found: dict[str, Any]) -> Split:
     """The shares of a period."""
     return Split(*(found[key] for key in Split.__dataclass_fields__))
-
-
-def recorded_of(found: dict[str, Any]) -> Recorded:
-    """What became of a report."""
-    return Recorded(*(found[key] for key in Recorded.__dataclass_fields__))
-
-
-def report_changes_of(found: dict[str, Any]) -> list[ReportChange]:
-    """Reports that were corrected."""
-    names = [name for name in ReportChange.__dataclass_fields__ if name != "rows"]
-    return [
-        ReportChange(rows=tuple(map(_row, one["rows"])), **{name: one[name] for name in names})
-        for one in found["changes"]
-    ]
-
-
-def _row(row: dict[str, Any]) -> RowChange:
-    numbers = (tuple(row["old"]), tuple(row["new"]))
-    return RowChange(row["arm"], row["label"], row["bucket"], *numbers)
 
 
 def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswer:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import inspect
 import uuid
-from collections.abc import Callable, Generator, Mapping, Sequence
+from collections.abc import Callable, Generator, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any, TypeVar
@@ -25,14 +25,9 @@ from surepick.client.replies import (
     answer_of,
     by_holder,
     events_of,
-    limit_changes_of,
-    option_changes_of,
     progress_of,
     pulls_of,
-    recorded_of,
     refuse_known,
-    report_changes_of,
-    reward_changes_of,
     reward_rows,
     rewards_of,
     split_of,
@@ -42,14 +37,12 @@ from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
 from surepick.run.forecast import Ahead
-from surepick.run.limits import NONE
 from surepick.run.standing import Standing
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study import StudySpec
-from surepick.study.changes import Change
+from surepick.study.acts import Act
+from surepick.study.acts import registry as registry_of_acts
 from surepick.study.checks.checks import Checks
-from surepick.study.limits import LimitChange
-from surepick.study.newcomers import Newcomers
 from surepick.study.pulls import (
     ONCE,
     Pull,
@@ -61,10 +54,7 @@ from surepick.study.pulls import (
     as_reason,
     without_labels,
 )
-from surepick.study.sheet import Sheet
-from surepick.study.traffic.changes import ReportChange
-from surepick.study.traffic.results import Recorded, Split, plain
-from surepick.study.turns import OptionChange
+from surepick.study.traffic.results import Split
 
 LONGEST_WAIT = 20.0  # seconds of one request; longer waits are several
 MOST_LETTERS = 2_000  # of a reason
@@ -242,87 +232,30 @@ class StudyRequests:
         body |= {} if holder is None else {"worker": holder}
         return (yield from self._post("/fail", body))["returned"]
 
-    # -- correct, withdraw -----------------------------------------------------------------
-    def correct(
-        self, pull_id: int, reward: float, *, reason: str, by: str | None = None
-    ) -> Steps[Change]:
-        """See :meth:`surepick.Study.correct`."""
-        body = {"pull": as_pull(pull_id), "reward": real(reward, "reward")}
-        found = yield from self._post("/correct", body | _said(reason, by))
-        return reward_changes_of(found)[0]
-
-    def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Steps[Change]:
-        """See :meth:`surepick.Study.withdraw`."""
-        body: dict[str, Any] = {"pull": as_pull(pull_id)}
-        found = yield from self._post("/withdraw", body | _said(reason, by))
-        return reward_changes_of(found)[0]
-
-    def withdraw_token(
-        self, token: str, *, reason: str, by: str | None = None
-    ) -> Steps[list[Change]]:
-        """See :meth:`surepick.Study.withdraw_token`."""
-        found = yield from self._post("/withdraw", {"token": token} | _said(reason, by))
-        return reward_changes_of(found)
-
-    def corrections(self) -> Steps[list[Change]]:
-        """See :meth:`surepick.Study.corrections`."""
-        return reward_changes_of((yield from self._get("/corrections")))
-
-    # -- add, retire -----------------------------------------------------------------------
-    def add(self, options: Any, *, reason: str = "", by: str | None = None) -> Steps[OptionChange]:
-        """See :meth:`surepick.Study.add`."""
-        body = Newcomers.of(options).to_dict() | _said(reason, by)
-        return (yield from self._change_options("/options", body))
-
-    def retire(self, label: str, *, reason: str, by: str | None = None) -> Steps[OptionChange]:
-        """See :meth:`surepick.Study.retire`."""
-        body = {"label": str(label)} | _said(reason, by)
-        return (yield from self._change_options("/retire", body))
-
-    def _change_options(self, rest: str, body: dict[str, Any]) -> Steps[OptionChange]:
-        found = option_changes_of((yield from self._post(rest, body)))
+    # -- what people do to it: the methods of a study for single kinds go through these -----
+    def act(
+        self, kind: str, /, *, reason: str = "", by: str | None = None, **fields: Any
+    ) -> Steps[Any]:
+        """See :meth:`surepick.Study.act`."""
+        body = {name: value for name, value in fields.items() if value is not None}
+        body |= {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
+        found = yield from self._post(f"/acts/{quote(kind, safe='')}", body)
         self._forget()
-        return found[0]
+        made = None if found["act"] is None else Act.from_dict(found["act"])
+        return registry_of_acts.or_plain(kind).result(made, fields)
 
-    def option_changes(self) -> Steps[list[OptionChange]]:
-        """See :meth:`surepick.Study.option_changes`."""
-        return option_changes_of((yield from self._get("/options")))
+    def acts(self, *kinds: str) -> Steps[list[Act]]:
+        """See :meth:`surepick.Study.acts`."""
+        found = yield from self._get("/acts", kind=list(kinds))
+        return [Act.from_dict(one) for one in found["acts"]]
 
-    # -- limits ----------------------------------------------------------------------------
-    def limit(
-        self,
-        *,
-        max_samples: int | float | str | None = None,
-        budget: float | str | None = None,
-        reason: str = "",
-        by: str | None = None,
-    ) -> Steps[LimitChange]:
-        """See :meth:`surepick.Study.limit`."""
-        given = {"max_samples": max_samples, "budget": budget}
-        body = {
-            name: NONE if value == float("inf") else value  # JSON has no infinity
-            for name, value in given.items()
-            if value is not None
-        }
-        found = yield from self._post("/limits", body | _said(reason, by))
-        return limit_changes_of(found)[0]
-
-    def limit_changes(self) -> Steps[list[LimitChange]]:
-        """See :meth:`surepick.Study.limit_changes`."""
-        return limit_changes_of((yield from self._get("/limits")))
-
-    # -- pause, resume, stop ---------------------------------------------------------------
-    def pause(self, reason: str = "", by: str | None = None) -> Steps[bool]:
-        """See :meth:`surepick.Study.pause`."""
-        return (yield from self._post("/pause", _said(reason, by)))["changed"]
-
-    def resume(self, reason: str = "", by: str | None = None) -> Steps[bool]:
-        """See :meth:`surepick.Study.resume`."""
-        return (yield from self._post("/resume", _said(reason, by)))["changed"]
+    def _records(self, *kinds: str) -> Steps[list[Any]]:
+        found = yield from self.acts(*kinds)
+        return [one for act in found for one in registry_of_acts.get(act.kind).records(act)]
 
     def stop(self, reason: str = "", by: str | None = None) -> Steps[Answer]:
         """See :meth:`surepick.Study.stop`."""
-        yield from self._post("/stop", _said(reason, by))
+        yield from self.act("stop", reason=reason, by=by)
         return (yield from self.answer())
 
     # -- traffic ---------------------------------------------------------------------------
@@ -334,22 +267,6 @@ class StudyRequests:
         if period is not None:
             body["period"] = as_name(period, "period")
         return split_of((yield from self._post("/split", body)))
-
-    def record(self, report: Any, period: str, *, check: bool = False) -> Steps[Recorded]:
-        """See :meth:`surepick.Study.record`."""
-        body = _report(report, period) | ({"check": True} if check else {})
-        return recorded_of((yield from self._post("/record", body)))
-
-    def correct_report(
-        self, period: str, report: Any, *, reason: str, by: str | None = None
-    ) -> Steps[ReportChange]:
-        """See :meth:`surepick.Study.correct_report`."""
-        body = _report(report, period) | _said(reason, by)
-        return report_changes_of((yield from self._post("/report-changes", body)))[0]
-
-    def report_changes(self) -> Steps[list[ReportChange]]:
-        """See :meth:`surepick.Study.report_changes`."""
-        return report_changes_of((yield from self._get("/report-changes")))
 
     # -- where it stands -------------------------------------------------------------------
     def finished(self) -> Steps[bool]:
@@ -401,16 +318,3 @@ class StudyRequests:
 
 def _path(name: str) -> str:
     return f"{STUDIES}/{quote(name, safe='')}"
-
-
-def _said(reason: str, by: str | None) -> dict[str, Any]:
-    """Why, and who."""
-    return {"reason": as_reason(reason)} | ({} if by is None else {"by": as_name(by, "by")})
-
-
-def _report(report: Any, period: str) -> dict[str, Any]:
-    """What came of a period."""
-    body: dict[str, Any] = {"period": as_name(period, "period")}
-    if isinstance(report, Mapping):
-        return body | {"report": plain(report)}
-    return body | {"table": Sheet.of(report).to_dict()}

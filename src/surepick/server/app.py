@@ -18,10 +18,8 @@ from surepick.server.gate import Gate
 from surepick.server.page_files import PageFiles
 from surepick.server.routes import (
     access,
-    changes,
-    limits,
+    acts,
     operations,
-    options,
     results,
     stream,
     studies,
@@ -62,13 +60,13 @@ def make_app(settings: Settings) -> FastAPI:
         access.routes,
         studies.routes,
         results.routes,
-        changes.routes,
-        options.routes,
-        limits.routes,
+        acts.routes(),
         stream.routes,
         tables.routes,
     ):
         app.include_router(group)
+    for route in app.routes:  # else FastAPI prepares a group when first asked for it: all wait
+        route.matches({"type": "http", "method": "GET", "path": "/", "root_path": ""})
     app.state.page = PageFiles()
     app.mount("/static", app.state.page, name="static")
     app.add_exception_handler(SurepickError, _ours)

@@ -20,6 +20,7 @@ from starlette.types import Message, Receive
 
 from surepick.errors import InvalidInputError
 from surepick.server import replies
+from surepick.server.acts import large_paths
 from surepick.server.limits import too_deep
 
 _SECONDS = 60.0
@@ -28,7 +29,7 @@ _STRANGERS_BYTES = 4 * 2**10  # of a token, that is
 #: bytes of a body that is looked at elsewhere
 LONG = 64 * 2**10
 _MANY_REWARDS = ("/tell", 2**20)  # end of an address, and bytes: for 10,000 rewards
-_TABLES = ("/record", "/report-changes", "/studies", "/options", "/tables", "/plan")
+_TABLES = ("/record", "/report-changes", "/studies", "/options", "/tables", "/plan")  # and acts
 
 Model = TypeVar("Model", bound=BaseModel)
 
@@ -113,7 +114,8 @@ def limit_of(path: str, stranger: bool, most: int) -> Limit:
     if stranger:
         return Limit(min(most, _STRANGERS_BYTES), _STRANGERS_SECONDS)
     end, many = _MANY_REWARDS
-    size = many if path.endswith(end) else most if path.endswith(_TABLES) else LONG
+    tables = (*_TABLES, *large_paths())
+    size = many if path.endswith(end) else most if path.endswith(tables) else LONG
     return Limit(min(most, size), _SECONDS)
 
 

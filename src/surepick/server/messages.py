@@ -6,7 +6,7 @@ from typing import Annotated, Any, Literal
 
 from pydantic import BaseModel, Field
 
-from surepick.server.models import Answered, Finite, Name, SheetBody, example
+from surepick.server.models import Answered, Finite, Name, example
 from surepick.study.pulls import Told
 
 Pull = Annotated[int, Field(ge=0, lt=2**62)]
@@ -101,71 +101,6 @@ class Failed(Answered):
     returned: bool
 
 
-# -- corrections ----------------------------------------------------------------------------
-Reason = Annotated[str, Field(min_length=1, max_length=2_000)]
-
-
-class Correction(BaseModel):
-    """A reward that was told wrongly."""
-
-    model_config = example(pull=0, reward=4.2, reason="the point was forgotten", by="ann")
-
-    pull: Pull
-    reward: Finite = Field(description="The correct reward.")
-    reason: Reason = Field(description="Reason; shown in the certificate.")
-    by: Name | None = None
-
-
-class Withdrawal(BaseModel):
-    """Rewards that do not count: that of one pull, or all that came with one token."""
-
-    model_config = example(pull=0, reason="the sensor was broken", by="ann")
-
-    pull: Pull | None = None
-    token: Annotated[str, Field(min_length=1, max_length=16)] | None = Field(
-        None, description="Instead of a pull: the id of a token."
-    )
-    reason: Reason
-    by: Name | None = None
-
-
-class Said(BaseModel):
-    """Who pauses, resumes or stops a study, and why."""
-
-    model_config = example(reason="over the weekend", by="ann")
-
-    reason: str = Field("", max_length=2_000)
-    by: Name | None = None
-
-
-class Paused(Answered):
-    """Whether something had to be changed."""
-
-    changed: bool
-
-
-class ChangeRow(Answered):
-    """What became of a reward after it was told."""
-
-    pull: int
-    arm: int
-    batch: int
-    asked: int = Field(description="The batch that was open at the time.")
-    old: float | None = Field(description="Null if the reward had been withdrawn.")
-    new: float | None = Field(description="Null if the reward was withdrawn.")
-    at: float
-    by: str | None
-    reason: str
-    token: str | None = Field(description="Id of the token that made the change.")
-    counted: bool = Field(description="Whether everything was recomputed.")
-
-
-class ChangeList(Answered):
-    """Rewards that were corrected or withdrawn."""
-
-    changes: list[ChangeRow]
-
-
 # -- traffic --------------------------------------------------------------------------------
 class SplitBody(BaseModel):
     """A site asks by which shares to send visitors."""
@@ -189,76 +124,6 @@ class SplitOf(Answered):
     visits: dict[str, int] | None
     since: float
     csv: str = Field(description="The shares as a table: label, share, and visits if requested.")
-
-
-class RecordBody(BaseModel):
-    """A site reports a period: by label, or as a table."""
-
-    model_config = example(period="monday", report={"a": [1000, 12], "b": [990, 17]})
-
-    period: Name
-    report: dict[str, Any] | None = Field(
-        None,
-        description="For each label [visits, sum]; with bounded rewards [visits, sum, squares]; "
-        "with numbers of unknown scale an object of [visits, sum] by bucket.",
-    )
-    table: SheetBody | None = Field(None, description="Instead: a table with these columns.")
-    check: bool = Field(False, description="Only check whether the report could be recorded.")
-
-
-class RecordedOf(Answered):
-    """What became of a report."""
-
-    period: str
-    status: Literal["accepted", "duplicate", "checked"]
-    visits: int
-    left: int = Field(description="Options that are still in.")
-    finished: bool
-
-
-class ReportCorrection(BaseModel):
-    """A report that was wrong: what really came of the period."""
-
-    model_config = example(
-        period="monday", report={"a": [990, 12], "b": [980, 17]}, reason="bots", by="ann"
-    )
-
-    period: Name
-    report: dict[str, Any] | None = Field(
-        None, description="In the same form as for recording a period."
-    )
-    table: SheetBody | None = Field(None, description="Instead: a table.")
-    reason: Reason = Field(description="Reason; shown in the certificate.")
-    by: Name | None = None
-
-
-class ReportRow(Answered):
-    """What became of one row of a report."""
-
-    arm: int
-    label: str
-    bucket: int | None
-    old: list[float] = Field(description="Visits, sum, and perhaps the sum of squares.")
-    new: list[float]
-
-
-class ReportChangeRow(Answered):
-    """What became of a report after it was recorded."""
-
-    period: str
-    number: int
-    asked: int = Field(description="Number of periods that had shares at the time.")
-    rows: list[ReportRow]
-    at: float
-    by: str | None
-    reason: str
-    token: str | None = Field(description="Id of the token that made the change.")
-
-
-class ReportChangeList(Answered):
-    """Reports that were corrected."""
-
-    changes: list[ReportChangeRow]
 
 
 # -- access ---------------------------------------------------------------------------------

@@ -11,21 +11,16 @@ from typing import Any
 from surepick.errors import CertificateError, FormatError, SurepickError, UnknownStudyError
 from surepick.run import verify
 from surepick.run.words import in_plain_words, verdict
-from surepick.server import creation, messages, models, option_messages, told
+from surepick.server import acts, creation, messages, models, told
 from surepick.server.bodies import parsed, valid
-from surepick.server.reports import given_report
 from surepick.server.settings import Settings
 from surepick.storage import open_storage
 from surepick.study import Study, export, load_study
-from surepick.study.changes import Change
-from surepick.study.desk import limit, turn
+from surepick.study.acts import registry
+from surepick.study.acts.base import who_of
+from surepick.study.acts.write import perform
 from surepick.study.desk.crowd import Crowd
 from surepick.study.desk.rebuild import summary_of
-from surepick.study.limits import LimitChange
-from surepick.study.newcomers import Newcomers
-from surepick.study.traffic.changes import ReportChange
-from surepick.study.traffic.correct import correct_report
-from surepick.study.turns import OptionChange
 
 _KEPT = 16  # studies kept open: looking again at one is much cheaper
 
@@ -45,10 +40,6 @@ class Tasks:
             "forecast": lambda study: study.forecast().to_dict(),
             "history": lambda study: {"batches": study.history()},
             "rewards": _rewards,
-            "corrections": lambda study: _changes(study.corrections()),
-            "report_changes": lambda study: _changed_reports(study.report_changes()),
-            "option_changes": lambda study: _turns(study.option_changes()),
-            "limit_changes": lambda study: _limits(study.limit_changes()),
             "summary": lambda study: vars(summary_of(study.current_run)),
         }
 
@@ -91,32 +82,6 @@ class Tasks:
         rows = [vars(event) for event in found[after:]]
         yield _json({"events": rows, "next": max(after, len(found))})
 
-    def _change(
-        self,
-        study: str,
-        pull: int | None,
-        token: str | None,
-        reward: float | None,
-        reason: str,
-        by: str | None,
-        caller: str,
-    ) -> Iterator[bytes]:
-        def change(one: Study) -> list[Change]:
-            pulls = one.desk.told_with(token) if pull is None and token is not None else [pull]
-            values = {pull: reward for pull in pulls if pull is not None}
-            return one.desk.change(values, reason, by, caller)
-
-        yield _json(_changes(self._with(study, change)))
-
-    def _record(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
-        asked = valid(messages.RecordBody, body)
-        report = given_report(asked.model_dump())
-
-        def record(one: Study) -> Any:
-            return one.traffic.desk.record(report, asked.period, caller, asked.check)
-
-        yield _json(self._with(study, record).to_dict())
-
     def _tell(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
         asked = valid(messages.TellBody, body)
         rewards, said = told.given(asked, caller)
@@ -134,59 +99,23 @@ class Tasks:
         yield _json(found.head()) + b"\n"
         yield found.content()
 
-    def _correct_report(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
-        asked = valid(messages.ReportCorrection, body)
-        report = given_report(asked.model_dump())
-
-        def change(one: Study) -> ReportChange:
-            who = turn.who_of(asked.reason, asked.by, caller, needed=True)
-            return correct_report(one.traffic.desk, report, asked.period, who)
-
-        yield _json(_changed_reports([self._with(study, change)]))
-
-    def _add(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
-        asked = valid(option_messages.NewOptions, body)
-        given = asked.model_dump(exclude_none=True, exclude={"reason", "by"})
-
-        def change(one: Study) -> OptionChange:
-            who, desk = turn.who_of(asked.reason, asked.by, caller), one.desk
-            return turn.add(desk.storage, desk.record, Newcomers.from_dict(given), who)
-
-        yield _json(_turns([self._with(study, change)]))
-
-    def _retire(self, study: str, caller: str, body: dict[str, Any]) -> Iterator[bytes]:
-        asked = valid(option_messages.Retirement, body)
-
-        def change(one: Study) -> OptionChange:
-            who, desk = turn.who_of(asked.reason, asked.by, caller, needed=True), one.desk
-            return turn.retire(desk.storage, desk.record, asked.label, who)
-
-        yield _json(_turns([self._with(study, change)]))
-
-    def _limit(
-        self,
-        study: str,
-        caller: str,
-        max_samples: int | str | None,
-        budget: float | str | None,
-        reason: str,
-        by: str | None,
+    def _act(
+        self, study: str, kind: str, caller: str, as_before: bool, body: dict[str, Any]
     ) -> Iterator[bytes]:
-        def change(one: Study) -> LimitChange:
-            who, desk = turn.who_of(reason, by, caller), one.desk
-            return limit.limit(desk.storage, desk.record, max_samples, budget, who)
+        own = registry.get(kind)
+        given, reason, by = acts.given_of(own, valid(acts.model_of(own), body))
+        who = who_of(own, reason, by, caller)
+        made = self._with(study, lambda one: perform(one.desk, own, given, who))
+        yield _json(acts.answer(own, made, as_before))
 
-        yield _json(_limits([self._with(study, change)]))
+    def _acts(self, study: str, kinds: list[str]) -> Iterator[bytes]:
+        found = self._with(study, lambda one: one.acts(*kinds))
+        yield _json({"acts": [one.to_dict() for one in found]})
 
-    def _steer(self, study: str, verb: str, reason: str, by: str | None) -> Iterator[bytes]:
-        def steer(one: Study) -> bool:
-            if verb == "stop":
-                before = one.finished
-                one.stop(reason, by)
-                return not before
-            return (one.pause if verb == "pause" else one.resume)(reason, by)
-
-        yield _json({"changed": self._with(study, steer)})
+    def _records(self, study: str, kinds: list[str]) -> Iterator[bytes]:
+        found = self._with(study, lambda one: one.acts(*kinds))
+        changes = [one for act in found for one in registry.get(act.kind).records(act)]
+        yield _json({"changes": [one.to_dict() for one in changes]})
 
     def _create(self, body: dict[str, Any]) -> Iterator[bytes]:
         asked = valid(models.NewStudy, body)
@@ -217,22 +146,6 @@ def _verify(study: Study) -> dict[str, Any]:
         "plain": in_plain_words(found.statement, found.delta),
     }
     return {"valid": found.complete, **said, **dataclasses.asdict(found)}
-
-
-def _changes(made: list[Change]) -> dict[str, Any]:
-    return {"changes": [one.to_dict() for one in made]}
-
-
-def _changed_reports(made: list[ReportChange]) -> dict[str, Any]:
-    return {"changes": [one.to_dict() for one in made]}
-
-
-def _turns(made: list[OptionChange]) -> dict[str, Any]:
-    return {"changes": [one.to_dict() for one in made]}
-
-
-def _limits(made: list[LimitChange]) -> dict[str, Any]:
-    return {"changes": [one.to_dict() for one in made]}
 
 
 def _rewards(study: Study) -> dict[str, Any]:

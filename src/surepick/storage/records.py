@@ -73,6 +73,11 @@ class StudyProgress:
         """Rewards told so far that count, or will."""
         return self.measured - self.uncounted
 
+    @property
+    def place(self) -> tuple[int, int, int, bool, bool]:
+        """What must not have changed since somebody worked out what to do."""
+        return self.batch, self.revision, self.ahead, self.finished, self.paused
+
     def after(self, size: int, finished: bool, told: int = 0) -> StudyProgress:
         """Where the study stands once it has gone on to a batch of ``size`` pulls.
 

@@ -17,7 +17,7 @@ from __future__ import annotations
 import hashlib
 import json
 from collections.abc import Callable, Iterable
-from dataclasses import asdict
+from dataclasses import asdict, replace
 from itertools import pairwise
 from typing import Any, NoReturn
 
@@ -26,17 +26,15 @@ from surepick.run import Answer
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Link, StudyRecord, Tell
 from surepick.storage.traffic import Period, Report
-from surepick.study import changes, limits, turns
 from surepick.study.digests import digest_of, sha
-from surepick.study.traffic import changes as report_changes
 from surepick.study.traffic.rules import rules_of
 
 _FIRST = "0" * 64  # stands for the digest before the first link
 _CREATED, _TAKEN_OVER = "created", "taken over"
 _PROPOSED, _TOLD, _ANSWERED = "proposed", "told", "answered"
-STOPPED, PAUSED, RESUMED = "stopped", "paused", "resumed"
-_SPLIT, _REPORTED = "split", "reported"  # of traffic: shares were stored, a period was reported
-_ACTS = (*changes.KINDS, *turns.KINDS, report_changes.CORRECTED, limits.LIMITED, STOPPED)
+_SPLIT, REPORTED = "split", "reported"  # of traffic: shares were stored, a period was reported
+#: what a study does by itself; all other links are about what people do to it
+STEPS = frozenset({_CREATED, _TAKEN_OVER, _PROPOSED, _TOLD, _ANSWERED, _SPLIT})
 
 
 # -- adding links --------------------------------------------------------------------------
@@ -77,12 +75,12 @@ def tell(
     append(tx, study.id, _TOLD, content | ({} if run is None else {"run": sha(run)}), now)
 
 
-def change(
+def act(
     tx: Transaction, study: StudyRecord, kind: str, content: dict[str, Any], now: float
-) -> None:
-    """Rewards were corrected or withdrawn; before they are changed in the log."""
+) -> Link:
+    """Somebody did something to the study; before anything is changed in the log."""
     take_over(tx, study, now)
-    append(tx, study.id, kind, content, now)
+    return append(tx, study.id, kind, content, now)
 
 
 def effect(run: str | None, finished: bool) -> dict[str, Any]:
@@ -93,12 +91,6 @@ def effect(run: str | None, finished: bool) -> dict[str, Any]:
 def split(tx: Transaction, study: int, period: Period, now: float) -> None:
     """Shares of a period were stored."""
     append(tx, study, _SPLIT, {"period": period.number, "shares": _shares(period)}, now)
-
-
-def report(tx: Transaction, study: int, name: str, told: Report, run: str, now: float) -> None:
-    """A period was reported, and the run kept as it then stood."""
-    content = {"period": told.period, "name": name, "report": digest_of(asdict(told))}
-    append(tx, study, _REPORTED, content | {"run": sha(run)}, now)
 
 
 def answer(tx: Transaction, study: int, found: Answer, run: str, now: float) -> None:
@@ -181,8 +173,9 @@ class _Walk:
         self.proposed = self.told = self.split = 0  # batches so far, and shares of periods
         self.run: str | None = None  # digest of the run that was kept last
         self.ended = self.cut = False  # cut: it ended while a batch was open
-        self._acts = _newest_first(links, changes.KINDS)
-        self._reports = _newest_first(links, [report_changes.CORRECTED])
+        acts = [one for one in reversed(links) if one.kind not in STEPS]
+        said = [(one.number, json.loads(one.content)) for one in acts]
+        self._changes = [one for one in said if "changes" in one[1] or "was" in one[1]]
 
     def wrong(self, link: Link) -> str:
         """What the database has that is not as a link says; empty: nothing."""
@@ -207,27 +200,31 @@ class _Walk:
             batch, self.told = self._batch(content, self.told), self.told + 1
             fine = batch is not None and content["rewards"] == rewards(batch)
             return "" if fine and self.told <= self.proposed else f"batch {self.told - 1}, as told,"
-        if kind in (_SPLIT, _REPORTED):
+        if kind in (_SPLIT, REPORTED):
             return "" if self._period_fine(link, content) else f"period {content['period']}"
         if kind == _ANSWERED:
             self.ended, self.cut = True, self.told < self.proposed
             return ""
-        if kind in _ACTS:
+        if "finished" in content:  # an act, and what it led to
             self.cut = content["finished"] and self.told < self.proposed
             self.ended = content["finished"]
         return ""  # also of a later version: its digest was looked at
 
     def _rewards_before(self, number: int) -> Callable[[BatchRecord], str | None]:
         """The digest of the rewards of a batch, as they were before the acts that came later."""
-        later = [content for place, content in self._acts if place > number]
+        later = [one for content in self._later(number) for one in _changes(content)]
 
         def digest(batch: BatchRecord) -> str | None:
             pulls = range(batch.first, batch.first + batch.size)
-            own = [_about(content, pulls) for content in later]
-            found = changes.undone(self._tx.tells(self._study.id, pulls), own)
+            own = [one for one in later if one["pull"] in pulls]
+            found = _undone(self._tx.tells(self._study.id, pulls), own)
             return None if found is None else _of_rewards(found)
 
         return digest
+
+    def _later(self, number: int) -> list[dict[str, Any]]:
+        """What acts after this link say that changed rewards or reports, newest first."""
+        return [content for place, content in self._changes if place > number]
 
     def _period_fine(self, link: Link, content: dict[str, Any]) -> bool:
         """Whether the shares, or the report, of the next period are what a link says."""
@@ -238,8 +235,7 @@ class _Walk:
             return period is not None and content["shares"] == _shares(period)
         self.told = self.proposed = self.told + 1
         told = next(iter(self._tx.reports(*here)), None)
-        later = [content for place, content in self._reports if place > link.number]
-        told = told and report_changes.undone(told, later)  # as it was before it was corrected
+        told = told and _report_before(told, self._later(link.number))
         return (
             (period is not None and told is not None)
             and (number, content["name"]) == (self.told - 1, period.name)
@@ -250,13 +246,34 @@ class _Walk:
         return self._tx.batch(self._study.id, number) if content["batch"] == number else None
 
 
-def _newest_first(links: list[Link], kinds: Iterable[str]) -> list[tuple[int, dict[str, Any]]]:
-    return [(one.number, json.loads(one.content)) for one in reversed(links) if one.kind in kinds]
+# Acts that change rewards or reports in place say so: ``changes`` has what was told for each pull
+# and what counts now, ``period`` with ``was`` and ``now`` the report of a period.
+def _changes(content: dict[str, Any]) -> list[dict[str, Any]]:
+    """What an act did to rewards, newest first."""
+    return content.get("changes", [])[::-1]
 
 
-def _about(content: dict[str, Any], pulls: range) -> dict[str, Any]:
-    """What an act did to some pulls."""
-    return {"changes": [one for one in content["changes"] if one["pull"] in pulls]}
+def _undone(rows: dict[int, Tell], later: Iterable[dict[str, Any]]) -> dict[int, Tell] | None:
+    """The rewards as they were before these changes, newest first; None where they do not fit."""
+    rows = dict(rows)
+    for one in later:
+        pull, there = one["pull"], rows.pop(one["pull"], None)
+        if (None if there is None else there.value) != one["now"]:
+            return None
+        if one["was"] is not None:
+            value, worker, at, token = one["was"]
+            rows[pull] = Tell(pull, one["arm"], value, worker, at, token, one["stratum"])
+    return rows
+
+
+def _report_before(told: Report, later: Iterable[dict[str, Any]]) -> Report | None:
+    """A report as it was before these acts, newest first; None where they do not fit."""
+    for content in later:
+        if "was" in content and content["period"] == told.period:
+            if told.content != content["now"]:
+                return None
+            told = replace(told, content=content["was"])
+    return told
 
 
 def _check_run(tx: Transaction, study: StudyRecord, run: str | None) -> None:

@@ -3,28 +3,32 @@
 from __future__ import annotations
 
 import math
-from abc import abstractmethod
+from abc import ABC, abstractmethod
 from collections.abc import Callable, Iterable
 from pathlib import Path
 from typing import Any, Self
 
 from surepick.algorithms.base import Algorithm
+from surepick.arrays.validate import real
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.forecast import Ahead
 from surepick.run.standing import Standing
 from surepick.storage.records import Event, Rewards, StudyProgress
-from surepick.study.changes import Change
+from surepick.study.acts import Act
+from surepick.study.acts.limits import LimitChange, as_sent
+from surepick.study.acts.new_options import NewOptions
+from surepick.study.acts.options import OptionChange
+from surepick.study.acts.reports import ReportChange, sent_report
+from surepick.study.acts.rewards import Change
 from surepick.study.checks.checks import Checks
-from surepick.study.limits import LimitChange
-from surepick.study.pulls import Pull, Rewarded, Told
-from surepick.study.traffic.core import TrafficCore
-from surepick.study.turns import OptionChange
+from surepick.study.pulls import Pull, Rewarded, Told, as_pull
+from surepick.study.traffic.results import Recorded, Split
 from surepick.study.workers.measure import Measurement
 from surepick.text import plural
 
 
-class StudyCore(TrafficCore):
+class StudyCore(ABC):
     """The public core of :class:`surepick.Study` and :class:`surepick.client.RemoteStudy`.
 
     Examples
@@ -146,38 +150,115 @@ class StudyCore(TrafficCore):
     def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> bool:
         """Say that a pull could not be measured: it goes back in line."""
 
-    # -- correct, withdraw -----------------------------------------------------------------
+    # -- what people do to it --------------------------------------------------------------
     @abstractmethod
+    def act(self, kind: str, /, *, reason: str = "", by: str | None = None, **fields: Any) -> Any:
+        """Do something to the study: an act of any kind, also of one that is not built in.
+
+        The other methods that change a study (:meth:`correct`, :meth:`add`, :meth:`pause`, …) are
+        calls of this one. What was done before is not done again.
+
+        Parameters
+        ----------
+        kind
+            Its name; :func:`surepick.study.acts.kinds` lists them with their fields.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who does it.
+        **fields
+            What acts of this kind need.
+        """
+
+    @abstractmethod
+    def acts(self, *kinds: str) -> list[Act]:
+        """What was done to the study, in order: who, when, why; all of it, or of some kinds."""
+
+    @abstractmethod
+    def _records(self, *kinds: str) -> list[Any]:
+        """What acts of these kinds changed, in order, as records of their own."""
+
     def correct(self, pull_id: int, reward: float, *, reason: str, by: str | None = None) -> Change:
-        """Let another reward count for a pull that was told, as the first one was wrong."""
+        """Let another reward count for a pull that was told, as the first one was wrong.
 
-    @abstractmethod
+        As long as its batch is open, it is simply replaced; afterwards everything is worked out
+        again. Old and new reward, who, when and why are kept, exported and part of the certificate.
+
+        The guarantee stands if which rewards are looked at again depends neither on the rewards
+        nor on whom somebody favours, or if every reading that was pointed out is looked up and
+        what had been written down wrongly is put right. To measure again what looks wrong takes a
+        rule from the start (``again=True``, see :mod:`surepick.study.again`).
+
+        Parameters
+        ----------
+        pull_id, reward
+            Which pull, and what was really measured. A reward that was withdrawn counts again.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who corrects it.
+        """
+        fields: dict[str, Any] = {"pull": as_pull(pull_id), "reward": real(reward, "reward")}
+        return self.act("correct", reason=reason, by=by, **fields)
+
     def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
-        """Take back the reward of a pull: it does not count at all."""
+        """Take back the reward of a pull: it does not count at all; see :meth:`correct`.
 
-    @abstractmethod
+        As long as its batch is open, the pull is measured again. Afterwards its batch has one
+        reward less, and everything is worked out again.
+        """
+        return self.act("withdraw", pull=as_pull(pull_id), reason=reason, by=by)
+
     def withdraw_token(self, token: str, *, reason: str, by: str | None = None) -> list[Change]:
-        """Withdraw all rewards that came with one token of a service."""
+        """Withdraw all rewards that came with one token of a service; its id, not its secret."""
+        return self.act("withdraw", token=token, reason=reason, by=by)
 
-    @abstractmethod
     def corrections(self) -> list[Change]:
         """All rewards that were corrected or withdrawn, in the order in which that was done."""
+        return self._records("correct", "withdraw")
 
-    # -- add, retire -----------------------------------------------------------------------
-    @abstractmethod
     def add(self, options: Any, *, reason: str = "", by: str | None = None) -> OptionChange:
-        """Add options; the answer is then the best of all that were not retired."""
+        """Add options; the answer is then the best of all that were not retired.
 
-    @abstractmethod
+        They come with the next batch: what is open is finished first. A study that has ended goes
+        on. The guarantee stands, even if they are added because of what was seen so far.
+
+        Parameters
+        ----------
+        options
+            A table (a CSV or Parquet file, a DataFrame) with the columns of the study's own; a
+            category may have levels that no option had before. For a study that was made from a
+            problem: a :class:`surepick.Problem` with the same features (any behind those are new
+            ones), or labels, where options have no features.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who adds them.
+        """
+        return self.act("add", reason=reason, by=by, **NewOptions.of(options).to_dict())
+
     def retire(self, label: str, *, reason: str, by: str | None = None) -> OptionChange:
-        """Retire an option: it is not measured any more, and cannot be the answer."""
+        """Retire an option: it is not measured any more, and cannot be the answer.
 
-    @abstractmethod
+        The batch that is open is finished first. Unless the option had been ruled out, all that had
+        been are back in the race: they may be the best of those that are left. So a study that
+        has ended may go on.
+
+        Parameters
+        ----------
+        label
+            Which option.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who retires it.
+        """
+        return self.act("retire", label=label, reason=reason, by=by)
+
     def option_changes(self) -> list[OptionChange]:
         """All options that were added or retired, in the order in which that was done."""
+        return self._records("add", "retire")
 
-    # -- limits ----------------------------------------------------------------------------
-    @abstractmethod
     def limit(
         self,
         *,
@@ -201,23 +282,97 @@ class StudyCore(TrafficCore):
         by
             Who changes it.
         """
+        given = {"max_samples": as_sent(max_samples), "budget": as_sent(budget)}
+        return self.act("limit", reason=reason, by=by, **given)
 
-    @abstractmethod
     def limit_changes(self) -> list[LimitChange]:
         """All changes of the limits, in the order in which they were made."""
+        return self._records("limit")
 
-    # -- pause, resume, stop ---------------------------------------------------------------
-    @abstractmethod
     def pause(self, reason: str = "", by: str | None = None) -> bool:
-        """Hand out nothing until :meth:`resume`; pulls that are out can still be told."""
+        """Hand out nothing until :meth:`resume`; pulls that are out can still be told.
 
-    @abstractmethod
+        Returns False where it was paused already, or is finished.
+        """
+        return self.act("pause", reason=reason, by=by)
+
     def resume(self, reason: str = "", by: str | None = None) -> bool:
         """Hand out pulls again; False where it was not paused."""
+        return self.act("resume", reason=reason, by=by)
 
-    @abstractmethod
     def stop(self, reason: str = "", by: str | None = None) -> Answer:
-        """End the study now, for good, and say what is known."""
+        """End the study now, for good, and say what is known.
+
+        The answer is the option that looks best, without a guarantee that it is. What does hold is
+        said in its guarantee: with which probability the best is among the options that are left.
+        Rewards of a batch that is not complete are kept, but not counted.
+        """
+        self.act("stop", reason=reason, by=by)
+        return self.answer
+
+    # -- traffic ---------------------------------------------------------------------------
+    @abstractmethod
+    def split(self, visits: int | None = None, period: str | None = None) -> Split:
+        """By which shares to send visitors: those of the period under way, or of the next one.
+
+        They are stored before they are shown, stay the same while the period lasts, and follow
+        from earlier reports alone. A period ends by the clock or by a number of visitors, never by
+        how they respond.
+
+        Parameters
+        ----------
+        visits
+            Also show the shares as whole numbers of so many visits.
+        period
+            The period's name. A new one begins a new period, although earlier ones are not
+            recorded yet; without a name the newest of those that are not is meant.
+        """
+
+    def record(self, report: Any, period: str, *, check: bool = False) -> Recorded:
+        """Take in what came of a period; once this returns, it is kept, and counts once.
+
+        Every visitor belongs to the period in which the option was assigned, whenever the
+        response came. Periods are recorded in their order; the same report again changes nothing.
+
+        Parameters
+        ----------
+        report
+            ``{label: (visits, successes)}``, with bounded rewards ``(visits, sum, squares)``, with
+            numbers of unknown scale ``{label: {bucket: (visits, sum)}}``; or a table (a CSV or
+            Parquet file, a DataFrame) with such columns.
+        period
+            Its name.
+        check
+            Only look whether it could be recorded; what is wrong is said as otherwise.
+        """
+        return self.act("record", period=period, check=check, **sent_report(report))
+
+    def correct_report(
+        self, period: str, report: Any, *, reason: str, by: str | None = None
+    ) -> ReportChange:
+        """Let another report count for a period that was recorded, as the first one was wrong.
+
+        Everything is worked out again: a study that had ended may go on, and one that goes on may
+        end. Old and new numbers, who, when and why are kept, exported and part of the certificate.
+
+        The guarantee stands if which reports, and which of their numbers, are looked at again
+        depends neither on the numbers nor on whom somebody favours.
+
+        Parameters
+        ----------
+        period, report
+            The name of the period, and what really came of it; see :meth:`record`.
+        reason
+            Why; anybody who sees the certificate can read it.
+        by
+            Who corrects it.
+        """
+        sent = sent_report(report)
+        return self.act("correct-report", period=period, reason=reason, by=by, **sent)
+
+    def report_changes(self) -> list[ReportChange]:
+        """All corrections of reports, in the order in which they were made."""
+        return self._records("correct-report")
 
     # -- measuring with a function ---------------------------------------------------------
     @abstractmethod

@@ -7,19 +7,18 @@ import io
 import json
 from collections.abc import Iterable, Iterator, Sequence
 from datetime import UTC, datetime
-from functools import cache
 from typing import Any, Protocol
 
 from surepick.errors import UnknownNameError
 from surepick.problem import Problem
 from surepick.storage.records import Event
-from surepick.study.changes import Change
+from surepick.study.acts.limits import LimitChange
+from surepick.study.acts.options import OptionChange
+from surepick.study.acts.reports import ReportChange
+from surepick.study.acts.rewards import Change
 from surepick.study.desk.desk import Desk
 from surepick.study.formulas import safe
-from surepick.study.limits import LimitChange
 from surepick.study.traffic.block import reported
-from surepick.study.traffic.changes import ReportChange
-from surepick.study.turns import OptionChange
 
 FORMATS = ("csv", "json", "parquet")
 KINDS = ("measurements", "options", "events", "corrections", "option-changes", "limits")
@@ -32,7 +31,7 @@ class Exported(Protocol):
 
     @property
     def problem(self) -> Problem: ...
-    def features_of(self, arm: int) -> dict[str, Any]: ...
+    def features_by_arm(self, arms: Iterable[int]) -> dict[int, dict[str, Any]]: ...
     def status(self) -> dict[str, Any]: ...
     def events(self, *kinds: str) -> list[Event]: ...
     def corrections(self) -> list[Change]: ...
@@ -133,10 +132,11 @@ class _Lines:
 
 
 def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
-    labels, features = study.problem.labels, cache(study.features_of)
+    labels = study.problem.labels
+    features = study.features_by_arm(range(len(labels)))
     for period, arm, row in reported(study.desk.storage, study.desk.record):
         row = {"period": period, "arm": arm, "label": labels[arm]} | row
-        yield _with_features(row | {"time": _iso(row["time"])}, features(arm))
+        yield _with_features(row | {"time": _iso(row["time"])}, features[arm])
     for one in study.desk.told():
         row = {"pull": one.pull, "arm": one.arm, "label": labels[one.arm], "reward": one.value}
         row |= {"time": _iso(one.at), "worker": one.worker, "token": one.token}
@@ -144,12 +144,13 @@ def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
             row["stratum"] = one.stratum
         if study.desk.on_items:
             row["item"] = one.stratum
-        yield _with_features(row, features(one.arm))
+        yield _with_features(row, features[one.arm])
 
 
 def _options(study: Exported) -> Iterator[dict[str, Any]]:
     status, problem = study.status(), study.problem
     survivors, retired = set(status["survivors"]), set(status["retired"])
+    features = study.features_by_arm(range(problem.n_arms))
     for arm, label in enumerate(problem.labels):
         row = {
             "arm": arm,
@@ -162,7 +163,7 @@ def _options(study: Exported) -> Iterator[dict[str, Any]]:
             estimates = status["estimates"]
             row["estimate"] = None if estimates is None else estimates[arm]
             row["still_in"] = int(problem.same_as[arm]) in survivors and label not in retired
-        yield _with_features(row, study.features_of(arm))
+        yield _with_features(row, features[arm])
 
 
 def _events(study: Exported) -> Iterator[dict[str, Any]]:

@@ -11,7 +11,7 @@ from surepick.run import Answer, Run
 from surepick.run.words import in_plain_words, promise, withdrawn
 from surepick.storage.contract import Storage
 from surepick.storage.records import StudyProgress, StudyRecord
-from surepick.study import chain, limits
+from surepick.study import chain
 from surepick.study.checks.checks import Checks
 from surepick.study.checks.failures import remark, warnings
 from surepick.study.desk.leases import FAILURES
@@ -65,7 +65,7 @@ def status_of(
         "samples": int(told.sum()),
         "uncounted": at.uncounted,
         "cost": None if problem.costs is None else problem.cost_of(told),
-        "limits": limits.status_of(run, int(told.sum()), problem.cost_of(told)),
+        "limits": _limits(run, int(told.sum()), problem.cost_of(told)),
         "survivors": (left := list(run.active) if run.state.left() else []),
         "survivor_labels": [problem.candidate_labels[i] for i in left],
         "rewards": problem.noise_kind.words,
@@ -91,6 +91,19 @@ def status_of(
         "checks": checked,
         "warnings": warnings(failed, told, problem.labels) + checks.warnings,
         **_options_and_outlook(run),
+    }
+
+
+def _limits(run: Run, samples: int, cost: float) -> dict[str, Any]:
+    """What is spent and what is left; of measurements that were told, counted or not yet."""
+    most, budget = run.limits
+    return {
+        "max_samples": most,
+        "samples_left": None if most is None else max(0, most - samples),
+        "budget": budget,
+        "spent": cost,
+        "left": None if budget is None else max(0.0, budget - cost),
+        "in_money": run.problem.costs is not None,
     }
 
 

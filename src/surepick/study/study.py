@@ -23,21 +23,25 @@ from surepick.errors import RunStateError
 from surepick.problem import Problem
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
+from surepick.run.forecast import Ahead
 from surepick.run.guarantee import looks_best
 from surepick.run.standing import Standing
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
+from surepick.study.acts import options, registry, write
+from surepick.study.acts.base import Act, who_of
 from surepick.study.again import AGAIN
 from surepick.study.checks.checks import Checks, qualified, without_guarantee
 from surepick.study.checks.findings import Findings
+from surepick.study.core import StudyCore
 from surepick.study.desk import rebuild
 from surepick.study.desk.asking import Asked, Wanted
 from surepick.study.desk.desk import Desk
 from surepick.study.desk.leases import FAILURES
+from surepick.study.forecast import Forecasts
 from surepick.study.hedge import HEDGED
 from surepick.study.history import History
-from surepick.study.living import LivingStudy
 from surepick.study.pulls import (
     ANONYMOUS,
     Pull,
@@ -50,14 +54,15 @@ from surepick.study.pulls import (
 )
 from surepick.study.status import failure_warnings, promise_of, status_of
 from surepick.study.strata import check_stratum
+from surepick.study.traffic.look import Traffic
+from surepick.study.traffic.results import Split
 from surepick.study.traffic.rules import rules_of
-from surepick.study.turns import grown_columns
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 from surepick.text import plural
 
 
-class Study(LivingStudy):
+class Study(StudyCore):
     """An identification that lives in a database; open it with ``load_study`` anywhere.
 
     What was told is kept before a call returns. A study object may be used from several
@@ -98,8 +103,10 @@ class Study(LivingStudy):
     def meta(self) -> dict[str, Any]:
         """What ``create_study`` was given to keep, with the cells of options that came since."""
         meta = self._algorithm_and_meta[1]
-        acts = self.storage.read(self._acts) if meta.get("columns") else []
-        return meta | {"columns": grown_columns(meta["columns"], acts)} if acts else meta
+        if not meta.get("columns"):
+            return meta
+        made = self.storage.read(lambda tx: options.read(tx, self._record.id))
+        return meta | {"columns": options.grown_columns(meta["columns"], made)} if made else meta
 
     @cached_property
     def _algorithm_and_meta(self) -> tuple[Algorithm, dict[str, Any]]:
@@ -246,6 +253,30 @@ class Study(LivingStudy):
             as_name(worker, "worker")
         return self.desk.fail(pull, reason, worker or self._held.pop(pull, None))
 
+    # -- what people do to it --------------------------------------------------------------
+    def act(self, kind: str, /, *, reason: str = "", by: str | None = None, **fields: Any) -> Any:
+        """Do something to the study; see :meth:`StudyCore.act`."""
+        own = registry.get(kind)
+        made = write.perform(self.desk, own, fields, who_of(own, reason, by))
+        return own.result(made, fields)
+
+    def acts(self, *kinds: str) -> list[Act]:
+        """What was done to the study, in order: who, when, why; all of it, or of some kinds."""
+        return write.read(self.desk, kinds)
+
+    def _records(self, *kinds: str) -> list[Any]:
+        """What acts of these kinds changed, in order, as records of their own."""
+        return [one for act in self.acts(*kinds) for one in registry.get(act.kind).records(act)]
+
+    @cached_property
+    def traffic(self) -> Traffic:
+        """Shares and reports, where the study is one of traffic."""
+        return Traffic(self.desk)
+
+    def split(self, visits: int | None = None, period: str | None = None) -> Split:
+        """By which shares to send visitors; see :meth:`StudyCore.split`."""
+        return self.traffic.desk.split(visits, period)
+
     # -- measuring with a function ---------------------------------------------------------
     def run(
         self,
@@ -348,6 +379,17 @@ class Study(LivingStudy):
     def standing(self) -> Standing:
         """What is known now about every option; see :meth:`StudyCore.standing`."""
         return self.desk.load()[0].standing()
+
+    def forecast(self) -> Ahead:
+        """How many more measurements; see :meth:`StudyCore.forecast`."""
+        from surepick.simulate.ahead import ahead
+
+        simulate = self.traffic.periods_ahead if self._sends_traffic else ahead
+        return self._forecasts.of(*self.desk.load(), simulate)
+
+    @cached_property
+    def _forecasts(self) -> Forecasts:
+        return Forecasts()
 
     def status(self) -> dict[str, Any]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""

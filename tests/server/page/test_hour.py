@@ -47,7 +47,7 @@ def test_an_hour_from_a_table_to_an_answer(page, client, served, picture):
     # 9:20 somebody forgot the point, and sees it on the page
     right = taste(first[3])
     panel.tell(first[3].id, 10 * right)
-    card = page.get_by_role("region", name="Corrections").first
+    card = page.get_by_role("region", name="What was done").first
     card.get_by_text("Correct or withdraw a reward").click()
     card.get_by_label("Pull").fill(str(first[3].id))
     card.get_by_label("Reward").fill(str(right))
@@ -63,11 +63,11 @@ def test_an_hour_from_a_table_to_an_answer(page, client, served, picture):
     course.get_by_role("button", name="Resume").click()
     expect(course.get_by_role("button", name="Pause")).to_be_visible()
     # 9:40 the guest brings a tea
-    coming = page.get_by_role("region", name="Options added and retired").first
+    coming = page.get_by_role("region", name="What was done").first
     coming.get_by_text("Add options").click()
     coming.get_by_label("Table").fill("label,leaf,minutes\noolong-4,oolong,4\n")
     coming.get_by_role("button", name="Add them").click()
-    expect(coming).to_contain_text("oolong-4 added")
+    expect(coming).to_contain_text("Added: oolong-4")
     # 9:45 the rest of the measurements
     while not panel.finished:
         panel.tell_many([(p.id, taste(p)) for p in panel.ask(6, worker="panel")])

@@ -258,7 +258,7 @@ def test_an_admin_corrects_a_reward_even_of_a_finished_study(page, client):
     while not study.finished:
         study.tell_many([(p.id, 2.0 * p.arm + 0.01 * (p.id % 7)) for p in study.ask(20, "w")])
     page.goto("/#/studies/typo")
-    card = page.get_by_role("region", name="Corrections").first
+    card = page.get_by_role("region", name="What was done").first
     expect(page.get_by_role("region", name="The answer")).to_be_visible()
     card.get_by_text("Correct or withdraw a reward").click()
     card.get_by_label("Pull").fill("0")
@@ -280,7 +280,7 @@ def test_an_admin_adds_and_retires_options(page, client):
     table = Sheet(csv="label,size\na,1\nb,2\nc,4\n")
     study = client.create_study("turnover", table=table, noise=0.1)
     page.goto("/#/studies/turnover")
-    card = page.get_by_role("region", name="Options added and retired").first
+    card = page.get_by_role("region", name="What was done").first
     card.get_by_text("Add options").click()
     card.get_by_role("button", name="Add them").click()
     expect(card).to_contain_text("Paste a table")
@@ -290,16 +290,16 @@ def test_an_admin_adds_and_retires_options(page, client):
     page.complaints.forgive("422")
     card.get_by_label("Table").fill("label,size\nnew,9\n")
     card.get_by_role("button", name="Add them").click()
-    expect(card).to_contain_text("new added")
+    expect(card).to_contain_text("Added: new")
     while not study.finished:
         study.tell_many([(p.id, 2.0 * p.arm + 0.01 * (p.id % 7)) for p in study.ask(20, "w")])
     expect(page.get_by_role("region", name="The answer")).to_contain_text("new")
-    card = page.get_by_role("region", name="Options added and retired").first
+    card = page.get_by_role("region", name="What was done").first
     card.get_by_text("Retire an option").click()
     card.get_by_label("Option", exact=True).fill("new")
     card.get_by_label("Reason").last.fill("sold out")
     card.get_by_role("button", name="Retire it").click()
-    expect(card).to_contain_text("new retired: sold out")
+    expect(card).to_contain_text("Retired: new (sold out).")
     assert [change.labels for change in study.option_changes()] == [("new",), ("new",)]
     assert not study.finished
 
@@ -344,6 +344,6 @@ def test_what_is_spent_is_shown_and_limits_are_changed(page, client):
     card.get_by_label("Reason").fill("more money")
     card.get_by_role("button", name="Change them").click()
     expect(card).to_contain_text(f"{spent:g} of 75 spent")
-    log = card.get_by_role("region", name="Changed limits")
-    expect(log).to_contain_text("budget 75: more money")
+    log = page.get_by_role("region", name="Acts")
+    expect(log).to_contain_text("budget 75 (more money).")
     assert [(one.budget, one.reason) for one in study.limit_changes()] == [(75.0, "more money")]

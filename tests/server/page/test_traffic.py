@@ -90,7 +90,7 @@ def test_from_a_table_to_a_decided_test(open_page, client, picture):
     page.complaints.forgive("422")
 
     # It turns out to be wrong, and is corrected.
-    fix = page.get_by_label("Corrected reports")
+    fix = page.get_by_label("What was done")
     fix.get_by_text("Correct a report", exact=True).click()
     fix.get_by_label("Period", exact=True).fill("monday")
     fix.get_by_label("Reason").fill("one robot")
@@ -98,7 +98,7 @@ def test_from_a_table_to_a_decided_test(open_page, client, picture):
     file = {"name": "right.csv", "mimeType": "text/csv", "buffer": right.encode()}
     fix.get_by_label("CSV file").set_input_files(file)
     fix.get_by_role("button", name="Correct the report").click()
-    expect(fix).to_contain_text("monday: plain 39 of 999 instead of 40 of 1,000: one robot")
+    expect(fix).to_contain_text("plain 39 of 999 instead of 40 of 1,000 (one robot).")
     expect(page.get_by_label("Morning look")).to_contain_text("3,999 visits in 1 period")
 
     # Mornings like that, until it is decided.

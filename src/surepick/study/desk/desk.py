@@ -12,7 +12,6 @@ import threading
 import time
 import uuid
 from collections.abc import Iterator, Sequence
-from contextlib import contextmanager
 from dataclasses import replace
 from functools import cached_property
 from typing import Any
@@ -21,20 +20,18 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm
 from surepick.errors import InvalidInputError, RunStateError, SurepickError
+from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Lease, StudyProgress, StudyRecord, Tell
-from surepick.study import changes
 from surepick.study.again import AGAIN
-from surepick.study.changes import Change
-from surepick.study.desk import asking, correct, leases, next_batch, rebuild, waiting
-from surepick.study.desk.known import KnownProblem
+from surepick.study.desk import asking, leases, next_batch, rebuild, waiting
 from surepick.study.desk.look import Look
 from surepick.study.desk.opened import OpenBatches
 from surepick.study.hedge import HEDGE
 from surepick.study.named import Said, refuse_others
 from surepick.study.overlap import OVERLAP, worth_it
-from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told, as_name, as_pull, as_reason
+from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
 from surepick.study.strata import stamp
 from surepick.study.traffic.rules import rules_of
 
@@ -55,7 +52,7 @@ def _standing(at: StudyProgress) -> _Standing:
     return at.batch, at.revision, at.ahead
 
 
-class Desk(KnownProblem):
+class Desk:
     """Where the pulls of a study are handed out; safe to use from several threads.
 
     Parameters
@@ -65,16 +62,30 @@ class Desk(KnownProblem):
     """
 
     def __init__(self, storage: Storage, record: StudyRecord) -> None:
-        super().__init__()
         self.storage, self.record = storage, record
         self._who = ANONYMOUS + uuid.uuid4().hex
         self._lock = threading.RLock()
         self._run: tuple[_Standing, Run] | None = None
+        self._problem: Problem | None = None  # where options have come since it was created
         self._opened = OpenBatches(seed=rebuild.order_seed(record))
         self._full: _Standing | None = None  # where no batch more is asked for ahead
         self._enough: tuple[_Standing, set[str]] | None = None  # nor there, for so many workers
         self.look = Look(self)
         self._place: tuple[int, int] | None = None  # batch, and how many pulls are out at least
+
+    @property
+    def problem(self) -> Problem:
+        """The problem of the study, as this process last saw it: options may have come since."""
+        return self._problem or self._first_problem
+
+    @cached_property
+    def _first_problem(self) -> Problem:
+        return rebuild.problem_of(self.record)
+
+    def current(self) -> Problem:
+        """The problem of the study as it is now."""
+        # Whatever changes them is another revision; until then nobody has to look.
+        return self.load()[0].problem if self.progress().revision else self.problem
 
     @cached_property
     def strata(self) -> str | None:
@@ -315,33 +326,6 @@ class Desk(KnownProblem):
             lambda tx: leases.fail(tx, self.record.id, pull, reason, worker, token)
         )
 
-    # -- changing ---------------------------------------------------------------------------
-    def change(
-        self, values: dict[int, float | None], reason: str, by: str | None, token: str | None = None
-    ) -> list[Change]:
-        """Let other rewards count for these pulls; None: no reward."""
-        if not as_reason(reason).strip():
-            raise InvalidInputError(
-                "reason: say why; the reason is stored with the study and appears in the "
-                "certificate"
-            )
-        if by is not None:
-            as_name(by, "by")
-        checked = {
-            as_pull(pull): None if value is None else self.check_reward((pull, value), None).value
-            for pull, value in values.items()
-        }
-        who = correct.Who(as_reason(reason).strip(), by, token)
-        return correct.change(self.storage, self.record, checked, who) if checked else []
-
-    def told_with(self, token: str) -> list[int]:
-        """The pulls whose rewards came with this token."""
-        return [tell.pull for tell in self.told() if tell.token == token]
-
-    def changes(self) -> list[Change]:
-        """All corrections and withdrawals."""
-        return self.storage.read(lambda tx: changes.read(tx, self.record.id))
-
     # -- going on --------------------------------------------------------------------------
     def advance(self) -> None:
         """Go on from complete batches to the next, unless somebody else has by now."""
@@ -392,15 +376,6 @@ class Desk(KnownProblem):
                 self._run = (_standing(at), run)
                 self._problem = run.problem
             return self._run[1], at
-
-    @contextmanager
-    def changing(self) -> Iterator[tuple[Run, StudyProgress]]:
-        """The run, for a change that is written before this ends; it is forgotten on an error."""
-        with self._lock:
-            run, at = self.load()
-            self._run = None
-            yield run, at
-            self._run = ((run.batches, at.revision, 0), run)
 
     def progress(self) -> StudyProgress:
         """Where the study stands."""

@@ -23,14 +23,15 @@ from surepick.run.standing import counted
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Rewards, StudyProgress, StudyRecord, Summary
 from surepick.storage.traffic import Report
-from surepick.study import chain, changes, limits, turns
-from surepick.study.changes import Change
-from surepick.study.limits import LimitChange
+from surepick.study.acts import limits, options, rewards
+from surepick.study.acts.limits import LimitChange
+from surepick.study.acts.options import Planned
+from surepick.study.acts.reports import CORRECTED
+from surepick.study.acts.rewards import Change
+from surepick.study.acts.stop import STOPPED
 from surepick.study.past import tell_stored
 from surepick.study.traffic.block import tell_reports
-from surepick.study.traffic.changes import CORRECTED
 from surepick.study.traffic.rules import rules_of
-from surepick.study.turns import Act
 
 #: what a study's notes call the seed of the order in which pulls are handed out
 ORDER = "order_seed"
@@ -135,7 +136,7 @@ class Log(NamedTuple):
     complete: int  #: how many are
     rewards: Rewards  #: those that count, of complete batches
     changes: list[Change]
-    acts: list[Act]  #: options that came and went
+    acts: list[Planned]  #: options that came and went
     limits: list[LimitChange]  #: changes of what may be measured
     memory: dict[str, Any] | None  #: of the run's state
     stopped: bool = False  #: by hand
@@ -151,11 +152,11 @@ class Log(NamedTuple):
         while left and (one := tx.batch(study.id, len(batches))) is not None:
             batches.append(one)
             left -= one.size
-        rewards = tx.rewards(study.id, 0, at.first)
-        made, stopped = changes.read(tx, study.id), was_stopped(tx, study)
-        acts, other = turns.read(tx, study.id), limits.read(tx, study.id)
+        told = tx.rewards(study.id, 0, at.first)
+        made, stopped = rewards.read(tx, study.id), was_stopped(tx, study)
+        acts, other = options.read(tx, study.id), limits.read(tx, study.id)
         memory = memory_of(tx, study)
-        found = (tx.past(study.id), batches, at.batch, rewards, made, acts, other)
+        found = (tx.past(study.id), batches, at.batch, told, made, acts, other)
         return cls(*found, memory, stopped)
 
     @property
@@ -163,6 +164,22 @@ class Log(NamedTuple):
         """Pulls whose rewards were counted and do not count any more."""
         last = {one.pull: one for one in self.changes}
         return {pull for pull, one in last.items() if one.new is None and one.counted}
+
+    def with_changes(self, made: Sequence[Change]) -> Log:
+        """The log as it is once these changes are made."""
+        values = dict(zip(self.rewards.pulls.tolist(), self.rewards.values.tolist()))
+        arms = dict(zip(self.rewards.pulls.tolist(), self.rewards.arms.tolist()))
+        strata: dict[int, str | None] = dict.fromkeys(values)
+        if self.rewards.strata is not None:
+            strata = dict(zip(self.rewards.pulls.tolist(), self.rewards.strata.tolist()))
+        for one in made:
+            if one.new is None:
+                del values[one.pull]
+            else:
+                values[one.pull], arms[one.pull] = one.new, one.arm
+                strata[one.pull] = one.stratum
+        rows = [(pull, arms[pull], values[pull], 0.0, strata[pull]) for pull in sorted(values)]
+        return self._replace(rewards=Rewards.of(rows), changes=[*self.changes, *made])
 
     def of(self, batch: BatchRecord) -> Rewards:
         """The rewards of one batch."""
@@ -183,7 +200,7 @@ class Followed(NamedTuple):
 
 def was_stopped(tx: Transaction, study: StudyRecord) -> bool:
     """Whether somebody ended the study by hand."""
-    return bool(tx.links(study.id, [chain.STOPPED]))
+    return bool(tx.links(study.id, [STOPPED]))
 
 
 def follow_reports(
@@ -257,7 +274,7 @@ class _Recorded:
         ends = (stored.first, stored.first + stored.size)
         self._gone = sum(ends[0] <= pull < ends[1] for pull in plans.withdrawn)
 
-    def option_changes(self, run: Run) -> list[Act]:
+    def option_changes(self, run: Run) -> list[Planned]:
         """Options that came or went before it was asked for, or while it was open."""
         return [act for act in self._log.acts if act.asked == self._stored.number]
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from surepick.algorithms.registry import DEFAULT
 from surepick.arrays.validate import real
-from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
+from surepick.errors import InvalidInputError, InvalidTypeError, RunStateError, UnknownNameError
 from surepick.problem import Problem
 from surepick.run.sharing import Sharing
 from surepick.storage.records import StudyRecord
@@ -142,6 +142,17 @@ def rules_of(study: StudyRecord) -> TrafficRules | None:
     kept = json.loads(study.meta).get(KEY)
     named = isinstance(kept, dict) and set(kept) == {f.name for f in fields(TrafficRules)}
     return TrafficRules(**kept) if named else None
+
+
+def demanded_rules(study: StudyRecord) -> TrafficRules:
+    """The rules of a study of traffic, or an error where it is none."""
+    rules = rules_of(study)
+    if rules is None:
+        raise RunStateError(
+            f"study {study.name!r} hands out single pulls (ask, tell); only a traffic study "
+            "(--traffic) takes reports"
+        )
+    return rules
 
 
 def as_share(given: Any, name: str) -> float:

@@ -306,28 +306,6 @@ declare namespace Api {
     pulls: PullOut[];
     finished: boolean;
   }
-  interface ChangeList {
-    changes: ChangeRow[];
-  }
-  interface ChangeRow {
-    pull: number;
-    arm: number;
-    batch: number;
-    asked: number;
-    old: number | null;
-    new: number | null;
-    at: number;
-    by: string | null;
-    reason: string;
-    token: string | null;
-    counted: boolean;
-  }
-  interface Correction {
-    pull: number;
-    reward: number;
-    reason: string;
-    by?: string | null;
-  }
   interface EventLog {
     events: EventRow[];
     next: number;
@@ -363,9 +341,6 @@ declare namespace Api {
     expires_in?: number | null;
     note?: string;
   }
-  interface Paused {
-    changed: boolean;
-  }
   interface PullOut {
     id: number;
     arm: number;
@@ -374,46 +349,6 @@ declare namespace Api {
     stratum: string | null;
     item: number | null;
     features: Record<string, any>;
-  }
-  interface RecordBody {
-    period: string;
-    report?: Record<string, any> | null;
-    table?: SheetBody | null;
-    check?: boolean;
-  }
-  interface RecordedOf {
-    period: string;
-    status: "accepted" | "duplicate" | "checked";
-    visits: number;
-    left: number;
-    finished: boolean;
-  }
-  interface ReportChangeList {
-    changes: ReportChangeRow[];
-  }
-  interface ReportChangeRow {
-    period: string;
-    number: number;
-    asked: number;
-    rows: ReportRow[];
-    at: number;
-    by: string | null;
-    reason: string;
-    token: string | null;
-  }
-  interface ReportCorrection {
-    period: string;
-    report?: Record<string, any> | null;
-    table?: SheetBody | null;
-    reason: string;
-    by?: string | null;
-  }
-  interface ReportRow {
-    arm: number;
-    label: string;
-    bucket: number | null;
-    old: number[];
-    new: number[];
   }
   interface RewardBody {
     pull: number;
@@ -426,10 +361,6 @@ declare namespace Api {
     values: number[];
     times: number[];
     strata: string[] | null;
-  }
-  interface Said {
-    reason?: string;
-    by?: string | null;
   }
   interface Session {
     role: string;
@@ -476,20 +407,48 @@ declare namespace Api {
   interface ToldAll {
     told: Told[];
   }
-  interface Withdrawal {
-    pull?: number | null;
-    token?: string | null;
-    reason: string;
-    by?: string | null;
+  interface ActDone {
+    act: ActRow | null;
   }
-  interface NewOptions {
-    table?: SheetBody | null;
-    labels?: string[] | null;
-    rows?: number[][] | null;
-    noise?: number[] | null;
-    costs?: number[] | null;
-    reason?: string;
-    by?: string | null;
+  interface ActList {
+    acts: ActRow[];
+  }
+  interface ActRow {
+    kind: string;
+    at: number;
+    by: string | null;
+    reason: string;
+    token: string | null;
+    said: string;
+    details: Record<string, any>;
+  }
+  interface ChangeList {
+    changes: ChangeRow[];
+  }
+  interface ChangeRow {
+    pull: number;
+    arm: number;
+    batch: number;
+    asked: number;
+    old: number | null;
+    new: number | null;
+    at: number;
+    by: string | null;
+    reason: string;
+    token: string | null;
+    counted: boolean;
+  }
+  interface LimitChangeList {
+    changes: LimitChangeRow[];
+  }
+  interface LimitChangeRow {
+    max_samples: number | null;
+    budget: number | null;
+    asked: number;
+    at: number;
+    by: string | null;
+    reason: string;
+    token: string | null;
   }
   interface OptionChangeList {
     changes: OptionChangeRow[];
@@ -504,28 +463,35 @@ declare namespace Api {
     reason: string;
     token: string | null;
   }
-  interface Retirement {
-    label: string;
-    reason: string;
-    by?: string | null;
+  interface Paused {
+    changed: boolean;
   }
-  interface LimitChangeList {
-    changes: LimitChangeRow[];
+  interface RecordedOf {
+    period: string;
+    status: "accepted" | "duplicate" | "checked";
+    visits: number;
+    left: number;
+    finished: boolean;
   }
-  interface LimitChangeRow {
-    max_samples: number | null;
-    budget: number | null;
+  interface ReportChangeList {
+    changes: ReportChangeRow[];
+  }
+  interface ReportChangeRow {
+    period: string;
+    number: number;
     asked: number;
+    rows: ReportRow[];
     at: number;
     by: string | null;
     reason: string;
     token: string | null;
   }
-  interface NewLimits {
-    max_samples?: number | "none" | null;
-    budget?: number | "none" | null;
-    reason?: string;
-    by?: string | null;
+  interface ReportRow {
+    arm: number;
+    label: string;
+    bucket: number | null;
+    old: number[];
+    new: number[];
   }
   interface Told {
     pull: number;

@@ -1,75 +1,48 @@
-// A card of what somebody did to a study on the way: what, who, when and why; and forms to do it.
+// What people did to a study on the way: what, who, when and why; and forms to do it.
 
 import { get, studyPath } from "../api.js";
 import { h, put, write } from "../dom.js";
-import { date, moment } from "../format.js";
+import { date, moment, plural } from "../format.js";
 import { isAdmin } from "../session.js";
 
 /**
- * @template {{at: number, by: string | null, reason: string}} Act
  * @param {string} name of the study
  * @param {import("../router.js").Scope} scope
- * @param {{
- *   title: string,
- *   list: string,
- *   route: string,
- *   about(act: Act): {strong?: string, text: string},
- *   said(acts: Act[], status: Api.Status): string,
- *   forms: HTMLElement[],
- *   always?: boolean,
- * }} what `list` is what the list of them is called, `about` what was done in one of them, `said`
- *   the sentence above it. Only admins see `forms`; others see the card when there is something in
- *   it, or `always`.
+ * @param {HTMLElement[]} forms which only admins see; others see the card when something was done
  * @returns {Card}
  */
-export function actsCard(name, scope, { title, list, route, about, said, forms, always = false }) {
+export function actsCard(name, scope, forms) {
   let known = -1;
-  /** @type {Act[]} */
-  let acts = [];
   const sentence = h("p", { class: "explain number" });
   const lines = h("ul", {});
   const box = h(
     "div",
-    { class: "log", tabindex: "0", role: "region", "aria-label": list, hidden: true },
+    { class: "log", tabindex: "0", role: "region", "aria-label": "Acts", hidden: true },
     lines,
   );
   const element = h(
     "section",
-    { class: "card", "aria-label": title },
-    h("h2", {}, title),
+    { class: "card", "aria-label": "What was done" },
+    h("h2", {}, "What was done"),
     sentence,
     box,
     isAdmin() && forms,
   );
 
-  /** @param {Act} act */
-  function line(act) {
-    const { strong, text } = about(act);
-    const by = act.by ? `, says ${act.by}` : "";
-    const reason = act.reason ? `: ${act.reason}` : "";
-    return h(
-      "li",
-      {},
-      h("time", { datetime: date(act.at).toISOString() }, moment(act.at)),
-      h("span", { class: "what" }, strong && h("strong", {}, strong), `${text}${by}${reason}`),
-    );
-  }
-
-  /** @param {Api.Status} status */
-  function show(status) {
-    element.hidden = !acts.length && !isAdmin() && !always;
+  /** @param {Api.ActRow[]} acts */
+  function show(acts) {
+    element.hidden = !acts.length && !isAdmin();
     box.hidden = !acts.length;
-    write(sentence, said(acts, status));
+    const none = "Mistakes can be corrected while the study is under way, and afterwards.";
+    write(sentence, acts.length ? `${plural(acts.length, "act")} since the study began.` : none);
+    put(lines, acts.slice().reverse().map(line));
   }
 
-  /** @param {Api.Status} status */
-  async function load(status) {
+  async function load() {
     try {
-      /** @type {{changes: Act[]}} */
-      const found = await get(studyPath(name, route), { signal: scope.signal });
-      acts = found.changes;
-      put(lines, acts.slice().reverse().map(line));
-      show(status);
+      /** @type {Api.ActList} */
+      const found = await get(studyPath(name, "/acts"), { signal: scope.signal });
+      show(found.acts);
     } catch (problem) {
       if (problem.name === "AbortError") return;
       if (problem.status === undefined) throw problem;
@@ -77,13 +50,26 @@ export function actsCard(name, scope, { title, list, route, about, said, forms, 
     }
   }
 
+  show([]);
   return {
     element,
     update({ status }) {
-      show(status);
-      if (status.revision === known) return;
-      known = status.revision;
-      load(status);
+      const links = status.chain?.links ?? 0; // every act adds one
+      if (links === known) return;
+      known = links;
+      load();
     },
   };
+}
+
+/** @param {Api.ActRow} act */
+function line(act) {
+  const why = [act.by, act.reason].filter(Boolean).join(": ");
+  const said = why ? `${act.said.replace(/\.$/, "")} (${why}).` : act.said;
+  return h(
+    "li",
+    {},
+    h("time", { datetime: date(act.at).toISOString() }, moment(act.at)),
+    h("span", { class: "what" }, said),
+  );
 }

@@ -1,10 +1,10 @@
-// How much may be measured, what is spent of it, who changed it; and for admins, the way to do it.
+// How much may be measured, what is spent of it; and for admins, the way to change it.
 
 import { post, studyPath } from "../api.js";
-import { h } from "../dom.js";
+import { h, write } from "../dom.js";
 import { count, short } from "../format.js";
 import { errorLine, field, input, number, submit } from "../parts/field.js";
-import { actsCard } from "./acts.js";
+import { isAdmin } from "../session.js";
 
 const WHEN =
   "Pulls that were already asked for are still measured. A study that ended at a limit continues " +
@@ -33,11 +33,10 @@ export function spentAndLeft(limits, samples) {
 
 /**
  * @param {string} name
- * @param {import("../router.js").Scope} scope
  * @param {() => void} onChange
  * @returns {Card}
  */
-export function limitsCard(name, scope, onChange) {
+export function limitsCard(name, onChange) {
   function form() {
     const budget = input({ type: "text", inputmode: "decimal" });
     const most = input({ type: "text", inputmode: "numeric" });
@@ -51,7 +50,7 @@ export function limitsCard(name, scope, onChange) {
         const given = { budget: number(budget), max_samples: number(most) };
         if (given.budget === null && given.max_samples === null)
           return error.say("Give a number for the limit you want to change.");
-        await post(studyPath(name, "/limits"), { ...given, reason: reason.value.trim() });
+        await post(studyPath(name, "/acts/limit"), { ...given, reason: reason.value.trim() });
         for (const control of [budget, most, reason]) control.value = "";
         return onChange();
       });
@@ -69,20 +68,17 @@ export function limitsCard(name, scope, onChange) {
     return h("details", {}, h("summary", {}, "Change limits"), all);
   }
 
-  return actsCard(name, scope, {
-    title: "Limits",
-    list: "Changed limits",
-    route: "/limits",
-    /** @param {Api.LimitChangeRow} change */
-    about(change) {
-      const parts = [
-        change.max_samples !== null && `at most ${count(change.max_samples)} measurements`,
-        change.budget !== null && `budget ${short(change.budget)}`,
-      ].filter(Boolean);
-      return { text: parts.join("; ") || "no limit" };
+  const said = h("p", { class: "explain number" });
+  return {
+    element: h(
+      "section",
+      { class: "card", "aria-label": "Limits" },
+      h("h2", {}, "Limits"),
+      said,
+      isAdmin() && form(),
+    ),
+    update({ status }) {
+      write(said, spentAndLeft(status.limits, status.samples));
     },
-    said: (_, status) => spentAndLeft(status.limits, status.samples),
-    forms: [form()],
-    always: true,
-  });
+  };
 }

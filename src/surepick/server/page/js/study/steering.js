@@ -14,8 +14,8 @@ import { go } from "../router.js";
 export function steeringCard(name, onChange) {
   let paused = false;
   const error = errorLine();
-  const pause = button("Pause", "", () => post(studyPath(name, paused ? "/resume" : "/pause"), {}));
-  const stop = button("End study", "", () => post(studyPath(name, "/stop"), {}), [
+  const pause = button("Pause", "", () => post(studyPath(name, paused ? "/acts/resume" : "/acts/pause"), {}));
+  const stop = button("End study", "", () => post(studyPath(name, "/acts/stop"), {}), [
     `End ${name} now?`,
     "The answer will be the option that looks best now, without a guarantee that it is the best. The answer says what is guaranteed. This cannot be undone.",
     "End it",

@@ -7,24 +7,25 @@ import { algorithmName, short } from "../format.js";
 import { watch } from "../live.js";
 import { bones, failed, notice } from "../parts/states.js";
 import { isAdmin } from "../session.js";
+import { actsCard } from "../study/acts.js";
 import { answerCard } from "../study/answer.js";
 import { batchCard } from "../study/batch.js";
 import { checksCard, warningList } from "../study/checks.js";
-import { correctionsCard } from "../study/corrections.js";
+import { correctionForm } from "../study/corrections.js";
 import { eventsCard } from "../study/events.js";
 import { exportCard, workersCard } from "../study/exports.js";
 import { headline, pieces } from "../study/headline.js";
 import { limitsCard } from "../study/limits.js";
 import { Model } from "../study/model.js";
+import { optionForms } from "../study/option_changes.js";
 import { optionsCard } from "../study/options.js";
 import { rivalsCard } from "../study/rivals.js";
 import { shrinkCard } from "../study/shrink.js";
 import { steeringCard } from "../study/steering.js";
-import { reportCorrectionsCard } from "../study/traffic/corrections.js";
+import { reportCorrectionForm } from "../study/traffic/corrections.js";
 import { morningCard } from "../study/traffic/morning.js";
 import { reportCard } from "../study/traffic/report.js";
 import { splitCard } from "../study/traffic/split.js";
-import { turnoverCard } from "../study/turnover.js";
 
 const STATES = {
   connecting: ["badge", "Connecting"],
@@ -181,9 +182,11 @@ export const studyView = (name) => (scope) => {
     const first = { headline: headline(), batch: batchCard() };
     const log = {
       events: eventsCard(name, scope),
-      corrections: correctionsCard(name, scope, () => again()),
-      turnover: turnoverCard(name, scope, () => again()),
-      limits: limitsCard(name, scope, () => again()),
+      acts: actsCard(name, scope, [
+        correctionForm(name, () => again()),
+        ...optionForms(name, () => again()),
+      ]),
+      limits: limitsCard(name, () => again()),
     };
     own = { ...first, ...log };
     const workers = isAdmin() && workersCard(name);
@@ -203,8 +206,7 @@ export const studyView = (name) => (scope) => {
           "div",
           { class: "column" },
           places.log,
-          log.corrections.element,
-          log.turnover.element,
+          log.acts.element,
           parts.exports.element,
           !waiting && workers,
           log.limits.element,
@@ -218,8 +220,8 @@ export const studyView = (name) => (scope) => {
     const split = splitCard(name, () => again());
     const report = reportCard(name, () => again());
     const morning = morningCard();
-    const corrections = reportCorrectionsCard(name, scope, () => again());
-    own = { morning, split, report, corrections };
+    const acts = actsCard(name, scope, [reportCorrectionForm(name, () => again())]);
+    own = { morning, split, report, acts };
     return [
       head(name, settings, badge),
       offline,
@@ -235,7 +237,7 @@ export const studyView = (name) => (scope) => {
           "div",
           { class: "column" },
           places.right,
-          corrections.element,
+          acts.element,
           parts.exports.element,
           isAdmin() && parts.steering.element,
         ),

@@ -1,10 +1,8 @@
-// Options that were added or retired, with who, when and why; and for admins, the way to do it.
+// For admins: add and retire options.
 
 import { post, studyPath } from "../api.js";
 import { h } from "../dom.js";
-import { plural } from "../format.js";
 import { errorLine, field, input, submit } from "../parts/field.js";
-import { actsCard } from "./acts.js";
 
 const WHEN =
   "The open batch is finished first. The answer is the best of all options that were added and not " +
@@ -12,11 +10,9 @@ const WHEN =
 
 /**
  * @param {string} name
- * @param {import("../router.js").Scope} scope
  * @param {() => void} onChange
- * @returns {Card}
  */
-export function turnoverCard(name, scope, onChange) {
+export function optionForms(name, onChange) {
   function adding() {
     const table = h("textarea", { class: "input", rows: 4, spellcheck: "false" });
     const reason = input({ type: "text", maxlength: 2000 });
@@ -26,7 +22,7 @@ export function turnoverCard(name, scope, onChange) {
     ], () => {
       if (!table.value.trim()) return "Paste a table of the new options.";
       const body = { table: { csv: table.value }, reason: reason.value.trim() };
-      return post(studyPath(name, "/options"), body);
+      return post(studyPath(name, "/acts/add"), body);
     });
   }
 
@@ -40,7 +36,7 @@ export function turnoverCard(name, scope, onChange) {
       if (!label.value.trim()) return "Which option?";
       if (!reason.value.trim()) return "Give a reason; it is stored and appears in the certificate.";
       const body = { label: label.value, reason: reason.value.trim() };
-      return post(studyPath(name, "/retire"), body);
+      return post(studyPath(name, "/acts/retire"), body);
     });
   }
 
@@ -76,16 +72,5 @@ export function turnoverCard(name, scope, onChange) {
     return h("details", {}, h("summary", {}, title), all);
   }
 
-  return actsCard(name, scope, {
-    title: "Options added and retired",
-    list: "Option changes",
-    route: "/options",
-    /** @param {Api.OptionChangeRow} change */
-    about: (change) => ({ strong: change.labels.join(", "), text: ` ${change.change}` }),
-    said: (changes) =>
-      changes.length
-        ? `${plural(changes.length, "change")} since the study began.`
-        : "Options can be added and retired while the study is under way.",
-    forms: [adding(), retiring()],
-  });
+  return [adding(), retiring()];
 }

@@ -18,12 +18,12 @@ from surepick.study.sheet import Sheet
 
 
 @dataclass(frozen=True)
-class Newcomers:
+class NewOptions:
     """What was given, as it travels between programs.
 
     Examples
     --------
-    >>> Newcomers.of(["red", "blue"]).to_dict()
+    >>> NewOptions.of(["red", "blue"]).to_dict()
     {'labels': ['red', 'blue']}
     """
 
@@ -34,9 +34,9 @@ class Newcomers:
     costs: Sequence[float] | None = None  #: and what a measurement of each costs
 
     @classmethod
-    def of(cls, options: Any) -> Newcomers:
+    def of(cls, options: Any) -> NewOptions:
         """From a CSV or Parquet file, a DataFrame, a :class:`surepick.Problem`, or labels."""
-        if isinstance(options, Newcomers):
+        if isinstance(options, NewOptions):
             return options
         if isinstance(options, Problem):
             if options.transductive:
@@ -60,7 +60,7 @@ class Newcomers:
         return {name: value for name, value in found.items() if value is not None}
 
     @classmethod
-    def from_dict(cls, saved: Any) -> Newcomers:
+    def from_dict(cls, saved: Any) -> NewOptions:
         """What :meth:`to_dict` made."""
         if not isinstance(saved, Mapping):
             raise FormatError(f"options must be described by an object; got {saved!r:.80}")

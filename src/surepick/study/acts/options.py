@@ -1,0 +1,228 @@
+"""Options that are added to a study, or retired, while it is under way.
+
+What was asked for is finished first: a change waits in the run, and takes effect when the block of
+measurements that is open is complete. A study that has ended goes on at once.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass
+from typing import Any
+
+from surepick.errors import InvalidInputError
+from surepick.problem.labels import look_alikes
+from surepick.run import Run
+from surepick.run.option_changes import ADDED, RETIRED
+from surepick.storage.contract import Transaction
+from surepick.storage.records import Link
+from surepick.study.acts.base import Act, ActKind, Field, Scene, Step, Who
+from surepick.study.acts.new_options import NewOptions
+from surepick.study.pulls import said_by
+from surepick.study.sheet import Sheet
+from surepick.study.traffic.rules import rules_of
+
+KINDS = (ADDED, RETIRED)
+
+
+@dataclass(frozen=True)
+class OptionChange:
+    """Options that came or went.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> problem = sp.Problem.unstructured(["red", "blue"])
+    >>> study = sp.create_study("colours", problem, storage="memory://")
+    >>> study.add(["green"], reason="the new catalogue").said
+    'Added: green. It comes with the next batch.'
+    """
+
+    change: str  #: "added" or "retired"
+    labels: tuple[str, ...]
+    asked: int  #: the batch that was open at the time
+    waits: bool  #: whether it was open, and had to be finished first
+    at: float  #: the database's clock
+    by: str | None  #: who did it, if that was said
+    reason: str
+    token: str | None = None  #: id of the token it was done with; None: on this machine
+
+    @property
+    def said(self) -> str:
+        """What was done, as a sentence or two."""
+        names = ", ".join(self.labels[:10])
+        if len(self.labels) > 10:
+            names += f" and {len(self.labels) - 10} more"
+        one = len(self.labels) == 1
+        if self.change == ADDED:
+            after = f" {'It comes' if one else 'They come'} with the next batch."
+            return f"Added: {names}.{after if self.waits else ''}"
+        after = " The open batch is finished first." if self.waits else ""
+        return f"Retired: {names}.{after}"
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        return asdict(self) | {"labels": list(self.labels)}
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> OptionChange:
+        """What :meth:`to_dict` made."""
+        own: dict[str, Any] = {name: saved[name] for name in cls.__dataclass_fields__}
+        own["labels"] = tuple(saved["labels"])
+        return cls(**own)
+
+
+class Planned:
+    """A change of the options as a link of the chain has it, to be made in a run."""
+
+    def __init__(self, kind: str, content: dict[str, Any]) -> None:
+        self.kind, self.content = kind, content
+        self.asked: int = content["asked"]  #: the batch that was open
+        self.waits: bool = content["waits"]  #: whether it was open, so that this came after it
+
+    def apply(self, run: Run) -> None:
+        """Make it; a run that has a batch open does that later."""
+        content = self.content
+        who = said_by(content["by"], content["token"])
+        said = {"reason": content["reason"], "by": who, "at": content["at"]}
+        if self.kind == ADDED:
+            own = {"noise": content["noise"], "costs": content.get("costs")}
+            run.add(content["rows"], content["labels"], **own, **said)
+        else:
+            run.retire(content["labels"][0], **said)
+
+    @property
+    def change(self) -> OptionChange:
+        """What there is to say of it."""
+        return OptionChange.from_dict({"change": self.kind, **self.content})
+
+
+def read(tx: Transaction, study: int) -> list[Planned]:
+    """All changes of a study's options, in order."""
+    return [Planned(link.kind, json.loads(link.content)) for link in tx.links(study, KINDS)]
+
+
+def grown_columns(columns: dict[str, list[Any]], made: Sequence[Planned]) -> dict[str, list[Any]]:
+    """The cells of the study's table, with those of all options that came behind them."""
+    found = {name: list(cells) for name, cells in columns.items()}
+    for one in made:
+        for name, cells in one.content.get("cells", {}).items():
+            found[name] += cells
+    return found
+
+
+class _ChangeOptions(ActKind):
+    """Options come or go."""
+
+    def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
+        """Which, and when."""
+        return Planned(link.kind, content).change.to_dict()
+
+    def words(self, details: dict[str, Any]) -> str:
+        """Which, and when."""
+        return OptionChange.from_dict(details).said
+
+    def records(self, act: Act) -> list[OptionChange]:
+        """The change."""
+        return [OptionChange.from_dict(act.details)]
+
+    def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
+        """The change."""
+        return None if act is None else self.records(act)[0]
+
+    def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
+        """Raise where options cannot come and go, whatever they are."""
+        if rules_of(scene.record) is not None:
+            raise InvalidInputError(
+                "options cannot be added or retired in a traffic study, because every report "
+                "covers all options; start a new study with these options"
+            )
+        return self.filled(given)
+
+    def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
+        """Make the change; the same act again (its answer was lost, perhaps) changes nothing."""
+        run, at = scene.run()
+        made = scene.storage.read(lambda tx: read(tx, scene.record.id))
+        same = {**given.get("same", given), "by": who.by, "reason": who.reason, "token": who.token}
+        for one in made:
+            if one.kind == self.link and same.items() <= one.content.items():
+                return self.done(one.change.to_dict(), who, one.change.at)
+        said = {"by": who.by, "reason": who.reason, "token": who.token, "at": at.now}
+        own, notes = self.described(scene, run, made, given)
+        waits = at.size > 0  # of a study that has ended, too: what was asked for ahead
+        content = own | said | {"asked": at.batch, "waits": waits}
+        Planned(self.link, content).apply(run)
+        if not run.stopped:
+            run.ask()  # it may have ended, and goes on
+        return Step(at, content, run, at.finished and run.stopped, notes=notes)
+
+    def described(
+        self, scene: Scene, run: Run, made: list[Planned], given: dict[str, Any]
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """The options, as a link says it, and what to warn of."""
+        return given, ()
+
+
+class _Add(_ChangeOptions):
+    kind, link = "add", ADDED
+    about = (
+        "Add options; they come with the next batch. The answer is then the best of all that were "
+        "not retired. A study that has ended goes on."
+    )
+    fields = (
+        Field(
+            "table",
+            Sheet,
+            "A table with the columns of the study's own.",
+            None,
+            example={"csv": "label,price,colour\nnew,5,green\n"},
+        ),
+        Field("labels", list[str], "Instead of a table.", None, {"maxItems": 10_000}),
+        Field(
+            "rows",
+            list[list[float]],
+            "Features of the options, if the study was made from a problem.",
+            None,
+        ),
+        Field("noise", list[float], "Noise scales of the options, if each has its own.", None),
+        Field("costs", list[float], "Cost of measuring each option, if costs differ.", None),
+    )
+    large = True
+
+    def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
+        """The options, as they can be compared with what was added before."""
+        new = NewOptions.from_dict(super().check(scene, given))
+        text = json.dumps(new.to_dict(), sort_keys=True)
+        # Once it has been done, the same table would be described otherwise.
+        return {"new": new, "same": {"given": hashlib.sha256(text.encode()).hexdigest()}}
+
+    def described(
+        self, scene: Scene, run: Run, made: list[Planned], given: dict[str, Any]
+    ) -> tuple[dict[str, Any], Sequence[str]]:
+        """The new rows, and labels that look like others."""
+        meta = json.loads(scene.record.meta)
+        if meta.get("columns") is not None:
+            meta["columns"] = grown_columns(meta["columns"], made)
+        found = given["new"].described(run.problem_ahead, meta)
+        there = run.problem_ahead.labels
+        return found | given["same"], look_alikes((*there, *found["labels"]), new=len(there))
+
+
+class _Retire(_ChangeOptions):
+    kind, link = "retire", RETIRED
+    about = (
+        "Retire an option: it is not measured any more, and cannot be the answer. The batch that "
+        "is open is finished first. Unless the option had been ruled out, all that had been are "
+        "back in the race."
+    )
+    fields = (Field("label", str, "Which option.", limits={"minLength": 1}, example="a"),)
+    needs_reason = True
+
+    def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
+        """The label, as links have it."""
+        return {"labels": [super().check(scene, given)["label"]]}
+
+
+ADD, RETIRE = _Add(), _Retire()

@@ -1,0 +1,451 @@
+"""Reports of traffic: what came of a period, and corrections of that.
+
+Everything that a report changes is written in one transaction: the report itself, the run after it,
+the chain. A correction is a link with the report before and after; everything is then worked out
+again from all reports, and the report that counts is the one that the storage has.
+
+The guarantee stands as with single rewards: shares were fixed before their visitors came, and stay
+what they were; rivals and stakes are worked out again from the earlier reports as they now are. If
+which numbers are looked at again has nothing to do with them, what counts now is as good a report
+as any other.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, replace
+from datetime import UTC, datetime
+from typing import Any
+
+import numpy as np
+
+from surepick.arrays.types import FloatArray
+from surepick.errors import InvalidInputError, RunStateError, TellConflictError
+from surepick.run import Run
+from surepick.run.codec import dumps
+from surepick.run.report import tell_report
+from surepick.storage.contract import Transaction
+from surepick.storage.records import BatchRecord, Link, StudyProgress
+from surepick.storage.traffic import Period, Report
+from surepick.study import chain
+from surepick.study.acts.base import NEEDED, WORKER, Act, ActKind, Field, Scene, Step, Who
+from surepick.study.digests import digest_of, sha
+from surepick.study.pulls import as_name, said_by
+from surepick.study.sheet import Sheet
+from surepick.study.traffic.block import told_of
+from surepick.study.traffic.report import Counts, read_report
+from surepick.study.traffic.results import Recorded, plain
+from surepick.study.traffic.rules import TrafficRules, demanded_rules
+from surepick.text import plural
+
+CORRECTED = "report corrected"
+
+#: what to know about it, for users
+CAUTION = (
+    "The guarantee stands if your choice of what to check again depended neither on the numbers "
+    "nor on which option you favour. Examples are removing bots by one rule for all options, or a "
+    "day that was exported twice. Check all options alike, whether they look good or bad."
+)
+
+
+@dataclass(frozen=True)
+class RowChange:
+    """What became of one row of a report; visits are 0 where nobody came."""
+
+    arm: int
+    label: str
+    bucket: int | None  #: of reports by bucket
+    old: tuple[float, ...]  #: visits, sum, and the sum of squares of rewards between bounds
+    new: tuple[float, ...]
+
+
+@dataclass(frozen=True)
+class ReportChange:
+    """What became of a report after it was recorded.
+
+    Examples
+    --------
+    >>> import numpy as np
+    >>> import surepick as sp
+    >>> problem = sp.Problem(np.eye(2), noise="yes-no", labels=["a", "b"])
+    >>> study = sp.create_study("shop", problem, storage="memory://", traffic=True)
+    >>> split = study.split()
+    >>> _ = study.record({"a": (100, 4), "b": (103, 9)}, period="monday")
+    >>> made = study.correct_report("monday", {"a": (100, 4), "b": (99, 5)}, reason="bots")
+    >>> [(row.label, row.old, row.new) for row in made.rows]
+    [('b', (103, 9.0), (99, 5.0))]
+    """
+
+    period: str  #: its name
+    number: int  #: 0 for the first period
+    asked: int  #: periods that had their shares at the time
+    rows: tuple[RowChange, ...]  #: those that differ
+    at: float  #: the database's clock
+    by: str | None  #: who changed it, if that was said
+    reason: str
+    token: str | None = None  #: id of the token it was changed with; None: on this machine
+
+    @property
+    def said(self) -> str:
+        """What was done, as a sentence."""
+        visits = sum(row.new[0] - row.old[0] for row in self.rows)
+        more = f"{visits:+,.0f} visits" if visits else "as many visits"
+        count = f"{len(self.rows)} row{'' if len(self.rows) == 1 else 's'}"
+        return f"Period {self.period!r}: {count} of its report corrected ({more})."
+
+    def to_dict(self) -> dict[str, Any]:
+        """As JSON-ready values."""
+        return asdict(self)
+
+    @classmethod
+    def from_dict(cls, saved: Mapping[str, Any]) -> ReportChange:
+        """What :meth:`to_dict` made."""
+        rows = tuple(
+            RowChange(**row | {"old": tuple(row["old"]), "new": tuple(row["new"])})
+            for row in saved["rows"]
+        )
+        own: dict[str, Any] = {name: saved[name] for name in cls.__dataclass_fields__}
+        own["rows"] = rows
+        return cls(**own)
+
+    def certified(self) -> dict[str, Any]:
+        """As certificates list it."""
+        rows = [
+            {"arm": row.arm, "bucket": row.bucket, "old": list(row.old), "new": list(row.new)}
+            for row in self.rows
+        ]
+        by = said_by(self.by, self.token)
+        names = ("asked", "at", "reason")
+        own = {name: getattr(self, name) for name in names}
+        return own | {"period": self.number, "by": by, "rows": rows}
+
+
+def read(tx: Transaction, study: int, labels: Sequence[str]) -> list[ReportChange]:
+    """All corrections of a study's reports, in order."""
+    return [of_link(link, labels) for link in tx.links(study, [CORRECTED])]
+
+
+def of_link(link: Link, labels: Sequence[str]) -> ReportChange:
+    """The correction that a link of the chain is about."""
+    content = json.loads(link.content)
+    names = ("by", "reason", "token")
+    return ReportChange(
+        content["name"],
+        content["period"],
+        content["asked"],
+        changed_rows(content["was"], content["now"], labels),
+        link.at,
+        *(content[name] for name in names),
+    )
+
+
+def changed_rows(was: str, now: str, labels: Sequence[str]) -> tuple[RowChange, ...]:
+    """The rows in which two reports differ."""
+    old, new = _rows(Counts.from_json(was)), _rows(Counts.from_json(now))
+    nobody = (0.0,) * len(next(iter(old.values())))
+    found = []
+    for key in sorted(old.keys() | new.keys()):
+        before, after = old.get(key, nobody), new.get(key, nobody)
+        if before != after:
+            arm, bucket = key
+            found.append(RowChange(arm, labels[arm], None if bucket < 0 else bucket, before, after))
+    return tuple(found)
+
+
+def _rows(counts: Counts) -> dict[tuple[int, int], tuple[float, ...]]:
+    buckets = [-1] * len(counts.arms) if counts.buckets is None else counts.buckets
+    squares = () if counts.squares is None else (counts.squares,)
+    return dict(zip(zip(counts.arms, buckets), zip(counts.visits, counts.sums, *squares)))
+
+
+class _OfPeriod(ActKind):
+    """Brings the report of a period."""
+
+    large = True
+
+    def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
+        """The name of the period, and a report by label or a table."""
+        given = self.filled(given)
+        rules, name = demanded_rules(scene.record), as_name(given["period"], "period")
+        report, table = given["report"], given["table"]
+        if (report is None) == (table is None):
+            raise InvalidInputError("give either a report (by label) or a table")
+        if table is not None:
+            report = Sheet.from_dict(table, "table")
+        elif isinstance(report, Mapping):
+            report = {label: _cells(cells) for label, cells in report.items()}
+        return given | {"period": name, "report": report, "rules": rules}
+
+
+def sent_report(report: Any) -> dict[str, Any]:
+    """A report as a request brings it: by label, or a table."""
+    if isinstance(report, Mapping):
+        return {"report": plain(report)}
+    return {"table": Sheet.of(report).to_dict()}
+
+
+def _cells(cells: Any) -> Any:
+    """Keys of JSON are texts; buckets are numbers."""
+    if not isinstance(cells, dict):
+        return cells
+    return {
+        int(key) if isinstance(key, str) and key.isascii() and key.isdigit() else key: value
+        for key, value in cells.items()
+    }
+
+
+_REPORT = Field(
+    "report",
+    dict[str, Any],
+    "For each label [visits, sum]; with bounded rewards [visits, sum, squares]; with numbers of "
+    "unknown scale an object of [visits, sum] by bucket.",
+    None,
+    example={"a": [1000, 12], "b": [990, 17]},
+)
+_PERIOD = Field(
+    "period", str, "Name of the period.", NEEDED, {"minLength": 1, "maxLength": 200}, "monday"
+)
+_TABLE = Field("table", Sheet, "Instead: a table with these columns.", None)
+
+
+# -- recording -----------------------------------------------------------------------------
+class _Record(_OfPeriod):
+    kind, link = "record", chain.REPORTED
+    about = (
+        "Record what came of a period; once this is answered, it is kept, and counts once. The "
+        "same report again changes nothing, so a request may be repeated when its answer was "
+        "lost; other numbers for the same period are refused (409)."
+    )
+    fields = (
+        _PERIOD,
+        _REPORT,
+        _TABLE,
+        Field("check", bool, "Only check whether the report could be recorded.", False),
+    )
+    role = WORKER
+
+    def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
+        """Take in what came of a period."""
+        name, rules, study = given["period"], given["rules"], scene.record.id
+        run, at = scene.run()
+        due, known = scene.storage.read(lambda tx: _due(tx, study, at, rules, name))
+        counts = read_report(scene.problem, given["report"], _shares(due))
+        if known is not None and Counts.from_json(known.content).reported != counts.reported:
+            raise TellConflictError(
+                f"period {name!r} was already recorded with other numbers, which still count. "
+                "If they are wrong, correct the report"
+            )
+        if known is not None or given["check"]:
+            status = "checked" if known is None else "duplicate"
+            return self.done(_recorded(name, status, counts, run), who, at.now)
+        tell_report(run, told_of(counts, scene.problem.n_arms))
+        text, visits = run.to_json(), sum(counts.visits)
+        new = Report(due.number, counts.to_json(), at.now, who.token)
+        content = {"period": due.number, "name": name, "report": digest_of(asdict(new))}
+
+        def write(tx: Transaction, now: StudyProgress) -> StudyProgress:
+            if due.name is None:
+                tx.name_period(study, due.number, name)
+            tx.add_report(study, new)
+            pulls, left = dumps(run.told(now.batch)[0].pulls.columns()), run.state.left()
+            tx.add_batch(study, BatchRecord(now.batch, now.first, visits, pulls, left))
+            if run.stopped:
+                chain.answer(tx, study, run.answer, text, now.now)
+            after = replace(now, batch=now.batch + 1, first=now.first + visits)
+            return replace(after, finished=run.stopped, paused=now.paused and not run.stopped)
+
+        def same(tx: Transaction) -> bool:
+            return tx.periods(study, due.number, due.number + 1) == [due]
+
+        outcome = _recorded(name, "accepted", counts, run)
+        content |= {"run": sha(text)}
+        content |= {key: said for key, said in (("by", who.by), ("reason", who.reason)) if said}
+        return Step(at, content, run, run.stopped, False, more=write, same=same, outcome=outcome)
+
+    def act(self, link: Link, scene: Scene) -> Act:
+        """The report that a link is about, and by whom it was sent."""
+        content, study = json.loads(link.content), scene.record.id
+        here = (study, content["period"], content["period"] + 1)
+        (report,) = scene.storage.read(lambda tx: tx.reports(*here))
+        visits = sum(Counts.from_json(report.content).visits)
+        who = Who(content.get("reason", ""), content.get("by"), report.token)
+        return self.done({"period": content["name"], "visits": visits}, who, link.at)
+
+    def words(self, details: dict[str, Any]) -> str:
+        """The period, and how many came."""
+        return f"Period {details['period']!r}: {plural(details['visits'], 'visit')} recorded."
+
+    def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
+        """What became of the report."""
+        assert act is not None
+        return Recorded(**{name: act.details[name] for name in Recorded.__dataclass_fields__})
+
+
+def _recorded(name: str, status: str, counts: Counts, run: Run) -> dict[str, Any]:
+    visits = sum(counts.visits)
+    return Recorded(name, status, visits, run.state.left(), run.stopped).to_dict()
+
+
+def _due(
+    tx: Transaction, study: int, at: StudyProgress, rules: TrafficRules, name: str
+) -> tuple[Period, Report | None]:
+    """The period of this name, and its report if there is one."""
+    named = tx.period_named(study, name)
+    if named is not None and named.number < at.batch:
+        return named, tx.reports(study, named.number, named.number + 1)[0]
+    if at.finished:
+        raise RunStateError(
+            f"the study is finished: period {name!r} came after the end and does not count"
+        )
+    running = tx.periods(study, at.batch)
+    if not running:
+        raise RunStateError(
+            f"no shares were stored for period {name!r}. Visitors count only if the shares "
+            "were fixed before they came: ask for shares first (split)"
+        )
+    first = running[0]
+    if named is None and first.name is not None:
+        raise RunStateError(
+            f"period {first.name!r} must be recorded next; no shares were stored for a period "
+            f"called {name!r}"
+        )
+    if named is not None and named.number != first.number:
+        waiting = "an earlier period" if first.name is None else f"period {first.name!r}"
+        raise RunStateError(
+            f"{waiting} must be recorded before {name!r}: periods count in the order in which "
+            "their shares were stored"
+        )
+    _check_window(at, rules.window, running, name)
+    return first, None
+
+
+def _check_window(at: StudyProgress, window: float, running: list[Period], name: str) -> None:
+    """A period settles when everybody in it has had the same time to respond."""
+    if not window:
+        return
+    if len(running) == 1:
+        raise RunStateError(
+            f"period {name!r} is still running. It ends when the next period gets its shares "
+            "(split --period NAME); its visitors then have the window to respond"
+        )
+    closes = running[1].at + window
+    if at.now < closes:
+        when = datetime.fromtimestamp(closes, UTC).isoformat(timespec="minutes")
+        raise RunStateError(
+            f"the window of period {name!r} closes at {when}: visitors may still respond "
+            "until then. Report the period after that; later periods can run in the meantime"
+        )
+
+
+def _shares(period: Period) -> FloatArray:
+    return np.array(json.loads(period.shares), dtype=np.float64)
+
+
+# -- correcting ----------------------------------------------------------------------------
+class _CorrectReport(_OfPeriod):
+    kind, link = "correct-report", CORRECTED
+    about = (
+        "Let another report count for a period; everything is worked out again. The same "
+        "correction again changes nothing, so a request may be repeated when its answer was lost."
+    )
+    fields = (
+        _PERIOD,
+        _REPORT,
+        _TABLE,
+    )
+    needs_reason = True
+
+    def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
+        """Let another report count for a period that was recorded."""
+        name, study, labels = given["period"], scene.record.id, scene.problem.labels
+        at, due, periods, reports, made = scene.storage.read(
+            lambda tx: (*_recorded_period(tx, study, name), read(tx, study, labels))
+        )
+        counts = read_report(scene.problem, given["report"], _shares(due))
+        old, content = reports[due.number], counts.to_json()
+        if Counts.from_json(old.content).reported == counts.reported:
+            earlier = [one for one in made if one.number == due.number]
+            if not earlier:
+                raise InvalidInputError(
+                    f"period {name!r} already has these numbers; nothing was changed"
+                )
+            return self.done(earlier[-1].to_dict(), who, earlier[-1].at)
+        new = reports[due.number] = replace(old, content=content)
+        run, left = scene.rereported(reports)
+
+        def write(tx: Transaction, now: StudyProgress) -> StudyProgress:
+            tx.change_report(study, new)
+            return replace(now, first=_change_batches(tx, study, due.number, reports, run, left))
+
+        def same(tx: Transaction) -> bool:
+            return len(tx.periods(study)) == periods
+
+        said = {
+            "period": due.number,
+            "name": name,
+            "asked": periods,
+            "by": who.by,
+            "token": who.token,
+            "reason": who.reason,
+            "was": old.content,
+            "now": content,
+        }
+        return Step(at, said, run, run.stopped, more=write, same=same)
+
+    def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
+        """What became of which rows."""
+        return of_link(link, scene.problem.labels).to_dict()
+
+    def words(self, details: dict[str, Any]) -> str:
+        """How many rows, of which period; and what became of up to three of them."""
+        change = ReportChange.from_dict(details)
+        rows = [_row_in_words(row) for row in change.rows[:3]]
+        rows += ["…"] if len(change.rows) > 3 else []
+        return f"{change.said.removesuffix('.')}: {'; '.join(rows)}."
+
+    def records(self, act: Act) -> list[ReportChange]:
+        """The change."""
+        return [ReportChange.from_dict(act.details)]
+
+    def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
+        """The change."""
+        return None if act is None else self.records(act)[0]
+
+
+def _row_in_words(row: RowChange) -> str:
+    (visits, total, *_), (before, earlier, *_) = row.new, row.old
+    of = "" if row.bucket is None else f", bucket {row.bucket}"
+    return f"{row.label}{of} {total:g} of {visits:,.0f} instead of {earlier:g} of {before:,.0f}"
+
+
+def _recorded_period(
+    tx: Transaction, study: int, name: str
+) -> tuple[StudyProgress, Period, int, list[Report]]:
+    at, due = tx.progress(study), tx.period_named(study, name)
+    if due is None or due.number >= at.batch:
+        raise RunStateError(f"period {name!r} was not recorded; there is nothing to correct")
+    return at, due, len(tx.periods(study)), tx.reports(study)
+
+
+def _change_batches(
+    tx: Transaction, study: int, first: int, reports: list[Report], run: Run, left: list[int]
+) -> int:
+    """Write what the batches from this period on have become; returns all visits."""
+    begun = tx.batch(study, first)
+    assert begun is not None
+    visits = begun.first
+    for number, report in enumerate(reports[first:], first):
+        kept = tx.batch(study, number)
+        assert kept is not None
+        counts, pulls = Counts.from_json(report.content), kept.pulls
+        if number == first:
+            pulls = dumps(told_of(counts, run.problem.n_arms).pulls.columns())
+        size = sum(counts.visits)
+        changed = replace(kept, first=visits, size=size, pulls=pulls, survivors=left[number])
+        tx.change_batch(study, changed)
+        visits += size
+    return visits
+
+
+RECORD, CORRECT_REPORT = _Record(), _CorrectReport()
