@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from surepick.arrays.types import FloatArray, IntArray
 
@@ -34,8 +34,8 @@ class Guarantee(str):
         made.kind = kind
         return made
 
-    def __getnewargs__(self) -> tuple[str, str]:  # pyright: ignore[reportIncompatibleMethodOverride]
-        return self.kind, str(self)  # for copies, and answers sent between processes
+    def __reduce__(self) -> tuple[Any, ...]:  # for copies, and answers sent between processes
+        return type(self), (self.kind, str(self))
 
     def __bool__(self) -> bool:
         return self.kind in PROVEN

@@ -187,10 +187,10 @@ def _problem(arms: Path | None, candidates: Path | None, settings: dict[str, Any
         from surepick.problem.tables import from_table
 
         return from_table(arms, **settings).problem
-    if candidates is None:
+    if candidates is None or arms is None:
         return arms
     import numpy as np
 
     from surepick.problem import Problem
 
-    return Problem(np.load(arms, mmap_mode="r"), np.load(candidates, mmap_mode="r"))  # pyright: ignore[reportArgumentType]
+    return Problem(np.load(arms, mmap_mode="r"), np.load(candidates, mmap_mode="r"))
