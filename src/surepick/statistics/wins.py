@@ -29,7 +29,7 @@ import math
 
 import numpy as np
 
-from surepick.arrays.types import FloatArray
+from surepick.arrays.types import FloatArray, IntArray
 
 #: rewards of an option that are matched together, at most
 MOST = 64
@@ -125,7 +125,7 @@ def groups_of(n: int) -> int:
     return groups
 
 
-def places_below(rows: FloatArray, columns: FloatArray) -> tuple[FloatArray, FloatArray]:
+def places_below(rows: FloatArray, columns: FloatArray) -> tuple[IntArray, IntArray]:
     """Of each row (ascending): how many columns (ascending) are below it, and not above it."""
     below = np.searchsorted(columns, rows, side="left")
     return below, np.searchsorted(columns, rows, side="right")
