@@ -107,8 +107,8 @@ def test_compiled_bets_are_the_same(kind):
     starts, values = np.append(0, np.cumsum(counts)), np.concatenate(told)
     places, rivals = np.arange(4), np.array([3, 0, 2])
     stakes = rng.uniform(0.0, 0.6, size=(4, 3, 2, 5))
-    shift = rng.uniform(0.0, 0.1, size=(4, 3))
-    found = win_payoffs(places, rivals, starts, values, shift, stakes)
+    means = rng.uniform(0.4, 0.6, size=(4, 3, 2))
+    found = win_payoffs(places, rivals, starts, values, means, stakes)
     for (i, x), (a, r) in itertools.product(enumerate(places), enumerate(rivals)):
         few, many = sorted((counts[x], counts[r]))
         if x == r or not few:
@@ -117,7 +117,7 @@ def test_compiled_bets_are_the_same(kind):
         for j in range(2):
             paid = []
             for stake in stakes[i, a, j]:
-                mean = 0.5 - shift[i, a]
+                mean = means[i, a, j]
                 own = min(stake * STAKE / (1 + few / many), CAP / mean)
                 paid.append(math.exp(log_wins(told[r], told[x], own, mean)))
             assert found[i, a, j] == pytest.approx(math.log(np.mean(paid)), rel=1e-9)

@@ -83,6 +83,9 @@ class State(ABC):
     #: whether that is an estimate, on which the guarantee may or may not rest
     scale_estimated: Kept = False
 
+    #: whether every single reward must be told: sums of them do not say enough
+    singly: bool = False
+
     #: what the pulls of the next batch may cost, set before it is asked for them
     funds: float = math.inf
     #: whether it keeps to that by itself; otherwise it is asked for so few pulls that it does

@@ -193,6 +193,44 @@ class SymmetricNoise(NoiseKind):
 
 
 @dataclass(frozen=True, eq=False)
+class AnyNumber(NoiseKind):
+    """Numbers of any kind: who usually wins is asked, not whose mean is larger."""
+
+    kind = word = form = "any"
+    choice = "'any' (numbers of any kind; the best is who usually wins)"
+    asked = "anything else: a time, an amount of money, a count"
+
+    @property
+    def scale_known(self) -> bool:
+        return False
+
+    @property
+    def provided(self) -> str:
+        return (
+            "where the best is the option that wins more than half of its direct comparisons, one "
+            "measurement of each, with every other option, if there is one"
+        )
+
+    @property
+    def provided_plainly(self) -> str:
+        return (
+            "if one option beats every other in more than half of direct comparisons, one "
+            "measurement of each: that option is called the best"
+        )
+
+    @property
+    def words(self) -> str:
+        return "numbers of any kind"
+
+    @property
+    def measurement(self) -> str:
+        return "a number of any kind; nothing is assumed about it"
+
+    def __str__(self) -> str:
+        return "numbers of any kind"
+
+
+@dataclass(frozen=True, eq=False)
 class EqualNoise(NoiseKind):
     """Normal, with one scale for all arms, which nobody knows."""
 
@@ -447,7 +485,14 @@ def register(kind: type[NoiseKind]) -> type[NoiseKind]:
     return kind
 
 
-for _kind in (SymmetricNoise, EqualNoise, YesNo, Between, KnownNoise):  # numbers come last
+for _kind in (
+    SymmetricNoise,
+    AnyNumber,
+    EqualNoise,
+    YesNo,
+    Between,
+    KnownNoise,
+):  # numbers come last
     register(_kind)
 
 

@@ -28,6 +28,7 @@ ASSUMED: Layer[Assumed] = Layer(
     "list of what is assumed",
     {
         "symmetric": Assumed(symmetric=True, may_be_equal=True),
+        "any": Assumed(),
         "equal": Assumed(symmetric=True, equal=True),
         "known": Assumed(stated=True),
         "yes-no": Assumed(),

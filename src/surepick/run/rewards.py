@@ -55,8 +55,8 @@ def check_one_of(problem: Problem, rewards: Any, sums: Any, singly: bool) -> Non
         raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
     if sums is not None and singly:
         raise InvalidInputError(
-            f"sums: with {problem.noise_kind}, give every single reward (rewards=…); their spread "
-            "is part of the evidence"
+            f"sums: with {problem.noise_kind}, give every single reward (rewards=…); sums alone do "
+            "not say enough"
         )
 
 

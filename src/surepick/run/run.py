@@ -204,7 +204,7 @@ class Run:
             in which these differ then cancel from all comparisons.
         """
         check_open(batch, self.id, self.batches, self._pending.open)
-        check_one_of(self.problem, rewards, sums, self.state.demands_spread)
+        check_one_of(self.problem, rewards, sums, self.state.singly or self.state.demands_spread)
         values = in_time = None
         if sums is None:
             in_time = check_rewards(self.problem, batch, batch.arms, rewards)

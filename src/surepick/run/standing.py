@@ -153,6 +153,7 @@ def standing_of(
     claims, estimates = state.claims(), _estimates(problem, state, totals)
     leader = None if estimates is None else int(state.leader())
     if estimates is not None and leader is not None:
+        _by_own_means(problem, totals, estimates)
         _at_its_own_level(problem, state, totals, leader, estimates)
     still, n = np.isin(problem.same_as, state.active), problem.n_candidates
     columns: dict[str, list[Any]] = {
@@ -199,6 +200,18 @@ def _estimates(
     errors = np.sqrt(fit.variances(directions))
     columns = (problem.targets @ fit.theta, directions @ fit.theta, errors)
     return {name: column * sigma for name, column in zip(_COLUMNS, columns)}
+
+
+def _by_own_means(
+    problem: Problem,
+    totals: tuple[IntArray, FloatArray],
+    estimates: dict[str, FloatArray | None],
+) -> None:
+    """Where an algorithm does not estimate by itself, the means of options' own rewards stand."""
+    found, (counts, sums) = estimates["estimate"], totals
+    if found is not None and not problem.transductive and np.isnan(found).any():
+        own = np.divide(sums, counts, out=np.full(len(sums), math.nan), where=counts > 0)
+        estimates["estimate"] = np.where(np.isnan(found), own, found)
 
 
 def _at_its_own_level(

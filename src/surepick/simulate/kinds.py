@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from typing import Any, ClassVar
 
 import numpy as np
@@ -83,6 +84,23 @@ class ByBucket(Drawing):
     no_reports = "reports are given by bucket"
 
 
+class OfAnyKind(Drawing):
+    """Numbers of which only single ones tell how much they vary."""
+
+    no_reports = "single rewards are compared"
+
+    def scales(self, run: Run) -> FloatArray:
+        counts, sums = totals_ahead(run)
+        squares = np.zeros(len(counts))
+        for told in run.told():
+            np.add.at(squares, told.pulls.arms, told.sums**2 / told.pulls.counts)
+        means = sums / np.maximum(counts, 1)
+        within = float(np.maximum(squares - counts * means**2, 0.0).sum())
+        freedom = max(float(counts.sum()) - np.count_nonzero(counts), 1.0)
+        found = math.sqrt(within / freedom)
+        return np.full(len(counts), max(found, 1e-9 * (1.0 + float(np.abs(means).max()))))
+
+
 class OfKnownScale(Drawing):
     """Numbers whose noise is normal, of the scale that the problem says."""
 
@@ -157,6 +175,7 @@ DRAWINGS: Layer[Drawing] = Layer(
     "way to draw rewards",
     {
         "symmetric": ByBucket(),
+        "any": OfAnyKind(),
         "equal": Drawing(),
         "known": OfKnownScale(),
         "yes-no": YesOrNo(),

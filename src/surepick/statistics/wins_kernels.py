@@ -39,11 +39,11 @@ def _places(rows, n, columns, k, below, upto):
 
 
 @njit(cache=True)
-def win_payoffs(places, rivals, starts, values, shift, stakes):
+def win_payoffs(places, rivals, starts, values, means, stakes):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of rivals against candidates.
 
     Rewards of option k of the block are ``values[starts[k]:starts[k + 1]]``. Stakes are in units of
-    leads of normal noise with deviation 1; the null is a share of wins of ½ − shift at most.
+    leads of normal noise with deviation 1; the null is a share of wins of means (n, R, J) at most.
     """
     n, R, J, S = stakes.shape
     paid = np.zeros((n, R, J))
@@ -67,7 +67,6 @@ def win_payoffs(places, rivals, starts, values, shift, stakes):
             groups = 1
             while groups * MOST < few:
                 groups *= 2
-            mean = 0.5 - shift[i, a]
             unit = STAKE / (1.0 + few / many)
             logs[:] = 0.0
             for group in range(groups):
@@ -76,6 +75,7 @@ def win_payoffs(places, rivals, starts, values, shift, stakes):
                 _places(rows, m, columns, k, below, upto)
                 _moments(below[:m], upto[:m], k, moments)
                 for j in range(J):
+                    mean = max(means[i, a, j], 1e-9)
                     for s in range(S):
                         stake = min(stakes[i, a, j, s] * unit, CAP / mean)
                         logs[j, s] += _log_payoff(moments, m, stake, mean)

@@ -114,6 +114,18 @@ class Symmetric(Noise):
         return cls() if written is None else None
 
 
+class AnyNumber(Noise):
+    """Numbers of any kind: the best is who usually wins."""
+
+    kind = "any"
+    provided = (
+        "where the best is the option that wins more than half of its direct comparisons, one "
+        "measurement of each, with every other option, if there is one"
+    )
+    columns = frozenset({"parts"})
+    scale_known = on_items = False
+
+
 class Equal(Noise):
     """Normal, of one scale for all arms, which nobody knows."""
 
@@ -184,7 +196,7 @@ class Known(Noise):
 
 #: by name; whatever is no word is a number, or several, and comes last
 KINDS: dict[str, type[Noise]] = {
-    kind.kind: kind for kind in (Symmetric, Equal, YesNo, Bounded, Known)
+    kind.kind: kind for kind in (Symmetric, AnyNumber, Equal, YesNo, Bounded, Known)
 }
 
 

@@ -36,18 +36,20 @@ def check_strata(
         )
 
 
-def first_block(check: Check, batches: list[dict[str, Any]]) -> Block:
-    """Batches as one block, one row for each arm; strata less the levels in which they differ.
-
-    Nothing is bet on it. Levels are those of least squares on features and strata; past
-    measurements in it have one of their own.
-    """
+def in_strata(check: Check, batches: list[dict[str, Any]]) -> list[Block]:
+    """The strata of a block; past measurements in it are one more. None where it has no strata."""
     strata = [batch for batch in batches if "stratum" in batch]
-    if not strata:
-        return read_block(check, batches)
     rest = [batch for batch in batches if "stratum" not in batch]
     groups = [[batch] for batch in strata] + ([rest] if rest else [])
-    parts = [read_block(check, group).by_arm() for group in groups]
+    return [read_block(check, group) for group in groups] if strata else []
+
+
+def levelled(check: Check, strata: list[Block]) -> Block:
+    """Strata as one block, one row for each arm, less the levels in which they differ.
+
+    Nothing is bet on it. Levels are those of least squares on features and strata.
+    """
+    parts = [block.by_arm() for block in strata]
     cells = Block(*(np.concatenate(column) for column in zip(*parts)))
     of = np.repeat(np.arange(len(parts)), [len(part.arms) for part in parts])
     units = np.broadcast_to(check.kind.units(cells.arms), len(of)) / check.noise

@@ -14,7 +14,7 @@ import surepick as sp
 from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.kinds.paired import net_of_items
 from surepick.algorithms.pooled.ledger import Rows
-from surepick.algorithms.pooled.parts import on_items
+from surepick.algorithms.pooled.parts import one_by_one
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 from surepick.simulate.conformance.tools import failures
@@ -110,7 +110,7 @@ def test_bets_on_items_have_mean_one_at_most_whatever_depends_on_what():
 
 
 def test_what_items_share_is_taken_off_exactly():
-    pulls = on_items(np.array([5, 3, 4]))
+    pulls = one_by_one(np.array([5, 3, 4]))
     hard = np.array([10.0, -40.0, 3.0, 0.0, 7.0])
     skill = np.array([1.0, 2.0, -1.0])
     values = skill[pulls.arms] + hard[pulls.parts]

@@ -12,7 +12,7 @@ from tests.breadth import each_value
 
 import surepick as sp
 from surepick.algorithms.pooled.ledger import OpenBlock
-from surepick.algorithms.pooled.strata import levelled
+from surepick.algorithms.pooled.levels import levelled
 from surepick.errors import CertificateError
 
 KINDS = [None, 1.0, "equal", "yes-no", (0.0, 1.0)]

@@ -69,6 +69,8 @@ class Evidence:
         self.parts: Parts = "none"
         if reading.in_parts:
             self.parts = "same" if ways == ("linear",) else "own"
+        if reading.singly:
+            self.parts = "single"
         if ways == ("paired",):
             self.parts = "items"
         #: capital that the accounts begin with
@@ -96,7 +98,7 @@ class Evidence:
 
     def by_arm(self, rows: Rows) -> Rows:
         """A block with one row for each arm, as the guide takes it."""
-        return net_of_items(rows) if self.parts == "items" else rows.by_arm()
+        return net_of_items(rows) if self.parts == "items" else self.reading.by_arm(rows)
 
     def payoff(self, way: str) -> Payoff:
         """What bets pay in one way."""

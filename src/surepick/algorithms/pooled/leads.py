@@ -52,7 +52,8 @@ class Leads:
         """A block, whose bets are those of the market."""
         self._found = None
         one, everyone = np.array([self.about]), np.arange(self._M)
-        self._middle = np.array(market.means[: self._M] - market.means[self.about])
+        leads = np.array(market.means[: self._M] - market.means[self.about])
+        self._middle = self._sums[0].middle(leads)
         for sums, way, block in zip(self._sums, self._ways.ways, blocks):
             payoff = self._ways.payoff(way)
             ahead = market.pairs(one, everyone, block, payoff)

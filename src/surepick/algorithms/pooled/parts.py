@@ -15,8 +15,9 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
 
 # Whether the pulls of a block are dealt into parts: into the same number for all arms, so that
-# least squares can be done in each, or into as many as each arm can have; or each is for an item.
-Parts = Literal["none", "same", "own", "items"]
+# least squares can be done in each, or into as many as each arm can have; or each pull is a part of
+# its own, for an item, or because every single reward counts.
+Parts = Literal["none", "same", "own", "items", "single"]
 PARTS = (1, 2, 4, 8, 16, 32)  # to choose from
 MOST_PARTS = PARTS[-1]
 # Where a lead has g standard errors in each of m parts, the bets make about (m/2) g² / (1 + g²/2):
@@ -34,13 +35,13 @@ def dealt(counts: IntArray, parts: Parts) -> Pulls:
     """Pulls of a block: as many parts as each arm can have, or (as yet) one."""
     if parts == "none":
         return Pulls.from_counts(counts)
-    if parts == "items":
-        return on_items(counts)
+    if parts in ("items", "single"):
+        return one_by_one(counts)
     return Pulls.in_own_parts(counts, MOST_PARTS) if parts == "own" else Pulls.in_parts(counts, 1)
 
 
-def on_items(counts: IntArray) -> Pulls:
-    """Pulls on items: an option with n of them meets the first n of the block, one row each."""
+def one_by_one(counts: IntArray) -> Pulls:
+    """A row for each pull; on items, an option with n of them meets the first n of the block."""
     arms = np.repeat(np.arange(len(counts)), counts)
     items = np.arange(len(arms)) - np.repeat(np.cumsum(counts) - counts, counts)
     return Pulls(arms.astype(np.int64), np.ones(len(arms), dtype=np.int64), items)

@@ -240,6 +240,8 @@ class PooledPeleg(Algorithm):
             self._check_comparison(problem)
         if self.top > 1:
             self._check_top(problem)
+        if not READINGS.of(problem.noise_kind).about_means:
+            self._check_wins(problem)
         if self.items is None:
             return
         if problem.costs is not None:
@@ -257,6 +259,23 @@ class PooledPeleg(Algorithm):
                 "items: rewards differ from item to item, which is not noise of one scale; leave "
                 "noise out, or give noise='yes-no' or bounds"
             )
+
+    def _check_wins(self, problem: Problem) -> None:
+        """Who usually wins is seen from options' own rewards, two at a time."""
+        instead = "say more about the rewards (bounds, yes-no, or noise='symmetric')"
+        if ways_of(problem, self.items) != ("direct",):
+            what = "items" if self.items is not None else "features"
+            raise InvalidInputError(
+                f"noise: with numbers of any kind options are compared one by one, so {what} "
+                f"cannot be used like this; leave {what} out (features may guide: "
+                f"misfit=math.inf), or {instead}"
+            )
+        for name, given in (("threshold", self.threshold is not None), ("top", self.top > 1)):
+            if given:
+                raise InvalidInputError(
+                    f"{name}: with numbers of any kind it can be asked which option is best, or "
+                    f"which beat a baseline; leave {name} out, or {instead}"
+                )
 
     def _check_top(self, problem: Problem) -> None:
         n, m = len(problem.distinct), self.top

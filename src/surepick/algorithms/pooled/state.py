@@ -31,7 +31,7 @@ from surepick.algorithms.pooled.planning import Situation, next_block
 from surepick.algorithms.pooled.prices import within
 from surepick.algorithms.pooled.questions.base import Ground, Question
 from surepick.algorithms.pooled.settings import BlockSettings
-from surepick.algorithms.pooled.strata import demand_strata, levelled
+from surepick.algorithms.pooled.strata import demand_strata
 from surepick.algorithms.pooled.suggested import Suggested
 from surepick.algorithms.pooled.traffic import PlannedTraffic
 from surepick.algorithms.pooled.values import with_zero
@@ -68,6 +68,7 @@ class PooledState(State):
         self.opening = False  # whether the next block has to make newcomers known, without bets
         self._choose_tools(ways_of(problem, config.items), NEARNESS, GUIDE)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
+        self.singly = self._reading.singly
         self.scale_estimated = self._reading.estimates_scale
         K = problem.n_arms
         #: whether a level that all rewards of a block share is kept out of later estimates
@@ -186,7 +187,7 @@ class PooledState(State):
         if not self.block.left.total:
             self._settle()
         else:
-            everything = self.totals.plus(self.block.told.by_arm())
+            everything = self.totals.plus(self._reading.by_arm(self.block.told))
             self.question.look(self._reading.guide.candidates(everything, self._points))
 
     def stratum(self, arms: IntArray, rewards: FloatArray) -> ToldPulls:
@@ -203,9 +204,9 @@ class PooledState(State):
         block = self.block
         self.strata = len(block.strata)
         if not self.blocks or self.opening:
-            rows = levelled(self.problem, block)
+            rows = self._reading.of_strata(block)
             self.block = OpenBlock.complete(rows, len(block.strata), block.pieces_of_past)
-            self._settle()
+            self._settle(rows)
             return
         for number, told in enumerate(block.strata):
             if self.finished:  # what is left decides nothing
@@ -235,9 +236,10 @@ class PooledState(State):
             # with the pulls of the first block, on which nothing is bet
             self.block.take_past(self.held.pop(0))
 
-    def _settle(self) -> None:
+    def _settle(self, by_arm: Rows | None = None) -> None:
         """The block is complete: pay out the bets, drop who lost, stop where one is left."""
-        block, told = self.block, self.ways.by_arm(self.block.told)
+        block = self.block
+        told = self.ways.by_arm(block.told) if by_arm is None else by_arm
         record: dict[str, Any] = {"batches": block.pieces, "rivals": [], "dropped": []}
         if block.pieces_of_past:
             record["past"] = block.pieces_of_past
@@ -337,10 +339,11 @@ class PooledState(State):
         market, leader = self.suggested.market, self.question.best
         means = market.means
         if len(self.block.told.arms):  # what was told of the block under way is looked at, too
-            everything = self.totals.plus(self.block.told.by_arm())
+            everything = self.totals.plus(self._reading.by_arm(self.block.told))
             means = self._reading.guide.candidates(everything, self._points)
         values = self._b.host(means)[: len(self.problem.distinct)]
-        return known_of(self.problem, self.question, values, self._b.host(market.errors(leader)))
+        errors = self._b.host(market.errors(leader))
+        return known_of(self.problem, self.question, self._reading, values, errors)
 
     @property
     def level_is_free(self) -> bool:
@@ -348,7 +351,7 @@ class PooledState(State):
         return self.follows_levels and own
 
     def reward_scale(self) -> float | FloatArray | None:
-        if self.scale_estimated and not self.totals.counts.any():
+        if not self._reading.about_means or (self.scale_estimated and not self.totals.counts.any()):
             return None
         scales = self.suggested.scales
         return math.sqrt(scales.variance) if scales.by_arm is None else np.sqrt(scales.by_arm)

@@ -49,6 +49,10 @@ class Sums(ABC):
             self.unit = ahead.bets.unit[0].copy()
         self._add(ahead, behind)
 
+    def middle(self, leads: FloatArray) -> FloatArray:
+        """Leads of the guide, in the unit of these intervals."""
+        return leads
+
     @abstractmethod
     def _add(self, ahead: Pairs, behind: Pairs) -> None: ...
 

@@ -78,6 +78,10 @@ REPORTS: Layer[Reports] = Layer(
     "form of reports",
     {
         "symmetric": Reports(by_bucket=True),
+        "any": Reports(
+            cannot="noise: 'any' compares single rewards, which a traffic study does not see. Say "
+            "that rewards are yes-no or lie between bounds, or leave noise out and report by bucket"
+        ),
         "equal": Reports(
             cannot="noise: 'equal' needs every single reward, which a traffic study does not see. "
             "Say that rewards are yes-no or lie between bounds, or leave noise out and report by "

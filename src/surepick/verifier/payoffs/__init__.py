@@ -7,11 +7,13 @@ from surepick.verifier.payoffs.bounded import Bounded, YesNo
 from surepick.verifier.payoffs.gaussian import Gaussian
 from surepick.verifier.payoffs.student import Student
 from surepick.verifier.payoffs.symmetric import Symmetric
+from surepick.verifier.payoffs.wins import Wins
 
 __all__ = ["declare", "payoff_of"]
 
 _PAYOFFS: dict[str, type[Payoff]] = {
     "symmetric": Symmetric,
+    "any": Wins,
     "equal": Student,
     "known": Gaussian,
     "yes-no": YesNo,

@@ -16,6 +16,7 @@ import numpy as np
 from surepick.verifier.blocks import Block
 from surepick.verifier.estimate import Fit, log_twice_normal
 from surepick.verifier.guide import Guide, Outlook, solve
+from surepick.verifier.strata import levelled
 from surepick.verifier.tables import EPS
 from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View, one_more
 
@@ -77,8 +78,6 @@ class Pairs(NamedTuple):
 class Payoff(ABC):
     """Bets under one kind of noise."""
 
-    in_parts = False  #: whether the pulls of a block are dealt into parts beforehand
-
     def __init__(self, guide: Guide, precisions: list[float]) -> None:
         self.check, self.guide, self.precisions = guide.check, guide, precisions
 
@@ -92,9 +91,17 @@ class Payoff(ABC):
         news = read(block, outlook, parts)
         return news._replace(rounding=self.rounding(block, news.view))
 
+    def check_dealt(self, block: Block, where: str, own: bool) -> int:
+        """Into how many parts a block was dealt, which must follow from its counts alone."""
+        return 1
+
     def by_arm(self, block: Block) -> Block:
         """A block with one row for each arm, as the guide takes it."""
         return block.by_arm()
+
+    def of_strata(self, strata: list[Block]) -> Block:
+        """Strata of a block on which nothing is bet, one row for each arm."""
+        return levelled(self.check, strata)
 
     def rounding(self, block: Block, view: View) -> float:
         """What rounding may add to a lead.

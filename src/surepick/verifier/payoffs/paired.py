@@ -35,6 +35,10 @@ class Paired(Payoff):
     def look(self, past: Block) -> Outlook:
         return known(math.sqrt(self.variance(past)))
 
+    def check_dealt(self, block: Block, where: str, own: bool) -> int:
+        check_items(self.check, block, where)
+        return 1
+
     def by_arm(self, block: Block) -> Block:
         """One row for each arm, net of what items have in common.
 

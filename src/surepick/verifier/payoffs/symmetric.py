@@ -6,7 +6,7 @@ import math
 
 import numpy as np
 
-from surepick.verifier.blocks import MOST_PARTS, Block
+from surepick.verifier.blocks import MOST_PARTS, Block, check_parts
 from surepick.verifier.guide import Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
 from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean
@@ -21,7 +21,8 @@ class Symmetric(Payoff):
     The estimates have the coefficients of the whole block, applied to mean rewards in the part.
     """
 
-    in_parts = True
+    def check_dealt(self, block: Block, where: str, own: bool) -> int:
+        return check_parts(self.check, block, where, own)
 
     def look(self, past: Block) -> Outlook:
         return known(math.sqrt(self.variance(past)))

@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from surepick.verifier import exact, published
-from surepick.verifier.blocks import Block, blocks_of, check_parts, read_block
+from surepick.verifier.blocks import Block, blocks_of, read_block
 from surepick.verifier.check import Check
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.guide import Guide, Outlook
@@ -17,10 +17,10 @@ from surepick.verifier.order import check_pieces
 from surepick.verifier.p_value import check_p_value
 from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.base import News, Pairs
-from surepick.verifier.payoffs.paired import Paired, check_items
+from surepick.verifier.payoffs.paired import Paired
 from surepick.verifier.payoffs.stakes import STAKES
 from surepick.verifier.rows import slices
-from surepick.verifier.strata import check_strata, first_block, with_strata
+from surepick.verifier.strata import check_strata, in_strata
 from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View
 from surepick.verifier.ways import cancels_of, levels_of, ways_of
 
@@ -81,7 +81,7 @@ def settle_all(check: Check, book: Book) -> None:
         offer.take(told, book)
         told += block["batches"]  # past ones were there before anybody came or went
         if number == 1 or (book.past is not None and offer.opens(book.past.arms)):
-            book.begin(block, first_block(check, batches), where)
+            book.begin(block, batches, where)
         elif not book.has_rivals(block) and (number == len(blocks) or offer.due(told)):
             check.demand(not block["dropped"], f"{where} drops without a bet")
             ended = number == len(blocks) or book.epsilon > 0 or book.alive.sum() <= 1
@@ -156,17 +156,20 @@ class Book:
         """Whether anything was bet on a block."""
         return bool(record["rivals"])
 
-    def begin(self, record: dict[str, Any], block: Block, where: str) -> None:
+    def begin(self, record: dict[str, Any], batches: list[dict[str, Any]], where: str) -> None:
         """A block without bets: what the next one is bet by."""
-        check, first = self.check, self.past is None
-        guided = first and check.past and not check.past_counts  # these were dealt into none
-        if self.payoff.in_parts and not with_strata(check) and not guided:
-            check_parts(check, block, where, self.ways != ["linear"])
+        check, payoff = self.check, self.payoff
         self.check.demand(
             not record["dropped"] and not record["rivals"], f"{where} has no past to bet by"
         )
-        self._check_items(block, where)
-        told = self.payoff.by_arm(block)
+        strata = in_strata(check, batches)
+        if strata:
+            told = payoff.of_strata(strata)
+        else:
+            block = read_block(check, batches)
+            if self.past is not None or not check.past or check.past_counts:  # else not dealt
+                payoff.check_dealt(block, where, self.ways != ["linear"])
+            told = payoff.by_arm(block)
         if self.past is None or self.first is None:
             self.past = self.first = told
             return
@@ -177,16 +180,10 @@ class Book:
             told = self.payoff.guide.without_level(self.past, told, outlook, known)
         self.past = self.past.plus(told)
 
-    def _check_items(self, block: Block, where: str) -> None:
-        if isinstance(self.payoff, Paired):
-            check_items(self.check, block, where)
-
     def settle(self, record: dict[str, Any], block: Block, where: str) -> None:
         """Pay out one block, and drop the candidates that it drops."""
         check, payoff = self.check, self.payoff
-        own = self.ways != ["linear"]
-        parts = check_parts(check, block, where, own) if payoff.in_parts else 1
-        self._check_items(block, where)
+        parts = payoff.check_dealt(block, where, self.ways != ["linear"])
         assert self.past is not None
         outlook = payoff.look(self.past)
         self.rounding = check.rounding_per_noise / outlook.scale

@@ -5,6 +5,7 @@ from surepick.algorithms.pooled.kinds.equal import EqualScale
 from surepick.algorithms.pooled.kinds.known import KnownScale
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.kinds.symmetric import SymmetricScales
+from surepick.algorithms.pooled.kinds.wins import AnyNumbers
 from surepick.problem.layers import Layer
 
 __all__ = ["READINGS", "Reading"]
@@ -14,6 +15,7 @@ READINGS: Layer[type[Reading]] = Layer(
     "reading of blocks",
     {
         "symmetric": SymmetricScales,
+        "any": AnyNumbers,
         "equal": EqualScale,
         "known": KnownScale,
         "yes-no": YesNoRewards,

@@ -11,7 +11,8 @@ import numpy as np
 from surepick.algorithms.pooled.allowed import leaning
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit, least_squares
 from surepick.algorithms.pooled.guide import FeaturesAndDeviations, Guide, squared_units
-from surepick.algorithms.pooled.ledger import Rows, Totals
+from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
+from surepick.algorithms.pooled.levels import levelled
 from surepick.algorithms.pooled.payoff import Payoff
 from surepick.algorithms.pooled.sums import Sums
 from surepick.algorithms.pooled.values import Seen, alone
@@ -30,6 +31,8 @@ class Reading(ABC):
 
     demands_spread = False  #: whether Σ (reward − mean)² of each row is part of the evidence
     in_parts = False  #: whether the pulls of a block are dealt into parts beforehand
+    singly = False  #: whether every single reward of a block is needed, in a row of its own
+    about_means = True  #: whether the best is the option with the largest mean
     estimates_scale = True  #: whether how much rewards vary is read off them
     #: how blocks are read where options are measured on items; None: they cannot be
     on_items: ClassVar[type[Reading] | None] = None
@@ -52,6 +55,22 @@ class Reading(ABC):
     def readers(self) -> dict[str, Reader]:
         """How a block is read in each way; see :mod:`surepick.algorithms.pooled.evidence`."""
         return {"linear": self.fit, "direct": self.direct, "allowed": self.allowed}
+
+    def by_arm(self, rows: Rows) -> Rows:
+        """A block with one row for each arm, as the guide takes it."""
+        return rows.by_arm()
+
+    def of_strata(self, block: OpenBlock) -> Rows:
+        """All strata of a block on which nothing is bet, one row for each arm."""
+        return levelled(self.problem, block)
+
+    def shown(self, values: FloatArray, behind: FloatArray, errors: FloatArray) -> Any:
+        """Estimates, how far behind the best, and errors of that, in the problem's unit.
+
+        Estimates that are not a number stand for the means of options' own rewards.
+        """
+        unit = self.problem.unit
+        return values * unit, behind * unit, errors * unit
 
     def fit(self, rows: Rows, scales: Scales) -> BlockFit:
         """What a block says, with all that the payoff needs."""
