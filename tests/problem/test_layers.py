@@ -20,7 +20,14 @@ from surepick.verifier.payoffs import payoff_of
 
 LAYERS = {layer.part: layer for layer in (READINGS, DRAWINGS, ASSUMED, REPORTS)}
 SOURCE = Path(sp.__file__).parent
-GIVEN = {"symmetric": None, "equal": "equal", "known": 2.0, "yes-no": "yes-no", "bounded": (0, 3)}
+GIVEN = {
+    "symmetric": None,
+    "any": "any",
+    "equal": "equal",
+    "known": 2.0,
+    "yes-no": "yes-no",
+    "bounded": (0, 3),
+}
 
 
 @dataclass(frozen=True, eq=False)
@@ -96,6 +103,11 @@ def test_what_is_written_is_read_as_the_same_kind(kind):
     one = noise_kind(GIVEN[kind], 2)
     again = noise.read_kind(one.written, 2)
     assert (type(again), str(again), again.written) == (type(one), str(one), one.written)
+
+
+def test_symmetric_noise_has_a_name():
+    assert type(noise_kind("symmetric", 2)) is type(noise_kind(None, 2))
+    assert noise_kind("symmetric", 2).written is None
 
 
 def test_less_is_better_turned_round():

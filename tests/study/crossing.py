@@ -123,6 +123,7 @@ def _spill(course: Course) -> bool:
 
 FEATURES = (
     Feature("by arm", "noise", problem={"noise": [SCALES[k] for k in LABELS]}),
+    Feature("any", "noise", problem={"noise": "any"}),
     Feature("equal", "noise", problem={"noise": "equal"}),
     Feature("yes-no", "noise", problem={"noise": "yes-no"}),
     Feature("bounded", "noise", problem={"noise": (0.0, 10.0)}),
@@ -536,6 +537,8 @@ def apart(course: Course, status: dict[str, Any]) -> float:
     arms = np.array([entry.arm for entry in entries])
     y = np.array([entry.value for entry in entries])
     strata = sorted({entry.stratum for entry in entries if entry.stratum is not None})
+    if "any" in course.names:  # what is shown is the mean of an option's own rewards
+        strata = []
     levels = np.array([[entry.stratum == one for one in strata] for entry in entries], dtype=float)
     problem = course.study.problem
     rows = problem.arms if not problem.misfit else np.eye(problem.n_arms)

@@ -26,6 +26,11 @@ from surepick.study.export import rows
 _TURN = "options cannot be added or retired here: "
 REFUSED = {  # and what it says first: which of the two it is about
     ("by arm", "items"): "items: ",
+    ("any", "items"): "noise: .*items",
+    ("any", "trusted"): "noise: .*features",
+    ("any", "allowed"): "noise: .*features",
+    ("any", "threshold"): "threshold: ",
+    ("any", "top"): "top: ",
     ("equal", "items"): "items: ",
     ("yes-no", "again"): "again: ",
     ("bounded", "again"): "again: ",
@@ -129,6 +134,7 @@ def test_with_a_database_that_has_a_short_way(database, name):
 
 # -- traffic -----------------------------------------------------------------------------------
 TRAFFIC_REFUSED = {
+    "any": "noise: ",
     "equal": "noise: ",
     "strata": "strata: ",
     "items": "algorithm: ",

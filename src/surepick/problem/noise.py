@@ -158,12 +158,13 @@ class SymmetricNoise(NoiseKind):
 
     kind = "symmetric"
     form = "number"
-    choice = "None (nothing is known)"
+    choice = "'symmetric' (or None: noise of any size, as likely up as down)"
     asked = "any number"
 
     @classmethod
     def read(cls, noise: Any, n_arms: int) -> Self | None:
-        return cls() if noise is None else None
+        named = isinstance(noise, str) and noise == cls.kind
+        return cls() if noise is None or named else None
 
     @property
     def scale_known(self) -> bool:
