@@ -1299,7 +1299,7 @@ MUTATIONS = (
     ),
     Mutation(
         "levels-in-units-of-the-noise",
-        "algorithms/pooled/strata.py",
+        "algorithms/pooled/levels.py",
         "return levels[of] / units",
         "return levels[of]",
         "study/test_crossings.py -k strata and arm",

@@ -103,7 +103,7 @@ def _log_average(
     for won, tied in sorted(set(wins)):
         alike = wins.count((won, tied))
         new = np.zeros(n + 1)
-        for j in np.flatnonzero(sums):
+        for j in np.flatnonzero(sums).tolist():
             for a in range(alike + 1):
                 first = _falling(won - j, a) / _falling(k - j, a) if a <= won - j else 0.0
                 if a and not first:

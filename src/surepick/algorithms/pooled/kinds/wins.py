@@ -42,14 +42,17 @@ class WinsPayoff(Payoff):
     """The bets of :mod:`surepick.statistics.wins` on pairs of options."""
 
     def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
-        return self.staked(self.stakes(bets), news, block)
+        stakes = self.stakes(bets)
+        means = np.broadcast_to((_HALF - news.shift)[..., None], stakes.shape[:3])
+        return _paid(news, block, means, stakes)
 
-    def staked(self, stakes: FloatArray, news: News, block: Any) -> FloatArray:
-        from surepick.statistics.wins_kernels import win_payoffs
 
-        told: Singles = block.facts
-        mean = np.broadcast_to((_HALF - news.shift)[..., None], stakes.shape[:3])
-        return win_payoffs(*news.pairs, told.starts, told.values, mean, stakes)
+def _paid(news: News, block: Any, means: FloatArray, stakes: FloatArray) -> FloatArray:
+    """Log of what stakes (n, R, J, S) on shares of wins above ``means`` (n, R, J) pay."""
+    from surepick.statistics.wins_kernels import win_payoffs
+
+    (places, rivals), told = news.pairs, block.facts
+    return win_payoffs(places, rivals, told.starts, told.values, means, stakes)
 
 
 class WinShares(Sums):
@@ -71,17 +74,8 @@ class WinShares(Sums):
             bets = pairs.bets
             lead = bets.lead * bets.information / (bets.information + bets.unit)
             over = np.maximum(shares_of(lead)[..., None] - _GRID, 0.0)  # (n, R, grid)
-            shift = pairs.news.shift  # of the market's own bets: none
-            news = pairs.news._replace(shift=0.0 * shift)
-            logs += self._paid(pairs, news, over / _PER_LEAD).reshape(logs.shape)
-
-    def _paid(self, pairs: Pairs, news: News, stakes: FloatArray) -> FloatArray:
-        from surepick.statistics.wins_kernels import win_payoffs
-
-        told: Singles = pairs.seen.facts
-        mean = np.broadcast_to(_GRID, stakes.shape)
-        own = (told.starts, told.values, mean, stakes[..., None])
-        return win_payoffs(*news.pairs, *own)
+            means, stakes = np.broadcast_to(_GRID, over.shape), over[..., None] / _PER_LEAD
+            logs += _paid(pairs.news, pairs.seen, means, stakes).reshape(logs.shape)
 
     def log_capital(self, sign: float, shift: FloatArray) -> FloatArray:
         place = np.ceil((_HALF + sign * shift) * (len(_GRID) + 1) - 1e-9).astype(int) - 1
