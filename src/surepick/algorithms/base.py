@@ -36,21 +36,12 @@ _NO_STRATA = (
 class TrafficPlan(Protocol):
     """What a state says about the next visitors of a site, from what it has settled."""
 
-    def compared(self) -> BoolArray:
-        """Who should still be shown: the undecided, and the baseline, if there is one."""
-        ...
+    def compared(self) -> BoolArray: ...  #: who is still shown: the undecided, and a baseline
+    def wanted_shares(self) -> FloatArray: ...  #: one per option; they sum to 1
+    def visits_missing(self) -> float | None: ...  #: about so many decide; None: nothing is known
 
-    def wanted_shares(self) -> FloatArray:
-        """One share per option; they sum to 1."""
-        ...
-
-    def visits_missing(self) -> float | None:
-        """About so many more will decide; None: nothing is known yet."""
-        ...
-
-    def doubts(self) -> FloatArray:
-        """For each candidate: p-value of what still speaks against naming another one."""
-        ...
+    #: for each candidate: p-value of what still speaks against naming another one
+    def doubts(self) -> FloatArray: ...
 
 
 class State(ABC):

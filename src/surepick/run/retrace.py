@@ -19,37 +19,24 @@ class RecordedChange(Protocol):
     """Options that came or went."""
 
     @property
-    def waits(self) -> bool:
-        """Whether a batch was open at the time, so that it took effect after it."""
-        ...
-
-    def apply(self, run: Run) -> None:
-        """Add or retire them."""
-        ...
+    def waits(self) -> bool: ...  #: for a batch that was open at the time
+    def apply(self, run: Run) -> None: ...
 
 
 class RecordedBatch(Protocol):
-    """A batch of a record."""
+    """A batch of a record, and the options that changed before it was asked for or told."""
 
-    def option_changes(self, run: Run) -> Iterable[RecordedChange]:
-        """Options that came or went before it was asked for, or while it was open."""
-        ...
+    def option_changes(self, run: Run) -> Iterable[RecordedChange]: ...
 
-    def is_told(self, run: Run) -> bool:
-        """Whether it is told; not where it says nothing any more, or the run has its answer."""
-        ...
+    #: not where it says nothing any more, or the run has its answer
+    def is_told(self, run: Run) -> bool: ...
 
-    def ask(self, run: Run) -> Batch:
-        """The batch as it was asked for, or an error where it cannot have been."""
-        ...
+    #: the batch as it was asked for, or an error where it cannot have been
+    def ask(self, run: Run) -> Batch: ...
 
-    def ask_ahead(self, run: Run) -> None:
-        """Ask for the batches that were asked for while it was open; once."""
-        ...
-
-    def tell(self, run: Run, batch: Batch) -> None:
-        """Tell what counts of it."""
-        ...
+    #: batches that were asked for while it was open; once
+    def ask_ahead(self, run: Run) -> None: ...
+    def tell(self, run: Run, batch: Batch) -> None: ...
 
 
 def retrace(run: Run, record: Iterable[RecordedBatch]) -> Iterator[RecordedBatch]:
