@@ -117,8 +117,8 @@ def test_the_default_algorithm_is_named_in_one_place():
 
 def test_no_class_is_a_slice_of_another():
     """What only raises is a hole that a class in another file has to fill."""
+    holes = ("NotImplementedError", "reportIncompatibleVariableOverride")
     for name, path in modules().items():
-        if name.startswith(("surepick.algorithms", "surepick.run")):
+        if not name.startswith("surepick.cli"):  # click's types have names that are worked out
             text = path.read_text(encoding="utf-8")
-            for hole in ("NotImplementedError", "reportIncompatibleVariableOverride"):
-                assert hole not in text, f"{name}: {hole}"
+            assert not any(hole in text for hole in holes), name
