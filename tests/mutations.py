@@ -1172,7 +1172,7 @@ MUTATIONS = (
     ),
     Mutation(
         "levels-of-strata-in-one-unit",
-        "algorithms/pooled/strata.py",
+        "algorithms/pooled/levels.py",
         "return levels[of] / units",
         "return levels[of]",
         "algorithms/pooled/test_strata.py -k levelled",
