@@ -51,7 +51,7 @@ def test_an_hour_from_a_table_to_an_answer(page, client, served, picture):
     card.get_by_text("Correct or withdraw a reward").click()
     card.get_by_label("Pull").fill(str(first[3].id))
     card.get_by_label("Reward").fill(str(right))
-    card.get_by_label("Reason").fill("the point was forgotten")
+    card.get_by_label("Reason").first.fill("the point was forgotten")
     card.get_by_role("button", name="Change the reward").click()
     expect(card).to_contain_text("counts instead of")
     picture(page, "hour-correction", part=card)

@@ -265,7 +265,7 @@ def test_an_admin_corrects_a_reward_even_of_a_finished_study(page, client):
     card.get_by_label("Reward").fill("-30,5")
     card.get_by_role("button", name="Change the reward").click()
     expect(card).to_contain_text("Give a reason")
-    card.get_by_label("Reason").fill("the sign was lost")
+    card.get_by_label("Reason").first.fill("the sign was lost")
     card.get_by_role("button", name="Change the reward").click()
     expect(card).to_contain_text("counts instead of")
     expect(card).to_contain_text("the sign was lost")
