@@ -1603,6 +1603,27 @@ MUTATIONS = (
         "study/test_crossings.py -k overlap and few",
     ),
     Mutation(
+        "acts-that-overtake-each-other",
+        "study/acts/write.py",
+        "if now.place != step.at.place or not step.same(tx):",
+        "if now.batch != step.at.batch or not step.same(tx):",
+        "study/acts/test_acts.py -k between",
+    ),
+    Mutation(
+        "acts-that-are-written-twice",
+        "study/acts/write.py",
+        "if self._tried is not None and self._tried in tx.links(study.id, [self._kind]):",
+        "if self._tried is not None and not tx.links(study.id, [self._kind]):",
+        "study/acts/test_acts.py -k confirmation",
+    ),
+    Mutation(
+        "links-of-unknown-acts-are-left-out",
+        "study/acts/write.py",
+        "found = [one for one in links if one.kind not in chain.STEPS]",
+        "found = [one for one in links if one.kind in known]",
+        "study/acts/test_acts.py -k not_known",
+    ),
+    Mutation(
         "skipped-batches-keep-their-number",
         "study/acts/rewards.py",
         "n - sum(one < n for one in skipped)",
