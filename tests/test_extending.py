@@ -375,3 +375,78 @@ def test_an_act_at_the_service_and_in_the_list_of_its_page(served):
     assert fields["text"]["description"] == "What to remember."
     with served.http("wrong") as http:
         assert http.post("/api/v1/studies/paged/acts/note", json={"text": "x"}).status_code == 401
+
+
+# -- a question --------------------------------------------------------------------------------
+GROUP = """
+import json, sys
+from pathlib import Path
+import numpy as np
+import surepick as sp
+from surepick.errors import CertificateError
+from surepick.run.certificate import fingerprint
+
+rng = np.random.default_rng(0)
+problem = sp.Problem.unstructured(["red 1", "red 2", "blue 1", "blue 2"], noise=1.0)
+means, asked = [9.0, 9.0, 1.0, 2.0], "group:begins=blue"
+answer = sp.identify(problem, lambda arm: rng.normal(means[arm]), 0.1, question=asked)
+assert answer.label == "blue 2", answer
+assert answer.guarantee.startswith("the best of those called blue… with probability"), answer
+certificate = json.loads(json.dumps(answer.certificate()))
+assert sp.verify(certificate, replay=True).replayed
+Path("group.json").write_text(json.dumps(certificate))
+certificate["evidence"]["question"]["asked"] = "group:begins=red"
+certificate["digest"] = fingerprint(certificate)
+try:
+    sp.verify(certificate, replay=False)
+except CertificateError as error:
+    assert "not the one that the algorithm was set to" in str(error), error
+else:
+    raise AssertionError("another group")
+for wrong, said in (("group:begins=green", "green"), ("grup", "group"), ("group:x=1", "x")):
+    try:
+        sp.identify(problem, float, question=wrong)
+    except sp.SurepickError as error:
+        assert said in str(error), error
+    else:
+        raise AssertionError(wrong)
+url, token = sys.argv[1:]
+with sp.Client(url, token) as client:
+    study = client.create_study("blues", problem, question=asked)
+    assert study.status()["standing"]["question"] == "group"
+    assert study.standing().question == "group"
+"""
+
+
+def test_a_question_in_the_library_the_verifier_and_the_client(run, served):
+    code, _, err = run(served.url, served.token, python=GROUP)
+    assert code == 0, err
+    code, out, err = run("verify", "group.json", "--replay")
+    assert code == 0, err
+    assert "the answer is blue 2" in out
+
+
+def test_a_question_on_the_command_line(run, tmp_path):
+    (tmp_path / "colours.csv").write_text("label\nred 1\nblue 1\nblue 2\n")
+    words = ("new", "blues", "colours.csv", "--question", "group:begins=blue")
+    code, out, err = run(*words)
+    assert code == 0, err
+    assert "Asked: which option is the best of those called blue…." in out
+    code, out, err = run("status", "blues")
+    assert code == 0, err
+    code, _, err = run("new", "none", "colours.csv", "--question", "grup")
+    assert code != 0
+    assert "group" in err
+
+
+def test_a_question_at_the_service(served):
+    body = {"name": "bs", "table": {"csv": OPTIONS}, "question": "group:begins=b"}
+    with served.http() as http:
+        made = http.post("/api/v1/studies", json=body)
+        assert made.status_code == 201, made.text
+        kept = http.get("/api/v1/studies/bs").json()
+        wrong = http.post("/api/v1/studies", json=body | {"name": "no", "question": "grup"})
+        described = http.get("/api/v1/openapi.json").json()["components"]["schemas"]["NewStudy"]
+    assert kept["standing"]["question"] == "group"
+    assert wrong.status_code == 422
+    assert "question" in described["properties"]

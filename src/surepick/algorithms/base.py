@@ -17,6 +17,7 @@ import numpy as np
 
 from surepick.algorithms.findings import Claims, Guarantee, Known
 from surepick.algorithms.pulls import Pulls, ToldPulls
+from surepick.algorithms.questions import Asked, Best
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.arrays.validate import in_reach, positive, probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -286,6 +287,7 @@ class Algorithm(ABC):
     trusts_features: ClassVar[bool] = True
     #: what it can be asked: "best", "baseline", "top", "guess"
     questions: ClassVar[tuple[str, ...]] = ("best",)
+    asked: ClassVar[Asked] = Best()  #: what it is asked
 
     def __post_init__(self) -> None:
         # Plain floats and ints, whatever kind of number was given: settings are saved as JSON.
@@ -354,11 +356,6 @@ class Algorithm(ABC):
         """The candidate that the others are compared with; None: there is none."""
         return None
 
-    @property
-    def best_in_words(self) -> str:
-        """What it looks for."""
-        return "the best"
-
     @abstractmethod
     def begin(self, problem: Problem, rng: np.random.Generator) -> State:
         """A fresh state for this problem."""
@@ -395,20 +392,14 @@ class Algorithm(ABC):
                 "heuristic",
                 f"no guarantee: {self.registered_name()} stops by a heuristic threshold",
             )
-        if epsilon_used:
-            return Guarantee(
-                "eps-pac",
-                f"within {self.epsilon:.12g} of the best with probability at least "
-                f"{confidence(self.delta)} ({self.theorem})",
-            )
-        return Guarantee(
-            "pac",
-            f"the best with probability at least {confidence(self.delta)} ({self.theorem})",
-        )
+        what = self.asked.promised(self.epsilon if epsilon_used else None)
+        sure = f"with probability at least {confidence(self.delta)}"
+        kind = "eps-pac" if epsilon_used else "pac"
+        return Guarantee(kind, f"{what} {sure} ({self.theorem}{self.asked.union})")
 
     def guarantee_of_claims(self, baseline: str) -> Guarantee:
         """What claims against a baseline promise, whenever they are made."""
-        raise InvalidInputError(f"baseline: {self.registered_name()} does not compare with one")
+        return self.asked.guarantee_of_claims(confidence(self.delta), self.delta, baseline)
 
 
 def confidence(delta: float) -> str:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from surepick.algorithms.questions import compares
 from surepick.cli.studies import bar, shown
 from surepick.run.standing import highest_first
 from surepick.study.outlook import states_in_words
@@ -50,7 +51,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     if at["lift"] is not None:
         heads += ["over control", f"{_sure(content)} interval"]
     heads += ["share"] if at["shares"] is not None else []
-    compared = content["standing"]["question"] == "baseline"
+    compared = compares(content["standing"]["question"])
     for head in [*heads, "evidence" if compared else "evidence against"]:
         table.add_column(head, justify="right", no_wrap=True)
     order = sorted(
@@ -105,7 +106,7 @@ def _lift(study: Study, at: dict[str, Any], i: int) -> list[str]:
 def _left(content: dict[str, Any]) -> str:
     """How many are not decided."""
     left = len(content["survivors"])
-    if content["standing"]["question"] == "baseline":
+    if compares(content["standing"]["question"]):
         return f"{left} of {content['started_with']} options undecided"
     how = "not ruled out" if content["finished"] else "still in"
     return f"{left} of {content['options']} options {how}"

@@ -17,7 +17,7 @@ from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.problem import Problem
-    from surepick.study import Study, StudySpec
+    from surepick.study import Study
 
 REWARDS_HELP = (
     "What a measurement gives: any number; yes-no (1 for yes, 0 for no); or a number between two "
@@ -236,7 +236,7 @@ def command(
         ends_at(study.algorithm),
         *(f"Note: {shown(note)}" for note in made.notes),
         *_meant(problem, spec.epsilon),
-        *_asked(spec),
+        *([f"Asked: {shown(asked_for)}."] if (asked_for := study.algorithm.asked.words) else []),
         f"The past measurements are enough. Next: {typed('answer', name)}"
         if study.finished
         else f"The first batch has {plural(batch, 'measurement')}. Next: "
@@ -254,16 +254,6 @@ def _meant(problem: Problem, epsilon: float) -> list[str]:
         f"Is that what you meant? Any option within {points} of the best is accepted (epsilon "
         f"{epsilon:g}). For {epsilon:g} percentage points write --epsilon {epsilon:g}%."
     ]
-
-
-def _asked(spec: StudySpec) -> list[str]:
-    """What is asked, where it is not which option is the best."""
-    if spec.top > 1:
-        return [f"Asked: which {spec.top} options are the best."]
-    if spec.baseline is None and spec.threshold is None:
-        return []
-    against = f"{spec.threshold:g}" if spec.baseline is None else shown(str(spec.baseline))
-    return [f"Asked: which options are better than {against}, and which are worse."]
 
 
 def _traffic_lines(study: Study, problem: Problem) -> list[str]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
+from surepick.algorithms.questions import compares, named
 from surepick.cli.studies import (
     bar,
     open_study,
@@ -120,7 +121,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     if content["epsilon"]:
         gives += (
             f"; options within {content['epsilon']:g} of the baseline count as equally good"
-            if content["standing"]["question"] == "baseline"
+            if compares(content["standing"]["question"])
             else f"; any option within {content['epsilon']:g} of the best is accepted"
         )
     total = content["options"]
@@ -159,15 +160,15 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
 def _count(content: dict[str, Any], total: int) -> str:
     now = content["standing"]
     states = now["columns"]["state"]
-    if now["question"] != "baseline":
-        places = f" for {states.count('leads')} places" if now["question"] == "top" else ""
+    if not compares(now["question"]):
+        places = f" for {states.count('leads')} places" if named(now["question"]).several else ""
         left = f"{len(content['survivors'])} of {total} options"
         return f"{left} not ruled out" if content["finished"] else f"{left} still in{places}"
     return counted(states)
 
 
 def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str, ...]) -> Any:
-    if content["standing"]["question"] == "baseline":
+    if compares(content["standing"]["question"]):
         return _compared(content, top)
     from rich import box
     from rich.table import Table

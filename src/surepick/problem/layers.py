@@ -26,6 +26,8 @@ class Layer(Generic[Part]):
         What it is, for a message.
     parts
         Those of the library's own kinds, by their names.
+    of
+        What has these parts, for a message.
 
     Examples
     --------
@@ -35,21 +37,20 @@ class Layer(Generic[Part]):
     'green'
     """
 
-    def __init__(self, part: str, parts: Mapping[str, Part]) -> None:
-        self.part, self._parts = part, dict(parts)
+    def __init__(self, part: str, parts: Mapping[str, Part], of: str = "kind of noise") -> None:
+        self.part, self._parts, self._of = part, dict(parts), of
 
     def declare(self, kind: str, part: Part) -> None:
         """The part of a kind of another package."""
         if kind in self._parts:
-            raise InvalidInputError(f"the kind of noise {kind!r} has a {self.part} already")
+            raise InvalidInputError(f"the {self._of} {kind!r} has a {self.part} already")
         self._parts[kind] = part
 
-    def of(self, kind: NoiseKind | type[NoiseKind]) -> Part:
-        """The part of a kind, or an error that names both."""
-        if kind.kind not in self._parts:
+    def of(self, kind: NoiseKind | type[NoiseKind] | str) -> Part:
+        """The part of a kind, or of what else has this name; an error that names both."""
+        name = kind if isinstance(kind, str) else kind.kind
+        if name not in self._parts:
             plugins.load()
-            if kind.kind not in self._parts:
-                raise InvalidInputError(
-                    f"the kind of noise {kind.kind!r} has no {self.part}: declare one"
-                )
-        return self._parts[kind.kind]
+            if name not in self._parts:
+                raise InvalidInputError(f"the {self._of} {name!r} has no {self.part}: declare one")
+        return self._parts[name]

@@ -12,6 +12,7 @@ from pathlib import Path
 from typing import Any
 
 from surepick.algorithms.findings import PROVEN
+from surepick.algorithms.questions import compares, named
 from surepick.report.html import Page
 from surepick.report.picture import draw, view
 from surepick.run.standing import between, highest_first
@@ -44,11 +45,13 @@ def study_page(study: StudyCore, top: int = 15, png: bytes | None = None) -> str
 
 def _question(study: StudyCore, status: dict[str, Any]) -> str:
     count, now = status["options"], status["standing"]
-    if now["question"] == "best":
-        asked = f"Which of {count:,} options is the best, in the long run and on average?"
-    elif now["question"] == "top":
+    if named(now["question"]).several:
         places = now["columns"]["state"].count("leads") or "so many"
         asked = f"Which {places} of {count:,} options are the best, in the long run and on average?"
+    elif not compares(now["question"]):
+        words = study.algorithm.asked.words
+        own = f"{words[:1].upper()}{words[1:]}?" if words else ""
+        asked = own or f"Which of {count:,} options is the best, in the long run and on average?"
     else:
         states, labels = now["columns"]["state"], now["columns"]["option"]
         one = (
@@ -56,7 +59,7 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
         )
         asked = f"Which of {count:,} options are better than {one}, and which are worse?"
     if status["epsilon"]:
-        good = "it count as equally good" if now["question"] == "baseline" else "the best will do"
+        good = "it count as equally good" if compares(now["question"]) else "the best will do"
         asked += f" Options within {status['epsilon']:g} of {good}."
     return (
         f"{asked} Measurements are {status['rewards']}. Allowed error probability: "
@@ -88,7 +91,9 @@ def _options(page: Page, status: dict[str, Any]) -> None:
         said = "“Between” holds at any time, however often you look"
     else:
         heads |= {"behind": "behind the best"}
-        best = "the best" if status["standing"]["question"] == "best" else "one of the best"
+        best = (
+            "the best" if not named(status["standing"]["question"]).several else "one of the best"
+        )
         said = ""
         if any(p is not None for p in now["p_value"]):
             heads |= {"between": "between", "p_value": "p-value"}

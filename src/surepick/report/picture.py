@@ -14,6 +14,7 @@ from dataclasses import dataclass
 from typing import Any, NamedTuple
 
 from surepick.algorithms.findings import PROVEN
+from surepick.algorithms.questions import compares
 from surepick.errors import InvalidInputError
 from surepick.report.plots import RC, pyplot, save
 from surepick.run.standing import counted
@@ -86,7 +87,7 @@ def view(study: StudyCore, top: int = 15) -> View:
         rows=shown,
         hidden=len(rows) - len(shown),
         steps=[(0, status["started_with"]), *counts],
-        counted="Undecided options" if now["question"] == "baseline" else "Options still in",
+        counted="Undecided options" if compares(now["question"]) else "Options still in",
         percent="yes" in status["rewards"],
     )
 
@@ -134,7 +135,7 @@ def _compared(status: dict[str, Any]) -> str:
     traffic = status["traffic"]
     if traffic and traffic["lift"] is not None:
         return f"compared with {_short(traffic['control'])} (the control)"
-    if status["standing"]["question"] != "baseline":
+    if not compares(status["standing"]["question"]):
         return f"compared with {_short(status['leader'])}"
     states = status["standing"]["columns"]["state"]
     if "baseline" in states:
@@ -145,7 +146,7 @@ def _compared(status: dict[str, Any]) -> str:
 
 def _promise(status: dict[str, Any]) -> str:
     """What is promised; nothing about an answer that is not there yet."""
-    kind, baseline = status["promise"]["kind"], status["standing"]["question"] == "baseline"
+    kind, baseline = status["promise"]["kind"], compares(status["standing"]["question"])
     if status["finished"] or baseline or kind not in PROVEN:
         return status["promise"]["text"]
     return "There is no answer yet."
@@ -156,7 +157,7 @@ def _title(status: dict[str, Any]) -> str:
         return status["traffic"]["headline"]
     now = status["standing"]
     states, labels = now["columns"]["state"], now["columns"]["option"]
-    if now["question"] == "baseline":
+    if compares(now["question"]):
         return counted(states)
     named = [_short(label) for label, state in zip(labels, states) if state == "leads"]
     several = len(named) > 1

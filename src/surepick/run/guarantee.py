@@ -119,7 +119,7 @@ def guarantee_of(
         if not by_hand or not plain or clicks or left == len(problem.distinct):
             return Guarantee("none", early)
         sure = confidence(algorithm.delta)
-        best = f"{algorithm.best_in_words} {'are' if several else 'is'}"
+        best = f"{algorithm.asked.best} {'are' if several else 'is'}"
         parts = [f"{early}, and {best} among those {left} with probability at least {sure}"]
     if promised:
         features = "" if items is not None else stands_on(problem)

@@ -36,6 +36,7 @@ def identify(
     claims: str = "all",
     top: int = 1,
     guess: bool = False,
+    question: Any = None,
     seed: Any = None,
     on_batch: Callable[[Run], None] | None = None,
     rng: Any = None,
@@ -81,6 +82,9 @@ def identify(
     guess
         Make the best of ``max_samples`` or ``budget``: all of it is measured, shared out for the
         best guess at the end, unless that is proven before. ``answer.p_value`` says how sure it is.
+    question
+        What is asked, where none of these asks it: a question of another package, as a value or by
+        its name with its fields.
     seed
         A whole number or a ``numpy.random.Generator``: of the order in which arms come, and of
         algorithms that draw. By default that order is drawn afresh; the certificate has it.
@@ -116,9 +120,9 @@ def identify(
         if seed is not None:
             raise InvalidInputError("rng is the old name of seed: give only one of them")
         seed = rng
-    asked = (baseline, threshold, claims, top, guess)
-    question = dict(zip(BEST, asked, strict=True))
-    run = configure(algorithm, delta, epsilon, max_samples, question, budget).start(problem, seed)
+    asked = (baseline, threshold, claims, top, guess, question)
+    settings = dict(zip(BEST, asked, strict=True))
+    run = configure(algorithm, delta, epsilon, max_samples, settings, budget).start(problem, seed)
     warned = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
     while not run.stopped:
         if not warned and run.samples >= limits.LONG_RUN * problem.rank:
@@ -167,6 +171,7 @@ BEST: dict[str, Any] = {
     "claims": "all",
     "top": 1,
     "guess": False,
+    "question": None,
 }
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.base import Algorithm, State
+from surepick.algorithms.questions import compares
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import MissingExtraError
 from surepick.problem import Problem
@@ -66,7 +67,7 @@ class Standing:
         """As a table of HTML, for a notebook: the leader first, then by the estimates."""
         from surepick import notebook
 
-        compared = self.question == "baseline"
+        compared = compares(self.question)
         hidden = ("behind",) if compared else ("lift", "lift_low", "lift_high")
         names = [name for name in _SHOWN if name in self.columns and name not in hidden]
         known = self.columns["estimate"]
@@ -81,7 +82,7 @@ class Standing:
         from surepick import notebook
 
         ahead = "nothing is known yet" if self.leader is None else f"{self.leader} is ahead"
-        if self.leader is not None and self.question == "baseline":
+        if self.leader is not None and compares(self.question):
             ahead = counted(self["state"])
         return notebook.panel(f"{plural(self.samples, 'measurement')}: {ahead}", self.table())
 
@@ -179,10 +180,7 @@ def standing_of(
         for named in state.named():
             columns["state"][named] = "leads"
     label = None if leader is None else problem.candidate_labels[leader]
-    question = "baseline"
-    if claims is None:
-        question = "best" if len(state.named()) == 1 else "top"
-    return Standing(question, label, leader, int(pulls.sum()), algorithm.delta, columns)
+    return Standing(algorithm.asked.name, label, leader, int(pulls.sum()), algorithm.delta, columns)
 
 
 def _estimates(

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.findings import PROVEN
+from surepick.algorithms.questions import compares
 from surepick.arrays.types import FloatArray
 from surepick.run import Run
 from surepick.run.standing import VERDICTS, Standing, counted
@@ -52,7 +53,7 @@ def no_answer_yet(status: dict[str, Any]) -> str:
     """Where a study stands that is not finished, in a sentence or two."""
     unit = "visit" if status["traffic"] else "measurement"
     left, after = len(status["survivors"]), f"after {plural(status['samples'], unit)}"
-    if status["standing"]["question"] == "baseline":
+    if compares(status["standing"]["question"]):
         said = f"{left} of {status['started_with']} options undecided {after}"
         found = counted(status["standing"]["columns"]["state"], without=("undecided",))
         return f"No answer yet: {said}{f' ({found})' if found else ''}."

@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
+from surepick.algorithms.questions import read
 from surepick.algorithms.registry import DEFAULT, get
 from surepick.algorithms.wrappers.checked_fit import CheckedFit
 from surepick.arrays.validate import positive, whole
@@ -201,6 +202,12 @@ class StudySpec:
         hint="Use the whole budget, or all the measurements allowed, for the best possible guess. "
         "The guess is proven only if the evidence is strong enough.",
     ).field()
+    question: Any = Setting(
+        help="What is asked, where no other setting asks it: a question of another package, by its "
+        "name with its fields (name:field=value).",
+        schema={"type": "string"},
+        write=lambda question: read(question).text(),
+    ).field()
     check_fit: float | None = Setting(
         help="Measure more, so that a misfit of the linear model of this size would probably be "
         "noticed; 1 is as large as the noise.",
@@ -323,7 +330,11 @@ class StudySpec:
     def _check_traffic(self) -> None:
         self._set(traffic=rules.TrafficRules.of(self.traffic))
         if self.traffic is not None:
-            asked = {"top": self.top > 1, "guess": self.guess}
+            asked = {
+                "top": self.top > 1,
+                "guess": self.guess,
+                "question": self.question is not None,
+            }
             given = (self.settings, self.check_fit, self.strata, self.meta, asked)
             rules.check_method(str(self.algorithm), *given)
 

@@ -39,6 +39,7 @@ class Check(Tables):
         self.epsilon = exact.number(body["epsilon"], "epsilon")
         self.settings = exact.mapping(body["algorithm"]["settings"], "the settings")
         self.top = 1  # candidates that are asked for
+        self.best = "the best"  # what is asked for, in the words of its promise
         self.items: int | None = None  # that options are measured on
         if self.settings.get("items") is not None:
             self.items = exact.whole(self.settings["items"], "the number of items")

@@ -244,7 +244,7 @@ def _features(check: Check) -> list[str]:
 
 def _promises(check: Check, proper: _Proper, kind: str) -> list[str]:
     """What the algorithm itself promises."""
-    best = f"within {check.epsilon:.12g} of the best" if kind == "eps-pac" else "the best"
+    best = f"within {check.epsilon:.12g} of {check.best}" if kind == "eps-pac" else check.best
     theorem = _THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
         return []
@@ -288,7 +288,7 @@ def _stopped_early(check: Check, left: int) -> list[str]:
     if not by_hand or not known or _clicks(check):
         return [early]
     # Who was dropped is not the best: that does not depend on when somebody stops.
-    best = f"the {check.top} best are" if check.top > 1 else "the best is"
+    best = f"the {check.top} best are" if check.top > 1 else f"{check.best} is"
     among = f", and {best} among those {left} with probability at least {_sure(check)}"
     noise = check.kind.provided
     return [

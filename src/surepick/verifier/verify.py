@@ -10,7 +10,6 @@ were dealt into, were chosen before its rewards were seen.
 from __future__ import annotations
 
 import hashlib
-import importlib
 import json
 import re
 from dataclasses import dataclass
@@ -22,8 +21,6 @@ import numpy as np
 from surepick.errors import CertificateError, FormatError, InvalidInputError, InvalidTypeError
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
-from surepick.verifier.chosen import Chosen, check_chosen
-from surepick.verifier.comparison import Comparison, check_comparison
 from surepick.verifier.corrections import check_corrections
 from surepick.verifier.fields import unknown_fields
 from surepick.verifier.hedged import check_hedged
@@ -32,7 +29,7 @@ from surepick.verifier.noise import KINDS
 from surepick.verifier.options import check_options
 from surepick.verifier.order import check_order
 from surepick.verifier.overlap import check_overlap
-from surepick.verifier.statement import check_claims_statement, check_statement
+from surepick.verifier.questions import is_known, rule_of
 from surepick.verifier.tables import Given
 from surepick.verifier.traffic import check_traffic
 
@@ -181,10 +178,11 @@ def _demand_problem(held: dict[str, Any], given: Given) -> None:
 
 
 def names_unknown(body: dict[str, Any]) -> bool:
-    """Whether a certificate names a kind of noise that is not known here."""
+    """Whether a certificate names a kind of noise, or a question, that is not known here."""
     problem = body.get("problem")
     noise = problem.get("noise") if isinstance(problem, dict) else None
-    return isinstance(noise, str) and noise not in KINDS
+    known = not isinstance(noise, str) or noise in KINDS
+    return not (known and is_known(body.get("evidence")))
 
 
 def read_certificate(certificate: Any) -> dict[str, Any]:
@@ -243,23 +241,12 @@ def _run(check: Check) -> Verification:
         not check.past or rule in _WITH_PAST, f"the rule {rule!r} knows no past measurements"
     )
     # Bets may answer other questions than which candidate is the best.
-    file = RULES[rule]
-    if rule == "pooled" and "question" in check.evidence:
-        file = "top_m" if "top" in check.evidence["question"] else "compared"
+    asked = rule_of(check, RULES[rule])
     check.demand(
-        "p_value" not in check.claim or file == "pooled",
+        "p_value" not in check.claim or asked.p_value,
         "it gives a p-value, which its rule does not have",
     )
-    decided = importlib.import_module(f"surepick.verifier.rules.{file}").verify(check)
-    if isinstance(decided, Comparison):
-        check_comparison(check, decided)
-        check_claims_statement(check, decided)
-    elif isinstance(decided, Chosen):
-        check_chosen(check, decided)
-        check_statement(check, len(decided.left))
-    else:
-        check.check_conclusion(decided)
-        check_statement(check, len(decided))
+    asked.conclude(check, asked.shown(check))
     claim = check.claim
     return Verification(
         candidate=claim["candidate"],

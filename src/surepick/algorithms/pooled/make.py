@@ -18,8 +18,8 @@ from surepick.algorithms.pooled.guide import (
 from surepick.algorithms.pooled.kinds import READINGS, Reading
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.planner import Planner
+from surepick.algorithms.pooled.questions import BETS
 from surepick.algorithms.pooled.questions.base import Ground, Question
-from surepick.algorithms.pooled.questions.best import Best
 from surepick.algorithms.pooled.values import Values, alone
 from surepick.arrays.backend import Backend
 from surepick.arrays.tables import mark_checked
@@ -41,16 +41,7 @@ def make_reading(problem: Problem, ways: tuple[str, ...], rule: int = GUIDE) -> 
 
 def make_question(ground: Ground) -> Question:
     """The question that the configuration asks."""
-    config = ground.config
-    if config.baseline is not None or config.threshold is not None:
-        from surepick.algorithms.pooled.questions.baseline import AgainstBaseline
-
-        return AgainstBaseline(ground)
-    if config.top > 1:
-        from surepick.algorithms.pooled.questions.top import TopM
-
-        return TopM(ground)
-    return Best(ground)
+    return BETS.of(ground.config.asked.name)(ground)
 
 
 def points_of(problem: Problem, backend: Backend) -> Any:

@@ -26,17 +26,17 @@ not bounded by a theorem.
 from __future__ import annotations
 
 from dataclasses import dataclass, field
-from typing import ClassVar
+from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Guarantee, confidence
+from surepick.algorithms.base import Algorithm
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
-from surepick.algorithms.pooled.questions.named import candidate_of
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.strata import levels_cancel
-from surepick.arrays.validate import in_reach, positive, real, whole
+from surepick.algorithms.questions import asked_by, candidate_of
+from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.renamed import renamed
@@ -69,6 +69,9 @@ class PooledPeleg(Algorithm):
         least 1 - delta; or ``"fdr"``: of those made, a share of at most delta is wrong on average.
     top
         Instead of the best: so many of the best, in any order.
+    question
+        Instead of the best: another question, such as one of another package; the value, or its
+        name with its fields, as ``"top:m=3"``.
     guess
         Make the best of a budget: all that ``max_samples`` or ``budget`` allows is measured, shared
         out for the best guess at the end, unless that is proven before. The bets are the same, so
@@ -91,6 +94,7 @@ class PooledPeleg(Algorithm):
     threshold: float | None = field(default=None, kw_only=True)
     claims: str = field(default="all", kw_only=True)
     top: int = field(default=1, kw_only=True)
+    question: Any = field(default=None, kw_only=True)
     guess: bool = field(default=False, kw_only=True)
     items: int | None = field(default=None, kw_only=True)
 
@@ -116,7 +120,11 @@ class PooledPeleg(Algorithm):
                 raise InvalidInputError(
                     f"max_batch must be at least min_batch = {self.min_batch}; got {self.max_batch}"
                 )
-        self._check_question()
+        given = (self.question, self.baseline, self.threshold, self.claims, self.top)
+        object.__setattr__(self, "asked", asked_by(*given))
+        for name, value in ({"question": None} | self.asked.settings()).items():
+            object.__setattr__(self, name, value)
+        self._check_guess()
         # Other pulls than it asked for are taken in, but not where blocks come in pieces; any
         # batches, where it is plain what makes up a block, or an item. Blocks may overlap, as all
         # that a bet rests on is fixed by the blocks before its own; but a share of wrong claims is
@@ -124,83 +132,25 @@ class PooledPeleg(Algorithm):
         whole_blocks = self.max_batch is None
         object.__setattr__(self, "any_pulls", whole_blocks)
         object.__setattr__(self, "any_history", whole_blocks and self.items is None)
-        object.__setattr__(self, "overlaps", whole_blocks and self.claims == "all")
+        object.__setattr__(self, "overlaps", whole_blocks and self.asked.overlaps)
 
-    def _check_question(self) -> None:
-        if self.claims not in ("all", "fdr"):
-            raise InvalidInputError(f"claims must be 'all' or 'fdr'; got {self.claims!r:.80}")
-        if self.threshold is not None:
-            number = in_reach(real(self.threshold, "threshold"), "threshold")
-            object.__setattr__(self, "threshold", number)
-            if self.baseline is not None:
-                raise InvalidInputError(
-                    "threshold: options can be compared with a baseline or with a number, not "
-                    "with both; leave one of them out"
-                )
-        if self.baseline is None:
-            if self.threshold is None and self.claims != "all":
-                raise InvalidInputError(
-                    "claims are made against a baseline: give baseline=… or threshold=…"
-                )
-        elif not isinstance(self.baseline, str):
-            object.__setattr__(self, "baseline", whole(self.baseline, "baseline"))
-        object.__setattr__(self, "top", whole(self.top, "top", least=1))
-        if self.top > 1 and self.compares:
-            raise InvalidInputError(
-                "top: ask either for the best ones or for a comparison with a baseline; leave one "
-                "of them out"
-            )
-
+    def _check_guess(self) -> None:
         if not isinstance(self.guess, bool):
             raise InvalidInputError(f"guess must be True or False; got {self.guess!r:.80}")
         if not self.guess:
             return
-        if self.compares:
+        if self.asked.compares:
             raise InvalidInputError("guess: it is a guess of the best option; leave baseline out")
         if self.max_samples is None and self.budget is None:
             raise InvalidInputError(
                 "guess: say how much you can spend, with max_samples=… or budget=…"
             )
 
-    @property
-    def compares(self) -> bool:
-        """Whether it is asked which candidates are better than a baseline."""
-        return self.baseline is not None or self.threshold is not None
-
     def measured_on(self) -> int | None:
         return self.items
 
     def baseline_in(self, problem: Problem) -> int | None:
         return None if self.baseline is None else candidate_of(problem, self.baseline)
-
-    @property
-    def best_in_words(self) -> str:
-        """What it looks for."""
-        return "the best" if self.top == 1 else f"the {self.top} best"
-
-    def guarantee(self, epsilon_used: bool) -> Guarantee:
-        """What an answer promises that was reached by the stopping rule."""
-        if self.top == 1:
-            return super().guarantee(epsilon_used)
-        kind, what = "pac", self.best_in_words
-        if epsilon_used:
-            kind = "eps-pac"
-            within = f"each at most {self.epsilon:.12g} below the lowest of {self.best_in_words}"
-            what = f"{self.top} options, {within},"
-        sure = f"with probability at least {confidence(self.delta)}"
-        return Guarantee(kind, f"{what} {sure} ({self.theorem}, union over {self.top})")
-
-    def guarantee_of_claims(self, baseline: str) -> Guarantee:
-        """What claims against a baseline promise, whenever they are made."""
-        name = f"claims against {baseline}"
-        bets = "capital bet against what is true is a supermartingale"
-        if self.claims == "fdr":
-            share = f"a share of at most {self.delta:.12g} is wrong on average"
-            return Guarantee("fdr", f"of all {name}, {share} ({bets}; e-BH)")
-        sure = f"are right with probability at least {confidence(self.delta)}"
-        return Guarantee(
-            "claims", f"all {name} {sure} ({bets}; Ville's inequality, closed testing)"
-        )
 
     def levels_cancel(self, problem: Problem) -> bool:
         """Blocks are compared within themselves; without an intercept features see a level.
@@ -210,23 +160,21 @@ class PooledPeleg(Algorithm):
         """
         if self.items is not None:
             return True
-        if self.max_batch is not None or self.threshold is not None:
+        if self.max_batch is not None or self.asked.number is not None:
             return False
         return levels_cancel(problem, ways_of(problem))
 
     def takes_strata(self, problem: Problem) -> bool:
         """A stratum is a block of its own, also where batches are small."""
-        number = self.threshold is not None  # which does not move with a level
+        number = self.asked.number is not None  # which does not move with a level
         return self.items is None and not number and levels_cancel(problem, ways_of(problem))
 
     def refuses_options(self, problem: Problem) -> str:
         """Only where the best is asked for, among options that are measured themselves."""
-        if self.compares:
-            return "the options are compared with a baseline; ask which is best instead"
+        if self.asked.refuses_options:
+            return self.asked.refuses_options
         if self.items is not None:
             return "all options are measured on the same items; leave items out"
-        if self.top != 1:
-            return f"the study asks for the {self.top} best; ask for the best alone"
         if problem.transductive:
             return "the candidates differ from the arms; leave candidates out"
         if problem.large or problem.by_reference:
@@ -236,10 +184,7 @@ class PooledPeleg(Algorithm):
     def check_problem(self, problem: Problem) -> None:
         """Options on items are compared one by one, by what they show on the same ones."""
         super().check_problem(problem)
-        if self.compares:
-            self._check_comparison(problem)
-        if self.top > 1:
-            self._check_top(problem)
+        self.asked.check_problem(problem, self.items is not None)
         if not READINGS.of(problem.noise_kind).about_means:
             self._check_wins(problem)
         if self.items is None:
@@ -270,51 +215,15 @@ class PooledPeleg(Algorithm):
                 f"cannot be used like this; leave {what} out (features may guide: "
                 f"misfit=math.inf), or {instead}"
             )
-        for name, given in (("threshold", self.threshold is not None), ("top", self.top > 1)):
+        for name, given in (
+            ("threshold", self.asked.number is not None),
+            ("top", self.asked.several),
+        ):
             if given:
                 raise InvalidInputError(
                     f"{name}: with numbers of any kind it can be asked which option is best, or "
                     f"which beat a baseline; leave {name} out, or {instead}"
                 )
-
-    def _check_top(self, problem: Problem) -> None:
-        n, m = len(problem.distinct), self.top
-        if problem.large or not problem.backend.plain:
-            raise InvalidInputError(
-                f"top: {problem.n_candidates:,} options of {problem.n_features:,} features are "
-                "too many to find more than the best one; ask for the best alone, or leave "
-                "options out"
-            )
-        if n < problem.n_candidates:
-            labels = problem.candidate_labels
-            twin = int(np.flatnonzero(problem.same_as != np.arange(problem.n_candidates))[0])
-            raise InvalidInputError(
-                f"top: {labels[twin]!r} has the same features as "
-                f"{labels[problem.same_as[twin]]!r}, so the two cannot be told apart; leave one "
-                "of them out, or do not trust features (misfit=math.inf)"
-            )
-        if n <= m:
-            raise InvalidInputError(
-                f"top: there are {n} options, so the {m} best are all of them; ask for fewer"
-            )
-        if self.items is not None:
-            raise InvalidInputError(
-                "top: with items, only the best option can be found for now; leave out top or items"
-            )
-
-    def _check_comparison(self, problem: Problem) -> None:
-        if self.baseline is not None:
-            candidate_of(problem, self.baseline)
-        if problem.large or not problem.backend.plain:
-            raise InvalidInputError(
-                f"baseline: {problem.n_candidates:,} options of {problem.n_features:,} features "
-                f"are too many to compare with one of them; ask which is best, or leave options out"
-            )
-        if self.items is not None:
-            raise InvalidInputError(
-                "baseline: with items, options cannot be compared with a baseline for now; ask "
-                "which is best, or leave items out"
-            )
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
         """A fresh state; nothing is drawn at random but items."""

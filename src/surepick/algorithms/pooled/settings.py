@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
-from typing import Protocol
+from typing import ClassVar, Protocol
 
+from surepick.algorithms.questions import Asked
 from surepick.arrays.grid import coarse
 
 FEWEST_PULLS = 2.0  # pulls per dimension in a block: fewer cannot be spread well
@@ -22,6 +23,8 @@ _FEWEST_AHEAD = 20  # at least so many: several small ones by one plan are round
 
 class BlockSettings(Protocol):
     """What the state reads of the configuration."""
+
+    asked: ClassVar[Asked]
 
     @property
     def delta(self) -> float: ...

@@ -72,7 +72,7 @@ class PooledState(State):
         self.scale_estimated = self._reading.estimates_scale
         K = problem.n_arms
         #: whether a level that all rewards of a block share is kept out of later estimates
-        self.follows_levels = config.threshold is None and (
+        self.follows_levels = config.asked.number is None and (
             self.ways.ways != ("linear",) or problem.has_level
         )
         self.first = np.zeros(K, dtype=np.int64)  # pulls of blocks without bets
@@ -90,7 +90,7 @@ class PooledState(State):
         """Choose what depends on how blocks are read."""
         problem = self.problem
         self._reading: Reading = make_reading(problem, ways, guide)
-        number = self.config.threshold is not None
+        number = self.config.asked.number is not None
         self.ways = Evidence(self._reading, ways, number, nearness, guide)
         # Options compared directly have few numbers each: in memory, wherever features are.
         self._b: Backend = HOST if "direct" in ways or "paired" in ways else problem.backend

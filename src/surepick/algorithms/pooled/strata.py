@@ -27,7 +27,7 @@ def demand_strata(settings: BlockSettings, problem: Problem, ways: tuple[str, ..
     """Raise an error where options cannot be compared within strata."""
     if settings.items is not None:
         raise InvalidInputError(NO_STRATA)
-    if settings.threshold is not None:
+    if settings.asked.number is not None:
         raise InvalidInputError(_NUMBER)
     if not levels_cancel(problem, ways):
         raise InvalidInputError(_NO_LEVEL)

@@ -47,8 +47,12 @@ def verify(check: Check) -> list[int]:
     if len(everyone) == 1:
         check.demand("p_value" not in check.claim, "its p-value is of no comparison")
         return everyone
+    return race(check, Book(check, np.array(everyone)))
+
+
+def race(check: Check, book: Book) -> list[int]:
+    """Who is left of those that are in when all bets are paid out."""
     check.risk += check.delta
-    book = Book(check, np.array(everyone))
     settle_all(check, book)
     left = book.candidates[book.alive].tolist()
     if not left or check.first_like(check.claim["candidate"]) in left:  # else it is refused anyway

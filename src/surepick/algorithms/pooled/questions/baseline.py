@@ -27,7 +27,7 @@ from surepick.algorithms.pooled.leads import Interval, Leads
 from surepick.algorithms.pooled.market import Market, Pairs, all_accounts
 from surepick.algorithms.pooled.questions import steps
 from surepick.algorithms.pooled.questions.base import Ground, Question
-from surepick.algorithms.pooled.questions.named import candidate_of, place_of
+from surepick.algorithms.questions import candidate_of, place_of
 from surepick.arrays.backend import HOST
 from surepick.arrays.grid import coarse, first_best, level, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray

@@ -1,0 +1,284 @@
+"""What can be asked of candidates: which is the best, which m are, which beat a baseline.
+
+A question is a frozen value, like an algorithm: it knows what it needs of a problem, what an answer
+to it promises, and what people call it. What is bet to answer it is declared under its name in
+:mod:`surepick.algorithms.pooled.questions`, how a certificate of it is checked in
+:mod:`surepick.verifier.questions`.
+"""
+
+from __future__ import annotations
+
+from abc import ABC
+from dataclasses import dataclass, fields
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surepick import plugins
+from surepick.algorithms.findings import Guarantee
+from surepick.arrays.validate import in_reach, real, whole
+from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError, listed
+from surepick.problem import Problem
+from surepick.text import parse, write
+
+
+@dataclass(frozen=True)
+class Asked(ABC):
+    """One question."""
+
+    name: ClassVar[str]  #: in files, and in what is known of a study
+    compares: ClassVar[bool] = False  #: whether claims are made of each candidate
+    #: what people ask, where it is not which option is the best
+    words: ClassVar[str] = ""
+    best: ClassVar[str] = "the best"  #: what is looked for
+    several: ClassVar[bool] = False  #: whether more than one candidate is named
+    #: a number that candidates are compared with, which does not vary from day to day
+    number: ClassVar[float | None] = None
+    overlaps: ClassVar[bool] = True  #: whether it can be answered from blocks that overlap
+    #: why options cannot come and go while it is asked; empty where they can
+    refuses_options: ClassVar[str] = ""
+    union: ClassVar[str] = ""  #: over what the error probability is shared, for the theorem
+
+    def settings(self) -> dict[str, Any]:
+        """The settings of an algorithm that ask it."""
+        return {"question": self.text()}
+
+    def text(self) -> str:
+        """As people write it, and files: its name, and its fields."""
+        return write(self.name, ((one.name, getattr(self, one.name)) for one in fields(self)))
+
+    def check_problem(self, problem: Problem, items: bool) -> None:  # noqa: B027
+        """Refuse a problem about which it cannot be asked; ``items``: measured on items."""
+
+    def promised(self, epsilon: float | None) -> str:
+        """What an answer is, with the probability that follows; up to epsilon, if that was used."""
+        return self.best if epsilon is None else f"within {epsilon:.12g} of {self.best}"
+
+    def guarantee_of_claims(self, sure: str, delta: float, baseline: str) -> Guarantee:
+        """What claims against a baseline promise; only asked where it compares."""
+        raise InvalidInputError(f"baseline: {self.name!r} does not compare with one")
+
+    def __str__(self) -> str:
+        return self.text()
+
+
+@dataclass(frozen=True)
+class Best(Asked):
+    """Which candidate is the best?"""
+
+    name = "best"
+
+    def settings(self) -> dict[str, Any]:
+        return {"top": 1}
+
+
+@dataclass(frozen=True)
+class Top(Asked):
+    """Which m candidates are the best, in any order?"""
+
+    name = "top"
+    several = True
+    m: int
+
+    def settings(self) -> dict[str, Any]:
+        return {"top": self.m}
+
+    @property
+    def best(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return f"the {self.m} best"
+
+    @property
+    def words(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return f"which {self.m} options are the best"
+
+    @property
+    def refuses_options(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return f"the study asks for the {self.m} best; ask for the best alone"
+
+    @property
+    def union(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return f", union over {self.m}"
+
+    def promised(self, epsilon: float | None) -> str:
+        if epsilon is None:
+            return self.best
+        return f"{self.m} options, each at most {epsilon:.12g} below the lowest of {self.best},"
+
+    def check_problem(self, problem: Problem, items: bool) -> None:
+        n, m = len(problem.distinct), self.m
+        if problem.large or not problem.backend.plain:
+            raise InvalidInputError(
+                f"top: {problem.n_candidates:,} options of {problem.n_features:,} features are "
+                "too many to find more than the best one; ask for the best alone, or leave "
+                "options out"
+            )
+        if n < problem.n_candidates:
+            labels = problem.candidate_labels
+            twin = int(np.flatnonzero(problem.same_as != np.arange(problem.n_candidates))[0])
+            raise InvalidInputError(
+                f"top: {labels[twin]!r} has the same features as "
+                f"{labels[problem.same_as[twin]]!r}, so the two cannot be told apart; leave one "
+                "of them out, or do not trust features (misfit=math.inf)"
+            )
+        if n <= m:
+            raise InvalidInputError(
+                f"top: there are {n} options, so the {m} best are all of them; ask for fewer"
+            )
+        if items:
+            raise InvalidInputError(
+                "top: with items, only the best option can be found for now; leave out top or items"
+            )
+
+
+@dataclass(frozen=True)
+class Against(Asked):
+    """Which candidates are better than a baseline, or a number, and which are worse?"""
+
+    name = "baseline"
+    compares = True
+    refuses_options = "the options are compared with a baseline; ask which is best instead"
+    baseline: str | int | None = None
+    threshold: float | None = None
+    claims: str = "all"  #: how sure these are: "all" of them, or "fdr", a share of them
+
+    def __post_init__(self) -> None:
+        if self.threshold is not None:
+            number = in_reach(real(self.threshold, "threshold"), "threshold")
+            object.__setattr__(self, "threshold", number)
+            if self.baseline is not None:
+                raise InvalidInputError(
+                    "threshold: options can be compared with a baseline or with a number, not "
+                    "with both; leave one of them out"
+                )
+        elif not isinstance(self.baseline, str):
+            object.__setattr__(self, "baseline", whole(self.baseline, "baseline"))
+
+    def settings(self) -> dict[str, Any]:
+        return {"baseline": self.baseline, "threshold": self.threshold, "claims": self.claims}
+
+    @property
+    def number(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.threshold
+
+    @property
+    def overlaps(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+        return self.claims == "all"
+
+    @property
+    def words(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        other = f"{self.threshold:g}" if self.baseline is None else str(self.baseline)
+        return f"which options are better than {other}, and which are worse"
+
+    def check_problem(self, problem: Problem, items: bool) -> None:
+        if self.baseline is not None:
+            candidate_of(problem, self.baseline)
+        if problem.large or not problem.backend.plain:
+            raise InvalidInputError(
+                f"baseline: {problem.n_candidates:,} options of {problem.n_features:,} features "
+                f"are too many to compare with one of them; ask which is best, or leave options out"
+            )
+        if items:
+            raise InvalidInputError(
+                "baseline: with items, options cannot be compared with a baseline for now; ask "
+                "which is best, or leave items out"
+            )
+
+    def guarantee_of_claims(self, sure: str, delta: float, baseline: str) -> Guarantee:
+        name = f"claims against {baseline}"
+        bets = "capital bet against what is true is a supermartingale"
+        if self.claims == "fdr":
+            share = f"a share of at most {delta:.12g} is wrong on average"
+            return Guarantee("fdr", f"of all {name}, {share} ({bets}; e-BH)")
+        right = f"are right with probability at least {sure}"
+        return Guarantee(
+            "claims", f"all {name} {right} ({bets}; Ville's inequality, closed testing)"
+        )
+
+
+#: by name
+QUESTIONS: dict[str, type[Asked]] = {one.name: one for one in (Best, Top, Against)}
+
+
+def register(question: type[Asked]) -> None:
+    """Make a question of another package known."""
+    if question.name in QUESTIONS:
+        raise InvalidInputError(f"question: there is one called {question.name!r} already")
+    QUESTIONS[question.name] = question
+
+
+def named(name: str) -> type[Asked]:
+    """The question of this name."""
+    if name not in QUESTIONS:
+        plugins.load()
+        if name not in QUESTIONS:
+            raise UnknownNameError.among("question", name, QUESTIONS)
+    return QUESTIONS[name]
+
+
+def compares(name: str) -> bool:
+    """Whether the question of this name makes claims about each candidate."""
+    return named(name).compares
+
+
+def read(given: Any) -> Asked:
+    """The question that a text means, such as ``top:m=3``, or the one handed in."""
+    if isinstance(given, Asked):
+        return given
+    if not isinstance(given, str):
+        raise InvalidTypeError(f"question must be a question or its name; got {given!r:.80}")
+    name, settings = parse(given, "question")
+    try:
+        return named(name)(**settings)
+    except TypeError as error:
+        if "argument" not in str(error):
+            raise
+        raise InvalidInputError(f"question {given!r}: {error}") from None
+
+
+def asked_by(question: Any, baseline: Any, threshold: Any, claims: Any, top: Any) -> Asked:
+    """The question that settings ask."""
+    if claims not in ("all", "fdr"):
+        raise InvalidInputError(f"claims must be 'all' or 'fdr'; got {claims!r:.80}")
+    against, top = baseline is not None or threshold is not None, whole(top, "top", least=1)
+    if question is not None and (against or top > 1):
+        raise InvalidInputError(
+            "question: it says what is asked; leave out top, baseline and threshold"
+        )
+    if not against and claims != "all":
+        raise InvalidInputError(
+            "claims are made against a baseline: give baseline=… or threshold=…"
+        )
+    if question is not None:
+        return read(question)
+    if not against:
+        return Best() if top == 1 else Top(top)
+    found = Against(baseline, threshold, claims)
+    if top > 1:
+        raise InvalidInputError(
+            "top: ask either for the best ones or for a comparison with a baseline; leave one "
+            "of them out"
+        )
+    return found
+
+
+def candidate_of(problem: Any, baseline: Any) -> int:
+    """The number of the candidate that is the baseline: given as that, or by its label."""
+    labels = problem.candidate_labels
+    if isinstance(baseline, str):
+        if baseline not in labels:
+            raise InvalidInputError(
+                f"baseline: no option is called {baseline!r:.80}; there are "
+                f"{listed(map(repr, labels), repr(baseline))}"
+            )
+        return list(labels).index(baseline)
+    if not 0 <= baseline < len(labels):
+        raise InvalidInputError(
+            f"baseline: there are options 0 to {len(labels) - 1}, not {baseline}"
+        )
+    return int(baseline)
+
+
+def place_of(problem: Any, baseline: Any) -> int:
+    """Its place among those that differ."""
+    first = problem.same_as[candidate_of(problem, baseline)]
+    return int(np.searchsorted(problem.distinct, first))

@@ -1,0 +1,91 @@
+"""By which rule a certificate is checked that answers another question than which is the best.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+import importlib
+from collections.abc import Callable
+from typing import Any, NamedTuple
+
+from surepick.verifier import exact
+from surepick.verifier.check import Check
+from surepick.verifier.chosen import check_chosen
+from surepick.verifier.comparison import check_comparison
+from surepick.verifier.statement import check_claims_statement, check_statement
+
+
+class Rule(NamedTuple):
+    """What decides, and what may be concluded from it."""
+
+    verify: Callable[[Check], Any] | str  #: what was shown; or the module that works it out
+    conclude: Callable[[Check, Any], None]  #: refuses a claim that does not follow from it
+    p_value: bool = False  #: whether an answer may have one
+
+    def shown(self, check: Check) -> Any:
+        """What the record shows."""
+        if isinstance(self.verify, str):
+            rule = importlib.import_module(f"surepick.verifier.rules.{self.verify}")
+            return rule.verify(check)
+        return self.verify(check)
+
+
+def who_is_left(check: Check, left: list[int]) -> None:
+    """The claim must follow from who is left."""
+    check.check_conclusion(left)
+    check_statement(check, len(left))
+
+
+def _several(check: Check, found: Any) -> None:
+    check_chosen(check, found)
+    check_statement(check, len(found.left))
+
+
+def _claims(check: Check, found: Any) -> None:
+    check_comparison(check, found)
+    check_claims_statement(check, found)
+
+
+#: by name; two are known by a field that only they have
+_RULES = {"top": Rule("top_m", _several), "control": Rule("compared", _claims)}
+
+
+def register(name: str, verify: Callable[[Check], list[int]]) -> None:
+    """A question of another package: what is left of the candidates, worked out from the record."""
+    _RULES[name] = Rule(verify, who_is_left, p_value=True)
+
+
+def name_of(evidence: Any) -> str | None:
+    """What evidence says that was asked: a name; None: which candidate is the best."""
+    asked = evidence.get("question") if isinstance(evidence, dict) else None
+    if not isinstance(asked, dict):
+        return None
+    if "asked" in asked:
+        return str(asked["asked"]).partition(":")[0]
+    return "top" if "top" in asked else "control"
+
+
+def is_known(evidence: Any) -> bool:
+    """Whether there is a rule for what was asked."""
+    return name_of(evidence) in (None, *_RULES)
+
+
+def rule_of(check: Check, file: str) -> Rule:
+    """The rule for what was asked; ``file`` has that for which is the best."""
+    name = name_of(check.evidence) if file == "pooled" else None
+    if name is None:
+        return Rule(file, who_is_left, p_value=file == "pooled")
+    check.demand(name in _RULES, f"it answers an unknown question {name!r:.80}")
+    return _RULES[name]
+
+
+def asked_text(check: Check) -> str:
+    """The question of another package as it was asked, which must be what was set."""
+    asked = exact.mapping(check.evidence["question"], "the question")
+    check.demand(set(asked) == {"asked"}, "the question says more than it should")
+    check.demand(
+        check.settings.get("question") == asked["asked"],
+        "the question is not the one that the algorithm was set to",
+    )
+    return exact.text(asked["asked"], "the question")
