@@ -439,7 +439,7 @@ def test_a_question_on_the_command_line(run, tmp_path):
     assert "group" in err
 
 
-def test_a_question_at_the_service(served):
+def test_a_question_at_the_service_and_in_the_form_of_its_page(served):
     body = {"name": "bs", "table": {"csv": OPTIONS}, "question": "group:begins=b"}
     with served.http() as http:
         made = http.post("/api/v1/studies", json=body)
@@ -447,6 +447,8 @@ def test_a_question_at_the_service(served):
         kept = http.get("/api/v1/studies/bs").json()
         wrong = http.post("/api/v1/studies", json=body | {"name": "no", "question": "grup"})
         described = http.get("/api/v1/openapi.json").json()["components"]["schemas"]["NewStudy"]
+        asked = {one["name"]: one for one in http.get("/api/v1/settings").json()["settings"]}
     assert kept["standing"]["question"] == "group"
     assert wrong.status_code == 422
     assert "question" in described["properties"]
+    assert asked["question"]["empty"] == "which option is the best"

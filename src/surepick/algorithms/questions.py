@@ -80,6 +80,9 @@ class Top(Asked):
     several = True
     m: int
 
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "m", whole(self.m, "m", least=2))
+
     def settings(self) -> dict[str, Any]:
         return {"top": self.m}
 
@@ -195,8 +198,9 @@ class Against(Asked):
         )
 
 
+_OWN = (Best, Top, Against)
 #: by name
-QUESTIONS: dict[str, type[Asked]] = {one.name: one for one in (Best, Top, Against)}
+QUESTIONS: dict[str, type[Asked]] = {one.name: one for one in _OWN}
 
 
 def register(question: type[Asked]) -> None:
@@ -213,6 +217,12 @@ def named(name: str) -> type[Asked]:
         if name not in QUESTIONS:
             raise UnknownNameError.among("question", name, QUESTIONS)
     return QUESTIONS[name]
+
+
+def others() -> bool:
+    """Whether there are questions of other packages."""
+    plugins.load()
+    return len(QUESTIONS) > len(_OWN)
 
 
 def compares(name: str) -> bool:

@@ -60,7 +60,7 @@ def questions() -> list[dict[str, Any]]:
             "traffic": setting.traffic,
         }
         for setting in known().values()
-        if setting.question
+        if setting.question and setting.shown()
     ]
 
 

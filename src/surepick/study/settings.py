@@ -83,6 +83,8 @@ class Setting:
         What it means, in a word or two, to say nothing.
     traffic
         Whether the page asks for it where visitors are sent by shares.
+    shown
+        Whether the page asks for it now.
 
     Examples
     --------
@@ -110,6 +112,7 @@ class Setting:
     choices: tuple[tuple[Any, str], ...] = ()
     empty: str = ""
     traffic: bool = False
+    shown: Callable[[], bool] = lambda: True
 
     def field(self) -> Any:
         """The field of a dataclass that holds its value."""

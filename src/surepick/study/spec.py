@@ -20,7 +20,7 @@ from functools import cached_property
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.questions import read
+from surepick.algorithms.questions import others, read
 from surepick.algorithms.registry import DEFAULT, get
 from surepick.algorithms.wrappers.checked_fit import CheckedFit
 from surepick.arrays.validate import positive, whole
@@ -207,6 +207,11 @@ class StudySpec:
         "name with its fields (name:field=value).",
         schema={"type": "string"},
         write=lambda question: read(question).text(),
+        question="What is asked",
+        hint="A question of a package that is installed: its name, with its fields as in "
+        "name:field=value.",
+        empty="which option is the best",
+        shown=others,
     ).field()
     check_fit: float | None = Setting(
         help="Measure more, so that a misfit of the linear model of this size would probably be "

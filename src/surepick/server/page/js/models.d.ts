@@ -63,6 +63,7 @@ declare namespace Api {
     max_samples?: number | null;
     budget?: number | null;
     guess?: boolean;
+    question?: string | null;
     check_fit?: number | null;
     items?: number | null;
     overlap?: boolean | null;
