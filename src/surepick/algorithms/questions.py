@@ -28,16 +28,37 @@ class Asked(ABC):
 
     name: ClassVar[str]  #: in files, and in what is known of a study
     compares: ClassVar[bool] = False  #: whether claims are made of each candidate
-    #: what people ask, where it is not which option is the best
-    words: ClassVar[str] = ""
-    best: ClassVar[str] = "the best"  #: what is looked for
     several: ClassVar[bool] = False  #: whether more than one candidate is named
-    #: a number that candidates are compared with, which does not vary from day to day
-    number: ClassVar[float | None] = None
-    overlaps: ClassVar[bool] = True  #: whether it can be answered from blocks that overlap
-    #: why options cannot come and go while it is asked; empty where they can
-    refuses_options: ClassVar[str] = ""
-    union: ClassVar[str] = ""  #: over what the error probability is shared, for the theorem
+
+    @property
+    def words(self) -> str:
+        """What people ask, where it is not which option is the best."""
+        return ""
+
+    @property
+    def best(self) -> str:
+        """What is looked for."""
+        return "the best"
+
+    @property
+    def number(self) -> float | None:
+        """A number that candidates are compared with, which does not vary from day to day."""
+        return None
+
+    @property
+    def overlaps(self) -> bool:
+        """Whether it can be answered from blocks that overlap."""
+        return True
+
+    @property
+    def refuses_options(self) -> str:
+        """Why options cannot come and go while it is asked; empty where they can."""
+        return ""
+
+    @property
+    def union(self) -> str:
+        """Over what the error probability is shared, for the theorem."""
+        return ""
 
     def settings(self) -> dict[str, Any]:
         """The settings of an algorithm that ask it."""
@@ -87,19 +108,19 @@ class Top(Asked):
         return {"top": self.m}
 
     @property
-    def best(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def best(self) -> str:
         return f"the {self.m} best"
 
     @property
-    def words(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def words(self) -> str:
         return f"which {self.m} options are the best"
 
     @property
-    def refuses_options(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def refuses_options(self) -> str:
         return f"the study asks for the {self.m} best; ask for the best alone"
 
     @property
-    def union(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def union(self) -> str:
         return f", union over {self.m}"
 
     def promised(self, epsilon: float | None) -> str:
@@ -139,7 +160,6 @@ class Against(Asked):
 
     name = "baseline"
     compares = True
-    refuses_options = "the options are compared with a baseline; ask which is best instead"
     baseline: str | int | None = None
     threshold: float | None = None
     claims: str = "all"  #: how sure these are: "all" of them, or "fdr", a share of them
@@ -160,15 +180,19 @@ class Against(Asked):
         return {"baseline": self.baseline, "threshold": self.threshold, "claims": self.claims}
 
     @property
-    def number(self) -> float | None:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def number(self) -> float | None:
         return self.threshold
 
     @property
-    def overlaps(self) -> bool:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def refuses_options(self) -> str:
+        return "the options are compared with a baseline; ask which is best instead"
+
+    @property
+    def overlaps(self) -> bool:
         return self.claims == "all"
 
     @property
-    def words(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+    def words(self) -> str:
         other = f"{self.threshold:g}" if self.baseline is None else str(self.baseline)
         return f"which options are better than {other}, and which are worse"
 
