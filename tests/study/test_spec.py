@@ -156,7 +156,7 @@ def test_the_noise_of_a_problem_may_stand_beside_it_in_a_request(noise):
     ("noise", "said"),
     [
         ("estimate", "nothing needs to be estimated .* Leave noise out"),
-        ("unknown", "noise must be None"),
+        ("unknown", "noise must be 'symmetric'"),
         (0.0, "above 0"),
         ((2, 1), "below the highest"),
         ({"low": 1}, "called low and high"),
