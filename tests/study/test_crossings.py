@@ -26,7 +26,6 @@ from surepick.study.export import rows
 _TURN = "options cannot be added or retired here: "
 REFUSED = {  # and what it says first: which of the two it is about
     ("by arm", "items"): "items: ",
-    ("any", "items"): "noise: .*items",
     ("any", "trusted"): "noise: .*features",
     ("any", "allowed"): "noise: .*features",
     ("any", "threshold"): "threshold: ",

@@ -213,6 +213,13 @@ class AnyNumber(NoiseKind):
         )
 
     @property
+    def provided_on_items(self) -> str:
+        return (
+            "where the best is the option that wins on more than half of the items against every "
+            "other option, if there is one"
+        )
+
+    @property
     def provided_plainly(self) -> str:
         return (
             "if one option beats every other in more than half of direct comparisons, one "

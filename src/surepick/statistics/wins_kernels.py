@@ -105,3 +105,38 @@ def win_shares(places, rivals, starts, values):
                 wins += 0.5 * (s + w)
             found[i, a] = wins / (columns.shape[0] * rows.shape[0])
     return found
+
+
+@njit(cache=True)
+def paired_win_payoffs(places, rivals, counts, table, means, stakes):
+    """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), item by item.
+
+    Row k of ``table`` has the rewards of option k on the first ``counts[k]`` items of the block. The
+    null is a share of wins on items of means (n, R) at most.
+    """
+    n, R, J, S = stakes.shape
+    paid = np.zeros((n, R, J))
+    logs = np.empty(S)
+    for i in range(n):
+        for a in range(R):
+            x, r = places[i], rivals[a]
+            items = min(counts[x], counts[r])
+            if items == 0 or x == r:
+                continue
+            won = tied = 0
+            for u in range(items):
+                if table[r, u] > table[x, u]:
+                    won += 1
+                elif table[r, u] == table[x, u]:
+                    tied += 1
+            lost, mean = items - won - tied, means[i, a]
+            for j in range(J):
+                for s in range(S):
+                    stake = min(stakes[i, a, j, s], CAP / mean)
+                    logs[s] = (
+                        won * np.log1p(stake * (1.0 - mean))
+                        + tied * np.log1p(stake * (0.5 - mean))
+                        + lost * np.log1p(-stake * mean)
+                    )
+                paid[i, a, j] = _log_mean(logs)
+    return paid

@@ -122,8 +122,12 @@ class AnyNumber(Noise):
         "where the best is the option that wins more than half of its direct comparisons, one "
         "measurement of each, with every other option, if there is one"
     )
+    provided_on_items = (
+        "where the best is the option that wins on more than half of the items against every "
+        "other option, if there is one"
+    )
     columns = frozenset({"parts"})
-    scale_known = on_items = False
+    scale_known = False
 
 
 class Equal(Noise):

@@ -74,7 +74,6 @@ def test_nor_are_they_by_a_drift_that_all_share():
     [
         ({"threshold": 0.5}, {}, "threshold: with numbers of any kind"),
         ({"top": 2}, {}, "top: with numbers of any kind"),
-        ({"items": 9}, {}, "so items cannot be used like this"),
     ],
 )
 def test_what_cannot_be_asked_is_refused(settings, more, said):
@@ -85,7 +84,7 @@ def test_what_cannot_be_asked_is_refused(settings, more, said):
 
 def test_features_that_are_trusted_are_refused_and_may_guide():
     arms, algorithm = [[1.0, 0.0], [1.0, 1.0], [1.0, 2.0]], sp.algorithms.PooledPeleg(0.05)
-    with pytest.raises(InvalidInputError, match="so features cannot be used like this"):
+    with pytest.raises(InvalidInputError, match="so features cannot be trusted"):
         algorithm.start(sp.Problem(arms, noise="any"))
     run = algorithm.start(sp.Problem(arms, noise="any", misfit=math.inf))
     rng = np.random.default_rng(0)
@@ -93,6 +92,18 @@ def test_features_that_are_trusted_are_refused_and_may_guide():
         batch = run.ask()
         run.tell(batch, 2.0 * batch.arms + rng.normal(size=batch.size))
     assert run.answer.arm == 2
+    assert sp.verify(run.answer.certificate(), replay=True).complete
+
+
+def test_options_on_the_same_items():
+    run = sp.algorithms.PooledPeleg(0.05, items=40).start(problem(3), rng=0)
+    rng = np.random.default_rng(0)
+    while not run.stopped:
+        batch = run.ask()
+        hard = np.exp(batch.items % 7.0)  # items differ by far more than options do
+        run.tell(batch, hard * rng.lognormal(0.5 * batch.arms, 0.4))
+    assert run.answer.arm == 2
+    assert "wins on more than half of the items" in run.answer.guarantee
     assert sp.verify(run.answer.certificate(), replay=True).complete
 
 

@@ -23,7 +23,6 @@ import numpy as np
 
 from surepick.algorithms.pooled.fit import Scales
 from surepick.algorithms.pooled.guide import GUIDE
-from surepick.algorithms.pooled.kinds.paired import net_of_items
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import ACCOUNTS, NEARNESS, Market
@@ -95,10 +94,6 @@ class Evidence:
         if self._number:  # least squares on features says 0 of a candidate without any
             found = [read.with_number(seen) for seen in found]
         return found
-
-    def by_arm(self, rows: Rows) -> Rows:
-        """A block with one row for each arm, as the guide takes it."""
-        return net_of_items(rows) if self.parts == "items" else self.reading.by_arm(rows)
 
     def payoff(self, way: str) -> Payoff:
         """What bets pay in one way."""

@@ -208,12 +208,11 @@ class PooledPeleg(Algorithm):
     def _check_wins(self, problem: Problem) -> None:
         """Who usually wins is seen from options' own rewards, two at a time."""
         instead = "say more about the rewards (bounds, yes-no, or noise='symmetric')"
-        if ways_of(problem, self.items) != ("direct",):
-            what = "items" if self.items is not None else "features"
+        if ways_of(problem, self.items) not in (("direct",), ("paired",)):
             raise InvalidInputError(
-                f"noise: with numbers of any kind options are compared one by one, so {what} "
-                f"cannot be used like this; leave {what} out (features may guide: "
-                f"misfit=math.inf), or {instead}"
+                "noise: with numbers of any kind options are compared one by one, so features "
+                "cannot be trusted; leave them out, let them guide only (misfit=math.inf), or "
+                f"{instead}"
             )
         for name, given in (
             ("threshold", self.asked.number is not None),

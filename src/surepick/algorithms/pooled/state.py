@@ -187,7 +187,7 @@ class PooledState(State):
         if not self.block.left.total:
             self._settle()
         else:
-            everything = self.totals.plus(self._reading.by_arm(self.block.told))
+            everything = self.totals.plus(self._reading.midway(self.block.told))
             self.question.look(self._reading.guide.candidates(everything, self._points))
 
     def stratum(self, arms: IntArray, rewards: FloatArray) -> ToldPulls:
@@ -239,7 +239,7 @@ class PooledState(State):
     def _settle(self, by_arm: Rows | None = None) -> None:
         """The block is complete: pay out the bets, drop who lost, stop where one is left."""
         block = self.block
-        told = self.ways.by_arm(block.told) if by_arm is None else by_arm
+        told = self._reading.by_arm(block.told) if by_arm is None else by_arm
         record: dict[str, Any] = {"batches": block.pieces, "rivals": [], "dropped": []}
         if block.pieces_of_past:
             record["past"] = block.pieces_of_past
@@ -339,7 +339,7 @@ class PooledState(State):
         market, leader = self.suggested.market, self.question.best
         means = market.means
         if len(self.block.told.arms):  # what was told of the block under way is looked at, too
-            everything = self.totals.plus(self._reading.by_arm(self.block.told))
+            everything = self.totals.plus(self._reading.midway(self.block.told))
             means = self._reading.guide.candidates(everything, self._points)
         values = self._b.host(means)[: len(self.problem.distinct)]
         errors = self._b.host(market.errors(leader))

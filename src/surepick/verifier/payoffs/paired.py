@@ -87,12 +87,12 @@ class Paired(Payoff):
                     continue
                 apart = on.rewards[r, :common] - on.rewards[x, :common]
                 for j, each in enumerate(stakes):
-                    told = common / on.variance
-                    paid = self._pay(apart, each[i, a] * told, float(pairs.shift[i, a]))
-                    found[j][i, a] = paid
+                    shift = float(pairs.shift[i, a])
+                    found[j][i, a] = self._pay(apart, each[i, a], on.variance, shift)
         return found
 
-    def _pay(self, apart: np.ndarray, stakes: np.ndarray, shift: float) -> float:
+    def _pay(self, apart: np.ndarray, stakes: np.ndarray, variance: float, shift: float) -> float:
+        stakes = stakes * (len(apart) / variance)
         if not self.check.kind.bounded:
             groups = 1 << (min(len(apart), MOST_PARTS).bit_length() - 1)
             means = np.array([apart[g::groups].mean() for g in range(groups)]) + shift

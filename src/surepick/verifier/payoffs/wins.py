@@ -13,6 +13,7 @@ from surepick.verifier.blocks import Block
 from surepick.verifier.check import Check
 from surepick.verifier.guide import Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
+from surepick.verifier.payoffs.paired import Paired
 from surepick.verifier.payoffs.stakes import cut_normal_stakes, log_mean, normal_quantile
 
 _GROUP = 64  # comparisons in a group, at most
@@ -32,10 +33,7 @@ class Wins(Payoff):
 
     def by_arm(self, block: Block) -> Block:
         """One row for each arm: normal scores of ranks, in units of how they vary within arms."""
-        values = block.means
-        _, place, met = np.unique(values, return_inverse=True, return_counts=True)
-        middle = np.cumsum(met) - 0.5 * met
-        scores = _quantiles(middle / len(values))[place]
+        scores = _scores(block.means)
         merged = block._replace(sums=scores * block.counts, spreads=0.0 * scores).by_arm()
         altogether = float((block.counts * scores**2).sum()) / block.pulls
         freedom = block.pulls - len(merged.arms) + 1.0
@@ -67,6 +65,38 @@ class Wins(Payoff):
                 for j, value in enumerate(log_mean(paid)):
                     found[j][i, a] = value
         return found
+
+
+class PairedWins(Paired):
+    """Stakes on who wins on an item, item by item."""
+
+    def by_arm(self, block: Block) -> Block:
+        return super().by_arm(self._scored(block))
+
+    def read(self, way: str, block: Block, outlook: Outlook, parts: int) -> News:
+        plain = super().read(way, block, outlook, parts)
+        news = super().read(way, self._scored(block), outlook, parts)
+        return news._replace(facts=news.facts._replace(rewards=plain.facts.rewards))
+
+    def _scored(self, block: Block) -> Block:
+        sums = np.empty(len(block.sums))
+        for item in np.unique(block.parts):
+            here = block.parts == item
+            sums[here] = _scores(block.sums[here])
+        return block._replace(sums=sums)
+
+    def _pay(self, apart: np.ndarray, stakes: np.ndarray, variance: float, shift: float) -> float:
+        mean = 0.5 - shift
+        each = np.minimum(stakes * 4.0 / math.sqrt(2 * math.pi * variance), _CAP / mean)
+        y = np.where(apart > 0, 1.0, np.where(apart == 0, 0.5, 0.0))
+        return float(log_mean(np.log1p(np.multiply.outer(each, y - mean)).sum(axis=-1)))
+
+
+def _scores(values: np.ndarray) -> np.ndarray:
+    """Normal quantiles of ranks, those that are alike sharing theirs."""
+    _, place, met = np.unique(values, return_inverse=True, return_counts=True)
+    middle = np.cumsum(met) - 0.5 * met
+    return _quantiles(middle / len(values))[place]
 
 
 def _log_paid(r: np.ndarray, x: np.ndarray, stakes: np.ndarray, mean: float) -> np.ndarray:

@@ -17,7 +17,6 @@ from surepick.verifier.order import check_pieces
 from surepick.verifier.p_value import check_p_value
 from surepick.verifier.payoffs import payoff_of
 from surepick.verifier.payoffs.base import News, Pairs
-from surepick.verifier.payoffs.paired import Paired
 from surepick.verifier.payoffs.stakes import STAKES
 from surepick.verifier.rows import slices
 from surepick.verifier.strata import check_strata, in_strata
@@ -144,7 +143,7 @@ class Book:
         self.ways, self.levels = ways_of(check), levels_of(check)
         paired = self.ways == ["paired"]
         guide = Guide(check, paired or "direct" in self.ways, "guide" not in evidence)
-        self.payoff = (Paired if paired else payoff_of(check.kind))(guide, self.precisions)
+        self.payoff = payoff_of(check.kind, items=paired)(guide, self.precisions)
         self.offer = Offer(check, candidates)
         self.alive = self.offer.there.copy()
         self.capital = np.tile(self.start, (len(candidates), 1))

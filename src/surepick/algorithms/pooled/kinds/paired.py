@@ -71,6 +71,12 @@ class PairedItems(Reading):
     def scales(self, totals: Totals) -> Scales:
         return Scales(self.variance(totals))
 
+    def by_arm(self, rows: Rows) -> Rows:
+        return net_of_items(rows)
+
+    def midway(self, rows: Rows) -> Rows:
+        return rows.by_arm()
+
     def readers(self) -> dict[str, Reader]:
         return {"paired": self.paired}
 

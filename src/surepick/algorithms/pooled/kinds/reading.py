@@ -60,6 +60,10 @@ class Reading(ABC):
         """A block with one row for each arm, as the guide takes it."""
         return rows.by_arm()
 
+    def midway(self, rows: Rows) -> Rows:
+        """A block of which some rewards are missing, one row for each arm: for a look."""
+        return self.by_arm(rows)
+
     def of_strata(self, block: OpenBlock) -> Rows:
         """All strata of a block on which nothing is bet, one row for each arm."""
         return levelled(self.problem, block)

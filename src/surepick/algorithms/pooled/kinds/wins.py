@@ -17,6 +17,8 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.algorithms.pooled.fit import Scales
+from surepick.algorithms.pooled.guide import Guide
+from surepick.algorithms.pooled.kinds.paired import PairedItems
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
 from surepick.algorithms.pooled.market import PRECISIONS, Pairs
@@ -25,6 +27,7 @@ from surepick.algorithms.pooled.sums import Sums
 from surepick.algorithms.pooled.values import Seen
 from surepick.arrays.backend import HOST
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.problem import Problem
 
 _HALF = 0.5
 _PER_LEAD = 1.0 / (2.0 * math.sqrt(math.pi))  # share of wins that a small lead in scores adds
@@ -53,6 +56,19 @@ def _paid(news: News, block: Any, means: FloatArray, stakes: FloatArray) -> Floa
 
     (places, rivals), told = news.pairs, block.facts
     return win_payoffs(places, rivals, told.starts, told.values, means, stakes)
+
+
+class WinsOnItemsPayoff(Payoff):
+    """Bets on which of two options wins on an item that both have met, item by item."""
+
+    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
+        from surepick.statistics.wins_kernels import paired_win_payoffs
+
+        (places, rivals), on, stakes = news.pairs, block.facts, self.stakes(bets)
+        # A lead in scores, of which a difference on one item has this variance, as a stake on wins.
+        unit = 4.0 / math.sqrt(2.0 * math.pi * on.variance)
+        means = _HALF - news.shift
+        return paired_win_payoffs(places, rivals, on.counts, on.table, means, unit * stakes)
 
 
 class WinShares(Sums):
@@ -92,10 +108,34 @@ class WinShares(Sums):
         self._logs = columns[0]
 
 
+class AnyOnItems(PairedItems):
+    """Numbers of any kind on the same items: who wins on most of them."""
+
+    about_means = False
+
+    def __init__(self, problem: Problem, guide: Guide) -> None:
+        super().__init__(problem, guide)
+        self.payoff = self.direct_payoff = WinsOnItemsPayoff(PRECISIONS)
+
+    def by_arm(self, rows: Rows) -> Rows:
+        return super().by_arm(scored_on_items(rows))
+
+    def midway(self, rows: Rows) -> Rows:
+        return scored_on_items(rows).by_arm()
+
+    def paired(self, rows: Rows, scales: Scales) -> Seen:
+        seen, scores = super().paired(rows, scales), super().paired(scored_on_items(rows), scales)
+        return scores._replace(facts=scores.facts._replace(table=seen.facts.table))
+
+    def shown(self, values: FloatArray, behind: FloatArray, errors: FloatArray) -> Any:
+        return _shown(values, behind, errors)
+
+
 class AnyNumbers(Reading):
     """Every single reward counts, beside those of the same block."""
 
     singly = True
+    on_items = AnyOnItems
     about_means = False
     sums = WinShares
     payoff = direct_payoff = WinsPayoff(PRECISIONS)
@@ -121,13 +161,33 @@ class AnyNumbers(Reading):
         return seen._replace(facts=Singles(np.append(0, np.cumsum(counts)), rows.sums))
 
     def shown(self, values: FloatArray, behind: FloatArray, errors: FloatArray) -> Any:
-        nothing = np.full(len(values), math.nan)  # scores are nobody's business
-        return nothing, shares_of(behind) - _HALF, errors * _PER_LEAD
+        return _shown(values, behind, errors)
+
+
+def _shown(values: FloatArray, behind: FloatArray, errors: FloatArray) -> Any:
+    nothing = np.full(len(values), math.nan)  # scores are nobody's business
+    return nothing, shares_of(behind) - _HALF, errors * _PER_LEAD
 
 
 def shares_of(leads: FloatArray) -> FloatArray:
     """The share of wins that goes with a lead in scores."""
     return HOST.special("ndtr")(np.asarray(leads) / math.sqrt(2.0))
+
+
+def scored_on_items(rows: Rows) -> Rows:
+    """Rows with scores in place of rewards, by ranks among all that met the same item."""
+    scores = np.empty(len(rows.sums))
+    for item in np.unique(rows.parts):
+        own = rows.parts == item
+        scores[own] = _quantiles(rows.sums[own])
+    return rows._replace(sums=scores)
+
+
+def _quantiles(values: FloatArray) -> FloatArray:
+    """Normal quantiles of ranks, those that are alike sharing theirs."""
+    order = np.sort(values)
+    below, upto = (np.searchsorted(order, values, side=side) for side in ("left", "right"))
+    return HOST.special("ndtri")((below + upto) / (2.0 * len(values)))
 
 
 def scored(rows: Rows) -> Rows:
@@ -136,10 +196,7 @@ def scored(rows: Rows) -> Rows:
     Ranks are those among all rows of the block, ties sharing theirs. One more residual is added, as
     large as scores differ altogether: few may be small by chance.
     """
-    values = rows.sums / rows.counts
-    order = np.sort(values)
-    below, upto = (np.searchsorted(order, values, side=side) for side in ("left", "right"))
-    scores = HOST.special("ndtri")((below + upto) / (2.0 * len(values)))
+    scores = _quantiles(rows.sums / rows.counts)
     found = rows._replace(sums=scores * rows.counts, spreads=0.0 * scores).by_arm()
     pulls = float(rows.counts.sum())
     altogether = float(rows.counts @ scores**2) / pulls
