@@ -46,7 +46,7 @@ def timed() -> float:
 
 def by_identify(names: int, shuffled: bool = True) -> sp.Answer:
     """The loop of ``identify``; arm by arm where it is not shuffled."""
-    problem = sp.Problem.unstructured([str(i) for i in range(names)])
+    problem = sp.Problem.unstructured([str(i) for i in range(names)], noise="symmetric")
     if shuffled:
         return sp.identify(problem, lambda arm: timed(), DELTA, max_samples=MOST)
     run = sp.algorithms.PooledPeleg(DELTA, max_samples=MOST).start(problem)
@@ -92,7 +92,7 @@ def by_fixture() -> sp.Answer:
 
 def by_study() -> sp.Answer:
     """A study in memory, measured ten pulls at a time."""
-    problem = sp.Problem.unstructured(["one", "other"])
+    problem = sp.Problem.unstructured(["one", "other"], noise="symmetric")
     name = f"aa {os.getpid()}"
     study = sp.create_study(name, problem, storage="memory://", delta=DELTA, max_samples=MOST)
     while not study.finished:

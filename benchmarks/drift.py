@@ -228,7 +228,7 @@ def rising(task: tuple[float, str, str, int, int, int]) -> dict[str, Any]:
 
         settings = {"max_batch": BATCHES[batches], "max_samples": MOST_RISING}
         algorithm = sp.algorithms.PooledPeleg(DELTA, **settings)
-        problem = sp.Problem.unstructured(RISING_OPTIONS)
+        problem = sp.Problem.unstructured(RISING_OPTIONS, noise="symmetric")
         if order == "dealt":
             answer = sp.identify(
                 problem, None, DELTA, algorithm=algorithm, seed=i, measure_batch=measure

@@ -62,7 +62,9 @@ def rising(seed: int, i: int, low: float, high: float, over: float) -> dict[str,
     rng = np.random.default_rng([seed, 1, i])
     n = 6 + i % 7
     means, odd = rng.uniform(low, high, n), int(rng.integers(n))
-    study = sp.create_study("s", sp.Problem.unstructured(n), storage=MemoryStorage(), seed=i)
+    study = sp.create_study(
+        "s", sp.Problem.unstructured(n, noise="symmetric"), storage=MemoryStorage(), seed=i
+    )
     rows, found, closed = [], None, -1
     while pulls := study.ask(n):
         for pull in pulls:

@@ -27,7 +27,7 @@ TASKS = {
     "'headline,image,columns,colour,button', '--gap', '0.4', '--noise', '0.5', '--json']; main()",
     "a run with 1,000 options, no features": "import numpy as np, surepick as sp; "
     "rng = np.random.default_rng(0); means = np.linspace(0, 1, 1000); means[-1] = 3; "
-    "sp.identify(sp.Problem.unstructured([str(i) for i in range(1000)]), "
+    "sp.identify(sp.Problem.unstructured([str(i) for i in range(1000)], noise='symmetric'), "
     "lambda arm: means[arm] + 0.5 * rng.standard_normal(), delta=0.05)",
     "two trials of LinGapE, unit sphere, d = 10": "import surepick as sp; sp.simulate.trials("
     "sp.algorithms.get('lingape', delta=0.1), sp.simulate.instances.unit_sphere(10), n=2)",

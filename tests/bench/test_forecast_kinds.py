@@ -89,7 +89,10 @@ def test_rates_are_the_lift_apart_and_stay_rates(arms, base, lift):
 def test_rates_stay_away_from_zero_where_they_can():
     """Options that never say yes would tell all about effects that are additive."""
     rates = draw_within(
-        Problem.unstructured(20), 0.002, Room(0, 1, second=0.02), np.random.default_rng(0)
+        Problem.unstructured(20, noise="symmetric"),
+        0.002,
+        Room(0, 1, second=0.02),
+        np.random.default_rng(0),
     ).values
     assert rates.min() >= 0.01 - 1e-12
 

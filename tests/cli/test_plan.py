@@ -90,7 +90,7 @@ def test_how_far_features_are_trusted_is_said_first(plan, misfit, said):
         (["--gap", "0"], "gap must be above 0"),
         (["--gap", "1", "--algorithms", "pelge"], "did you mean 'peleg'"),
         (["--gap", "1", "--jobs", "0"], "jobs"),
-        (["--gap", "1", "--rewards", "maybe"], "rewards must be number, yes-no"),
+        (["--gap", "1", "--rewards", "maybe"], "rewards must be number, any, yes-no"),
         (["--gap", "1", "--rewards", "yes-no"], "give base_rate and lift"),
         (["--gap", "1", "--noise-is", "known"], "noise is missing"),
         ([], "gap is missing"),

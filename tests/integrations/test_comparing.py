@@ -35,12 +35,12 @@ class Request:
 
 
 def by_identify(call, seed):
-    problem = sp.Problem.unstructured(["one", "other"])
+    problem = sp.Problem.unstructured(["one", "other"], noise="symmetric")
     return bool(sp.identify(problem, lambda arm: call(), max_samples=MOST, seed=seed).guarantee)
 
 
 def by_three(call, seed):
-    problem = sp.Problem.unstructured(["one", "other", "third"])
+    problem = sp.Problem.unstructured(["one", "other", "third"], noise="symmetric")
     return bool(sp.identify(problem, lambda arm: call(), max_samples=MOST, seed=seed).guarantee)
 
 
@@ -62,7 +62,7 @@ def by_fixture(call, seed):
 
 
 def by_study(call, seed):
-    problem = sp.Problem.unstructured(["one", "other"])
+    problem = sp.Problem.unstructured(["one", "other"], noise="symmetric")
     study = sp.create_study(
         "aa", problem, storage=f"memory://aa {seed}", seed=seed, max_samples=MOST
     )

@@ -56,7 +56,7 @@ def visitors(study, rng, rates, lost=None):
 
 
 def unstructured(**noise):
-    return sp.Problem.unstructured(list(MEANS), **noise)
+    return sp.Problem.unstructured(list(MEANS), **({"noise": "symmetric"} | noise))
 
 
 def workers(place, **fields):

@@ -20,7 +20,7 @@ def whole_run(seed, n_arms, drifts, *, over=16, level=None, scales=1.0, draw=Non
     means = rng.uniform(7.5, 9.5, n_arms)
     draw = draw or (lambda size: rng.normal(size=size))
     scales = 0.3 * np.broadcast_to(scales, n_arms)
-    problem = sp.Problem.unstructured(n_arms)
+    problem = sp.Problem.unstructured(n_arms, noise="symmetric")
     run = sp.algorithms.PooledPeleg(0.05, max_samples=most).start(problem, seed)
     seen, made, found = Beside(n_arms), 0, None
     while not run.stopped:

@@ -8,7 +8,7 @@ from surepick.run import doubts
 from surepick.run.diagnostics import beside
 from surepick.run.doubts import DRIFTED, SKEWED, UNEVEN
 
-PROBLEM = sp.Problem.unstructured(["a", "b"])
+PROBLEM = sp.Problem.unstructured(["a", "b"], noise="symmetric")
 
 
 def times(seed, spread=(1.0, 1.0)):
@@ -113,7 +113,7 @@ class Bench:
         return self.means[arms] + rise + self.level * when + noise
 
     def identify(self):
-        problem = sp.Problem.unstructured(NAMES)
+        problem = sp.Problem.unstructured(NAMES, noise="symmetric")
         return sp.identify(problem, measure_batch=self.measure, seed=0, max_samples=2000)
 
 
@@ -128,7 +128,7 @@ def test_the_promise_is_withdrawn_where_an_option_drifts():
 
 
 def test_studies_say_it_in_the_same_words():
-    bench, problem = Bench(0), sp.Problem.unstructured(NAMES)
+    bench, problem = Bench(0), sp.Problem.unstructured(NAMES, noise="symmetric")
     study = sp.create_study("drifts", problem, storage="memory://doubts", seed=0, max_samples=2000)
     while pulls := study.ask(6):
         values = bench.measure(np.array([pull.arm for pull in pulls]))
@@ -152,7 +152,7 @@ def told(run, bench, times=99):
 
 def begun():
     algorithm = sp.algorithms.PooledPeleg(0.05, max_samples=2000)
-    return algorithm.start(sp.Problem.unstructured(NAMES), seed=0)
+    return algorithm.start(sp.Problem.unstructured(NAMES, noise="symmetric"), seed=0)
 
 
 def test_saved_runs_know_what_they_saw():
@@ -206,7 +206,7 @@ def test_a_quick_look_tells_whether_a_thorough_one_is_worth_it(monkeypatch):
 
 
 def test_rewards_without_noise_and_huge_ones_are_looked_at_without_a_warning():
-    problem = sp.Problem.unstructured(["a", "b"])
+    problem = sp.Problem.unstructured(["a", "b"], noise="symmetric")
     for size in (0.0, 1e-300, 1e70):
         draw = np.random.default_rng(1)
         answer = sp.identify(

@@ -150,7 +150,7 @@ def test_pieces_are_dealt_otherwise_than_batches_are_ordered():
 
 def test_an_option_is_in_all_batches_of_a_block():
     """By a run: without a deal the first batches would have the first options alone."""
-    problem = sp.Problem.unstructured(12)
+    problem = sp.Problem.unstructured(12, noise="symmetric")
     places = np.zeros(12)
     for seed in range(30):
         run = sp.algorithms.PooledPeleg(0.1, max_batch=6).start(problem, seed)
@@ -163,13 +163,15 @@ def test_an_option_is_in_all_batches_of_a_block():
 
 
 def test_runs_of_older_versions_fill_batches_as_they_did():
-    run = sp.algorithms.PooledPeleg(0.1, max_batch=6).start(sp.Problem.unstructured(12), 3)
+    run = sp.algorithms.PooledPeleg(0.1, max_batch=6).start(
+        sp.Problem.unstructured(12, noise="symmetric"), 3
+    )
     run.order_seed = None
     assert run.ask().arms.tolist() == [0, 0, 1, 1, 2, 2]
 
 
 def test_a_run_saved_between_two_pieces_goes_on():
-    problem = sp.Problem.unstructured(5)
+    problem = sp.Problem.unstructured(5, noise="symmetric")
     run = sp.algorithms.PooledPeleg(0.1, max_batch=3).start(problem, 3)
     again = sp.algorithms.PooledPeleg(0.1, max_batch=3).start(problem, 3)
     for _ in range(9):
@@ -200,7 +202,7 @@ def test_seeds_of_orders():
     assert drawn.random() == np.random.default_rng(5).random()  # nothing was drawn from it
 
 
-PROBLEM = sp.Problem.unstructured(["a", "b", "c"])
+PROBLEM = sp.Problem.unstructured(["a", "b", "c"], noise="symmetric")
 
 
 def test_runs_draw_their_own_order(drawn_orders):
@@ -260,7 +262,10 @@ def wrong_under(drift, runs, shuffled=True, most=200, **settings):
     """How often one of two equal options is named, where all rewards rise with every pull."""
     named = 0
     for seed in range(runs):
-        draws, problem = np.random.default_rng(seed), sp.Problem.unstructured(["a", "b"])
+        draws, problem = (
+            np.random.default_rng(seed),
+            sp.Problem.unstructured(["a", "b"], noise="symmetric"),
+        )
         run = sp.algorithms.PooledPeleg(0.05, max_samples=most, **settings).start(problem, seed)
         if not shuffled:
             run.order_seed = None

@@ -91,7 +91,9 @@ def test_what_cannot_be_said_is_not_said():
     )
     others = sp.algorithms.PooledPeleg(0.05).start(sp.Problem(ROWS, ROWS + 1.0, noise=1.0))
     assert ahead(others).low is None
-    items = sp.algorithms.PooledPeleg(0.05, items=50).start(sp.Problem.unstructured(3))
+    items = sp.algorithms.PooledPeleg(0.05, items=50).start(
+        sp.Problem.unstructured(3, noise="symmetric")
+    )
     assert "same items" in ahead(items).why
     # Options that seem to be tied: at least so many, and nobody knows how many at most.
     tied, *_ = begun(sp.Problem.unstructured(4, noise=1.0), means=np.zeros(4), batches=3)

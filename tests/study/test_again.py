@@ -14,7 +14,7 @@ FAR = 1e7  # after so few readings, little is far
 
 
 def _study(name="again", again=True, **fields):
-    problem = fields.pop("problem", None) or sp.Problem.unstructured(["a", "b"])
+    problem = fields.pop("problem", None) or sp.Problem.unstructured(["a", "b"], noise="symmetric")
     return sp.create_study(name, problem, storage=f"memory://again-{name}", again=again, **fields)
 
 
@@ -120,7 +120,11 @@ def test_slips_of_one_option_alone_do_not_lead_to_wrong_answers():
     for seed in range(30):
         rng = np.random.default_rng(seed)
         fields = {"delta": 0.1, "max_samples": 200, "seed": seed}
-        study = _study(f"slips {seed}", problem=sp.Problem.unstructured(["a", "b"]), **fields)
+        study = _study(
+            f"slips {seed}",
+            problem=sp.Problem.unstructured(["a", "b"], noise="symmetric"),
+            **fields,
+        )
         while pulls := study.ask(200, "w"):
             values = 1.0 + 0.1 * rng.normal(size=len(pulls))
             slips = (rng.random(len(pulls)) < 0.02) & [pull.arm == 1 for pull in pulls]

@@ -29,7 +29,6 @@ REFUSED = {  # and what it says first: which of the two it is about
     ("any", "trusted"): "noise: .*features",
     ("any", "allowed"): "noise: .*features",
     ("any", "threshold"): "threshold: ",
-    ("any", "top"): "top: ",
     ("equal", "items"): "items: ",
     ("yes-no", "again"): "again: ",
     ("bounded", "again"): "again: ",

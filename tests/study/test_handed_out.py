@@ -10,7 +10,7 @@ import surepick as sp
 from surepick.errors import StudyDamagedError
 from surepick.study.handed_out import check_handed_out
 
-PROBLEM = sp.Problem.unstructured(["a", "b", "c", "d"])
+PROBLEM = sp.Problem.unstructured(["a", "b", "c", "d"], noise="symmetric")
 
 
 def arms(study, n=8):

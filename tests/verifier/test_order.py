@@ -5,7 +5,7 @@ from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 from surepick.verifier.verify import verify
 
-PROBLEM = sp.Problem.unstructured(["a", "b"])
+PROBLEM = sp.Problem.unstructured(["a", "b"], noise="symmetric")
 
 
 @pytest.fixture(scope="module")
@@ -48,7 +48,7 @@ def test_a_changed_seed_is_found(certificate):
 
 
 def in_pieces(**settings):
-    problem = sp.Problem.unstructured(4)
+    problem = sp.Problem.unstructured(4, noise="symmetric")
     algorithm = sp.algorithms.PooledPeleg(0.1, max_batch=5, **settings)
     return sp.identify(problem, lambda arm: 3.0 * arm, algorithm=algorithm, seed=8).certificate()
 
@@ -66,7 +66,9 @@ def test_blocks_in_pieces_were_dealt_by_the_seed(settings):
 
 
 def test_pieces_filled_up_arm_by_arm_are_refused():
-    run = sp.algorithms.PooledPeleg(0.1, max_batch=5).start(sp.Problem.unstructured(4), 8)
+    run = sp.algorithms.PooledPeleg(0.1, max_batch=5).start(
+        sp.Problem.unstructured(4, noise="symmetric"), 8
+    )
     run.order_seed = None  # as version 0.2 did
     while not run.stopped:
         batch = run.ask()

@@ -208,22 +208,22 @@ class AnyNumber(NoiseKind):
     @property
     def provided(self) -> str:
         return (
-            "where the best is the option that wins more than half of its direct comparisons, one "
-            "measurement of each, with every other option, if there is one"
+            "where better means to win more than half of all direct comparisons, one measurement "
+            "of each, and the best are better than all others, if there are any such"
         )
 
     @property
     def provided_on_items(self) -> str:
         return (
-            "where the best is the option that wins on more than half of the items against every "
-            "other option, if there is one"
+            "where better means to win on more than half of the items, and the best are better "
+            "than all others, if there are any such"
         )
 
     @property
     def provided_plainly(self) -> str:
         return (
-            "if one option beats every other in more than half of direct comparisons, one "
-            "measurement of each: that option is called the best"
+            "where better means to win more than half of all direct comparisons, one measurement "
+            "of each, and the best beat all others, if there are any that do"
         )
 
     @property

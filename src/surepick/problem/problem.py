@@ -100,7 +100,7 @@ class Problem(Contents):
         self._find_span()
 
     @classmethod
-    def unstructured(cls, labels: Any, noise: Any = None) -> Problem:
+    def unstructured(cls, labels: Any, noise: Any = "any") -> Problem:
         """Options without features: measuring one says nothing about the others.
 
         Every option is a feature of its own, so no linear model is assumed; the price is that
@@ -111,7 +111,10 @@ class Problem(Contents):
         labels
             One label per option, or how many options there are.
         noise
-            What is known about the noise, as for :class:`Problem`.
+            What is known about the noise, as for :class:`Problem`. By default nothing: measurements
+            are numbers of any kind, and the best is the option that usually wins a comparison of
+            two. For the best *mean*, say what measurements are: ``"symmetric"``, ``"yes-no"``, a
+            pair of bounds, ….
 
         Examples
         --------

@@ -82,7 +82,7 @@ class PlanRequest(TableBody):
     rewards: str = Field(
         "number",
         max_length=100,
-        description="What a measurement gives: number, yes-no, LO..HI, …",
+        description="What a measurement gives: number, any, yes-no, LO..HI, …",
     )
     gap: Annotated[Finite, Field(gt=0)] | None = Field(
         None, description="Lead of the best option that should be detected; not for yes-no."

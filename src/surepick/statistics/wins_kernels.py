@@ -111,8 +111,8 @@ def win_shares(places, rivals, starts, values):
 def paired_win_payoffs(places, rivals, counts, table, means, stakes):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), item by item.
 
-    Row k of ``table`` has the rewards of option k on the first ``counts[k]`` items of the block. The
-    null is a share of wins on items of means (n, R) at most.
+    Row k of ``table`` has the rewards of option k on the first ``counts[k]`` items of the block.
+    The null is a share of wins on items of means (n, R) at most.
     """
     n, R, J, S = stakes.shape
     paid = np.zeros((n, R, J))

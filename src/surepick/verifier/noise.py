@@ -119,12 +119,12 @@ class AnyNumber(Noise):
 
     kind = "any"
     provided = (
-        "where the best is the option that wins more than half of its direct comparisons, one "
-        "measurement of each, with every other option, if there is one"
+        "where better means to win more than half of all direct comparisons, one measurement "
+        "of each, and the best are better than all others, if there are any such"
     )
     provided_on_items = (
-        "where the best is the option that wins on more than half of the items against every "
-        "other option, if there is one"
+        "where better means to win on more than half of the items, and the best are better "
+        "than all others, if there are any such"
     )
     columns = frozenset({"parts"})
     scale_known = False

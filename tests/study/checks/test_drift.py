@@ -46,7 +46,7 @@ def test_one_option_that_drifts_among_steady_ones_is_named():
     draws = np.random.default_rng(3)
     means, levels = draws.uniform(8, 10, 8), 3.0 * draws.normal(size=400)
     labels = [f"blade {i}" for i in range(8)]
-    problem = sp.Problem.unstructured(labels)
+    problem = sp.Problem.unstructured(labels, noise="symmetric")
     study = sp.create_study("s", problem, storage=MemoryStorage(), overlap=False)
     while pulls := study.ask(8):
         for pull in pulls:

@@ -94,7 +94,9 @@ def test_features_that_are_off_by_more_than_was_allowed_withdraw_the_guarantee(b
 
 
 def test_drift_is_noticed_without_a_scale():
-    study = sp.create_study("s", sp.Problem.unstructured(4), storage=MemoryStorage())
+    study = sp.create_study(
+        "s", sp.Problem.unstructured(4, noise="symmetric"), storage=MemoryStorage()
+    )
     draws = np.random.default_rng(0)
     told = 0
     while told < 600 and (pulls := study.ask(20)):
@@ -106,7 +108,9 @@ def test_drift_is_noticed_without_a_scale():
 
 
 def test_an_option_that_changes_alone_withdraws_the_guarantee():
-    study = sp.create_study("s", sp.Problem.unstructured(4), storage=MemoryStorage(), delta=1e-40)
+    study = sp.create_study(
+        "s", sp.Problem.unstructured(4, noise="symmetric"), storage=MemoryStorage(), delta=1e-40
+    )
     draws = np.random.default_rng(0)
     told = 0
     while told < 600 and (pulls := study.ask(20)):
@@ -190,7 +194,7 @@ def test_only_zeros_and_ones_are_yes_and_no(rewards, expected):
 
 
 def test_what_equal_would_have_saved_is_said_where_options_vary_alike():
-    problem = sp.Problem.unstructured(6)
+    problem = sp.Problem.unstructured(6, noise="symmetric")
     truth = np.random.default_rng(2).normal(size=6)
 
     def reward(arm, draws):

@@ -214,15 +214,11 @@ class PooledPeleg(Algorithm):
                 "cannot be trusted; leave them out, let them guide only (misfit=math.inf), or "
                 f"{instead}"
             )
-        for name, given in (
-            ("threshold", self.asked.number is not None),
-            ("top", self.asked.several),
-        ):
-            if given:
-                raise InvalidInputError(
-                    f"{name}: with numbers of any kind it can be asked which option is best, or "
-                    f"which beat a baseline; leave {name} out, or {instead}"
-                )
+        if self.asked.number is not None:
+            raise InvalidInputError(
+                "threshold: with numbers of any kind options are compared with each other, not "
+                f"with a number; compare with an option (baseline=…), or {instead}"
+            )
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
         """A fresh state; nothing is drawn at random but items."""

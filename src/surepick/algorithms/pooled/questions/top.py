@@ -13,6 +13,9 @@ another takes its place; it, and the last one, go on with the smallest of the m,
 keep no more than who left had: else luck could choose which of two counts. Against sure candidates
 nothing is bet.
 
+That much is needed of "beats": there are m candidates none of which is beaten by any other. Means
+have that; who usually wins has it where m options each beat all the rest.
+
 With epsilon, half of the capital is for bets on "x is not more than epsilon better than a", for
 every a that was ever among the m that look best (:mod:`.near`).
 """
