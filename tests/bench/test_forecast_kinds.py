@@ -52,7 +52,7 @@ def test_rewards_that_are_none_are_refused(text):
 
 
 def test_rewards_must_be_text():
-    with pytest.raises(InvalidTypeError, match="number, yes-no or LO"):
+    with pytest.raises(InvalidTypeError, match="number, any, yes-no or LO"):
         read_rewards((0, 1))
 
 
