@@ -201,3 +201,12 @@ def test_cells_of_newcomers_come_behind_those_of_the_others():
     study.add(pd.DataFrame({"label": ["d", "e"], "size": [7, 8]}))
     cells = study.features_by_arm(range(5))
     assert [cells[arm]["size"] for arm in range(5)] == [1, 2, 3, 7, 8]
+
+
+def test_options_that_came_later_were_not_there_from_the_start():
+    study = study_of("memory://started", features="size,colour")
+    work(study, 12)
+    study.add(MORE, reason="new")
+    work(study, 30)
+    assert study.problem.n_arms == 6
+    assert study.status()["started_with"] == 4

@@ -8,6 +8,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepick.run import Answer, Run
+from surepick.run.option_changes import ADDED
 from surepick.run.words import in_plain_words, promise, withdrawn
 from surepick.storage.contract import Storage
 from surepick.storage.records import StudyProgress, StudyRecord
@@ -140,7 +141,7 @@ def promise_of(run: Run, against: str, answer: Answer | None) -> dict[str, str]:
 def started_with(run: Run) -> int:
     """How many different options were to be decided at the start."""
     problem = run.problem
-    came = sum(len(turn.get("labels", ())) for turn in run.option_changes)
+    came = sum(len(one["arms"]) for one in run.option_changes if one["change"] == ADDED)
     options = len(np.unique(problem.same_as[: len(problem.same_as) - came]))
     return options if run.algorithm.baseline_in(problem) is None else options - 1
 
