@@ -324,10 +324,12 @@ def test_what_is_forged_is_refused(url):
 def test_where_batches_cannot_overlap_it_is_said(url):
     problem = sp.Problem(ARMS, noise=1.0)
     pooled = sp.algorithms.PooledPeleg
-    for algorithm in ("rage", pooled(0.1, max_batch=8), pooled(0.1, baseline=0, control="fdr")):
+    for number, algorithm in enumerate(
+        ("rage", pooled(0.1, max_batch=8), pooled(0.1, baseline=0, claims="fdr"))
+    ):
         with pytest.raises(InvalidInputError, match=r"overlap.*pooled-peleg without max_batch"):
             sp.create_study("no", problem, algorithm, url, overlap=True)
-        study = sp.create_study(f"{algorithm}", problem, algorithm, url)
+        study = sp.create_study(f"study {number}", problem, algorithm, url)
         study.ask(10**4, "ann")
         assert study.ask(1, "bob") == []
     with pytest.raises(InvalidTypeError, match="overlap must be"):

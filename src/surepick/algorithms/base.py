@@ -75,6 +75,8 @@ class State(ABC):
     #: whether that is an estimate, on which the guarantee may or may not rest
     scale_estimated: Kept = False
 
+    #: whether the best is who usually wins, instead of who has the largest mean
+    by_wins: bool = False
     #: whether every single reward must be told: sums of them do not say enough
     singly: bool = False
 

@@ -68,6 +68,8 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         **{name: tuple(found[name]) for name in ("arms", "labels") if found.get(name)},
         cost=found.get("cost"),
         p_value=found.get("p_value"),
+        wins=found.get("wins") or {},
+        best_mean=found.get("best_mean"),
         **_compared(found),
         _record={},
         _certificate=certificate,

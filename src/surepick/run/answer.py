@@ -9,6 +9,7 @@ from typing import Any, NamedTuple
 from surepick.algorithms.base import Claims, Guarantee
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
+from surepick.run import comparisons
 from surepick.run.words import in_plain_words, sureness
 from surepick.text import plural
 
@@ -66,6 +67,10 @@ class Answer:
     close: tuple[str, ...] = ()  #: of these others, those within epsilon of the baseline
     #: and of each of these its estimated lead, between two ends
     lifts: dict[str, Lift] = field(default_factory=dict)
+    #: of numbers of any kind: the share of its direct comparisons with each other option that the
+    #: answer won, and the option with the best mean, where that is another one
+    wins: dict[str, float] = field(default_factory=dict)
+    best_mean: str | None = None
 
     def __post_init__(self) -> None:
         if not self.arms:
@@ -120,10 +125,11 @@ class Answer:
 
         Where nothing is proven, what the p-value says.
         """
-        said = in_plain_words(str(self.guarantee), self.delta)
-        if self.guarantee or self.p_value is None:
-            return said
-        return f"{said} {sureness(self.p_value)}"
+        won = comparisons.in_words(self.label, self.wins, self.best_mean)
+        said = [won, in_plain_words(str(self.guarantee), self.delta)]
+        if not self.guarantee and self.p_value is not None:
+            said.append(sureness(self.p_value))
+        return " ".join(filter(None, said))
 
     def certificate(self) -> dict[str, Any]:
         """Everything needed to re-check this answer, as a JSON-ready dict.
@@ -170,6 +176,8 @@ class Answer:
         if self.lifts:
             found |= {name: list(getattr(self, name)) for name in (*COMPARED, "close")}
             found["lifts"] = {label: _finite(lift) for label, lift in self.lifts.items()}
+        if self.wins:
+            found |= {"wins": dict(self.wins), "best_mean": self.best_mean}
         return found
 
 

@@ -11,6 +11,7 @@ from surepick.algorithms.base import Algorithm, State
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
 from surepick.run.answer import Answer, compared, several
+from surepick.run.comparisons import shares_won
 from surepick.run.guarantee import guarantee_of
 from surepick.run.limits import why_stopped
 
@@ -65,6 +66,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         p_value=state.p_value(),
         **several(problem, state.named(), course.pulls),
         **compared(problem, claims),
+        **_won(problem, state, algorithm, before + course.log, leader),
         _record={
             "problem": problem,
             "settings": algorithm.settings(),
@@ -82,3 +84,23 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
             "again": course.again,
         },
     )
+
+
+def _won(
+    problem: Problem, state: State, algorithm: Algorithm, batches: list[dict[str, Any]], leader: int
+) -> dict[str, Any]:
+    """How the answer did in direct comparisons, where these decide."""
+    if not state.by_wins or state.claims() is not None or len(state.named()) > 1:
+        return {}
+    n, on_items = problem.n_arms, algorithm.measured_on() is not None
+    shares = shares_won(batches, leader, n, on_items)
+    met = np.flatnonzero(~np.isnan(shares)).tolist()
+    counts, sums = np.zeros(n), np.zeros(n)
+    for batch in batches:
+        np.add.at(counts, batch["arms"], batch["counts"])
+        np.add.at(sums, batch["arms"], batch["sums"])
+    means = np.divide(sums, counts, out=np.full(n, -np.inf), where=counts > 0)
+    best = int(means.argmax())
+    other = None if means[best] <= means[leader] else problem.labels[best]
+    wins = {problem.labels[arm]: float(shares[arm]) for arm in met}
+    return {"wins": wins, "best_mean": other if wins else None}

@@ -11,7 +11,7 @@ import math
 import re
 
 from surepick.algorithms.findings import PROVEN
-from surepick.problem.noise import ITEMS_PROVIDED, EqualNoise, SymmetricNoise
+from surepick.problem.noise import ITEMS_PROVIDED, AnyNumber, EqualNoise, SymmetricNoise
 from surepick.run.guarantee import (
     AGAIN_PROVIDED,
     CHANGED,
@@ -34,6 +34,13 @@ _STOPPED = re.compile(r"stopped (.+) with (\d+) (?:candidate|option)s? (left|und
 _AMONG = re.compile(r", and (the (?:\d+ )?best (?:is|are) among those \d+) with probability.*")
 _MOST = re.compile(r"by (max_samples|budget)=(\S+)")
 
+#: what better means, as certificates say it, and as people do
+MEANINGS = {
+    AnyNumber().provided: "Better means here: wins more than half of direct comparisons, one "
+    "measurement of each; if no option beats all others, any may be named.",
+    AnyNumber().provided_on_items: "Better means here: wins on more than half of the items; if no "
+    "option beats all others, any may be named.",
+}
 #: what a promise rests on, as certificates say it, and as people do
 _CONDITIONS = {
     "if rewards are linear in the features": "if the effects of features add up (rewards are "
@@ -43,6 +50,7 @@ _CONDITIONS = {
     EqualNoise().provided: "if the noise is normal and the same for all options",
     ITEMS_PROVIDED: "if the difference between two options on an item is as likely to be above "
     "its mean as below it by the same amount",
+    **dict.fromkeys(MEANINGS, ""),
     PROVIDED: "if the past measurements were chosen without looking at results",
     STRATA_PROVIDED: "if nobody chose the day, plate, … of a measurement because of results",
     LOST_PROVIDED: "if measurements fail, or come too late, for reasons that have nothing to do "
@@ -260,9 +268,11 @@ def rules_out_the_best(delta: float, it: str = "the best") -> str:
 
 def _rests(parts: list[str]) -> str:
     """On what it rests, as a sentence or two."""
+    means = [MEANINGS.get(part, "") for part in parts]
     parts = [_CONDITIONS.get(part, part.replace("provided that", "if", 1)) for part in parts]
     meant = [f"“Best” is meant {one[5:]}." for one in parts if one.startswith("best on average")]
     meant += [f"“Best” means best {one}." for one in parts if one == TURNED]
+    meant += [said for said in means if said]
     holds = [one for one in parts if one and one != TURNED and not one.startswith("best on ave")]
     *first, last = holds or [""]
     listed = f"{', '.join(first)}, and {last}" if first else last

@@ -40,6 +40,14 @@ class AnswerOf(Answered):
     lifts: dict[str, list[float | None]] | None = Field(
         None, description="For each option: how far it is ahead of the baseline, with an interval."
     )
+    wins: dict[str, float] | None = Field(
+        None,
+        description="Of numbers of any kind: the share of its direct comparisons with each other "
+        "option that the answer won.",
+    )
+    best_mean: str | None = Field(
+        None, description="Of numbers of any kind: who has the best mean, if another option does."
+    )
     checks: dict[str, Any]
 
 

@@ -319,7 +319,7 @@ def test_with_pieces_and_strata_a_change_waits_for_the_end_of_the_block():
         if run.batches == 4:
             run.add([[1.0, 3.0, 1.0]], ["new"])
         run.tell(batch, 0.3 * batch.arms + rng.normal(size=len(batch)))
-        seen.append((run.state.at_rest, len(run.turns)))
+        seen.append((run.state.at_rest, len(run.option_changes)))
     assert (False, 0) in seen[4:], "it waited"
     assert sp.verify(run.answer.certificate(), replay=True).replayed
 

@@ -269,7 +269,7 @@ def test_batches_are_within_the_limits_and_fill_whole_plates():
     instance = instances.unit_sphere(6, k=20, rng=2)
     run = PooledPeleg(0.1, min_batch=24, max_batch=24).start(instance.problem)
     drive(run, instance, np.random.default_rng(0), Gaussian())
-    sizes = [int(entry["counts"].sum()) for entry in run._log]
+    sizes = [told.pulls.total for told in run.told()]
     assert set(sizes) == {24}
     assert run.answer.arm == instance.best
     assert max(block["batches"] for block in run.state.blocks) > 1

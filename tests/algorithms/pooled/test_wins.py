@@ -237,3 +237,44 @@ def test_capital_on_a_share_counts_for_all_shares_below():
     assert found[:4] == [5.0, 5.0, sums._logs[0, 0, 7], sums._logs[0, 0, 15]]
     assert found[4] == sums._logs[0, 0, 16]
     assert found[5:] == [-math.inf, -math.inf]
+
+
+# -- what is said ------------------------------------------------------------------------------
+def timed(arms, rng):
+    """Minus seconds; the first is quicker, but for a few time-outs that spoil its mean."""
+    times = np.exp(np.array([0.0, 0.8, 0.7])[arms] + 0.4 * rng.normal(size=len(arms)))
+    return -np.where((arms == 0) & (rng.random(len(arms)) < 0.05), 300.0, times)
+
+
+def test_the_answer_says_how_often_it_won_and_where_means_say_otherwise():
+    run = raced(timed, 3, 5)
+    answer = run.answer
+    rewards = [[], [], []]
+    won = {1: [], 2: []}
+    for told in run.told():
+        for arm in range(3):
+            rewards[arm] += told.sums[told.pulls.arms == arm].tolist()
+        mine = told.sums[told.pulls.arms == 0]
+        for other in won:
+            theirs = told.sums[told.pulls.arms == other]
+            won[other] += [(a > b) + 0.5 * (a == b) for a in mine for b in theirs]
+    assert answer.wins == pytest.approx({f"o{i}": np.mean(own) for i, own in won.items()})
+    means = [np.mean(own) for own in rewards]
+    best = int(np.argmax(means))
+    assert best != 0
+    assert answer.best_mean == f"o{best}"
+    nearest = min(answer.wins, key=answer.wins.get)
+    assert answer.plain.startswith(
+        f"o0 usually wins, although o{best} has the better mean: o0 won "
+        f"{100 * answer.wins[nearest]:.0f} % of its direct comparisons with {nearest}, and more"
+    )
+    assert "Better means here: wins more than half of direct comparisons" in answer.plain
+
+
+def test_nothing_is_said_of_means_that_agree_nor_of_other_kinds():
+    run = raced(lambda arms, rng: 2.0 * arms + rng.normal(size=len(arms)), 2, 0)
+    assert run.answer.best_mean is None
+    assert run.answer.plain.startswith("o1 won ")
+    plain = sp.identify(sp.Problem.unstructured(2, noise=1.0), lambda arm: 9.0 * arm)
+    assert plain.wins == {}
+    assert "wins" not in plain.to_dict()

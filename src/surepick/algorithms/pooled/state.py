@@ -68,7 +68,7 @@ class PooledState(State):
         self.opening = False  # whether the next block has to make newcomers known, without bets
         self._choose_tools(ways_of(problem, config.items), NEARNESS, GUIDE)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
-        self.singly = self._reading.singly
+        self.singly, self.by_wins = self._reading.singly, not self._reading.about_means
         self.scale_estimated = self._reading.estimates_scale
         K = problem.n_arms
         #: whether a level that all rewards of a block share is kept out of later estimates

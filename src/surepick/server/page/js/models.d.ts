@@ -271,6 +271,8 @@ declare namespace Api {
     undecided: string[] | null;
     close: string[] | null;
     lifts: Record<string, any> | null;
+    wins: Record<string, any> | null;
+    best_mean: string | null;
     checks: Record<string, any>;
   }
   interface Certificate {
