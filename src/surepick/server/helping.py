@@ -28,7 +28,7 @@ _LEAST = 64 * 2**10  # bytes sent together
 def main() -> None:
     """Do tasks until stdin ends."""
     settings = Settings.from_json(os.environ[SETTINGS])
-    _take_less(settings.helper_memory, settings.storage)
+    _take_less(settings.helper_memory)
     # What anything prints must not come between the parts.
     out = os.fdopen(os.dup(1), "wb")
     os.dup2(2, 1)
@@ -53,22 +53,17 @@ def main() -> None:
             signal.setitimer(signal.ITIMER_REAL, 0)
 
 
-def _take_less(memory: int, storage: str) -> None:
-    """Do not take the memory of the whole machine, and let those go first who ask and tell.
-
-    With SQLite, helpers are as urgent as the service itself: one that had to wait for a processor
-    in the middle of reading would hold up whoever wants to write to the same file.
-    """
+def _take_less(memory: int) -> None:
+    """Do not take the memory of the whole machine, and let those go first who ask and tell."""
     try:
         import resource
     except ImportError:  # Windows
         return
     resource.setrlimit(resource.RLIMIT_DATA, (memory, memory))
-    if not storage.startswith("sqlite"):
-        os.nice(_PATIENCE)
-        # Linux shares processors between sessions first; a helper is a session of its own.
-        with contextlib.suppress(OSError):
-            Path("/proc/self/autogroup").write_text(str(_PATIENCE))
+    os.nice(_PATIENCE)
+    # Linux shares processors between sessions first; a helper is a session of its own.
+    with contextlib.suppress(OSError):
+        Path("/proc/self/autogroup").write_text(str(_PATIENCE))
 
 
 def _gathered(parts: Iterator[bytes]) -> Iterator[bytes]:
