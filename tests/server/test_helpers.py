@@ -92,10 +92,8 @@ def test_readers_do_not_wait_for_each_other_for_ever(service, http, study):
     assert statuses == [200] * 30
 
 
-@pytest.mark.parametrize(("shared", "patience"), [(True, 10), (False, 0)])
-def test_helpers_stand_back_where_they_hold_nobody_up(shared, patience, postgres, database_folder):
-    """One that reads an SQLite file would hold up writers if it had to wait for a processor."""
-    url = postgres.url() if shared else f"sqlite:///{database_folder}/s.db"
+def test_helpers_stand_back_for_those_who_ask_and_tell(database_folder):
+    patience, url = 10, f"sqlite:///{database_folder}/s.db"
     settings = Settings(storage=url).to_json()
     pipe, surroundings = subprocess.PIPE, os.environ | {SETTINGS: settings}
     with subprocess.Popen(
