@@ -298,6 +298,7 @@ class StudySpec:
         self._set(added={name: checked.pop(name) for name in self.added})
         self._set(**checked)
         self._check_options()
+        self._check_meta()
         self._check_noise()
         if self.traffic not in (None, False) and self.max_samples == MOST_SAMPLES:
             self._set(max_samples=None)  # nothing was said; a million visitors are few
@@ -332,6 +333,15 @@ class StudySpec:
             # Any machine may go on with a study.
             self._set(problem=Problem.from_dict(self.problem.to_dict()))
 
+    def _check_meta(self) -> None:
+        """Settings are kept beside what people want to keep: one would be taken for the other."""
+        for name in self.values:
+            if name in self.meta and find(name).kept:
+                raise InvalidInputError(
+                    f"meta: the key {name!r} is reserved for the setting of that name; choose "
+                    "another key"
+                )
+
     def _check_traffic(self) -> None:
         self._set(traffic=rules.TrafficRules.of(self.traffic))
         if self.traffic is not None:
@@ -340,7 +350,7 @@ class StudySpec:
                 "guess": self.guess,
                 "question": self.question is not None,
             }
-            given = (self.settings, self.check_fit, self.strata, self.meta, asked)
+            given = (self.settings, self.check_fit, self.strata, asked)
             rules.check_method(str(self.algorithm), *given)
 
     def _check_noise(self) -> None:

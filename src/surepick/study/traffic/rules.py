@@ -101,10 +101,9 @@ def check_method(
     settings: Mapping[str, Any],
     check_fit: Any,
     strata: Any,
-    meta: Any,
     asked: Mapping[str, bool],
 ) -> None:
-    """Refuse algorithms that do not work by shares and counts, and notes in the rules' place."""
+    """Refuse algorithms that do not work by shares and counts."""
     if name != DEFAULT or settings or check_fit is not None:
         what = "check_fit" if check_fit is not None else "algorithm"
         raise InvalidInputError(
@@ -119,11 +118,6 @@ def check_method(
             raise InvalidInputError(
                 f"{what}: a traffic study looks for the best option; leave {what} out"
             )
-    if KEY in (meta or {}):
-        raise InvalidInputError(
-            f"meta: the key {KEY!r} is reserved for the rules of a traffic study; choose another "
-            "key"
-        )
 
 
 def allowed(rules: TrafficRules, made: Prepared) -> Prepared:
