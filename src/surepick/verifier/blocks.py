@@ -107,6 +107,18 @@ def check_parts(check: Check, block: Block, where: str, own: bool) -> int:
     return m
 
 
+def check_one_by_one(check: Check, block: Block, where: str, several: str, gaps: str) -> None:
+    """Whether every row is one pull, and an arm's rows are numbered from 0 on.
+
+    ``several`` and ``gaps`` say what is wrong where they are not.
+    """
+    check.demand(bool((block.counts == 1).all()), f"{where}: {several}")
+    for arm in np.unique(block.arms):
+        numbers = block.of(arm).parts
+        fine = np.array_equal(numbers, np.arange(len(numbers)))
+        check.demand(fine, f"{where}: arm {arm} {gaps}")
+
+
 def _merged(blocks: list[Block]) -> Block:
     """One row for each arm and part: spreads are those of the rows, and of their means."""
     arms, parts, counts, sums, spreads = (np.concatenate(column) for column in zip(*blocks))

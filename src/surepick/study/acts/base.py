@@ -233,3 +233,21 @@ def who_of(kind: ActKind, reason: str, by: str | None, token: str | None = None)
             "reason: say why; the reason is stored with the study and appears in the certificate"
         )
     return Who(why, None if by is None else as_name(by, "by"), token)
+
+
+class Changing(ActKind):
+    """An act that changes one thing, of which its details say what it was."""
+
+    change: type[Any]  #: what people get: it has ``from_dict`` and ``said``
+
+    def words(self, details: dict[str, Any]) -> str:
+        """What was changed."""
+        return self.change.from_dict(details).said
+
+    def records(self, act: Act) -> list[Any]:
+        """The change."""
+        return [self.change.from_dict(act.details)]
+
+    def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
+        """The change."""
+        return None if act is None else self.records(act)[0]

@@ -15,7 +15,7 @@ from surepick.errors import InvalidInputError
 from surepick.run.limits import NONE, Limits
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
-from surepick.study.acts.base import Act, ActKind, Field, Scene, Step, Who
+from surepick.study.acts.base import Act, Changing, Field, Scene, Step, Who
 from surepick.study.pulls import said_by
 from surepick.study.traffic.rules import rules_of
 from surepick.text import plural
@@ -77,7 +77,8 @@ def read(tx: Transaction, study: int) -> list[LimitChange]:
     return [LimitChange.from_dict(json.loads(one.content)) for one in tx.links(study, [LIMITED])]
 
 
-class _Limit(ActKind):
+class _Limit(Changing):
+    change = LimitChange
     kind, link = "limit", LIMITED
     about = (
         "Change how many measurements there may be, and what they may cost, in all. What was asked "
@@ -127,18 +128,6 @@ class _Limit(ActKind):
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
         """The limits."""
         return LimitChange.from_dict(content).to_dict()
-
-    def words(self, details: dict[str, Any]) -> str:
-        """The limits."""
-        return LimitChange.from_dict(details).said
-
-    def records(self, act: Act) -> list[LimitChange]:
-        """The change."""
-        return [LimitChange.from_dict(act.details)]
-
-    def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
-        """The change."""
-        return None if act is None else self.records(act)[0]
 
 
 LIMIT = _Limit()

@@ -18,7 +18,7 @@ from surepick.run import Run
 from surepick.run.option_changes import ADDED, RETIRED
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
-from surepick.study.acts.base import Act, ActKind, Field, Scene, Step, Who
+from surepick.study.acts.base import Act, Changing, Field, Scene, Step, Who
 from surepick.study.acts.new_options import NewOptions
 from surepick.study.pulls import said_by
 from surepick.study.sheet import Sheet
@@ -113,24 +113,14 @@ def grown_columns(columns: dict[str, list[Any]], made: Sequence[Planned]) -> dic
     return found
 
 
-class _ChangeOptions(ActKind):
+class _ChangeOptions(Changing):
     """Options come or go."""
+
+    change = OptionChange
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
         """Which, and when."""
         return Planned(link.kind, content).change.to_dict()
-
-    def words(self, details: dict[str, Any]) -> str:
-        """Which, and when."""
-        return OptionChange.from_dict(details).said
-
-    def records(self, act: Act) -> list[OptionChange]:
-        """The change."""
-        return [OptionChange.from_dict(act.details)]
-
-    def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
-        """The change."""
-        return None if act is None else self.records(act)[0]
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
         """Raise where options cannot come and go, whatever they are."""

@@ -29,7 +29,17 @@ from surepick.storage.contract import Transaction
 from surepick.storage.records import BatchRecord, Link, StudyProgress
 from surepick.storage.traffic import Period, Report
 from surepick.study import chain
-from surepick.study.acts.base import NEEDED, WORKER, Act, ActKind, Field, Scene, Step, Who
+from surepick.study.acts.base import (
+    NEEDED,
+    WORKER,
+    Act,
+    ActKind,
+    Changing,
+    Field,
+    Scene,
+    Step,
+    Who,
+)
 from surepick.study.digests import digest_of, sha
 from surepick.study.pulls import as_name, said_by
 from surepick.study.sheet import Sheet
@@ -343,7 +353,8 @@ def _shares(period: Period) -> FloatArray:
 
 
 # -- correcting ----------------------------------------------------------------------------
-class _CorrectReport(_OfPeriod):
+class _CorrectReport(_OfPeriod, Changing):
+    change = ReportChange
     kind, link = "correct-report", CORRECTED
     about = (
         "Let another report count for a period; everything is worked out again. The same "
@@ -403,14 +414,6 @@ class _CorrectReport(_OfPeriod):
         rows = [_row_in_words(row) for row in change.rows[:3]]
         rows += ["…"] if len(change.rows) > 3 else []
         return f"{change.said.removesuffix('.')}: {'; '.join(rows)}."
-
-    def records(self, act: Act) -> list[ReportChange]:
-        """The change."""
-        return [ReportChange.from_dict(act.details)]
-
-    def result(self, act: Act | None, given: Mapping[str, Any]) -> Any:
-        """The change."""
-        return None if act is None else self.records(act)[0]
 
 
 def _row_in_words(row: RowChange) -> str:

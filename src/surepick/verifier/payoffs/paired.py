@@ -10,7 +10,7 @@ from typing import NamedTuple
 
 import numpy as np
 
-from surepick.verifier.blocks import MOST_PARTS, Block
+from surepick.verifier.blocks import MOST_PARTS, Block, check_one_by_one
 from surepick.verifier.check import Check
 from surepick.verifier.guide import Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
@@ -106,10 +106,5 @@ class Paired(Payoff):
 
 def check_items(check: Check, block: Block, where: str) -> None:
     """Every option must have met the first items of the block, one pull each."""
-    check.demand(bool((block.counts == 1).all()), f"{where}: an item has more than one pull")
-    for arm in np.unique(block.arms):
-        rows = block.of(arm)
-        check.demand(
-            np.array_equal(rows.parts, np.arange(len(rows.parts))),
-            f"{where}: arm {arm} has not met the first items of the block",
-        )
+    several, gaps = "an item has more than one pull", "has not met the first items of the block"
+    check_one_by_one(check, block, where, several, gaps)

@@ -9,7 +9,7 @@ import math
 
 import numpy as np
 
-from surepick.verifier.blocks import Block
+from surepick.verifier.blocks import Block, check_one_by_one
 from surepick.verifier.check import Check
 from surepick.verifier.guide import Outlook
 from surepick.verifier.payoffs.base import News, Pairs, Payoff, known
@@ -169,10 +169,5 @@ def _quantiles(shares: np.ndarray) -> np.ndarray:
 
 def check_singles(check: Check, block: Block, where: str) -> None:
     """Every reward must be listed by itself, under the number that it was dealt."""
-    check.demand(bool((block.counts == 1).all()), f"{where}: rewards are not listed one by one")
-    for arm in np.unique(block.arms):
-        rows = block.of(arm)
-        check.demand(
-            np.array_equal(rows.parts, np.arange(len(rows.parts))),
-            f"{where}: the pulls of arm {arm} are not numbered one after the other",
-        )
+    several, gaps = "rewards are not listed one by one", "does not have its numbers in turn"
+    check_one_by_one(check, block, where, several, gaps)
