@@ -8,6 +8,9 @@ ruled out. Beside each δ stands the share of wrong runs.
 Price: mean measurements of normal rewards without features, δ = 0.05, on 12 sets of means, with
 noise="any", noise="symmetric" and σ known; the same rewards for all three where they ask alike.
 
+Gain: what a bet on wins gains in a block of 64 pulls of each of two options, over what a Gaussian
+test with known σ gains, at leads in units of σ; both with the best stake.
+
 Run with: python -m benchmarks.any_numbers [--trials 1000] (about an hour on two cores; with
 --trials 50 a look). Results are kept part by part.
 """
@@ -22,9 +25,11 @@ import numpy as np
 from benchmarks.recorded import Record, options, table
 
 import surepick as sp
+from surepick.statistics.wins import log_wins
 
 MOST = 1500
 DELTAS = (0.2, 0.05)
+LEADS = (0.35, 0.7, 1.0)
 Draw = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
@@ -140,6 +145,18 @@ def price(task: tuple[str, str, int]) -> dict[str, Any]:
     return {"trials": trials, "pulls": pulls.mean(), "error": error, "wrong": float(wrong)}
 
 
+def gain(task: tuple[float, int]) -> dict[str, float]:
+    """Mean log payoff of a block over that of a Gaussian test."""
+    lead, blocks = task
+    rng, n = np.random.default_rng(int(1000 * lead)), 64
+    share = 0.5 * (1.0 + math.erf(lead / 2.0))
+    stake = min(6.0 * (share - 0.5), 1.9)
+    logs = [log_wins(rng.normal(lead, 1.0, n), rng.normal(size=n), stake) for _ in range(blocks)]
+    best = n * lead**2 / 4.0
+    error = np.std(logs, ddof=1) / math.sqrt(blocks) / best
+    return {"ratio": float(np.mean(logs)) / best, "error": float(error)}
+
+
 def main() -> None:
     parser = options(__doc__ or "", 1000)
     asked = parser.parse_args()
@@ -148,6 +165,7 @@ def main() -> None:
     rates = {f"{name}, {d}": (name, d, asked.trials) for name in CASES for d in DELTAS}
     prices = {f"{name}, {kind}": (name, kind, few) for name in MEANS for kind in KINDS}
     wrong, costs = record.fill(rates, errors), record.fill(prices, price)
+    gains = record.fill({f"gain, {lead}": (lead, 4000) for lead in LEADS}, gain)
     rows = [[name, *(f"{wrong[f'{name}, {d}']['wrong']:.3f}" for d in DELTAS)] for name in CASES]
     parts = [table(["case", *(f"wrong at δ = {d}" for d in DELTAS)], rows)]
     rows, ratios = [], []
@@ -159,7 +177,15 @@ def main() -> None:
     average = [f"{np.exp(np.log(np.array(ratios)[:, i]).mean()):.2f}" for i in (0, 1)]
     rows.append(["geometric mean", "", "", "", *average])
     head = ["means", *KINDS, "any / symmetric", "any / σ known"]
-    record.write("\n\n".join([*parts, table(head, rows)]))
+    own = [
+        [f"{lead}", "{ratio:.2f} ± {error:.2f}".format(**gains[f"gain, {lead}"])] for lead in LEADS
+    ]
+    title = "# Numbers of any kind"
+    said = (
+        f"`python -m benchmarks.any_numbers --trials {asked.trials}`; a fifth of them for prices."
+    )
+    tables = [*parts, table(head, rows), table(["lead / σ", "gain"], own)]
+    record.write("\n\n".join([title, said, *tables]))
 
 
 if __name__ == "__main__":

@@ -9,7 +9,7 @@ in common, so a stake λ on wins pays
 with mean at most 1 where r wins a share of at most m on average, whatever the rewards are like
 otherwise. So does the average of that over *all* matchings, which does not depend on how rewards
 are numbered, and wastes hardly anything: of the logarithm that a test with normal noise of known
-scale gains, it gains nine tenths.
+scale gains, it gains about nine tenths (``benchmarks/any_numbers.py``).
 
 How the average is worked out. A factor is 1 − λm + λ/2·[x < r] + λ/2·[x ≤ r]. Multiplied out, each
 reward of r chooses nothing, "x below me" or "x not above me", and a choice by j of them holds for a
