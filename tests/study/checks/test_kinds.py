@@ -1,13 +1,16 @@
 """What the checks of a study say under each kind of noise."""
 
+from dataclasses import replace
+
 import numpy as np
 import pytest
 
 import surepick as sp
 from surepick.run.diagnostics import ArmSummary
+from surepick.run.doubts import scales_of
 from surepick.run.guarantee import only_yes_and_no
 from surepick.storage.memory import MemoryStorage
-from surepick.study.checks.advice import pulls_if_equal
+from surepick.study.checks.advice import better_kinds, pulls_if_equal
 from surepick.study.checks.checks import Checks
 
 ARMS = np.column_stack([np.ones(12), np.linspace(-1, 1, 12)])
@@ -215,4 +218,22 @@ def test_what_equal_would_have_saved_is_said_where_options_vary_alike():
 def test_nothing_is_said_of_equal_where_options_vary_differently():
     loud = np.where(np.arange(12) % 2 == 0, 5.0, 1.0)
     study = finished(None, normal(loud))
+    assert not any("--noise equal" in text for text in study.checks().remarks)
+
+
+def test_nothing_is_said_of_equal_beside_a_sign_of_skew():
+    problem = sp.Problem.unstructured(6, noise="symmetric")
+    truth = np.random.default_rng(2).normal(size=6)
+
+    def reward(arm, draws):
+        return truth[arm] + 2.0 * draws.exponential()
+
+    study = finished(None, reward, 3, problem=problem, delta=1e-9)
+    run = study.current_run
+    fewer, skew = pulls_if_equal(run), run.doubts.skew(problem)
+    assert fewer is not None
+    assert fewer < 0.9 * run.samples
+    alike = scales_of(problem, run.told())
+    assert better_kinds(run, alike, replace(skew, log_evidence=0.0))
+    assert not better_kinds(run, alike, skew)
     assert not any("--noise equal" in text for text in study.checks().remarks)

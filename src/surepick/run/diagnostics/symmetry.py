@@ -51,8 +51,8 @@ def skewed_noise(problem: Problem, triples: Triples, *, level: float = 0.01) -> 
         "Rewards reach further to one side of their mean than to the "
         f"other{f', most clearly those of {shown}' if shown else ''}. The guarantee assumes that "
         "noise is as likely to be above 0 as below it by the same amount. Times, amounts of money "
-        "and counts are not like that. If rewards have bounds, or can be capped, say so "
-        "(noise=(0, 100), --rewards 0..100). If their logarithm is what matters, measure that "
-        "instead."
+        "and counts are not like that. Start again with numbers of any kind, of which nothing is "
+        "assumed (noise='any', --rewards any): that shows which option usually wins. For the best "
+        "mean, give bounds, or cap rewards (noise=(0, 100), --rewards 0..100)."
     )
     return Finding(True, evidence, level, text, tuple(odd))

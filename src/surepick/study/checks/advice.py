@@ -2,11 +2,13 @@
 
 from __future__ import annotations
 
+import math
+
 import numpy as np
 
 from surepick.run import Run
 from surepick.run.assumed import ASSUMED
-from surepick.run.diagnostics import ArmSummary
+from surepick.run.diagnostics import ArmSummary, Finding
 from surepick.run.guarantee import only_yes_and_no
 from surepick.statistics.unequal import UnequalScales
 
@@ -14,6 +16,7 @@ _FEWEST_EQUAL = 30  # rewards, before it is remarked that they are all the same
 _FEWEST_OF_RATE = 20  # rewards of an option, before its rate is known at all
 _REPLICATES = 10.0  # of an option, before it is said to vary like another
 _WORTH_SAYING = 0.9  # of the measurements made: savings of less are not worth a remark
+_SKEWED = math.log(5)  # evidence of skew from which on nobody is told to say that noise is normal
 _SMALL = 2_000  # candidates of a problem for which settled blocks are gone through again
 
 
@@ -69,10 +72,15 @@ def anything_will_do(run: Run, summary: ArmSummary) -> list[str]:
     ]
 
 
-def better_kinds(run: Run, summary: ArmSummary, scales: UnequalScales) -> list[str]:
-    """Remarks for a study that said nothing, or little, about its noise."""
+def better_kinds(run: Run, scales: UnequalScales, skew: Finding | None) -> list[str]:
+    """Remarks for a study that said nothing, or little, about its noise.
+
+    Normal noise is symmetric: with a sign of skew, or too few rewards to see one, nothing is said.
+    """
     may_be = ASSUMED.of(run.problem.noise_kind).may_be_equal
     if not may_be or not run.state.finished or not vary_alike(scales):
+        return []
+    if skew is None or skew.blind or skew.log_evidence > _SKEWED:
         return []
     fewer = pulls_if_equal(run)
     if fewer is None or fewer > _WORTH_SAYING * run.samples:

@@ -133,7 +133,7 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     skewed = all_the_same(summary) or not_symmetric(run, summary)
     if skew and not skewed:
         skewed = skew.message
-    remarks += better_kinds(run, summary, told.scales)
+    remarks += better_kinds(run, told.scales, skew)
     remarks += anything_will_do(run, summary)
     scales = unequal_noise(problem, told.scales) if assumed.equal else None
     sayable, scale = _scale(run, summary, bool(alarm))
