@@ -70,6 +70,7 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         p_value=found.get("p_value"),
         wins=found.get("wins") or {},
         best_mean=found.get("best_mean"),
+        circle=tuple(found.get("circle") or ()),
         **_compared(found),
         _record={},
         _certificate=certificate,

@@ -71,6 +71,9 @@ class Answer:
     #: answer won, and the option with the best mean, where that is another one
     wins: dict[str, float] = field(default_factory=dict)
     best_mean: str | None = None
+    #: and options of which each won most comparisons with the next one, and the last with the
+    #: answer, as measured: where there are such, it seems that nobody beats everybody
+    circle: tuple[str, ...] = ()
 
     def __post_init__(self) -> None:
         if not self.arms:
@@ -125,7 +128,7 @@ class Answer:
 
         Where nothing is proven, what the p-value says.
         """
-        won = comparisons.in_words(self.label, self.wins, self.best_mean)
+        won = comparisons.in_words(self.label, self.wins, self.best_mean, self.circle)
         said = [won, in_plain_words(str(self.guarantee), self.delta)]
         if not self.guarantee and self.p_value is not None:
             said.append(sureness(self.p_value))
@@ -178,6 +181,8 @@ class Answer:
             found["lifts"] = {label: _finite(lift) for label, lift in self.lifts.items()}
         if self.wins:
             found |= {"wins": dict(self.wins), "best_mean": self.best_mean}
+        if self.circle:
+            found["circle"] = list(self.circle)
         return found
 
 

@@ -11,7 +11,7 @@ from surepick.algorithms.base import Algorithm, State
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
 from surepick.run.answer import Answer, compared, several
-from surepick.run.comparisons import shares_won
+from surepick.run.comparisons import circle, shares_won
 from surepick.run.guarantee import guarantee_of
 from surepick.run.limits import why_stopped
 
@@ -103,4 +103,8 @@ def _won(
     best = int(means.argmax())
     other = None if means[best] <= means[leader] else problem.labels[best]
     wins = {problem.labels[arm]: float(shares[arm]) for arm in met}
-    return {"wins": wins, "best_mean": other if wins else None}
+    found: dict[str, Any] = {"wins": wins, "best_mean": other if wins else None}
+    if min(wins.values(), default=1.0) < 0.5:
+        around = circle(batches, leader, n, on_items)
+        found["circle"] = tuple(problem.labels[arm] for arm in around)
+    return found

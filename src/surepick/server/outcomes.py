@@ -48,6 +48,12 @@ class AnswerOf(Answered):
     best_mean: str | None = Field(
         None, description="Of numbers of any kind: who has the best mean, if another option does."
     )
+    circle: list[str] | None = Field(
+        None,
+        description="Of numbers of any kind: options of which each won most of its comparisons "
+        "with the next one, and the last with the answer, as measured. It seems that nobody beats "
+        "everybody.",
+    )
     checks: dict[str, Any]
 
 

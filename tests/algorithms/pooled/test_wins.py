@@ -278,3 +278,37 @@ def test_nothing_is_said_of_means_that_agree_nor_of_other_kinds():
     plain = sp.identify(sp.Problem.unstructured(2, noise=1.0), lambda arm: 9.0 * arm)
     assert plain.wins == {}
     assert "wins" not in plain.to_dict()
+
+
+DICE = np.array([[2, 4, 9], [1, 6, 8], [3, 5, 7]])  # each beats the next in 5 of 9 throws
+
+
+def test_a_circle_is_answered_and_named():
+    run = raced(thrown, 3, 1, cap=9000)
+    answer = run.answer
+    assert answer.guarantee
+    assert sp.verify(answer.certificate(), replay=True).complete
+    behind = f"o{(answer.arm - 1) % 3}"
+    assert answer.wins[behind] < 0.5
+    assert answer.circle == tuple(f"o{(answer.arm + i) % 3}" for i in range(3))
+    assert f"won only {100 * answer.wins[behind]:.0f} % of its direct" in answer.plain
+    assert "no option beats all others" in answer.plain
+    assert "usually wins, although" not in answer.plain
+
+
+def thrown(arms, rng):
+    return DICE[arms, rng.integers(3, size=len(arms))].astype(float)
+
+
+def test_who_was_ruled_out_is_not_measured_any_more_nor_bet_on():
+    means = np.array([0.0, 0.0, 1.0, 1.05, 1.1])
+    run = raced(lambda arms, rng: means[arms] + rng.normal(size=len(arms)), 5, 2, cap=4000)
+    record = run.answer.certificate()
+    pulls, out = np.zeros(5, dtype=int), set()
+    for block in record["evidence"]["blocks"]:
+        assert not out & set(block["rivals"])
+        out |= {lost["candidate"] for lost in block["dropped"]}
+    assert out
+    for batch in record["batches"][-3:]:
+        pulls += np.bincount(batch["arms"], batch["counts"], minlength=5).astype(int)
+    assert pulls[:2].sum() == 0

@@ -148,7 +148,8 @@ def _reach(at: Situation) -> _Reach:
     """
     direct, width = at.ways.ways == ("direct",), at.problem.rank
     guided = direct and at.ways.guide > 1 and width < at.problem.n_arms
-    if not (guided or (direct and at.question.decides_each)):
+    decided = at.question.decides_each or at.suggested.by_wins
+    if not (guided or (direct and decided)):
         return _Reach(width, guided, False, at.least)
     undecided = min(at.problem.n_arms, len(at.question.open()) + 1)
     width = min(width, undecided)

@@ -52,6 +52,11 @@ class Suggested:
         self._market: Market | None = None
         self._first_fit: BlockFit | None = None
 
+    @property
+    def by_wins(self) -> bool:
+        """Whether the best is who usually wins, not who has the largest mean."""
+        return not self._reading.about_means
+
     def forget(self, first_too: bool) -> None:
         """Another block was settled; one without bets changes what first blocks can tell, too."""
         self._estimate = self._market = self._scales = None
@@ -75,7 +80,7 @@ class Suggested:
     def market(self) -> Market:
         """Rivals and stakes for the block under way, from least squares on all earlier ones."""
         if self._market is None:
-            past, whom = self.estimate, (self._question.about, self._question.offered())
+            past, whom = self.estimate, (self._question.about, self._question.rivals())
             if isinstance(past, Values):
                 own = (past, self.scales)
                 self._market = make_direct_market(self.problem, self.points, *own, *whom)

@@ -9,7 +9,7 @@ from __future__ import annotations
 import math
 from abc import ABC, abstractmethod
 from functools import cached_property
-from typing import Any, NamedTuple
+from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
@@ -77,6 +77,8 @@ class Pairs(NamedTuple):
 
 class Payoff(ABC):
     """Bets under one kind of noise."""
+
+    counts_wins: ClassVar[bool] = False  #: the best is who wins, not who has the largest mean
 
     def __init__(self, guide: Guide, precisions: list[float]) -> None:
         self.check, self.guide, self.precisions = guide.check, guide, precisions

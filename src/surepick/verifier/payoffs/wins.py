@@ -24,6 +24,8 @@ _WEIGHT = 6.0 / math.sqrt(math.pi)  # stake for a lead of one, among very many o
 class Wins(Payoff):
     """A stake pays an average over all ways to compare the rewards of two options."""
 
+    counts_wins = True
+
     def check_dealt(self, block: Block, where: str, own: bool) -> int:
         check_singles(self.check, block, where)
         return 1
@@ -69,6 +71,8 @@ class Wins(Payoff):
 
 class PairedWins(Paired):
     """Stakes on who wins on an item, item by item."""
+
+    counts_wins = True
 
     def by_arm(self, block: Block) -> Block:
         return super().by_arm(self._scored(block))

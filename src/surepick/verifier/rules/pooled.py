@@ -206,14 +206,19 @@ class Book:
             told = payoff.guide.without_level(self.past, told, outlook)
         self.past = self.past.plus(told)
 
+    @property
+    def _rivals(self) -> np.ndarray:
+        """Who can be bet on: where wins are counted, not means, only who is left."""
+        return self.alive if self.payoff.counts_wins else self.offer.there
+
     def _open(self, rivals: Any, outlook: Outlook, where: str) -> Market:
         complaint = f"{where}: the rivals are not the right number of candidates"
         named = exact.whole_numbers(rivals, f"{where}: the rivals")
         places = self._places(named)
         self.check.demand(
-            len(np.unique(named)) == len(named) == min(RIVALS, int(self.offer.there.sum()))
+            len(np.unique(named)) == len(named) == min(RIVALS, int(self._rivals.sum()))
             and (self.candidates[places] == named).all()
-            and self.offer.there[places].all(),
+            and self._rivals[places].all(),
             complaint,
         )
         assert self.past is not None
@@ -242,7 +247,7 @@ class Book:
         check = self.check
         trail = np.append(0.0, market.trail(market.field(market.rows[1:], market.rivals[1:])))
         shares = -self.doubt * trail
-        rest = self.offer.there.copy()
+        rest = self._rivals.copy()
         rest[market.rivals] = False
         top = market.before.size(market.leader_row)
         ahead, size, others = -math.inf, top, math.inf
@@ -250,7 +255,7 @@ class Book:
             x = check.candidates[self.candidates[part]] - market.leader_row
             places = np.arange(part.start, part.stop)
             field = market.field(x, places)
-            there = np.flatnonzero(self.offer.there[part])
+            there = np.flatnonzero(self._rivals[part])
             leads = -market.before.leads(field.some(there, 1))
             ahead = np.maximum(ahead, leads.max(initial=-math.inf))
             size = max(size, top + float(np.abs(leads).max(initial=0.0)))

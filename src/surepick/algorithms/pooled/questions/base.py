@@ -81,8 +81,12 @@ class Question(ABC):
         return 0, 0.0
 
     def offered(self) -> BoolArray | None:
-        """Who can be bet on, as a mask; None: everybody."""
+        """Who can be named, as a mask; None: everybody."""
         return None
+
+    def rivals(self) -> BoolArray | None:
+        """Who can be bet on, as a mask; None: everybody."""
+        return self.offered()
 
     def reconsider(self, market: Any) -> None:
         """Options came or went: see where that leaves the question (None: nothing is known)."""

@@ -94,6 +94,21 @@ class Best(Question):
         gone = self.dropped_at < 0
         return ~self._b.host(gone) if bool(self._b.xp.any(gone)) else None
 
+    def rivals(self) -> BoolArray | None:
+        left = self._only_left()
+        return self.offered() if left is None else left
+
+    def _only_left(self) -> BoolArray | None:
+        """Where the best is who usually wins: who is left, if somebody is not; nobody else counts.
+
+        Who was beaten by some may beat others. Estimates, of one number for each candidate, cannot
+        say so: bets on such a one, and looks at it, would go on for ever.
+        """
+        left = self._b.host(self.dropped_at == 0)
+        if self.ground.ways.reading.about_means or left.all() or not left.any():
+            return None
+        return left
+
     def reconsider(self, market: Any) -> None:
         winner = self.closeness.winner(self.dropped_at == 0) if self.epsilon > 0 else None
         self.finished = winner is not None
@@ -109,7 +124,10 @@ class Best(Question):
         at = BetsSoFar(
             self.against(), self.dropped_at, self.goal, pulls, self.epsilon, self.closeness
         )
-        return lacking(self._b, market, at)
+        found, left = lacking(self._b, market, at), self._only_left()
+        if left is None:
+            return found
+        return found._replace(pulls=np.where(left, found.pulls, 0.0))
 
     def against(self) -> Any:
         """Log capital against each candidate, all accounts together."""
