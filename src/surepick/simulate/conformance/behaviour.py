@@ -15,12 +15,12 @@ from surepick.simulate.conformance.tools import (
     Tape,
     basis,
     check_answer,
+    check_solved,
     configure,
     demand,
     generic,
     nearby,
-    play,
-    solve,
+    played,
     step,
 )
 from surepick.simulate.noise import Gaussian
@@ -30,9 +30,7 @@ from surepick.simulate.trials import drive, trial
 def check_same_rewards_same_asks(make: Make) -> dict[str, Any]:
     """The same rewards lead to the same asks, whatever other runs do in between."""
     instance = generic(noise=0.5)
-    algorithm = configure(make, instance)
-    first = algorithm.start(instance.problem, rng=1)
-    expected = play(first, Tape(instance, seed=1))
+    first, expected = played(make, instance, seed=1)
     other = configure(make, instance, delta=0.3).start(instance.problem, rng=2)
     other_tape, ignored = Tape(instance, seed=2), []
     again = configure(make, instance).start(instance.problem, rng=1)
@@ -60,11 +58,9 @@ def check_save_and_load(make: Make, *, most: int = 25) -> dict[str, Any]:
     Runs with more than ``most`` batches are saved at that many of them, the first few included.
     """
     instance = generic(noise=0.5)
-    algorithm = configure(make, instance)
-    whole = algorithm.start(instance.problem, rng=3)
-    expected = play(whole, Tape(instance, seed=3))
-    run = algorithm.start(instance.problem, rng=3)
-    tape, asks = Tape(instance, seed=3), []
+    whole, expected = played(make, instance, seed=2)
+    run = configure(make, instance).start(instance.problem, rng=2)
+    tape, asks = Tape(instance, seed=2), []
     early = np.arange(min(most // 2, len(expected)))
     points = {*early.tolist(), *np.linspace(0, len(expected), most).astype(int).tolist()}
     while not run.stopped:
@@ -116,8 +112,7 @@ def check_asks_for_arms_that_are_there(make: Make) -> dict[str, Any]:
     """Every batch names existing arms, in order, at least one pull in all."""
     for instance in (generic(), basis(), nearby()):
         for seed in range(3):
-            run = configure(make, instance).start(instance.problem, rng=seed)
-            play(run, Tape(instance, seed))  # checks every batch
+            run, _ = played(make, instance, seed)  # every batch was checked
             demand(run.samples > 0, "stopped without a single pull")
     return {}
 
@@ -125,9 +120,7 @@ def check_asks_for_arms_that_are_there(make: Make) -> dict[str, Any]:
 def check_answers_a_candidate(make: Make) -> dict[str, Any]:
     """The answer is a candidate, a survivor, with its own label; then the run is over."""
     for instance in (generic(), basis(), nearby()):
-        run = configure(make, instance).start(instance.problem, rng=5)
-        play(run, Tape(instance, seed=5))
-        answer = check_answer(run, instance)
+        answer = check_answer(played(make, instance, seed=2).run, instance)
         demand(
             answer.guarantee.kind != "pac"
             or {int(instance.problem.same_as[i]) for i in answer.survivors} == {answer.arm},
@@ -148,7 +141,10 @@ def check_stops_on_easy_instances(make: Make) -> dict[str, Any]:
                 f"{instance.name}: did not stop within {row['samples']:,} pulls",
             )
             most = max(most, row["samples"])
-    right = sum(instance.is_correct(solve(make, instance).arm) for instance in (generic(), basis()))
+    answers = {
+        one: check_solved(played(make, one, seed=0).run, one) for one in (generic(), basis())
+    }
+    right = sum(instance.is_correct(answer.arm) for instance, answer in answers.items())
     demand(right > 0, "wrong on both of the easiest instances")
     return {"most_pulls": most}
 

@@ -17,6 +17,7 @@ from surepick.simulate.conformance.tools import (
     demand,
     generic,
     play,
+    played,
 )
 from surepick.simulate.instance import Instance
 from surepick.simulate.noise import Gaussian
@@ -34,9 +35,8 @@ def check_rotation(make: Make, *, seeds: int = 3) -> dict[str, Any]:
     problem = Problem(original.problem.arms @ rotation, noise=original.problem.noise)
     rotated = Instance(problem, original.theta @ rotation)
     for seed in range(seeds):
-        plain = configure(make, original).start(original.problem, rng=seed)
+        plain, expected = played(make, original, seed)
         turned = configure(make, rotated).start(rotated.problem, rng=seed)
-        expected = play(plain, Tape(original, seed))
         asks = play(turned, Tape(original, seed))
         where = next((i for i, pair in enumerate(zip(expected, asks)) if pair[0] != pair[1]), None)
         demand(
@@ -63,8 +63,7 @@ def check_permutation(
     if not exact:
         return _same_distribution(make, original, shuffled, trials)
     for seed in range(seeds):
-        plain = configure(make, original).start(original.problem, rng=seed)
-        play(plain, Tape(original, seed))
+        plain, _ = played(make, original, seed)
         other = configure(make, shuffled).start(shuffled.problem, rng=seed)
         play(other, Tape(original, seed, order=_ORDER))
         demand(
@@ -115,14 +114,12 @@ def check_scaling(make: Make, *, seeds: int = 3) -> dict[str, Any]:
     )
     for seed in range(seeds):
         for epsilon in (0.0, 0.25):
-            small = configure(make, original, epsilon=epsilon)
             large = configure(make, scaled, epsilon=_SCALE * epsilon)
             bound = getattr(large, "norm_bound", None)  # on the length of theta: in that unit too
             if bound is not None:
                 large = dataclasses.replace(large, norm_bound=_SCALE * bound)  # pyright: ignore
-            plain = small.start(original.problem, rng=seed)
+            plain, expected = played(make, original, seed, epsilon)
             other = large.start(scaled.problem, rng=seed)
-            expected = play(plain, Tape(original, seed))
             asks = play(other, Tape(original, seed, scale=_SCALE))
             demand(
                 asks == expected,

@@ -20,12 +20,14 @@ from surepick.simulate.conformance.tools import (
     basis,
     chance,
     check_answer,
+    check_solved,
     configure,
     demand,
     failures,
     generic,
     nearby,
     play,
+    played,
     solve,
     tiny,
 )
@@ -121,7 +123,7 @@ def check_certificate(make: Make) -> dict[str, Any]:
     risks = []
     for instance in (generic(), basis(), nearby()):
         for seed in range(2):
-            answer = solve(make, instance, seed=seed)
+            answer = check_solved(played(make, instance, seed).run, instance)
             certificate = answer.certificate()
             result = verify(certificate)
             demand(result.candidate == answer.arm, "the certificate is about another candidate")

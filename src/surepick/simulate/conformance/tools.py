@@ -4,8 +4,9 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
+from functools import cache, lru_cache
 from itertools import pairwise
-from typing import Any, Protocol
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 from numpy.typing import ArrayLike
@@ -92,16 +93,19 @@ _GENERIC = [
 ]
 
 
+@cache
 def generic(noise: float = 0.25) -> Instance:
     """Five arms in three dimensions; gaps 0.4, 0.47, 0.61, 1.26."""
     return tiny(_GENERIC, [0.9, -0.2, 0.1], noise, name=f"generic, noise {noise:g}")
 
 
+@cache
 def basis(gap: float = 0.8, noise: float = 0.5) -> Instance:
     """Three arms along the axes."""
     return tiny(np.eye(3), [0.0, gap, 0.0], noise, name="standard basis")
 
 
+@cache
 def nearby(noise: float = 0.5) -> Instance:
     """Two axes and an arm close to the better one."""
     arms = [[1.0, 0.0], [0.0, 1.0], [np.cos(0.8), np.sin(0.8)]]
@@ -151,6 +155,24 @@ def play(run: Run, tape: Tape) -> Asks:
         )
         step(run, tape, asks)
     return asks
+
+
+class Played(NamedTuple):
+    """A run that has stopped, for checks that only look at it."""
+
+    run: Run
+    asks: Asks
+
+
+@lru_cache(maxsize=32)  # the checks of one algorithm follow each other
+def played(make: Make, instance: Instance, seed: int, epsilon: float = 0.0) -> Played:
+    """The run of an algorithm on one of the instances here, with rewards of this seed.
+
+    It is made once, however many checks look at it.
+    """
+    settings = {"epsilon": epsilon} if epsilon else {}
+    run = configure(make, instance, **settings).start(instance.problem, rng=seed)
+    return Played(run, play(run, Tape(instance, seed)))
 
 
 def check_batch(run: Run, pulls: Pulls) -> None:
@@ -205,6 +227,11 @@ def solve(
     """One whole run by ask and tell; it must stop by its own rule, with an answer that verifies."""
     run = configure(make, instance, delta, **settings).start(instance.problem, rng=seed)
     play(run, Tape(instance, seed))
+    return check_solved(run, instance)
+
+
+def check_solved(run: Run, instance: Instance) -> Answer:
+    """The answer of a run that must have stopped by its own rule; it verifies."""
     answer = check_answer(run, instance)
     demand(answer.guarantee.kind != "none", f"{instance.name}: gave up, {answer.guarantee}")
     verify(answer.certificate())
