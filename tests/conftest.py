@@ -2,6 +2,7 @@ import gc
 import os
 import shutil
 import uuid
+import zlib
 
 import pytest
 from hypothesis import settings
@@ -14,6 +15,8 @@ from surepick.run import order
 settings.register_profile("surepick", derandomize=True, deadline=None, max_examples=50)
 settings.load_profile("surepick")
 
+STORAGES = ("memory", "sqlite", "postgresql")
+SHARED = STORAGES[1:]  # that several processes can share
 # Tests that take long or wait for a browser come first: the short ones are shared out in the end,
 # and all processes finish together.
 _FIRST = (
@@ -26,8 +29,37 @@ _FIRST = (
 )
 
 
+# What is about storages themselves runs on each of them.
+_EVERY_STORAGE = (
+    "tests/conformance/",
+    "tests/storage/",
+    "tests/study/test_machine.py",
+    "tests/study/test_crashes.py",
+    "tests/study/traffic/test_crashes.py",
+    "tests/test_old_files.py",
+)
+
+
+@pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items):
+    for item in items:
+        if not item.nodeid.startswith(_EVERY_STORAGE) and not _is_its_turn(item):
+            item.add_marker(pytest.mark.validation)
     items.sort(key=lambda item: not item.nodeid.startswith(_FIRST))
+
+
+def _is_its_turn(item):
+    """Whether a test of studies runs on this storage every time; on the others: make validate.
+
+    They take turns by the names of tests, so each is used by a third of them.
+    """
+    given = item.callspec.params if hasattr(item, "callspec") else {}
+    chosen = str([mark.args[0] for mark in item.iter_markers("parametrize")])
+    for fixture, kinds in (("storage_url", STORAGES), ("shared_url", SHARED)):
+        if fixture in given and fixture not in chosen:
+            name = item.nodeid.replace(given[fixture], "")
+            return given[fixture] == kinds[zlib.crc32(name.encode()) % len(kinds)]
+    return True
 
 
 def pytest_collectstart():
@@ -101,13 +133,13 @@ def _url(kind, request):
     return request.getfixturevalue("postgres").url()
 
 
-@pytest.fixture(params=["memory", "sqlite", "postgresql"])
+@pytest.fixture(params=STORAGES)
 def storage_url(request):
     """An empty storage of each kind."""
     return _url(request.param, request)
 
 
-@pytest.fixture(params=["sqlite", "postgresql"])
+@pytest.fixture(params=SHARED)
 def shared_url(request):
     """An empty storage of each kind that several processes can share."""
     return _url(request.param, request)

@@ -624,7 +624,7 @@ MUTATIONS = (
         "study/desk/leases.py",
         "tx.leases(study, pulls).items() if one.attempts}",
         "tx.leases(study, pulls).items()}",
-        "study/desk/test_same.py -k memory",
+        "study/desk/test_same.py",
     ),
     Mutation(
         "ahead-counts-for-the-open-batch",
