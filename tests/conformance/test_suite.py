@@ -4,11 +4,13 @@ from dataclasses import dataclass
 
 import numpy as np
 import pytest
+from scipy.stats import binom
 
 from surepick.algorithms import Algorithm, Pulls, registry
 from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
 from surepick.errors import CertificateError
 from surepick.simulate import conformance
+from surepick.simulate.conformance.tools import chance, failures
 
 
 class DoublingState(PhasedState):
@@ -180,3 +182,22 @@ def test_heuristics_are_measured_but_not_held_to_delta():
     report = conformance.check_error_rate(Guess, trials=40)
     assert report["guarantee"] == "heuristic"
     assert max(report["errors"].values()) > report["limit"]
+
+
+@pytest.mark.parametrize(("n", "rate"), [(40, 0.1), (100, 0.2), (250, 0.1)])
+def test_counting_failures_ends_early_and_catches_as_much(n, rate):
+    """Of trials that fail so often that all of them catch it half the time, and more often."""
+    most = chance(n, rate)
+
+    def caught(seed, failing):
+        draws = np.random.default_rng(seed)
+        return failures(lambda _: draws.random() < failing, n, most) > most
+
+    for share in (1.0, 1.2, 1.5):
+        failing = share * (most + 1) / n
+        power = binom.sf(most, n, failing)
+        found = sum(caught(seed, failing) for seed in range(400))
+        assert found >= binom.ppf(0.001, 400, power - 0.001)
+    tried = []
+    assert failures(tried.append, n, most) == 0
+    assert len(tried) < 0.6 * n

@@ -7,7 +7,6 @@ import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from scipy.stats import binom
 
 import surepick as sp
 from surepick.design.misfit import PRECISIONS
@@ -21,6 +20,7 @@ from surepick.run.diagnostics import (
     lack_of_fit,
 )
 from surepick.run.diagnostics.drift import changed_together, window_of
+from surepick.simulate.conformance.tools import chance, failures
 
 # 48 page layouts: a factor of three levels and four of two, main effects only
 LAYOUTS = np.array(list(itertools.product(range(3), *[range(2)] * 4)))
@@ -337,17 +337,20 @@ def test_an_option_that_changes_alone_is_named():
 
 def test_options_that_change_together_raise_no_alarm():
     """A hundred timelines of arms that all jump together, looked at five times each."""
-    problem, alarms = sp.Problem(np.eye(4), noise=1.0), 0
-    for seed in range(100):
+    problem = sp.Problem(np.eye(4), noise=1.0)
+
+    def alarms(seed):
         rng = np.random.default_rng(seed)
         timeline, arms = Timeline(4), rng.integers(0, 4, 500)
         levels = 10 * rng.normal(size=30)[window_of(np.arange(500))]
         for part in np.split(np.arange(500), 5):
             timeline.add_pulls(arms[part], levels[part] + rng.normal(size=100))
             if drift(problem, timeline, levels_cancel=True):
-                alarms += 1
-                break
-    assert alarms <= binom.ppf(0.999, 100, 0.05)
+                return True
+        return False
+
+    most = chance(100, 0.05)
+    assert failures(alarms, 100, most) <= most
 
 
 def test_noise_estimate():

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import inspect
+import math
 from collections.abc import Callable
 from functools import cache, lru_cache
 from itertools import pairwise
@@ -54,15 +55,24 @@ def chance(n: int, rate: float) -> int:
 def failures(fails: Callable[[int], Any], n: int, most: int) -> int:
     """How many of ``n`` trials fail, counted until it is clear whether more than ``most`` do.
 
-    The verdict is that of all ``n`` trials, so errors of both kinds are as likely as with all of
-    them: it is known as soon as too many have failed, or too few are left. ``fails(i)`` runs
-    trial i.
+    ``fails(i)`` runs trial i. It ends as soon as too many have failed, or too few are left: then
+    the verdict is that of all trials. It also ends where so few have failed that a rate which half
+    of such tests would catch, (most + 1) / n = r, is out of the question: capital bet against r
+    has grown a thousandfold. It is multiplied by q / r where a trial fails, otherwise by
+    (1 - q) / (1 - r), with q = r / 8. While trials fail at the rate r or more often, that has mean
+    1 at most, so it ever grows a thousandfold with probability 1/1000 at most (Ville): what all
+    trials would catch is caught as often, up to that. Where hardly any trial fails, two thirds of
+    them are spared.
     """
-    failed = 0
+    rate = (most + 1) / n
+    lost, won = math.log(1 / 8), math.log((1 - rate / 8) / max(1 - rate, 1e-300))
+    failed, capital = 0, 0.0
     for done in range(n):
-        if failed > most or failed + n - done <= most:
+        if failed > most or failed + n - done <= most or capital > math.log(1000):
             break
-        failed += bool(fails(done))
+        fails_now = bool(fails(done))
+        failed += fails_now
+        capital += lost if fails_now else won
     return failed
 
 
