@@ -1358,8 +1358,8 @@ MUTATIONS = (
     Mutation(
         "report-upside-down",
         "report/colleague.py",
-        "key=lambda i: highest_first(known[i]))",
-        "key=lambda i: -highest_first(known[i]))",
+        "key=lambda i: best(known[i]))",
+        "key=lambda i: -best(known[i]))",
         "report/test_shown.py",
     ),
     Mutation(

@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 
 import surepick as sp
-from surepick.run.standing import Standing, highest_first
+from surepick.run.standing import Standing, best_first
 
 
 def test_on_items_the_leader_has_the_mean_of_its_own_answers():
@@ -42,7 +42,8 @@ def test_a_level_that_moves_between_batches_leaves_the_leader_its_own_mean():
 
 def test_nought_is_a_number_and_what_is_not_known_comes_last():
     values = [-1.0, 0.0, None, 2.0]
-    assert sorted(values, key=highest_first) == [2.0, 0.0, -1.0, None]
+    assert sorted(values, key=best_first(False)) == [2.0, 0.0, -1.0, None]
+    assert sorted(values, key=best_first(True)) == [-1.0, 0.0, 2.0, None]
     columns = {"option": ["low", "nought", "unknown", "high"], "estimate": values}
     now = Standing("best", "high", 3, 9, 0.05, columns)
     table = now.table()

@@ -126,7 +126,8 @@ class Top(Asked):
     def promised(self, epsilon: float | None) -> str:
         if epsilon is None:
             return self.best
-        return f"{self.m} options, each at most {epsilon:.12g} below the lowest of {self.best},"
+        within = f"each at most {epsilon:.12g} worse than the worst of {self.best}"
+        return f"{self.m} options, {within},"
 
     def check_problem(self, problem: Problem, items: bool) -> None:
         n, m = len(problem.distinct), self.m

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from surepick.algorithms.questions import compares
 from surepick.cli.studies import bar, shown
-from surepick.run.standing import highest_first
+from surepick.run.standing import best_first
 from surepick.study.outlook import states_in_words
 from surepick.study.traffic.words import step
 from surepick.text import plural
@@ -54,9 +54,10 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     compared = compares(content["standing"]["question"])
     for head in [*heads, "evidence" if compared else "evidence against"]:
         table.add_column(head, justify="right", no_wrap=True)
+    best = best_first(content["standing"]["minimise"])
     order = sorted(
         range(len(labels)),
-        key=lambda i: (i not in survivors, labels[i] != control, highest_first(means[i])),
+        key=lambda i: (i not in survivors, labels[i] != control, best(means[i])),
     )
     words = states_in_words(content)
     for i in order[: top or None]:

@@ -45,6 +45,8 @@ class _Problem(Protocol):
     def unit(self) -> float: ...
     @property
     def costs(self) -> FloatArray | None: ...
+    @property
+    def sign(self) -> float: ...
 
 
 @dataclass(frozen=True, eq=False)
@@ -117,7 +119,7 @@ def complexity(
     (16.0, 56.2)
     """
     arms, candidates = _for_money(problem), problem.candidates
-    truth = _as_truth(theta, candidates.shape[1])
+    truth = problem.sign * _as_truth(theta, candidates.shape[1])
     if whole(top, "top", least=1) > 1:
         return _of_several(problem, truth, tol, top)
     if not backend_of(candidates).plain or is_large(candidates) or is_large(arms):

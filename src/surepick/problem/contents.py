@@ -37,9 +37,12 @@ class Contents:
         candidate_labels: Any = None,
         backend: str | Backend | None = None,
         large: bool = False,
+        minimise: bool = False,
     ) -> None:
         if not isinstance(large, bool):
             raise InvalidTypeError(f"large must be True or False; got {large!r:.80}")
+        #: whether the smallest rewards are the best
+        self.minimise: bool = as_direction(minimise)
         #: where arms, candidates, features and targets live
         self.backend: Backend = (
             _home(arms, candidates) if backend is None else backend_named(backend)
@@ -106,9 +109,22 @@ class Contents:
         """What estimates and epsilon are divided by for algorithms: the scale, where known."""
         return self.noise_kind.unit
 
+    @property
+    def sign(self) -> float:
+        """What rewards are multiplied by, so that the largest are the best."""
+        return -1.0 if self.minimise else 1.0
+
     def standardised(self, arms: Any, sums: FloatArray) -> FloatArray:
-        """Sums of rewards of these arms in the units that algorithms see."""
-        return sums / self.noise_kind.units(arms)
+        """Sums of rewards of these arms as algorithms see them.
+
+        In units of the noise, and where smaller is better with the other sign: inside of every
+        algorithm larger is better. Rewards take this way in, and no other.
+        """
+        return self.sign * sums / self.noise_kind.units(arms)
+
+    def seen(self, reward: float) -> float:
+        """A reward that people name, a bound or a threshold, as algorithms see it."""
+        return self.sign * reward / self.unit
 
     # -- identity --------------------------------------------------------------------------
     @cached_property
@@ -126,6 +142,8 @@ class Contents:
             content = (*content, self.misfit)
         if self.costs is not None:
             content = (*content, "costs", self.costs.tolist())
+        if self.minimise:
+            content = (*content, "minimise")
         return hashlib.sha256(repr(content).encode()).hexdigest()
 
     @cached_property
@@ -151,9 +169,22 @@ class Contents:
 
     def with_noise(self, noise: Any) -> Self:
         """This problem with other noise; arms and what follows from them are shared."""
-        other = copy.copy(self)
+        other = self._copy()
         other.noise_kind = noise_kind(noise, self.n_arms)
-        for name in ("digest", "key"):  # what depends on the noise
+        return other
+
+    def with_direction(self, minimise: bool) -> Self:
+        """This problem where the smallest rewards are the best, or the largest."""
+        if as_direction(minimise) == self.minimise:
+            return self
+        other = self._copy()
+        other.minimise = minimise
+        return other
+
+    def _copy(self) -> Self:
+        """A copy that gets a name of its own; arms and what follows from them are shared."""
+        other = copy.copy(self)
+        for name in ("digest", "key"):
             other.__dict__.pop(name, None)
         return other
 
@@ -201,9 +232,9 @@ class Contents:
         return {"misfit": "any" if math.isinf(self.misfit) else self.misfit}
 
     def written_more(self) -> dict[str, Any]:
-        """The written misfit and, where there are any, the costs."""
+        """What files say only where it is not as usual: misfit, costs, smaller is better."""
         costs = {} if self.costs is None else {"costs": self.costs.tolist()}
-        return self.written_misfit() | costs
+        return self.written_misfit() | costs | ({"minimise": True} if self.minimise else {})
 
     def cost_of(self, pulls: Any) -> float:
         """What so many pulls of each arm cost; their number, where all cost the same."""
@@ -223,9 +254,19 @@ class Contents:
                 candidate_labels=saved["candidate_labels"],
                 # 0.1.0 wrote backend: "numpy" for what large: true says now
                 large=saved.get("large", "backend" in saved),
+                minimise=saved.get("minimise", False),
             )
         except KeyError as missing:
             raise FormatError(f"saved problem lacks {missing}") from None
+
+
+def as_direction(minimise: Any) -> bool:
+    """Checked: whether smaller is better."""
+    if not isinstance(minimise, bool):
+        raise InvalidTypeError(
+            f"minimise must be True (smaller is better) or False; got {minimise!r:.80}"
+        )
+    return minimise
 
 
 def read_misfit(saved: dict[str, Any]) -> float:

@@ -50,6 +50,7 @@ def with_more(
         labels=[*problem.labels, *labels],
         misfit=problem.misfit,
         costs=_costs(problem, len(new), costs),
+        minimise=problem.minimise,
     )
 
 
@@ -90,8 +91,14 @@ def some_of(problem: Problem, arms: IntArray) -> Problem:
     noise: FloatArray | Any = kind.given if kind.scales is None else kind.scales[arms]
     labels = [problem.labels[arm] for arm in arms]
     costs = None if problem.costs is None else problem.costs[arms]
-    rows = problem.arms[arms]
-    return Problem(rows, noise=noise, labels=labels, misfit=problem.misfit, costs=costs)
+    return Problem(
+        problem.arms[arms],
+        noise=noise,
+        labels=labels,
+        misfit=problem.misfit,
+        costs=costs,
+        minimise=problem.minimise,
+    )
 
 
 def first_of(problem: Problem, arms: int, features: int) -> Problem:
@@ -105,4 +112,5 @@ def first_of(problem: Problem, arms: int, features: int) -> Problem:
         labels=found.labels,
         misfit=found.misfit,
         costs=found.costs,
+        minimise=found.minimise,
     )

@@ -65,6 +65,9 @@ class Problem(Contents):
     large
         Have all work on the arms go block by block, without tables beside theirs, even though
         they are few; large tables, and those of other libraries, always are worked on so.
+    minimise
+        Whether smaller is better: times, costs, errors. What is told and what is shown are always
+        the numbers as they are measured.
 
     Examples
     --------
@@ -85,6 +88,7 @@ class Problem(Contents):
         candidate_labels: Any = None,
         backend: str | Backend | None = None,
         large: bool = False,
+        minimise: bool = False,
     ) -> None:
         super().__init__(
             arms,
@@ -96,11 +100,12 @@ class Problem(Contents):
             candidate_labels=candidate_labels,
             backend=backend,
             large=large,
+            minimise=minimise,
         )
         self._find_span()
 
     @classmethod
-    def unstructured(cls, labels: Any, noise: Any = "any") -> Problem:
+    def unstructured(cls, labels: Any, noise: Any = "any", *, minimise: bool = False) -> Problem:
         """Options without features: measuring one says nothing about the others.
 
         Every option is a feature of its own, so no linear model is assumed; the price is that
@@ -115,6 +120,8 @@ class Problem(Contents):
             are numbers of any kind, and the best is the option that usually wins a comparison of
             two. For the best *mean*, say what measurements are: ``"symmetric"``, ``"yes-no"``, a
             pair of bounds, ….
+        minimise
+            Whether smaller is better.
 
         Examples
         --------
@@ -122,10 +129,11 @@ class Problem(Contents):
         3
         """
         if isinstance(labels, int | np.integer):
-            return cls(np.eye(whole(labels, "labels", least=1)), noise=noise)
+            options = np.eye(whole(labels, "labels", least=1))
+            return cls(options, noise=noise, minimise=minimise)
         count = len(labels) if isinstance(labels, Sized) else 0
         named = as_labels(labels, count, "labels")
-        return cls(np.eye(count), noise=noise, labels=named)
+        return cls(np.eye(count), noise=noise, labels=named, minimise=minimise)
 
     @classmethod
     def from_parquet(
@@ -315,4 +323,5 @@ class Problem(Contents):
             parts.append(f"{self.n_candidates} candidates")
         if same:
             parts.append(f"{same} duplicate candidate{'s' if same > 1 else ''}")
-        return f"Problem({', '.join(parts)}, {self.noise_kind})"
+        smaller = ", smaller is better" if self.minimise else ""
+        return f"Problem({', '.join(parts)}, {self.noise_kind}{smaller})"

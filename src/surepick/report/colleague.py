@@ -15,7 +15,7 @@ from surepick.algorithms.findings import PROVEN
 from surepick.algorithms.questions import compares, named
 from surepick.report.html import Page
 from surepick.report.picture import draw, view
-from surepick.run.standing import between, highest_first
+from surepick.run.standing import best_first, between
 from surepick.study import StudyCore
 from surepick.study.outlook import no_answer_yet, states_in_words
 from surepick.text import typed
@@ -108,7 +108,8 @@ def _options(page: Page, status: dict[str, Any]) -> None:
     if status["traffic"]:  # as everywhere on a site: what came of its visitors
         now, heads = now | {"estimate": status["means"]}, heads | {"estimate": "mean of its visits"}
     known = now["estimate"]
-    order = sorted(range(len(known)), key=lambda i: highest_first(known[i]))
+    best = best_first(status["standing"]["minimise"])
+    order = sorted(range(len(known)), key=lambda i: best(known[i]))
     page.table(
         [heads[name] for name in names], [[_cell(now[name][i]) for name in names] for i in order]
     )

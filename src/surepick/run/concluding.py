@@ -14,6 +14,7 @@ from surepick.run.answer import Answer, compared, several
 from surepick.run.comparisons import circle, shares_won
 from surepick.run.guarantee import guarantee_of
 from surepick.run.limits import why_stopped
+from surepick.run.shown import claims_now
 
 
 class Course(NamedTuple):
@@ -40,7 +41,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
     leader, same, past = state.leader(), problem.same_as, course.past
     gone = np.isin(np.arange(len(same)), course.retired)
     left = np.isin(same, state.active) & ~gone
-    before, claims = past["batches"] if past else [], state.claims()
+    before, claims = past["batches"] if past else [], claims_now(problem, state)
     return Answer(
         arm=leader,
         label=problem.candidate_labels[leader],
@@ -93,13 +94,13 @@ def _won(
     if not state.by_wins or state.claims() is not None or len(state.named()) > 1:
         return {}
     n, on_items = problem.n_arms, algorithm.measured_on() is not None
-    shares = shares_won(batches, leader, n, on_items)
+    shares = shares_won(batches, leader, n, on_items, problem.sign)
     met = np.flatnonzero(~np.isnan(shares)).tolist()
     counts, sums = np.zeros(n), np.zeros(n)
     for batch in batches:
         np.add.at(counts, batch["arms"], batch["counts"])
         np.add.at(sums, batch["arms"], batch["sums"])
-    means = np.divide(sums, counts, out=np.full(n, -np.inf), where=counts > 0)
+    means = np.divide(problem.sign * sums, counts, out=np.full(n, -np.inf), where=counts > 0)
     best = int(means.argmax())
     other = None if means[best] <= means[leader] else problem.labels[best]
     wins = {problem.labels[arm]: float(shares[arm]) for arm in met}

@@ -49,6 +49,9 @@ AGAIN_PROVIDED = (
 #: what an answer is about where options came and went
 TURNED = "among all options that were ever added and not retired"
 
+#: which way is better, where it is not the usual one
+SMALLER = "where smaller is better"
+
 LOOKED = (
     "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
 )
@@ -93,6 +96,7 @@ def guarantee_of(
     """
     left, kind, items = len(state.active), problem.noise_kind, algorithm.measured_on()
     why = "by hand" if by_hand else limit
+    aside = " (smaller is better)" if problem.minimise else ""
     claims = state.claims()
     comparing = claims is not None and len(problem.distinct) > 1
     if claims is not None and comparing:
@@ -102,7 +106,7 @@ def guarantee_of(
             options = f"{claims.open} option{'s' if claims.open > 1 else ''}"
             parts.append(f"stopped {why} with {options} undecided")
             if not (len(claims.better) or len(claims.worse) or len(claims.close)):
-                return Guarantee("none", f"no guarantee: {parts[1]}; nothing is claimed")
+                return Guarantee("none", f"no guarantee: {parts[1]}; nothing is claimed{aside}")
     else:
         promised = algorithm.guarantee(epsilon_used=left > len(state.named()))
         parts = [str(promised)]
@@ -111,7 +115,7 @@ def guarantee_of(
         looks = "those that look best" if several else "the one that looks best"
         early = (
             f"no guarantee: stopped {why} with {left} "
-            f"candidate{'s' if left > 1 else ''} left; the answer is {looks}"
+            f"candidate{'s' if left > 1 else ''} left; the answer is {looks}{aside}"
         )
         clicks = ASSUMED.of(kind).symmetric and _yes_and_no(batches)
         # An answer may rest on conditions of its own, beside the theorem.
@@ -121,6 +125,8 @@ def guarantee_of(
         sure = confidence(algorithm.delta)
         best = f"{algorithm.asked.best} {'are' if several else 'is'}"
         parts = [f"{early}, and {best} among those {left} with probability at least {sure}"]
+    elif problem.minimise:
+        parts.append(SMALLER)
     if promised:
         features = "" if items is not None else stands_on(problem)
         noise = kind.provided if items is None else kind.provided_on_items

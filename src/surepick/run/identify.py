@@ -31,6 +31,7 @@ def identify(
     epsilon: float = 0.0,
     max_samples: int | None = None,
     budget: float | None = None,
+    minimise: bool | None = None,
     baseline: str | int | None = None,
     threshold: float | None = None,
     claims: str = "all",
@@ -59,6 +60,9 @@ def identify(
     budget
         The most that all measurements may cost, where the problem has costs; else the same as
         ``max_samples``.
+    minimise
+        Whether smaller is better: times, costs, errors. By default as the problem says, where
+        larger is better if nobody says otherwise.
     measure_batch
         Instead of ``measure``: takes the array of arms of a batch (one entry per pull, in the order
         in which to measure them), and that of items where there are any, and returns one reward
@@ -78,7 +82,7 @@ def identify(
     top
         How many of the best to find; then ``answer.labels`` and ``answer.arms`` name them, best
         first. That they are the best is promised, their order is not. With epsilon, each of them
-        is at most that much below the lowest of the best.
+        is at most that much worse than the worst of the best.
     guess
         Make the best of ``max_samples`` or ``budget``: all of it is measured, shared out for the
         best guess at the end, unless that is proven before. ``answer.p_value`` says how sure it is.
@@ -103,6 +107,8 @@ def identify(
     >>> import surepick as sp
     >>> sp.identify(sp.Problem([[1, 0], [0, 1]]), lambda arm: 1.0 - arm).arm
     0
+    >>> sp.identify(sp.Problem([[1, 0], [0, 1]]), lambda arm: 1.0 - arm, minimise=True).arm
+    1
     >>> problem = sp.Problem([[1, 0, 0], [0, 1, 0], [0, 0, 1]], labels=["now", "red", "blue"])
     >>> sp.identify(problem, lambda arm: [5.0, 6.0, 4.0][arm], top=2).labels
     ('red', 'now')
@@ -120,6 +126,8 @@ def identify(
         if seed is not None:
             raise InvalidInputError("rng is the old name of seed: give only one of them")
         seed = rng
+    if minimise is not None:
+        problem = problem.with_direction(minimise)
     asked = (baseline, threshold, claims, top, guess, question)
     settings = dict(zip(BEST, asked, strict=True))
     run = configure(algorithm, delta, epsilon, max_samples, settings, budget).start(problem, seed)

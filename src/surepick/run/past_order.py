@@ -36,9 +36,10 @@ def in_order(
         order = np.random.Generator(np.random.PCG64(_FIXED_SEED)).permutation(len(arms))
         return arms[order], rewards[order]
     rewards = rewards + 0.0  # -0.0 is no other reward than 0.0
-    order = np.lexsort((rewards, arms))
+    seen = problem.sign * rewards + 0.0  # the same order, whichever way is better
+    order = np.lexsort((seen, arms))
     arms, rewards = arms[order], rewards[order]
-    order = np.random.Generator(np.random.PCG64(_seed(arms, rewards))).permutation(len(arms))
+    order = np.random.Generator(np.random.PCG64(_seed(arms, seen[order]))).permutation(len(arms))
     return arms[order], rewards[order]
 
 

@@ -274,17 +274,20 @@ def _problem(body: dict[str, Any], given: Any) -> Problem:
     held = body["problem"]
     if not isinstance(held["arms"], dict):
         return Problem.from_dict(held)
-    misfit = read_misfit(held)
+    misfit, minimise = read_misfit(held), held.get("minimise", False)
     if isinstance(given, Problem):
         same = given.with_noise(read_kind(held["noise"], given.n_arms).given)
+        same = same.with_direction(minimise)
         if same.misfit == misfit:
             return same
         separate = same.candidates if same.transductive else None
-        return Problem(same.arms, separate, same.noise, misfit=misfit, backend=same.backend)
+        how = {"misfit": misfit, "minimise": minimise, "backend": same.backend}
+        return Problem(same.arms, separate, same.noise, **how)
     arms = given
     if isinstance(given, str | Path):
         arms = np.load(given, mmap_mode="r", allow_pickle=False)
-    return Problem(arms, noise=read_kind(held["noise"], len(arms)).given, misfit=misfit)
+    noise = read_kind(held["noise"], len(arms)).given
+    return Problem(arms, noise=noise, misfit=misfit, minimise=minimise)
 
 
 def _told(batch: dict[str, Any]) -> ToldPulls:

@@ -117,10 +117,11 @@ def spread_of(pulls: Pulls, rewards: FloatArray) -> FloatArray:
 
 
 def standardised(problem: Problem, told: ToldPulls) -> ToldPulls:
-    """What was told, in units of the noise, as algorithms take it."""
-    units = problem.noise_kind.units(told.pulls.arms)
-    spreads = None if told.spreads is None else told.spreads / units**2
-    return ToldPulls(told.pulls, told.sums / units, spreads)
+    """What was told, as algorithms take it: in units of the noise, and larger is better."""
+    arms, spreads = told.pulls.arms, told.spreads
+    if spreads is not None:
+        spreads = spreads / problem.noise_kind.units(arms) ** 2
+    return ToldPulls(told.pulls, problem.standardised(arms, told.sums), spreads)
 
 
 def logged(

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -14,6 +14,7 @@ from surepick.algorithms.questions import compares
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import MissingExtraError
 from surepick.problem import Problem
+from surepick.run.shown import claims_now, known_now
 from surepick.statistics.estimate import LeastSquares
 from surepick.text import plural
 
@@ -49,6 +50,7 @@ class Standing:
     samples: int
     delta: float
     columns: dict[str, list[Any]]  #: by name, one entry for each option
+    minimise: bool = False  #: whether smaller is better
 
     def __getitem__(self, name: str) -> list[Any]:
         return self.columns[name]
@@ -72,7 +74,8 @@ class Standing:
         names = [name for name in _SHOWN if name in self.columns and name not in hidden]
         known = self.columns["estimate"]
         first = None if compared else self.leader_index
-        order = sorted(range(len(known)), key=lambda i: (i != first, highest_first(known[i])))
+        best = best_first(self.minimise)
+        order = sorted(range(len(known)), key=lambda i: (i != first, best(known[i])))
         return notebook.table(
             {_SHOWN[name]: [self.columns[name][i] for i in order] for name in names},
             bars=[_SHOWN["pulls"]] if "pulls" in names else [],
@@ -97,6 +100,7 @@ class Standing:
             "columns": {
                 name: [_plain(value) for value in values] for name, values in self.columns.items()
             },
+            "minimise": self.minimise,
         }
 
     @classmethod
@@ -110,9 +114,10 @@ class Standing:
         return cls(columns=columns, **head)
 
 
-def highest_first(value: float | None) -> float:
-    """A key by which the highest comes first, and what is not known last."""
-    return math.inf if value is None else -value
+def best_first(minimise: bool) -> Callable[[float | None], float]:
+    """A key by which the best comes first, and what is not known last."""
+    sign = 1.0 if minimise else -1.0
+    return lambda value: math.inf if value is None else sign * value
 
 
 _SHOWN = {
@@ -151,7 +156,7 @@ def standing_of(
     pulls
         Pulls of each arm.
     """
-    claims, estimates = state.claims(), _estimates(problem, state, totals)
+    claims, estimates = claims_now(problem, state), _estimates(problem, state, totals)
     leader = None if estimates is None else int(state.leader())
     if estimates is not None and leader is not None:
         _by_own_means(problem, totals, estimates)
@@ -180,14 +185,15 @@ def standing_of(
         for named in state.named():
             columns["state"][named] = "leads"
     label = None if leader is None else problem.candidate_labels[leader]
-    return Standing(algorithm.asked.name, label, leader, int(pulls.sum()), algorithm.delta, columns)
+    known = (algorithm.asked.name, label, leader, int(pulls.sum()), algorithm.delta)
+    return Standing(*known, columns, problem.minimise)
 
 
 def _estimates(
     problem: Problem, state: State, totals: tuple[IntArray, FloatArray]
 ) -> dict[str, FloatArray | None] | None:
     """By the algorithm's own estimates; where it has none, by least squares."""
-    known = state.now()
+    known = known_now(problem, state)
     if known is not None:
         return dict(zip(_COLUMNS, known))
     found = fitted(problem, state, *totals)
@@ -196,7 +202,7 @@ def _estimates(
     fit, sigma = found
     directions = problem.targets[state.leader()] - problem.targets
     errors = np.sqrt(fit.variances(directions))
-    columns = (problem.targets @ fit.theta, directions @ fit.theta, errors)
+    columns = (problem.sign * (problem.targets @ fit.theta), directions @ fit.theta, errors)
     return {name: column * sigma for name, column in zip(_COLUMNS, columns)}
 
 

@@ -18,6 +18,7 @@ from surepick.run.guarantee import (
     LOOKED,
     LOST_PROVIDED,
     NOT_SYMMETRIC,
+    SMALLER,
     TURNED,
 )
 from surepick.run.past import PROVIDED
@@ -29,13 +30,17 @@ _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
 _THEOREM = re.compile(r"(?<=\d) \(|(?<=on average) \(")
 _BASELINE = re.compile(r"claims against .*(?= are right with probability|, a share of)", re.DOTALL)
 _BEST = re.compile(r"(?:within (\S+) of )?the (?:(\d+) )?best with probability at least")
-_NEAR = re.compile(r"(\d+) options, each at most (\S+) below the lowest of the \d+ best, with")
+_NEAR = re.compile(
+    r"(\d+) options, each at most (\S+) (?:worse than the worst|below the lowest) of the \d+ best, "
+    "with"
+)
 _STOPPED = re.compile(r"stopped (.+) with (\d+) (?:candidate|option)s? (left|undecided)")
 _AMONG = re.compile(r", and (the (?:\d+ )?best (?:is|are) among those \d+) with probability.*")
 _MOST = re.compile(r"by (max_samples|budget)=(\S+)")
 
 #: what better means, as certificates say it, and as people do
 MEANINGS = {
+    SMALLER: "Smaller is better here.",
     AnyNumber().provided: "Better means here: wins more than half of direct comparisons, one "
     "measurement of each; if no option beats all others, any may be named.",
     AnyNumber().provided_on_items: "Better means here: wins on more than half of the items; if no "

@@ -51,12 +51,12 @@ class Instance:
     @cached_property
     def best(self) -> int:
         """The best candidate (the first, where several are equally good)."""
-        return int(np.argmax(self.values))
+        return int(np.argmax(self.problem.sign * self.values))
 
     @cached_property
     def gaps(self) -> FloatArray:
         """How much worse than the best each candidate is."""
-        return self.values[self.best] - self.values
+        return self.problem.sign * (self.values[self.best] - self.values)
 
     def is_correct(self, candidate: int, epsilon: float = 0.0) -> bool:
         """Whether ``candidate`` is a best one (within ``epsilon``)."""

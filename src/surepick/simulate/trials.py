@@ -79,10 +79,9 @@ def drive(
     if plain and noise == Gaussian() and isinstance(run.state, SequentialState):
         from surepick.simulate.fast import drive_sequential
 
-        pulls, sums = drive_sequential(
-            run.state, instance.means / scales, rng, run.algorithm.sample_limit(), deadline
-        )
-        run.record_pulls(pulls, sums * scales)
+        seen = problem.sign * instance.means / scales
+        pulls, sums = drive_sequential(run.state, seen, rng, run.algorithm.sample_limit(), deadline)
+        run.record_pulls(pulls, problem.sign * sums * scales)
         if not run.stopped:
             raise TooSlowError(run.samples)
         return

@@ -42,6 +42,7 @@ def problem_of(body: dict[str, Any]) -> Problem:
         read_misfit(body),
         body.get("costs"),
         candidate_labels=body.get("candidate_labels"),
+        minimise=body.get("minimise", False),
     )
 
 

@@ -80,7 +80,7 @@ def read_block(check: Check, batches: list[dict[str, Any]]) -> Block:
         units = check.kind.units(arms)
         parts = np.array(batch.get("parts", np.zeros_like(arms)))
         spreads = np.array(batch.get("spreads", np.zeros(len(arms))), dtype=float)
-        sums = np.array(batch["sums"], dtype=float) / units
+        sums = check.per_noise(arms, batch["sums"])
         found.append(Block(arms, parts, counts, sums, spreads / units**2))
     return _merged(found)
 

@@ -35,6 +35,7 @@ class Check(Tables):
         self.body = body
         self.kind = read_noise(body["problem"]["noise"], len(self.raw_arms), self.demand)
         self.noise = self.kind.unit
+        self.smaller = self._read_direction(body["problem"])  # whether smaller is better
         self.delta = exact.number(body["delta"], "delta")
         self.epsilon = exact.number(body["epsilon"], "epsilon")
         self.settings = exact.mapping(body["algorithm"]["settings"], "the settings")
@@ -66,6 +67,19 @@ class Check(Tables):
         self.rounding_per_noise = 0.0
         self.risk = 0.0
         self.checked = 0
+
+    def _read_direction(self, problem: dict[str, Any]) -> bool:
+        """Where nothing is said, larger is better."""
+        self.demand(
+            "minimise" not in problem or problem["minimise"] is True,
+            "minimise is true where smaller is better, and is not there otherwise",
+        )
+        return "minimise" in problem
+
+    @property
+    def sign(self) -> float:
+        """Rewards times this are better the larger they are."""
+        return -1.0 if self.smaller else 1.0
 
     def variant(self, changes: dict[str, Any]) -> Check:
         """The check of another record about the same arms and candidates."""
@@ -241,8 +255,8 @@ class Check(Tables):
             )
 
     def per_noise(self, arms: Any, sums: Any) -> np.ndarray:
-        """Sums of rewards of these arms, in units of their noise."""
-        return np.array(sums, dtype=float) / self.kind.units(arms)
+        """Sums of rewards of these arms, in units of their noise, and larger is better."""
+        return self.sign * np.array(sums, dtype=float) / self.kind.units(arms)
 
     # -- plain least squares ---------------------------------------------------------------
     def fit(self, batch: dict[str, Any]) -> Fit:

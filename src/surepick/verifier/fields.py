@@ -28,7 +28,9 @@ _PLACES = {
         "candidate candidates label survivors samples guarantee statement p_value better worse "
         "close undecided "
     ),
-    "problem": _names("arms candidates noise labels candidate_labels misfit costs large measured"),
+    "problem": _names(
+        "arms candidates noise labels candidate_labels misfit costs large measured minimise"
+    ),
     "batches": _names("arms counts sums spreads parts stratum after items"),
 }
 #: names of all others, wherever they stand

@@ -59,6 +59,7 @@ _NOT_SYMMETRIC = (
 _LOOKED = (
     "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
 )
+_SMALLER = "where smaller is better"
 _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
 # Why an answer withdraws what it would promise: checks do not hold, or measurements failed.
 _BROKEN = (
@@ -119,7 +120,7 @@ def check_claims_statement(check: Check, found: Comparison) -> None:
     allowed = promised
     if kind == "none":
         left = _left_open(check, found)
-        allowed = [f"no guarantee: {left}; nothing is claimed"] if left else []
+        allowed = [f"no guarantee: {left}; nothing is claimed{_aside(check)}"] if left else []
     elif kind == "heuristic":
         why = statement.removeprefix(_NO).rpartition(_OTHERWISE)[0]
         fits = why == _NOT_SYMMETRIC if _clicks(check) else _is_reason(why)
@@ -163,9 +164,10 @@ def _sentences(check: Check, kind: str, left: int) -> list[str]:
         used = "eps-pac" if left > check.top else "pac"
         if proper.estimated:
             promised = _promises(check, proper, used)
-            return [_joined(check, [f"{_ESTIMATED} {text}"]) for text in promised]
+            return [_joined(check, [f"{_ESTIMATED} {text}", _way(check)]) for text in promised]
         if proper.threshold == "heuristic" or (not _is_known(proper) and not clicks):
-            return [_joined(check, [f"no guarantee: {proper.name} stops by a heuristic threshold"])]
+            stops = f"no guarantee: {proper.name} stops by a heuristic threshold"
+            return [_joined(check, [stops, _way(check)])]
         if clicks:
             promises = _promises(check, proper, used)
             promised = [said for text in promises for said in _resting(check, text)]
@@ -202,10 +204,20 @@ def _is_reason(why: str) -> bool:
 
 def _resting(check: Check, promise: str) -> list[str]:
     """A promise with all that it rests on; what earlier releases left out may be left out."""
+    way = _way(check)
     if check.items is not None:
-        return [_joined(check, [promise, check.kind.provided_on_items])]
+        return [_joined(check, [promise, way, check.kind.provided_on_items])]
     noise = check.kind.provided
-    return [_joined(check, [promise, features, noise]) for features in _features(check)]
+    return [_joined(check, [promise, way, features, noise]) for features in _features(check)]
+
+
+def _way(check: Check) -> str:
+    """Which way is better, where it is not the usual one."""
+    return _SMALLER if check.smaller else ""
+
+
+def _aside(check: Check) -> str:
+    return " (smaller is better)" if check.smaller else ""
 
 
 def _joined(check: Check, parts: list[str]) -> str:
@@ -248,17 +260,27 @@ def _promises(check: Check, proper: _Proper, kind: str) -> list[str]:
     theorem = _THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
         return []
+    named = [best]
     if check.top > 1:
-        best = f"the {check.top} best"
+        named = [f"the {check.top} best"]
         if kind == "eps-pac":
-            within = f"each at most {check.epsilon:.12g} below the lowest of {best}"
-            best = f"{check.top} options, {within},"
+            named = _near_the_best(check, named[0])
         theorem += f", union over {check.top}"
     theorems = [theorem] if _is_known(proper) else [theorem, theorem.partition(";")[0]]
     conditions = _conditions(proper.evidence)
     return [
-        f"{best} with probability at least {_sure(check)} ({text}){conditions}" for text in theorems
+        f"{one} with probability at least {_sure(check)} ({text}){conditions}"
+        for one in named
+        for text in theorems
     ]
+
+
+def _near_the_best(check: Check, best: str) -> list[str]:
+    """The m best up to epsilon; earlier releases, where larger was better, said it like that."""
+    within = [f"worse than the worst of {best}"]
+    within += [] if check.smaller else [f"below the lowest of {best}"]
+    each = f"{check.top} options, each at most {check.epsilon:.12g}"
+    return [f"{each} {text}," for text in within]
 
 
 def _conditions(evidence: dict[str, Any]) -> str:
@@ -281,6 +303,7 @@ def _stopped_early(check: Check, left: int) -> list[str]:
     early = (
         f"no guarantee: stopped {_why(check)} with {left} candidate{'s' if left > 1 else ''} left; "
         f"the answer is {'those that look' if check.top > 1 else 'the one that looks'} best"
+        f"{_aside(check)}"
     )
     proper = _proper(check)
     conditions = _conditions(proper.evidence)

@@ -43,7 +43,7 @@ def test_closeness_ends_what_is_tied_at_the_boundary():
     problem = sp.Problem(np.eye(4), noise=0.3)
     answer = sp.identify(problem, measurer("known", means), delta=0.05, epsilon=0.2, top=2)
     assert answer.guarantee.kind == "eps-pac"
-    assert "at most 0.2 below the lowest of the 2 best" in answer.guarantee
+    assert "at most 0.2 worse than the worst of the 2 best" in answer.guarantee
     assert answer.arms[0] == 0
     assert answer.arms[1] in (1, 2)
     assert set(answer.survivors) >= {0, 1, 2}

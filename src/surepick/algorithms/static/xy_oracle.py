@@ -86,7 +86,7 @@ class XYOracle(StaticAlgorithm):
 
     def _directions(self, problem: Problem) -> np.ndarray:
         """(x* − x) / Delta_x for every x that is not x*, in whitened coordinates."""
-        values = problem.candidates[problem.distinct] @ np.array(self.theta)
+        values = problem.candidates[problem.distinct] @ (problem.sign * np.array(self.theta))
         best = int(np.argmax(values))
         others = np.delete(np.arange(len(values)), best)
         gaps = np.maximum(values[best] - values[others], self.epsilon)

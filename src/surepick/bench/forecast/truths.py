@@ -41,7 +41,7 @@ def draw(problem: Problem, gap: float, rng: np.random.Generator) -> Instance:
         values = np.sort(problem.candidates[problem.distinct] @ theta)
         lead = float(values[-1] - values[-2])
         if lead > 1e-9 * float(np.ptp(values)):  # nearly always; ties are drawn again
-            return Instance(problem, theta * (gap / lead), name=f"gap {gap:g}")
+            return Instance(problem, problem.sign * theta * (gap / lead), name=f"gap {gap:g}")
 
 
 class Room(NamedTuple):
@@ -50,6 +50,10 @@ class Room(NamedTuple):
     low: float
     high: float
     second: float | None = None  #: where the second best is; None: wherever it fits
+
+    def turned(self) -> Room:
+        """Of the same means with the other sign."""
+        return Room(-self.high, -self.low, None if self.second is None else -self.second)
 
 
 def draw_within(problem: Problem, gap: float, room: Room, rng: np.random.Generator) -> Instance:
@@ -67,6 +71,7 @@ def draw_within(problem: Problem, gap: float, room: Room, rng: np.random.Generat
     ([0.02, 0.03], True)
     """
     level, features = level_of(problem), problem.features[problem.distinct]
+    room = room.turned() if problem.minimise else room  # the truth is turned back in the end
     draws = min(max(_MEANS // len(features), _FEWEST_DRAWS), _MOST_DRAWS)
     effects = np.concatenate(
         [rng.standard_normal((_AT_ONCE, problem.rank)) for _ in range(draws // _AT_ONCE)]
@@ -87,10 +92,12 @@ def draw_within(problem: Problem, gap: float, room: Room, rng: np.random.Generat
                 place = 0.5 * (room.low + room.high + float(below[first]) - gap)
             away = (means - second) * (gap / (best - second))
             theta = np.linalg.lstsq(problem.arms[problem.distinct], away, rcond=None)[0]
-            return Instance(problem, theta + place * level, name=f"gap {gap:g}")
+            truth = problem.sign * (theta + place * level)
+            return Instance(problem, truth, name=f"gap {gap:g}")
+    ends = sorted(problem.sign * end for end in (room.low, room.high))
     raise InvalidInputError(
         f"with a lead of {gap:g} the features would put other options outside the bounds "
-        f"({room.low:g} to {room.high:g}): ask about a smaller lead, or leave features out"
+        f"({ends[0]:g} to {ends[1]:g}): ask about a smaller lead, or leave features out"
     )
 
 

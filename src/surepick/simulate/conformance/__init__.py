@@ -25,6 +25,7 @@ from surepick.simulate.conformance.behaviour import (
     check_stops_on_easy_instances,
 )
 from surepick.simulate.conformance.invariance import (
+    check_direction,
     check_permutation,
     check_rotation,
     check_scaling,
@@ -69,6 +70,7 @@ _CHECKS: tuple[ConformanceCheck, ...] = (
     check_rotation,
     check_permutation,
     check_scaling,
+    check_direction,
     check_certificate,
 )
 
@@ -95,6 +97,7 @@ __all__ = [
     "check_asks_for_arms_that_are_there",
     "check_budget",
     "check_certificate",
+    "check_direction",
     "check_duplicates",
     "check_epsilon",
     "check_error_rate",

@@ -1,4 +1,4 @@
-"""What must not matter: the basis of the features, the order of the arms, the unit of rewards."""
+"""What must not matter: basis of features, order of arms, unit of rewards, which way is better."""
 
 from __future__ import annotations
 
@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from surepick.problem import Problem
+from surepick.run import verify
 from surepick.simulate.conformance.tools import (
     MOST_PULLS,
     Make,
@@ -103,6 +104,29 @@ def _same_distribution(make: Make, one: Instance, two: Instance, trials: int) ->
         f"in another order {right[1]} of {trials} are right instead of {right[0]}",
     )
     return {"mean_pulls": [float(p.mean()) for p in pulls], "standard_error": error}
+
+
+def check_direction(make: Make, *, seeds: int = 1) -> dict[str, Any]:
+    """Where smaller is better, all is as with the rewards turned: what is asked, and the answer."""
+    original = generic(noise=0.5)
+    turned = Instance(original.problem.with_direction(True), -original.theta)
+    for seed in range(seeds):
+        for epsilon in (0.0, 0.25):
+            plain = configure(make, original, epsilon=epsilon).start(original.problem, rng=seed)
+            other = configure(make, turned, epsilon=epsilon).start(turned.problem, rng=seed)
+            expected = play(plain, Tape(original, seed))
+            asks = play(other, Tape(original, seed, scale=-1.0))
+            demand(
+                asks == expected,
+                f"seed {seed}, epsilon {epsilon:g}: where smaller is better other pulls are asked "
+                f"for ({other.samples} instead of {plain.samples})",
+            )
+            demand(
+                other.answer.arm == plain.answer.arm,
+                "where smaller is better the answer is another one",
+            )
+            verify(other.answer.certificate())
+    return {}
 
 
 def check_scaling(make: Make, *, seeds: int = 3) -> dict[str, Any]:

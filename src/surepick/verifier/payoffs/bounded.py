@@ -41,8 +41,9 @@ class Bounded(Payoff):
 
     @property
     def _ends(self) -> tuple[float, float]:
-        kind = self.check.kind
-        return kind.low / kind.unit, kind.high / kind.unit
+        kind, check = self.check.kind, self.check
+        low, high = (-kind.high, -kind.low) if check.smaller else (kind.low, kind.high)
+        return low / kind.unit, high / kind.unit
 
     # -- predictions -----------------------------------------------------------------------
     def look(self, past: Block) -> Outlook:
@@ -157,7 +158,7 @@ class Bounded(Payoff):
         for k, (n, total, squares, predicted) in enumerate(zip(*facts, strict=True)):
             bets = stakes * coefficients[..., k, None]
             if self.yes_no:
-                yes = np.round(total * self.check.kind.unit)
+                yes = np.round((total - n * low) / (high - low))  # the better of the two
                 paid = paid + bets * (n * predicted)
                 paid += yes * np.log1p(bets * (high - predicted))
                 paid += (n - yes) * np.log1p(bets * (low - predicted))

@@ -47,7 +47,9 @@ class _Comparison(Book):
         super().__init__(check, candidates)
         self.near, self.epsilon = self.epsilon, 0.0  # no leader that others could be close to
         self.asked, M = asked, len(candidates)
-        self.number = 0.0 if asked.threshold is None else asked.threshold / check.noise
+        self.number = 0.0
+        if asked.threshold is not None:
+            self.number = check.sign * asked.threshold / check.noise
         self.reference, self.others = M, np.arange(M)
         if asked.baseline is not None:
             self.reference = int(np.searchsorted(candidates, check.first_like(asked.baseline)))

@@ -40,7 +40,7 @@ def verify(check: Check) -> list[int]:
         lambda i: f"candidate {everyone[i]}: {counts[arms[i]]:g} pulls in {t} rounds",
     )
     mean, half = np.full(len(check.candidates), np.nan), np.full(len(check.candidates), np.nan)
-    mean[everyone] = sums[arms] / counts[arms]
+    mean[everyone] = check.sign * sums[arms] / counts[arms]
     half[everyone] = check.noise * np.sqrt(2 * log_term / counts[arms])
     chosen = check.claim["candidate"]
     rivals = check.mask(everyone)

@@ -92,9 +92,9 @@ class BoundedRewards(Reading):
 
     def __init__(self, problem: Problem, guide: Guide) -> None:
         super().__init__(problem, guide)
-        bounds, unit = problem.noise_kind.bounds, problem.noise_kind.unit
+        bounds = problem.noise_kind.bounds
         assert bounds is not None
-        self._low, self._high = bounds[0] / unit, bounds[1] / unit
+        self._low, self._high = sorted(map(problem.seen, bounds))
         rule = (self._low, self._high, self.yes_no)
         self.payoff = BoundedPayoff(PRECISIONS, *rule)
         self.direct_payoff = DirectBoundedPayoff(PRECISIONS, *rule)

@@ -51,7 +51,7 @@ class AgainstBaseline(Question):
         self.about = M  # a number is behind all candidates
         self._number = 0.0  # in the state's unit
         if config.threshold is not None:
-            self._number = config.threshold / ground.problem.unit
+            self._number = ground.problem.seen(config.threshold)
             self.others = np.arange(M)
         else:
             self.about = place_of(ground.problem, config.baseline)
