@@ -44,6 +44,8 @@ ACCEPTED = [
     {"features": "price", "noise": [0.1, 0.2, 0.1, 0.3]},
     {"features": "price", "overlap": True},
     {"unstructured": True, "overlap": False},
+    {"features": "price", "minimise": True},
+    {"unstructured": True, "minimise": True, "noise": "yes-no", "traffic": {"at_least": "5%"}},
     {"features": "price", "hedge": True},
     {"features": "price", "again": True},
     {"features": "price", "past": "past.csv", "past_chosen": "in advance", "noise": (0.0, 4.0)},
@@ -138,7 +140,7 @@ def doors(service, folder, surepick, monkeypatch):  # noqa: F811
         overlap = fields.pop("overlap", None)
         if overlap is not None:
             fields["overlap" if overlap else "no_overlap"] = None
-        for flag in ("unstructured", "hedge", "again"):
+        for flag in ("unstructured", "hedge", "again", "minimise"):
             if fields.pop(flag, False):
                 fields[flag] = None  # an option without a value
         if isinstance(fields.get("features"), list):

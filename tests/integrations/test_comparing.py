@@ -11,7 +11,7 @@ import surepick as sp
 from surepick.integrations.comparing import compare
 from surepick.integrations.pytest_plugin import Sure
 
-RUNS, MOST = 30, 120
+RUNS, MOST = 40, 120
 
 
 class Machine:
@@ -24,7 +24,7 @@ class Machine:
     def __call__(self):
         self.calls += 1
         first = self.cold if self.calls == 1 else 0.0
-        return -(5.0 + first + self.drift * self.calls + self.draw.gauss(0.0, 0.3))
+        return 5.0 + first + self.drift * self.calls + self.draw.expovariate(2.0)
 
 
 class Request:
@@ -34,26 +34,25 @@ class Request:
         self.node, self.user_properties = self, []
 
 
-def by_identify(call, seed):
-    problem = sp.Problem.unstructured(["one", "other"], noise="symmetric")
-    return bool(sp.identify(problem, lambda arm: call(), max_samples=MOST, seed=seed).guarantee)
+def by_identify(call, seed, names=2):
+    problem = sp.Problem.unstructured(names)
+    how = {"max_samples": MOST, "seed": seed, "minimise": True}
+    return bool(sp.identify(problem, lambda arm: call(), **how).guarantee)
 
 
 def by_three(call, seed):
-    problem = sp.Problem.unstructured(["one", "other", "third"], noise="symmetric")
-    return bool(sp.identify(problem, lambda arm: call(), max_samples=MOST, seed=seed).guarantee)
+    return by_identify(call, seed, names=3)
 
 
 def by_compare(call, seed):
-    found = compare(call, call, epsilon=1e-9, max_calls=MOST, seed=seed)
+    found = compare(call, call, epsilon=1e-9, max_calls=MOST, seed=seed, minimise=True)
     return found.verdict != "undecided"
 
 
 def by_fixture(call, seed):
     try:
-        Sure(Request()).not_worse(
-            *(call, call), epsilon=1e-9, max_calls=MOST, seed=seed, undecided="skip"
-        )
+        how = {"max_calls": MOST, "seed": seed, "minimise": True, "undecided": "skip"}
+        Sure(Request()).not_worse(call, call, epsilon=1e-9, **how)
     except pytest.skip.Exception:
         return False
     except pytest.fail.Exception:
@@ -62,7 +61,7 @@ def by_fixture(call, seed):
 
 
 def by_study(call, seed):
-    problem = sp.Problem.unstructured(["one", "other"], noise="symmetric")
+    problem = sp.Problem.unstructured(["one", "other"], minimise=True)
     study = sp.create_study(
         "aa", problem, storage=f"memory://aa {seed}", seed=seed, max_samples=MOST
     )
@@ -77,6 +76,25 @@ def test_one_thing_under_two_names_is_not_told_apart(door):
     runs = RUNS // 3 if door is by_study else RUNS
     decided = sum(door(Machine(seed), seed) for seed in range(runs))
     assert decided <= 0.05 * runs
+
+
+@pytest.mark.parametrize("noise", ["any", "symmetric", "yes-no", (0.0, 10.0)])
+def test_smaller_is_better_is_the_same_question_turned(noise):
+    """Worse by more than epsilon means larger by more than it."""
+    if noise == "yes-no":
+        few, many, epsilon = (lambda d: float(d.random() < 0.2)), (lambda d: d.random() < 0.8), 0.2
+    else:
+        few, many, epsilon = (lambda d: 2 + d.random()), (lambda d: 5 + d.random()), 0.5
+    draw = random.Random(3)
+    how = {"epsilon": epsilon, "max_calls": 500, "noise": noise, "minimise": True, "seed": 1}
+    better = compare(lambda: few(draw), lambda: many(draw), **how)
+    worse = compare(lambda: many(draw), lambda: few(draw), **how)
+    assert (better.verdict, worse.verdict) == ("not worse", "worse")
+    assert worse.answer.label == "old plus epsilon"
+    assert better.new < better.old  # as they were measured
+    assert sp.verify(better.answer.certificate())
+    usual = compare(lambda: few(draw), lambda: many(draw), **how | {"minimise": False})
+    assert usual.verdict == "worse"
 
 
 def test_calls_that_warm_up_do_not_count():

@@ -99,7 +99,7 @@ def test_what_was_cut_off_goes_on(tmp_path):
         final_decision(study, objective, **settings | {"epsilon": 0.2})
 
 
-def test_errors_and_bounds_are_turned_round_where_less_is_better():
+def test_errors_and_bounds_where_less_is_better():
     study = search()
     rng = np.random.default_rng(2)
 
@@ -111,6 +111,7 @@ def test_errors_and_bounds_are_turned_round_where_less_is_better():
         assert found.params["kind"] == "good", noise
         assert found.answer.guarantee, noise
         assert 0 <= found.table[0].mean < 0.3
+        assert found.answer.minimise
 
 
 def test_what_cannot_be_decided_is_refused():

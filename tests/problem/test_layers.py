@@ -110,14 +110,6 @@ def test_symmetric_noise_has_a_name():
     assert noise_kind("symmetric", 2).written is None
 
 
-def test_less_is_better_turned_round():
-    for given, reward in [(None, 2.5), ("yes-no", 1.0), ((0.0, 3.0), 2.5)]:
-        kind = noise_kind(given, 2)
-        turned = np.array([kind.turn(reward)])
-        assert not len(kind.turned().impossible(turned))
-        assert kind.turned().turn(turned[0]) == reward
-
-
 def test_nobody_branches_on_the_name_of_a_kind():
     found = []
     for path in SOURCE.rglob("*.py"):

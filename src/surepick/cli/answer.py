@@ -19,7 +19,7 @@ from surepick.cli.studies import (
     spent,
     study_options,
 )
-from surepick.run.standing import between
+from surepick.run.standing import best_first, between
 from surepick.study.outlook import no_answer_yet
 from surepick.text import plural, typed
 
@@ -93,11 +93,12 @@ def _compared(answer: Answer) -> list[str]:
     """What is better than the baseline, what is worse, and what is neither."""
     lines = []
     for name, listed in answer.verdicts().items():
-        labels = sorted(listed, key=lambda label: -answer.lifts[label].estimate)
+        best = best_first(answer.minimise)
+        labels = sorted(listed, key=lambda label: best(answer.lifts[label].estimate))
         lines.append(f"{name.capitalize()}: {len(labels) or 'none'}")
         for label in labels:
             lift = answer.lifts[label]
-            ends = between(name, lift.low, lift.high, answer.epsilon)
+            ends = between(name, lift.low, lift.high, answer.epsilon, answer.minimise)
             known = f" ({ends})" if ends else ""
             lines.append(f"  {shown(label)}: {lift.estimate:+.3g}{known}")
     return lines

@@ -33,9 +33,16 @@ if TYPE_CHECKING:
     help="Any option this close to the best will do; of rates also as 0.2%.",
 )
 @click.option("--control", default=None, help="The option that the leader is compared with.")
+@click.option("--minimise", is_flag=True, help="Smaller is better: fewest successes win.")
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
-    past: Path, rewards: str, delta: float, epsilon: float, control: str | None, as_json: bool
+    past: Path,
+    rewards: str,
+    delta: float,
+    epsilon: float,
+    control: str | None,
+    minimise: bool,
+    as_json: bool,
 ) -> None:
     """Say what would have been said of a PAST test, and when it would have been decided.
 
@@ -51,7 +58,7 @@ def command(
 
     noise = read_rewards(rewards)
     epsilon = float(in_rates(epsilon, "epsilon", noise) or 0.0)
-    found = look_back(past, rewards, float(delta), epsilon, control)
+    found = look_back(past, rewards, float(delta), epsilon, control, minimise)
     say(as_json, found.to_dict(), "\n".join(_lines(found, kind_of(noise).successes)))
 
 

@@ -18,7 +18,7 @@ from surepick.cli.studies import (
     spent_of,
     study_options,
 )
-from surepick.run.standing import VERDICTS, between, counted
+from surepick.run.standing import VERDICTS, best_first, between, counted
 from surepick.study.outlook import states_in_words
 from surepick.text import plural, typed
 
@@ -193,7 +193,8 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
         table.add_column(head, justify="right", no_wrap=True)
     words = states_in_words(content)
     order = [int(i) for i in problem.distinct]
-    order.sort(key=lambda i: (i not in survivors, -estimates[i] if estimates else 0.0))
+    best = best_first(content["standing"]["minimise"])
+    order.sort(key=lambda i: (i not in survivors, best(estimates[i]) if estimates else 0.0))
     for i in order[: top or None]:
         measured = not problem.transductive
         cells = {
@@ -232,8 +233,8 @@ def _evidence(content: dict[str, Any], words: list[str], i: int) -> str:
 
 
 def _compared(content: dict[str, Any], top: int) -> Any:
-    """Options against a baseline: the highest lift first."""
-    columns = content["standing"]["columns"]
+    """Options against a baseline: the best first."""
+    columns, minimise = content["standing"]["columns"], content["standing"]["minimise"]
     from rich import box
     from rich.table import Table
 
@@ -243,14 +244,16 @@ def _compared(content: dict[str, Any], top: int) -> Any:
         table.add_column(head, justify="right", no_wrap=True)
     rows, ends = range(len(columns["option"])), ("state", "lift_low", "lift_high")
     pulls, known = columns.get("pulls"), columns["lift"][0] is not None
-    order = sorted(rows, key=lambda i: -columns["lift"][i]) if known else list(rows)
+    best = best_first(minimise)
+    order = sorted(rows, key=lambda i: best(columns["lift"][i])) if known else list(rows)
+    how = {"epsilon": content["epsilon"], "minimise": minimise}
     for i in order[: top or None]:
         baseline = columns["state"][i] == "baseline"
         table.add_row(
             _cell(columns["option"][i]),
             VERDICTS.get(columns["state"][i], columns["state"][i]),
             "" if baseline or not known else f"{columns['lift'][i]:+.3g}",
-            between(*(columns[name][i] for name in ends), epsilon=content["epsilon"]),
+            between(*(columns[name][i] for name in ends), **how),
             f"{columns['estimate'][i]:.4g}" if known else "",
             "" if pulls is None else f"{pulls[i]:,}",
         )

@@ -71,6 +71,7 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         wins=found.get("wins") or {},
         best_mean=found.get("best_mean"),
         circle=tuple(found.get("circle") or ()),
+        minimise=bool(found.get("minimise")),
         **_compared(found),
         _record={},
         _certificate=certificate,

@@ -1,8 +1,10 @@
 """Is a new variant of something that varies worse than the old one?
 
 "Not worse by more than epsilon" is the question which of two is better: the new variant, or the old
-one less epsilon. It is one run with two options, so that one error probability covers both ways
-in which its answer could be wrong.
+one made worse by epsilon. It is one run with two options, so that one error probability covers both
+ways in which its answer could be wrong. Of numbers of any kind the better one is the one that
+usually wins: the new variant is not worse if it wins more than half of the direct comparisons with
+such an old one.
 """
 
 from __future__ import annotations
@@ -18,6 +20,7 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.noise import noise_kind
 from surepick.run import Answer, identify
+from surepick.run.assumed import ASSUMED
 from surepick.run.words import out_of
 
 Verdict = Literal["not worse", "worse", "undecided"]
@@ -34,7 +37,7 @@ class Comparison:
     calls: int  #: of both variants together
     new: float  #: mean score of the new variant
     old: float  #: and of the old one
-    answer: Answer  #: for "the new one, or the old one less epsilon?", with its certificate
+    answer: Answer  #: for "the new one, or the old one and epsilon?", with its certificate
 
     def __str__(self) -> str:
         """The verdict in a sentence or two."""
@@ -64,9 +67,10 @@ def compare(
     epsilon: float,
     max_calls: int,
     delta: float = 0.05,
-    noise: Any = None,
+    noise: Any = "any",
     warm_up: int = 1,
     seed: Any = None,
+    minimise: bool = False,
 ) -> Comparison:
     """Call two variants until it is known whether the new one is worse by more than epsilon.
 
@@ -76,8 +80,8 @@ def compare(
     Parameters
     ----------
     new, old
-        Called without arguments, each returns a score; more is better. Whatever varies must be
-        drawn anew at every call.
+        Called without arguments, each returns a score. Whatever varies must be drawn anew at
+        every call.
     epsilon
         What the new variant may be worse by, in units of the score: above 0, as equals could
         never be told apart.
@@ -87,11 +91,14 @@ def compare(
         The share of such tests that come to a wrong verdict, at most.
     noise
         What is known about scores, as for :class:`surepick.Problem`: ``"yes-no"`` for pass or fail,
-        a pair of bounds; by default they vary symmetrically around their mean.
+        a pair of bounds, ``"symmetric"``: then their means are compared. By default nothing, and
+        the variant is better that usually wins.
     warm_up
         Calls of each beforehand, whose scores are thrown away.
     seed
         Of the order of calls, which is drawn afresh by default; the certificate has it.
+    minimise
+        Whether smaller scores are better: times, costs, errors.
 
     Examples
     --------
@@ -114,8 +121,12 @@ def compare(
             raise InvalidTypeError(f"{name} must be a function; got {variant!r:.80}")
     scores: tuple[list[float], list[float]] = ([], [])
     kind = noise_kind(noise, len(variants))
-    shifted = noise if kind.bounds is None else (kind.bounds[0] - epsilon, kind.bounds[1])
-    problem = Problem.unstructured(["new", "old less epsilon"], noise=shifted)
+    shift = epsilon if minimise else -epsilon
+    if kind.bounds is not None:
+        low, high = kind.bounds
+        noise = (min(low, low + shift), max(high, high + shift))
+    labels = ["new", f"old {'plus' if minimise else 'less'} epsilon"]
+    problem = Problem.unstructured(labels, noise=noise, minimise=minimise)
 
     def measure(which: int) -> float:
         score = float(variants[which]())
@@ -124,13 +135,13 @@ def compare(
                 f"{('new', 'old')[which]} returned {score:g}, but {kind.rule}: see noise="
             )
         scores[which].append(score)
-        return score - epsilon if which == _OLD else score
+        return score + shift if which == _OLD else score
 
     for variant in variants * warm_up:
         variant()
     answer = identify(problem, measure, delta, max_samples=most, seed=seed)
     seen = [*scores[_NEW], *scores[_OLD]]
-    if noise is None and len(seen) >= _FEWEST and set(seen) == {0.0, 1.0}:
+    if ASSUMED.of(kind).symmetric and len(seen) >= _FEWEST and set(seen) == {0.0, 1.0}:
         raise InvalidInputError(
             "noise: all scores are 0 or 1, and such scores are not symmetric around their mean; "
             "set noise='yes-no'"

@@ -150,6 +150,7 @@ def _params(study: StudyCore, status: dict[str, Any]) -> dict[str, str]:
         **made["settings"],
         "options": sum(label not in came for label in status["labels"]),
         "rewards": status["rewards"],
+        "minimise": study.problem.minimise or None,
         "misfit": "any" if math.isinf(misfit) else misfit,
         "strata": study.strata,
         "seed": made["seed"],

@@ -22,10 +22,10 @@ from surepick.errors import (
 )
 from surepick.problem import Problem
 from surepick.run import Answer
+from surepick.run.standing import best_first
 from surepick.storage import Storage
 from surepick.storage.memory import MemoryStorage
 from surepick.study import Measurement, Study, StudySpec, store
-from surepick.study.written import kind_of
 
 try:
     import optuna
@@ -55,7 +55,7 @@ class FinalDecision:
     """The trial to use, and how sure that is."""
 
     trial: FrozenTrial  #: as the search has it
-    answer: Answer  #: with guarantee and certificate; rewards are negated where less is better
+    answer: Answer  #: with guarantee and certificate
     table: tuple[Remeasured, ...]  #: of every trial that was measured again, best first
 
     @property
@@ -131,14 +131,14 @@ def final_decision(
     >>> final_decision(search, loss, top=2).params
     {'rate': 0.1}
     """
-    sign = _sign(study)
+    minimise = _minimises(study)
     if not callable(objective):
         raise InvalidTypeError(f"objective must be a function; got {objective!r:.80}")
-    best = _best(study, whole(top, "top", least=2), sign)
+    best = _best(study, whole(top, "top", least=2), minimise)
     labels = [f"trial {one.number}" for one in best]
     spec = StudySpec(
         name=study.study_name if name is None else name,
-        problem=Problem.unstructured(labels, noise=_of_rewards(noise, sign)),
+        problem=Problem.unstructured(labels, noise=noise, minimise=minimise),
         delta=delta,
         epsilon=epsilon,
         max_samples=EACH * len(best) if max_samples is None else max_samples,
@@ -152,15 +152,15 @@ def final_decision(
 
         def measure(task: Measurement) -> float:
             trial = copy.deepcopy(trials[task.arm])  # an objective may note things on it
-            return _turned(float(objective(trial)), sign, measured.problem)
+            return float(objective(trial))
 
         answer = measured.run(measure, workers=n_jobs, progress=progress, retries=retries)
         _refuse_constant(measured)
-        return _decided(measured, trials, answer, sign)
+        return _decided(measured, trials, answer)
 
 
-def _sign(study: optuna.Study) -> int:
-    """1 where more is better, -1 where less is."""
+def _minimises(study: optuna.Study) -> bool:
+    """Whether less is better."""
     if not isinstance(study, optuna.Study):
         raise InvalidTypeError(f"study must be an optuna.Study; got {study!r:.80}")
     if len(study.directions) != 1:
@@ -168,15 +168,16 @@ def _sign(study: optuna.Study) -> int:
             f"study: it has {len(study.directions)} objectives, but only one can decide which "
             "trial is best; make a study with that one"
         )
-    return 1 if study.direction == StudyDirection.MAXIMIZE else -1
+    return study.direction != StudyDirection.MAXIMIZE
 
 
-def _best(study: optuna.Study, top: int, sign: int) -> list[FrozenTrial]:
+def _best(study: optuna.Study, top: int, minimise: bool) -> list[FrozenTrial]:
     """The trials with the best values, each setting once."""
     done = study.get_trials(deepcopy=False, states=(TrialState.COMPLETE,))
     done = [one for one in done if one.value is not None and math.isfinite(one.value)]
     found: dict[str, FrozenTrial] = {}
-    for one in sorted(done, key=lambda one: -sign * _value(one)):
+    best = best_first(minimise)
+    for one in sorted(done, key=lambda one: best(_value(one))):
         found.setdefault(repr(sorted(one.params.items())), one)
     if len(found) < 2:
         raise InvalidInputError(
@@ -201,17 +202,16 @@ def _stored(spec: StudySpec, storage: str | Storage, asked: str) -> Study:
     return found
 
 
-def _decided(
-    measured: Study, trials: list[FrozenTrial], answer: Answer, sign: int
-) -> FinalDecision:
-    problem, (counts, sums) = measured.problem, measured.current_run.totals()
-    means = [_turned(mean, sign, problem) for mean in (sums / counts).tolist()]
+def _decided(measured: Study, trials: list[FrozenTrial], answer: Answer) -> FinalDecision:
+    counts, sums = measured.current_run.totals()
     rows = [
         Remeasured(trial.number, _value(trial), count, mean)
-        for trial, count, mean in zip(trials, counts.tolist(), means)
+        for trial, count, mean in zip(trials, counts.tolist(), (sums / counts).tolist())
     ]
-    best_first = sorted(rows, key=lambda row: -sign * row.mean)
-    return FinalDecision(trials[answer.arm], answer, tuple(best_first))
+    best = best_first(measured.problem.minimise)
+    return FinalDecision(
+        trials[answer.arm], answer, tuple(sorted(rows, key=lambda row: best(row.mean)))
+    )
 
 
 def _refuse_constant(measured: Study) -> None:
@@ -226,18 +226,6 @@ def _refuse_constant(measured: Study) -> None:
             "for every trial. If it fixes a seed, draw a new one at every call: one lucky seed "
             "proves nothing. If nothing in it is random, study.best_trial is the answer"
         )
-
-
-def _turned(value: float, sign: int, problem: Problem) -> float:
-    """The reward for a value, and the value for a reward: more is better."""
-    if sign > 0:
-        return value
-    return problem.noise_kind.turn(value)
-
-
-def _of_rewards(noise: Any, sign: int) -> Any:
-    """What is known about rewards, from what is known about values."""
-    return noise if sign > 0 else kind_of(noise).turned().given
 
 
 def _value(trial: FrozenTrial) -> float:

@@ -36,15 +36,17 @@ class Sure:
         epsilon: float,
         max_calls: int,
         delta: float = 0.05,
-        noise: Any = None,
+        noise: Any = "any",
         warm_up: int = 1,
         seed: Any = None,
+        minimise: bool = False,
         undecided: Undecided = "fail",
     ) -> Comparison:
         """The test passes if ``new`` is proven not to be worse than ``old`` by more than epsilon.
 
         See :func:`surepick.integrations.comparing.compare`: the two are called in random order,
-        after ``warm_up`` calls of each that do not count. ``undecided`` says what becomes of a test
+        after ``warm_up`` calls of each that do not count. With ``minimise`` smaller is better, as
+        with times. ``undecided`` says what becomes of a test
         that is not decided after ``max_calls``: it fails, is skipped, or fails as expected.
         """
         __tracebackhide__ = True
@@ -67,6 +69,7 @@ class Sure:
             noise=noise,
             warm_up=warm_up,
             seed=seed,
+            minimise=minimise,
         )
         self._request.node.user_properties.append(("surepick", str(found)))
         if found.verdict == "worse":

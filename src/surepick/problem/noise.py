@@ -117,14 +117,6 @@ class NoiseKind(ABC):
         """What it rests on, for people who do not know what noise is."""
         return ""
 
-    def turned(self) -> NoiseKind:
-        """Of what rewards are where less is better: see :meth:`turn`."""
-        return self
-
-    def turn(self, rewards: Any) -> Any:
-        """Rewards of which more is better, from those of which less is; and back."""
-        return -rewards
-
     def impossible(self, rewards: FloatArray) -> IntArray:
         """Numbers of the rewards that cannot occur."""
         return np.empty(0, dtype=np.int64)
@@ -380,9 +372,6 @@ class WithinBounds(NoiseKind):
     def words(self) -> str:
         return f"numbers between {self.low:g} and {self.high:g}"
 
-    def turned(self) -> NoiseKind:
-        return Between(-self.high, -self.low)
-
     def __str__(self) -> str:
         return f"rewards between {self.low:g} and {self.high:g}"
 
@@ -464,12 +453,6 @@ class YesNo(WithinBounds):
     @property
     def measurement(self) -> str:
         return "yes or no, as 1 or 0"
-
-    def turned(self) -> NoiseKind:
-        return self
-
-    def turn(self, rewards: Any) -> Any:
-        return 1.0 - rewards
 
     def __str__(self) -> str:
         return "yes/no rewards"

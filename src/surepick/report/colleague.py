@@ -103,7 +103,8 @@ def _options(page: Page, status: dict[str, Any]) -> None:
             )
     ends = ("lift_low", "lift_high") if "lift" in now else ("behind_low", "behind_high")
     rows = zip(status["standing"]["columns"]["state"], *(now[name] for name in ends))
-    now["between"] = [between(*row, epsilon=status["epsilon"]) for row in rows]
+    how = {"epsilon": status["epsilon"], "minimise": status["standing"]["minimise"]}
+    now["between"] = [between(*row, **how) for row in rows]
     names = [name for name in heads if name in now]
     if status["traffic"]:  # as everywhere on a site: what came of its visitors
         now, heads = now | {"estimate": status["means"]}, heads | {"estimate": "mean of its visits"}

@@ -17,7 +17,7 @@ from surepick.algorithms.findings import PROVEN
 from surepick.algorithms.questions import compares
 from surepick.errors import InvalidInputError
 from surepick.report.plots import RC, pyplot, save
-from surepick.run.standing import counted
+from surepick.run.standing import best_first, counted
 from surepick.study import StudyCore
 
 FORMATS = ("png", "pdf", "svg")
@@ -64,6 +64,7 @@ class View:
     hidden: int  #: options that have no room
     steps: Sequence[tuple[int, int]]  #: measurements so far, options still in
     percent: bool
+    minimise: bool = False  #: whether smaller is better
     counted: str = "Options still in"  #: what the steps count
 
 
@@ -75,7 +76,8 @@ def view(study: StudyCore, top: int = 15) -> View:
         raise InvalidInputError(
             f"{study.name}: there is nothing to draw yet; measure some options first"
         )
-    rows = sorted(_rows(status), key=lambda row: (-row.value, row.label))
+    best = best_first(now["minimise"])
+    rows = sorted(_rows(status), key=lambda row: (best(row.value), row.label))
     shown = rows[: top or None]
     counts = [(row["samples"], row["survivors"]) for row in study.history()]
     unit = "visits" if status["traffic"] else "measurements"
@@ -89,11 +91,12 @@ def view(study: StudyCore, top: int = 15) -> View:
         steps=[(0, status["started_with"]), *counts],
         counted="Undecided options" if compares(now["question"]) else "Options still in",
         percent="yes" in status["rewards"],
+        minimise=now["minimise"],
     )
 
 
 def _rows(status: dict[str, Any]) -> list[Row]:
-    now = status["standing"]["columns"]
+    now, minimise = status["standing"]["columns"], status["standing"]["minimise"]
     traffic = status["traffic"] or {}
     lifts, same = traffic.get("lift"), status["same_as"]
     found = []
@@ -112,15 +115,16 @@ def _rows(status: dict[str, Any]) -> list[Row]:
         elif "lift" in now:
             value, low, high = now["lift"][i], now["lift_low"][i], now["lift_high"][i]
         else:
-            behind = now["behind"][i]
-            value = None if behind is None else -behind
-            low, high = (_minus(now[end][i]) for end in ("behind_high", "behind_low"))
+            value, low, high = (now[name][i] for name in ("behind", "behind_low", "behind_high"))
+            if not minimise:  # who is behind is below
+                value, low, high = (_minus(number) for number in (value, high, low))
         pulls = now["pulls"][i] if "pulls" in now else None
         mean = status["means"][i] if status["traffic"] else now["estimate"][i]
         if value is None:  # nothing is known of it
             continue
         low, high = (None, None) if ruled_out else (low, high)
-        if (state == "better" and (low or 0) < 0) or (state == "worse" and (high or 0) > 0):
+        above, below = ("worse", "better") if minimise else ("better", "worse")
+        if (state == above and (low or 0) < 0) or (state == below and (high or 0) > 0):
             low, high = None, None  # the claim says more
         ends = (-math.inf if low is None else low, math.inf if high is None else high)
         found.append(Row(label, state, value, *ends, mean, pulls))
@@ -232,7 +236,8 @@ def _draw_standing(axes: Any, seen: View) -> None:
         _plain(tick)
     axes.set_ylim(0.4, len(seen.rows) + 0.6)
     _limits(axes, seen, times)
-    _plain(axes.set_xlabel(f"{seen.compared}{', in points' if seen.percent else ''}"))
+    said = [seen.compared, *(["in points"] if seen.percent else [])]
+    _plain(axes.set_xlabel(", ".join([*said, *(["smaller is better"] if seen.minimise else [])])))
     shown = len(seen.rows)
     of_all = f": the first {shown} of {shown + seen.hidden:,}" if seen.hidden else ""
     axes.set_title(f"Where the options stand{of_all}", loc="left")

@@ -15,7 +15,10 @@ from surepick.text import plural
 
 
 class Lift(NamedTuple):
-    """How far an option is ahead of the baseline, in units of the reward."""
+    """How far an option is above the baseline, in units of the reward: the option less it.
+
+    Above 0 is better, below 0 where smaller is better.
+    """
 
     estimate: float
     low: float  #: at no time does it lie below, or above high, but with probability delta
@@ -74,6 +77,7 @@ class Answer:
     #: and options of which each won most comparisons with the next one, and the last with the
     #: answer, as measured: where there are such, it seems that nobody beats everybody
     circle: tuple[str, ...] = ()
+    minimise: bool = False  #: whether smaller is better
 
     def __post_init__(self) -> None:
         if not self.arms:
@@ -170,6 +174,8 @@ class Answer:
             "epsilon": self.epsilon,
             "pulls": self.pulls.tolist(),
         }
+        if self.minimise:
+            found["minimise"] = True
         if self.cost is not None:
             found["cost"] = self.cost
         if self.p_value is not None:

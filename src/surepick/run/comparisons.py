@@ -16,15 +16,9 @@ from surepick.arrays.types import FloatArray
 
 
 def shares_won(
-    batches: Iterable[dict[str, Any]],
-    arm: int,
-    n_arms: int,
-    on_items: bool = False,
-    sign: float = 1.0,
+    batches: Iterable[dict[str, Any]], arm: int, n_arms: int, on_items: bool = False
 ) -> FloatArray:
     """The share of its comparisons with each arm that ``arm`` won; ties count half.
-
-    Larger is better; with the ``sign`` -1 smaller is.
 
     Examples
     --------
@@ -34,7 +28,7 @@ def shares_won(
     """
     won, met = np.zeros(n_arms), np.zeros(n_arms)
     for batch in batches:
-        arms, values = np.asarray(batch["arms"]), sign * np.asarray(batch["sums"], dtype=float)
+        arms, values = np.asarray(batch["arms"]), np.asarray(batch["sums"], dtype=float)
         mine = arms == arm
         if on_items:
             own = dict(zip(np.asarray(batch["parts"])[mine].tolist(), values[mine].tolist()))

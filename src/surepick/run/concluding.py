@@ -65,6 +65,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         delta=algorithm.delta,
         epsilon=algorithm.epsilon,
         p_value=state.p_value(),
+        minimise=problem.minimise,
         **several(problem, state.named(), course.pulls),
         **compared(problem, claims),
         **_won(problem, state, algorithm, before + course.log, leader),
@@ -94,13 +95,14 @@ def _won(
     if not state.by_wins or state.claims() is not None or len(state.named()) > 1:
         return {}
     n, on_items = problem.n_arms, algorithm.measured_on() is not None
-    shares = shares_won(batches, leader, n, on_items, problem.sign)
+    batches = [batch | {"sums": problem.sign * np.asarray(batch["sums"])} for batch in batches]
+    shares = shares_won(batches, leader, n, on_items)
     met = np.flatnonzero(~np.isnan(shares)).tolist()
     counts, sums = np.zeros(n), np.zeros(n)
     for batch in batches:
         np.add.at(counts, batch["arms"], batch["counts"])
         np.add.at(sums, batch["arms"], batch["sums"])
-    means = np.divide(problem.sign * sums, counts, out=np.full(n, -np.inf), where=counts > 0)
+    means = np.divide(sums, counts, out=np.full(n, -np.inf), where=counts > 0)
     best = int(means.argmax())
     other = None if means[best] <= means[leader] else problem.labels[best]
     wins = {problem.labels[arm]: float(shares[arm]) for arm in met}

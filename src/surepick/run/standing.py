@@ -258,8 +258,14 @@ def _agreeing(columns: dict[str, list[Any]], one: bool) -> dict[str, list[Any]]:
     return {"behind_low": low.tolist(), "behind_high": high.tolist(), "p_value": p_values}
 
 
-def between(state: str, low: float | None, high: float | None, epsilon: float = 0.0) -> str:
-    """How far an option is behind the best, or ahead of a baseline: what is known at all times.
+def between(
+    state: str,
+    low: float | None,
+    high: float | None,
+    epsilon: float = 0.0,
+    minimise: bool = False,
+) -> str:
+    """How far an option is behind the best, or from a baseline: what is known at all times.
 
     It agrees with what is said of the option. An interval that still reaches across 0 says less
     than the claim that it is better does, and is left out.
@@ -270,15 +276,18 @@ def between(state: str, low: float | None, high: float | None, epsilon: float = 
     ('more than 0', '-0.25 to 1', '')
     >>> between("better", -0.1, 2.0), between("better", 0.5, 2.0), between("worse", -2.0, 0.1)
     ('more than 0', '0.5 to 2', 'less than 0')
+    >>> between("better", -2.0, 0.1, minimise=True)
+    'less than 0'
     """
+    above, below = ("worse", "better") if minimise else ("better", "worse")
     ends = [None if end is None or math.isinf(end) else end for end in (low, high)]
     least = -math.inf if ends[0] is None else ends[0]
     most = math.inf if ends[1] is None else ends[1]
     if state == "out":
         return "" if ends[0] is None else "more than 0"
-    if state == "better" and least < 0:
+    if state == above and least < 0:
         return "more than 0"
-    if state == "worse" and most > 0:
+    if state == below and most > 0:
         return "less than 0"
     if state in ("close", "as good") and epsilon and (least < -epsilon or most > epsilon):
         return f"at most {epsilon:g} away"

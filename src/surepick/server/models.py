@@ -173,6 +173,7 @@ class ProblemBody(BaseModel):
     noise: Noise = Field(None, description=NOISE)
     misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
     costs: list[Finite] | None = Field(None, description="The cost of measuring each option.")
+    minimise: bool = Field(False, description="Smaller rewards are better.")
 
 
 class TrafficBody(BaseModel):

@@ -38,7 +38,7 @@ class AnswerOf(Answered):
         None, description="Of the undecided ones, those within epsilon of the baseline."
     )
     lifts: dict[str, list[float | None]] | None = Field(
-        None, description="For each option: how far it is ahead of the baseline, with an interval."
+        None, description="For each option: how far it is above the baseline, with an interval."
     )
     wins: dict[str, float] | None = Field(
         None,
@@ -54,6 +54,7 @@ class AnswerOf(Answered):
         "with the next one, and the last with the answer, as measured. It seems that nobody beats "
         "everybody.",
     )
+    minimise: bool | None = Field(None, description="Whether smaller is better.")
     checks: dict[str, Any]
 
 

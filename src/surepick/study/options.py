@@ -61,7 +61,9 @@ class OptionTable:
             return False
         return nothing_describes(table, label, self.cost)
 
-    def problem(self, noise: Any = None, misfit: float = 0.0) -> TableProblem:
+    def problem(
+        self, noise: Any = None, misfit: float = 0.0, minimise: bool = False
+    ) -> TableProblem:
         """The problem that it describes, and what became of its columns."""
         return from_table(
             self.sheet.read(),
@@ -72,6 +74,7 @@ class OptionTable:
             misfit,
             self.cost,
             unstructured=self.unstructured,
+            minimise=minimise,
         )
 
     def cells(self, labels: Sequence[str]) -> dict[str, list[Any]]:

@@ -40,7 +40,7 @@ from surepick.study.overlap import SETTING as OVERLAP
 from surepick.study.past import as_past, measurements
 from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
-from surepick.study.settings import Setting, declares, find, from_outside
+from surepick.study.settings import Setting, declares, find, from_outside, yes_or_no
 from surepick.study.sheet import Sheet
 from surepick.study.strata import SETTING as STRATA
 from surepick.study.traffic import rules
@@ -132,6 +132,17 @@ class StudySpec:
         schema={"anyOf": [{"type": "number"}, {"type": "string"}]},
         write=lambda misfit: "any" if misfit == math.inf else misfit,
         flag=False,
+    ).field()
+    minimise: bool = Setting(
+        help="Smaller is better: times, costs, errors. Rewards are told, and shown, as they are "
+        "measured.",
+        schema={"type": "boolean"},
+        default=False,
+        check=yes_or_no("minimise"),
+        question="Which is better",
+        hint="Smaller, for times, costs or errors. All numbers are entered and shown as measured.",
+        choices=((False, "Larger"), (True, "Smaller")),
+        traffic=True,
     ).field()
     delta: float = Setting(
         help="Error probability, such as 0.05.",
@@ -332,6 +343,9 @@ class StudySpec:
         if self.problem is not None and not self.problem.backend.plain:
             # Any machine may go on with a study.
             self._set(problem=Problem.from_dict(self.problem.to_dict()))
+        if self.problem is not None:  # either may say it
+            self._set(minimise=self.minimise or self.problem.minimise)
+            self._set(problem=self.problem.with_direction(self.minimise))
 
     def _check_meta(self) -> None:
         """Settings are kept beside what people want to keep: one would be taken for the other."""
@@ -477,7 +491,7 @@ class StudySpec:
             notes = (*look_alikes(self.problem.labels), *(() if past is None else past.notes))
             meta = {**self.meta, **self.kept}
             return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
-        made = self.table.problem(self.noise, self.misfit)
+        made = self.table.problem(self.noise, self.misfit, self.minimise)
         past = self._past_of(made.problem)
         alike = look_alikes(made.problem.labels)
         notes = (*made.notes, *alike, *(() if past is None else past.notes))

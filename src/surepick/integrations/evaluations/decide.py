@@ -3,7 +3,7 @@
 What is proven is about one table: that of all options on all items, each evaluated once. Its cells
 are filled one by one where they decide, and a cell keeps its score when it is drawn again. Which
 items are drawn depends on nothing but a seed and who is still in the race, so that the row with the
-largest mean is found with probability at least 1 - delta, whatever the scores have to do with each
+best mean is found with probability at least 1 - delta, whatever the scores have to do with each
 other. Where all cells of those still in the race are known there is nothing left to draw: the
 means themselves decide.
 """
@@ -77,8 +77,9 @@ def decide(
     epsilon: float = 0.0,
     max_evaluations: int | None = None,
     seed: int = 0,
+    minimise: bool = False,
 ) -> EvaluationDecision:
-    """Find the option with the largest mean over all items.
+    """Find the option with the best mean over all items.
 
     Parameters
     ----------
@@ -97,6 +98,8 @@ def decide(
         The most cells to fill. A decision that was not reached by then says so, and is false.
     seed
         For drawing items. It must not be chosen by results.
+    minimise
+        Whether smaller scores are better: errors, costs, times.
 
     Examples
     --------
@@ -107,7 +110,8 @@ def decide(
     """
     fill = _filler(evaluate, evaluate_batch)
     most = None if max_evaluations is None else whole(max_evaluations, "max_evaluations", least=1)
-    problem = Problem.unstructured(list(table.options), noise=table.rewards)
+    options = list(table.options)
+    problem = Problem.unstructured(options, noise=table.rewards, minimise=minimise)
     algorithm = PooledPeleg(delta, epsilon=epsilon, items=len(table.items))
     run, scores, filled = algorithm.start(problem, seed), table.scores.copy(), 0
     while not run.stopped:
@@ -137,7 +141,8 @@ def _decided(run: Run, known: ScoreTable, filled: int) -> EvaluationDecision:
     if run.answer.guarantee:
         how = "proven"
     elif not np.isnan(known.scores[left]).any():
-        option, how = left[int(known.scores[left].mean(axis=1).argmax())], "complete"
+        means = run.problem.sign * known.scores[left].mean(axis=1)
+        option, how = left[int(means.argmax())], "complete"
     names = tuple(known.options[i] for i in left)
     return EvaluationDecision(known.options[option], how, names, filled, known, run.answer)
 

@@ -60,6 +60,7 @@ def from_table(
     unstructured: bool = False,
     intercept: bool = True,
     max_levels: int = MAX_LEVELS,
+    minimise: bool = False,
 ) -> TableProblem:
     """A problem whose options are the rows of a table.
 
@@ -97,6 +98,8 @@ def from_table(
         effects of the others, and the answer would be wrong.
     max_levels
         Levels that a category may have.
+    minimise
+        Whether smaller rewards are better.
 
     Examples
     --------
@@ -121,7 +124,9 @@ def from_table(
         if wanted is not None or formula is not None:
             raise InvalidInputError("unstructured ignores features: leave them out")
         names = labels if labels is not None else [str(i) for i in range(len(table))]
-        made = Problem(np.eye(len(names)), noise=noise, labels=names, costs=costs)
+        made = Problem(
+            np.eye(len(names)), noise=noise, labels=names, costs=costs, minimise=minimise
+        )
         return TableProblem(made, tuple(notes), tuple(names), label)
     if formula is not None:
         effects, without = by_formula(table, formula, max_levels, notes)
@@ -134,7 +139,9 @@ def from_table(
         names = feature_names(table, wanted, (label, cost), notes)
         effects = main_effects(table, names, max_levels)
     columns, matrix = _independent(effects, len(table), intercept, notes)
-    problem = Problem(matrix, noise=noise, labels=labels, misfit=misfit, costs=costs)
+    problem = Problem(
+        matrix, noise=noise, labels=labels, misfit=misfit, costs=costs, minimise=minimise
+    )
     _tell_about_rows(problem, intercept, notes)
     return TableProblem(problem, tuple(notes), columns, label)
 

@@ -10,6 +10,7 @@ from surepick.run import Run
 from surepick.run.assumed import ASSUMED
 from surepick.run.diagnostics import ArmSummary, Finding
 from surepick.run.guarantee import only_yes_and_no
+from surepick.run.rewards import standardised
 from surepick.statistics.unequal import UnequalScales
 
 _FEWEST_EQUAL = 30  # rewards, before it is remarked that they are all the same
@@ -60,15 +61,15 @@ def anything_will_do(run: Run, summary: ArmSummary) -> list[str]:
     enough = summary.counts >= _FEWEST_OF_RATE
     if bounds is None or not epsilon or not enough.any():
         return []
-    low = bounds[0]
-    best = float((summary.sums[enough] / summary.counts[enough]).max())
-    if best - low > epsilon:
+    means, minimise = summary.sums[enough] / summary.counts[enough], run.problem.minimise
+    worst, best = (bounds[1], means.min()) if minimise else (bounds[0], means.max())
+    if abs(best - worst) > epsilon:
         return []
     return [
         f"The best option is at about {best:.3g} so far. With epsilon {epsilon:g}, any option "
         f"within {epsilon:g} of the best is good enough: that is every option, even one at "
-        f"{low:g}. If {epsilon:g} % was meant, start again with --epsilon {epsilon:g}% (in Python "
-        f"{epsilon / 100:g})."
+        f"{worst:g}. If {epsilon:g} % was meant, start again with --epsilon {epsilon:g}% (in "
+        f"Python {epsilon / 100:g})."
     ]
 
 
@@ -107,4 +108,5 @@ def pulls_if_equal(run: Run) -> int | None:
     state, problem = run.state, run.problem
     if run.past is not None or problem.n_candidates > _SMALL:
         return None
-    return state.enough(run.told(), problem.with_noise("equal"))
+    equal = problem.with_noise("equal")
+    return state.enough([standardised(equal, told) for told in run.told()], equal)

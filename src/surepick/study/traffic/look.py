@@ -148,7 +148,7 @@ class Traffic:
         said |= {"kind": kind, "labels": len(labels), "epsilon": run.algorithm.epsilon}
         said["claims"] = _claims(run)
         said |= {"yes_no": run.problem.noise_kind.successes, "leader_index": leader}
-        said["delta"] = run.algorithm.delta
+        said |= {"delta": run.algorithm.delta, "minimise": run.problem.minimise}
         step, command = next_step(said)
         words = {"headline": headline(said), "worth": worth(said), "ahead": ahead(said)}
         return found | words | {"next": step, "command": command}
@@ -168,7 +168,7 @@ class Traffic:
         return periods_ahead(run, self.desk.sharing, shares, visits)
 
     def _intervals(self, run: Run) -> list[list[float] | None] | None:
-        """The lead of each option over the control, and the ends of its interval.
+        """How far each option is above the control, and the ends of its interval.
 
         All intervals hold at once, at every look. None for the control, and who was never seen.
         """

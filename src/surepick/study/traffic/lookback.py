@@ -75,7 +75,7 @@ class LookBack:
     all_visits: int  #: of the whole test
     all_periods: int
     control: str | None
-    lift: tuple[float, float, float] | None  #: lead of the leader over the control, and its ends
+    lift: tuple[float, float, float] | None  #: the leader less the control, and its ends
     late: tuple[str, ...]  #: options that nobody was sent to at first
     doubts: tuple[str, ...]  #: why the statement may not hold here, beside the conditions
     epsilon: float = 0.0  #: what was close enough
@@ -93,6 +93,7 @@ def look_back(
     delta: float = 0.05,
     epsilon: float = 0.0,
     control: str | None = None,
+    minimise: bool = False,
 ) -> LookBack:
     """What would have been said of a past test, period by period.
 
@@ -108,6 +109,8 @@ def look_back(
         The error probability, and what is close enough.
     control
         An option to which the leader is compared.
+    minimise
+        Whether fewer successes, or smaller rewards, are better.
 
     Examples
     --------
@@ -117,7 +120,7 @@ def look_back(
     (True, 'b', True)
     """
     whole = Sheet.of(table).read("past")
-    problem = Problem.unstructured(_labels(whole), noise=read_rewards(rewards))
+    problem = Problem.unstructured(_labels(whole), noise=read_rewards(rewards), minimise=minimise)
     REPORTS.of(problem.noise_kind).check(problem.noise_kind)
     parts = _by_period(whole)
     reports = [(name, *_report(problem, part)) for name, part in parts.items()]

@@ -59,7 +59,7 @@ def _compared(at: dict[str, Any]) -> str:
 
 
 def worth(at: dict[str, Any]) -> str | None:
-    """How far the leader is ahead of the control; None where there is nothing to compare."""
+    """How far the leader is from the control; None where there is nothing to compare."""
     leader, control = at["leader"], at["control"]
     if at["lift"] is None or leader is None:
         return None
@@ -69,9 +69,10 @@ def worth(at: dict[str, Any]) -> str | None:
     if found is None:
         return None
     lead, low, high = (_points(x, at["yes_no"]) for x in found)
-    word = "ahead of" if found[0] >= 0 else "from"
+    word = "ahead of" if found[0] >= 0 and not at["minimise"] else "from"
     unit, sure = " points" if at["yes_no"] else "", f"{100 * (1 - at['delta']):.4g} %"
-    better = at["finished"] and at["kind"] == "pac" and found[1] <= 0
+    unclear = found[2] >= 0 if at["minimise"] else found[1] <= 0
+    better = at["finished"] and at["kind"] == "pac" and unclear
     known = "It is proven to be better, but how much better is less certain: " if better else ""
     ends = f"between {low} and {high} ({sure} interval, however often you look)"
     begin = f"{leader} is {lead}{unit} {word} {control} (the control)"

@@ -54,6 +54,7 @@ declare namespace Api {
     problem?: ProblemBody | null;
     noise?: number | string | Bounds | number[] | null;
     misfit?: number | string | null;
+    minimise?: boolean;
     delta?: number;
     epsilon?: number;
     top?: number;
@@ -115,6 +116,7 @@ declare namespace Api {
     noise?: number | string | Bounds | number[] | null;
     misfit?: number | string | null;
     costs?: number[] | null;
+    minimise?: boolean;
   }
   interface ProgressOf {
     batch: number;
@@ -273,6 +275,8 @@ declare namespace Api {
     lifts: Record<string, any> | null;
     wins: Record<string, any> | null;
     best_mean: string | null;
+    circle: string[] | null;
+    minimise: boolean | null;
     checks: Record<string, any>;
   }
   interface Certificate {
