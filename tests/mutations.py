@@ -785,8 +785,8 @@ MUTATIONS = (
     Mutation(
         "sums-without-scale",
         "simulate/trials.py",
-        "run.record_pulls(pulls, sums * scales)",
-        "run.record_pulls(pulls, sums)",
+        "run.record_pulls(pulls, problem.sign * sums * scales)",
+        "run.record_pulls(pulls, problem.sign * sums)",
         "simulate/test_units.py",
     ),
     Mutation(
@@ -1354,6 +1354,49 @@ MUTATIONS = (
         'return float(response.headers["Retry-After"]) / 1000',
         "client/test_alike.py",
     ),
+    # -- smaller is better
+    Mutation(
+        "smaller-is-worse",
+        "problem/contents.py",
+        "return self.sign * sums / self.noise_kind.units(arms)",
+        "return sums / self.noise_kind.units(arms)",
+        "run/test_shown.py",
+    ),
+    Mutation(
+        "a-threshold-upside-down",
+        "problem/contents.py",
+        "return self.sign * reward / self.unit",
+        "return reward / self.unit",
+        "run/test_shown.py",
+    ),
+    Mutation(
+        "estimates-shown-as-seen",
+        "run/shown.py",
+        "known._replace(estimates=-known.estimates)",
+        "known",
+        "run/test_shown.py",
+    ),
+    Mutation(
+        "ends-of-lifts-swapped",
+        "run/shown.py",
+        "low=-claims.high, high=-claims.low",
+        "low=-claims.low, high=-claims.high",
+        "run/test_shown.py",
+    ),
+    Mutation(
+        "the-verifier-maximises",
+        "verifier/check.py",
+        "return self.sign * np.array(sums, dtype=float) / self.kind.units(arms)",
+        "return np.array(sums, dtype=float) / self.kind.units(arms)",
+        "run/test_shown.py",
+    ),
+    Mutation(
+        "any-word-for-the-direction",
+        "verifier/check.py",
+        'problem["minimise"] is True',
+        'problem["minimise"]',
+        "run/test_shown.py",
+    ),
     # -- what is shown
     Mutation(
         "report-upside-down",
@@ -1535,8 +1578,8 @@ MUTATIONS = (
     Mutation(
         "ends-the-wrong-way-round",
         "report/picture.py",
-        'for end in ("behind_high", "behind_low"))',
-        'for end in ("behind_low", "behind_high"))',
+        "for number in (value, high, low))",
+        "for number in (value, low, high))",
         "report/test_shown.py",
     ),
     Mutation(
