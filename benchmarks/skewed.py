@@ -1,96 +1,140 @@
 """Rewards that are not symmetric under the kind of noise that says they are: how often it is wrong.
 
-Pairs of options as people have them: latencies, one with 1 % time-outs; revenue, one visitor in a
-hundred buys for 210 or one in twenty for 40; log-normal numbers of different spread. Each run of
-the default kind of noise goes on until it is decided, or has 20,000 measurements. Wrong with its
-promise: the option with the smaller mean was named, and nothing was said. Taken back: the check of
-symmetry fired, and the answer says so. Beside it the same rewards with bounds.
+Options as people have them: latencies, one with 1 % time-outs; revenue, one visitor in a hundred
+buys for 210 or one in twenty for 40; log-normal numbers of different spread; and options that are
+all alike: revenue, ratings, waiting times, mostly zeros. Option 0 has the largest mean, or nobody
+has a larger one. Each run with noise="symmetric" goes on until it is decided, or has 4,000
+measurements. Wrong: option 0 was ruled out, and nothing was said. Taken back: it was, but the check
+of symmetry fired, and the answer says so. Beside it the same rewards with bounds.
 
-Run with: python -m benchmarks.skewed (``--runs 10`` for a look; three minutes).
+Run with: python -m benchmarks.skewed [--trials 200] [--jobs 2] (--trials 20 for a look).
 """
 
 from __future__ import annotations
 
-import argparse
-import json
 from collections.abc import Callable
-from pathlib import Path
 from typing import Any
 
 import numpy as np
+from benchmarks.recorded import Record, options, table
 
 import surepick as sp
 
-RESULT = Path(__file__).parent / "results" / "skewed"
-DELTA, MOST = 0.05, 20_000
-Draw = Callable[[np.random.Generator, int, int], np.ndarray]
+DELTAS, MOST = (0.2, 0.05), 4_000
+Draw = Callable[[np.ndarray, np.random.Generator], np.ndarray]
 
 
-def latency(draw: np.random.Generator, arm: int, n: int) -> np.ndarray:
+def latency(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Minus milliseconds: 100 ± 10, or 95 ± 10 and a time-out of 3,000 once in a hundred times."""
-    times = draw.normal((100.0, 95.0)[arm], 10.0, n)
-    return -np.where((arm == 1) & (draw.random(n) < 0.01), 3000.0, times.clip(0.0, 3000.0))
+    times = rng.normal(np.array([100.0, 95.0])[arms], 10.0)
+    late = (arms == 1) & (rng.random(len(arms)) < 0.01)
+    return -np.where(late, 3000.0, times.clip(0.0, 3000.0))
 
 
-def revenue(draw: np.random.Generator, arm: int, n: int) -> np.ndarray:
+def revenue(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """What a visitor pays: 210 with 1 %, or 40 with 5 %."""
-    return np.where(draw.random(n) < (0.01, 0.05)[arm], (210.0, 40.0)[arm], 0.0)
+    pays = rng.random(len(arms)) < np.array([0.01, 0.05])[arms]
+    return np.where(pays, np.array([210.0, 40.0])[arms], 0.0)
 
 
-def lognormal(draw: np.random.Generator, arm: int, n: int) -> np.ndarray:
+def lognormal(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Log-normal numbers, cut at 60: spread 1 and mean 1.65, or spread 0.3 and mean 1.5."""
-    middle, spread = ((0.0, 1.0), (0.36, 0.3))[arm]
-    return np.exp(draw.normal(middle, spread, n)).clip(0.0, 60.0)
+    middle, spread = np.array([0.0, 0.36])[arms], np.array([1.0, 0.3])[arms]
+    return np.exp(rng.normal(middle, spread)).clip(0.0, 60.0)
 
 
-CASES: dict[str, tuple[Draw, tuple[float, float]]] = {
-    "latencies, one with 1 % time-outs": (latency, (-3000.0, 0.0)),
-    "revenue, 1 % × 210 and 5 % × 40": (revenue, (0.0, 210.0)),
-    "log-normals of different spread": (lognormal, (0.0, 60.0)),
+def late(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Minus log-normal latencies, cut at 60, of the same mean and different spread."""
+    spread = np.array([0.4, 1.0])[arms]
+    return -np.exp(rng.normal(-0.5 * spread**2, spread)).clip(0.0, 60.0)
+
+
+def alike_revenue(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Nine in ten pay nothing."""
+    paid = rng.lognormal(3.0, 1.0, len(arms)).clip(0.0, 1000.0)
+    return np.where(rng.random(len(arms)) < 0.1, paid, 0.0)
+
+
+def ratings(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.choice(5, p=[0.2, 0.05, 0.05, 0.1, 0.6], size=len(arms)) + 1.0
+
+
+def exponential(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.exponential(size=len(arms)).clip(0.0, 30.0)
+
+
+def alike_lognormal(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.lognormal(0.0, 1.0, len(arms)).clip(0.0, 60.0)
+
+
+def zeros(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return np.where(rng.random(len(arms)) < 0.05, exponential(arms, rng), 0.0)
+
+
+def ties(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    return rng.choice(3, p=[0.7, 0.2, 0.1], size=len(arms)).astype(float)
+
+
+#: rewards, how many options, and bounds
+CASES: dict[str, tuple[Draw, int, tuple[float, float]]] = {
+    "latencies, one with 1 % time-outs": (latency, 2, (-3000.0, 0.0)),
+    "revenue, 1 % × 210 and 5 % × 40": (revenue, 2, (0.0, 210.0)),
+    "log-normals of different spread": (lognormal, 2, (0.0, 60.0)),
+    "log-normal latencies of one mean": (late, 2, (-60.0, 0.0)),
+    "ten revenue options alike": (alike_revenue, 10, (0.0, 1000.0)),
+    "ratings, J-shaped, alike": (ratings, 3, (1.0, 5.0)),
+    "exponential, alike": (exponential, 2, (0.0, 30.0)),
+    "log-normal, alike": (alike_lognormal, 2, (0.0, 60.0)),
+    "95 % zeros, alike": (zeros, 2, (0.0, 30.0)),
+    "three values, alike": (ties, 2, (0.0, 2.0)),
 }
 
 
-def outcome(case: Draw, noise: Any, seed: int) -> tuple[str, int]:
-    """How a run came out, and its measurements; option 0 has the larger mean."""
-    draw, problem = np.random.default_rng(seed), sp.Problem.unstructured(["a", "b"], noise=noise)
-    run = sp.algorithms.PooledPeleg(DELTA, max_samples=MOST).start(problem, seed)
-    while not run.stopped:
-        batch = run.ask()
-        arms, rewards = batch.arms, np.empty(len(batch))
-        for arm in (0, 1):
-            own = arms == arm
-            rewards[own] = case(draw, arm, int(own.sum()))
-        run.tell(batch, rewards)
-    answer = run.answer
-    if answer.guarantee.kind == "none":
-        return "undecided", answer.samples
-    if not answer.guarantee:
-        return "taken back", answer.samples
-    return ("right" if answer.arm == 0 else "wrong"), answer.samples
+def outcomes(task: tuple[str, str, float, int]) -> dict[str, Any]:
+    """Shares of runs that were wrong with their promise standing, and wrong with it taken back."""
+    name, kind, delta, trials = task
+    draw, n, bounds = CASES[name]
+    problem = sp.Problem.unstructured(n, noise="symmetric" if kind == "symmetric" else bounds)
+    wrong = back = 0
+    for seed in range(trials):
+        rng = np.random.default_rng([seed, 7])
+        run = sp.algorithms.PooledPeleg(delta, max_samples=MOST).start(problem, seed)
+        while not run.stopped:
+            batch = run.ask()
+            run.tell(batch, draw(batch.arms, rng))
+        if 0 not in run.active:
+            taken_back = run.answer.guarantee.kind == "heuristic"
+            back, wrong = back + taken_back, wrong + (not taken_back)
+    return {"trials": trials, "wrong": wrong / trials, "taken back": back / trials}
 
 
 def main() -> None:
     """Run all, print a table, and keep it in results/skewed.md."""
-    parser = argparse.ArgumentParser(description=__doc__)
-    parser.add_argument("--runs", type=int, default=100)
-    runs, rows = parser.parse_args().runs, []
-    for name, (case, bounds) in CASES.items():
-        for kind, noise in (("default", None), ("bounds", bounds)):
-            found = [outcome(case, noise, seed) for seed in range(runs)]
-            kinds = ("wrong", "right", "taken back", "undecided")
-            row = {"case": name, "noise": kind, "runs": runs}
-            row |= {one: sum(said == one for said, _ in found) for one in kinds}
-            rows.append(row | {"median pulls": int(np.median([pulls for _, pulls in found]))})
-            print(rows[-1], flush=True)
-    head = list(rows[0])
-    lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
-    lines += [f"| {' | '.join(str(row[name]) for name in head)} |" for row in rows]
-    RESULT.with_suffix(".json").write_text(json.dumps(rows, indent=1) + "\n")
-    RESULT.with_suffix(".md").write_text(
-        f"# Skewed rewards\n\n`python -m benchmarks.skewed --runs {runs}`: δ = {DELTA}, at most "
-        f"{MOST:,} measurements in a run. Wrong, right: with the promise standing. Taken back: the "
-        f"check of symmetry fired.\n\n" + "\n".join(lines) + "\n"
+    asked = options(__doc__ or "", 200).parse_args()
+    record, kinds = Record("skewed", {"trials": asked.trials}, asked), ("symmetric", "bounds")
+    tasks = {
+        f"{name}, {kind}, {delta}": (name, kind, delta, asked.trials)
+        for name in CASES
+        for kind in kinds
+        for delta in DELTAS
+    }
+    found, rows = record.fill(tasks, outcomes), []
+    for name in CASES:
+        row = [name]
+        for delta in DELTAS:
+            one, other = (found[f"{name}, {kind}, {delta}"] for kind in kinds)
+            row += [f"{one['wrong']:.3f}", f"{one['taken back']:.3f}", f"{other['wrong']:.3f}"]
+        rows.append(row)
+    head = ["case"]
+    for delta in DELTAS:
+        head += [f"wrong at δ = {delta}", "taken back", "with bounds"]
+    said = (
+        f"`python -m benchmarks.skewed --trials {asked.trials}`: shares of runs of at most {MOST:,} "
+        'measurements in which the best option was ruled out. Wrong: noise="symmetric", with the '
+        "promise standing. Taken back: the check of symmetry fired. With bounds: the same rewards, "
+        "given their bounds."
     )
+    record.write("\n\n".join(["# Skewed rewards", said, table(head, rows)]))
 
 
 if __name__ == "__main__":

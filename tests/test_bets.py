@@ -200,3 +200,30 @@ def test_large_offsets_do_not_hide_what_rewards_say():
 def test_what_makes_no_sense_is_refused_in_words(call, words):
     with pytest.raises((InvalidInputError, InvalidTypeError), match=words):
         call()
+
+
+@pytest.mark.parametrize("alternative", ["greater", "less", "two-sided"])
+def test_wins_are_fair_for_every_order_of_alike_numbers(alternative):
+    # Both are drawn from the same numbers, ties among them: all 70 ways to share them out.
+    numbers = np.array([0.0, 0.0, 1.0, 2.0, 2.0, 2.0, 5.0, 900.0])
+    paid = []
+    for chosen in itertools.combinations(range(8), 4):
+        other = [i for i in range(8) if i not in chosen]
+        told = sp.bets.wins(numbers[list(chosen)], numbers[other], block=4, alternative=alternative)
+        paid.append(np.exp(told[-1]))
+    assert np.mean(paid) == pytest.approx(1.0)
+
+
+def test_wins_grow_block_by_block_whatever_the_numbers_are():
+    draw = np.random.default_rng(3)
+    first, second = np.exp(draw.normal(0.8, 3.0, (2, 100))), np.exp(draw.normal(0.0, 3.0, (2, 100)))
+    told = sp.bets.wins(first, second, block=10)
+    assert told.shape == (2, 100)
+    assert (told[:, :9] == 0.0).all()
+    assert (told == sp.bets.wins(np.log(first), np.log(second), block=10)).all()
+    assert (told[0] == sp.bets.wins(first[0], second[0], block=10)).all()
+
+
+def test_wins_need_as_many_of_both():
+    with pytest.raises(InvalidInputError, match="second: expected as many numbers"):
+        sp.bets.wins([1.0, 2.0], [1.0])

@@ -12,6 +12,7 @@ has to say in advance when to look.
 :func:`symmetric`  noise is symmetric around the mean, of any scale, which may change
 :func:`t`          noise is normal, of one scale that nobody knows
 :func:`gaussian`   noise is normal, or lighter in its tails, of a scale that is known
+:func:`wins`       numbers of any kind, of two things: which of them usually wins
 =================  ==========================================================================
 
 Each takes rewards in the order in which they came, along the last axis, and returns the logarithm
@@ -33,17 +34,19 @@ from numpy.typing import ArrayLike
 
 from surepick.arrays.backend import HOST
 from surepick.arrays.types import FloatArray, IntArray
-from surepick.arrays.validate import positive, probability, real
+from surepick.arrays.validate import positive, probability, real, whole
 from surepick.errors import InvalidInputError
 from surepick.statistics.payoffs import log_payoff
 from surepick.statistics.student import log_student_payoff
 from surepick.statistics.symmetric import array_log_tanh_bet
+from surepick.statistics.wins import log_wins
 
-__all__ = ["bounded", "confidence_sequence", "gaussian", "symmetric", "t", "yes_no"]
+__all__ = ["bounded", "confidence_sequence", "gaussian", "symmetric", "t", "wins", "yes_no"]
 
 Alternative = Literal["greater", "less", "two-sided"]
 
 _SHARES = np.geomspace(1e-4, 0.99, 48)  # of the largest stake that cannot lose everything
+_WIN_SHARES = np.geomspace(0.01, 0.95, 16)  # where the stakes are on wins
 _SIZES = np.geomspace(0.01, 4.0, 24)  # of leads, in units of the scatter so far
 _FURTHEST = (
     1.5  # a reward that is further away leaves 1 − tanh(1.5) = 0.095 of the capital, not less
@@ -209,6 +212,68 @@ def gaussian(
         alternative,
         lambda: log_payoff(0.0, size**-2.0, scores, n),
         lambda: log_payoff(0.0, size**-2.0, -scores, n),
+    )
+
+
+def wins(
+    first: ArrayLike,
+    second: ArrayLike,
+    share: float = 0.5,
+    *,
+    block: int = 16,
+    alternative: Alternative = "greater",
+) -> FloatArray:
+    """Log capital of bets against "the first wins at most this share of comparisons".
+
+    Nothing is assumed about the numbers but that those of a block are measured in an order drawn
+    beforehand. One of the first is compared with one of the second; a tie counts half. What a
+    stake pays for a block is averaged over all ways to pair its numbers, so every number meets
+    every other one; 16 stakes share the capital. (With ``"less"``: "at least this share".)
+
+    Parameters
+    ----------
+    first, second
+        As many of one as of the other, in the order in which they came, along the last axis.
+    share
+        Of comparisons that the first is held to win at most; ½: "it does not usually win".
+    block
+        So many numbers of each are compared with each other; capital changes when a block ends.
+    alternative
+        What is bet on: "greater" than ``share``, "less", or "two-sided", half the capital each.
+
+    Examples
+    --------
+    >>> import numpy as np, surepick as sp
+    >>> draw = np.random.default_rng(0)
+    >>> slow, quick = draw.lognormal(0.5, 1.0, 160), draw.lognormal(0.0, 1.0, 160)
+    >>> bool(sp.bets.wins(slow, quick)[-1] > np.log(20))
+    True
+    """
+    mine, theirs = _numbers(first), _numbers(second)
+    if mine.shape != theirs.shape:
+        raise InvalidInputError(
+            f"second: expected as many numbers as there are in first, {mine.shape[-1]}; got "
+            f"{theirs.shape[-1]}"
+        )
+    share, block = probability(share, "share"), whole(block, "block", least=1)
+
+    def above(of: FloatArray, others: FloatArray, at: float) -> FloatArray:
+        def capital(part: float) -> FloatArray:
+            paid = np.zeros(of.shape)
+            for series in np.ndindex(of.shape[:-1]):
+                for end in range(block, of.shape[-1] + 1, block):
+                    own = slice(end - block, end)
+                    paid[(*series, end - 1)] = log_wins(
+                        of[series][own], others[series][own], part / at, at
+                    )
+            return np.cumsum(paid, -1)
+
+        return _mixed(_WIN_SHARES, capital)
+
+    return _alternative(
+        alternative,
+        lambda: above(mine, theirs, share),
+        lambda: above(theirs, mine, 1.0 - share),
     )
 
 
