@@ -13,7 +13,7 @@ from surepick.problem import Problem
 from surepick.run import Answer, Batch, Run, identify, verify
 
 if TYPE_CHECKING:
-    from surepick import algorithms, bets, design, game, notebook, simulate, study
+    from surepick import algorithms, bets, design, game, notebook, simulate, study, timing
     from surepick.client import AsyncClient, Client
     from surepick.study import Pull, Study, create_study, delete_study, list_studies, load_study
 
@@ -41,12 +41,13 @@ __all__ = [
     "notebook",
     "simulate",
     "study",
+    "timing",
     "verify",
     "watching",
 ]
 
 _LAZY = ("algorithms", "bets", "design", "errors", "game", "notebook", "problem", "run", "simulate")
-_LAZY += ("storage", "study", "testing")
+_LAZY += ("storage", "study", "testing", "timing")
 _STUDY = ("Pull", "Study", "create_study", "delete_study", "list_studies", "load_study")
 
 

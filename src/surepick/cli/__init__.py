@@ -43,6 +43,7 @@ _VERBS = (
     "plot",
     "report",
     "verify",
+    "time",
     "plan",
     "lookback",
     "bench",
@@ -55,7 +56,8 @@ _CALLERS_MISTAKES = (StudyExistsError, TellConflictError, UnknownPullError, Unkn
 _CODES = """\b
 Exit codes:
   0    done; for answer, run and verify: the answer is also proven
-  1    a check failed (verify), or some of the work failed (bench, plan)
+  1    a check failed (verify), something is slower (time --not-slower-than),
+       or some of the work failed (bench, plan)
   2    the input is wrong; the message says what would be accepted
   3    a file, a database or a service cannot be used
   4    not yet: the study has no answer (answer), or all open pulls are with
@@ -63,7 +65,8 @@ Exit codes:
   5    measurements failed too often (run); finished ones are kept
   6    the study is finished: there is nothing left to measure (ask)
   7    there is an answer, or a valid record, but nothing is proven: the study
-       was stopped early, or its promise was withdrawn (answer, run, verify)
+       was stopped early, or its promise was withdrawn (answer, run, verify),
+       or it is not clear which is fastest (time)
   130  interrupted
 """
 

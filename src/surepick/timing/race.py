@@ -1,0 +1,228 @@
+"""Runs in random order, until one is shown to be the fastest, or not slower than another."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Callable, Iterable, Mapping
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms import get
+from surepick.arrays.validate import probability, real, whole
+from surepick.errors import InvalidInputError
+from surepick.problem import Problem
+from surepick.run import Run
+from surepick.timing.clock import Function, Timed, several_calls
+from surepick.timing.result import Beside, Fastest, Row
+
+#: runs of each on average, unless more or fewer are allowed
+MOST_EACH = 500
+_ENOUGH = 20  # runs of each, before the medians say that the rest is a matter of epsilon
+#: told after each round: the runs so far, and the names of those that are still in
+Progress = Callable[[int, tuple[str, ...]], None]
+Options = Mapping[str, Callable[[], Any]] | Iterable[Timed]
+
+
+def fastest(
+    options: Options,
+    *,
+    epsilon: float = 0.0,
+    delta: float = 0.05,
+    max_runs: int | None = None,
+    max_seconds: float | None = None,
+    warmup: int = 1,
+    seed: Any = None,
+    progress: Progress | None = None,
+) -> Fastest:
+    """Time several functions until it is clear which one usually is the fastest.
+
+    Parameters
+    ----------
+    options
+        Functions by name, each called without arguments; or anything that can be timed
+        (:class:`Command`, or a :class:`Timed` of your own).
+    epsilon
+        How much slower than the fastest, as a share, is quick enough: with 0.02 it also ends when
+        one is shown to be within two per cent of all others that may be the fastest.
+    delta
+        Probability of naming one that is not the fastest (nor quick enough), at most.
+    max_runs
+        Runs of all together after which it ends undecided; by default 500 for each.
+    max_seconds
+        And the time after which it does; no new round begins then.
+    warmup
+        Runs of each, before the others, that do not count.
+    seed
+        Of the random order.
+    progress
+        Called after each round.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> found = sp.timing.fastest(
+    ...     {"sum": lambda: sum(range(2000)), "one": lambda: 1}, seed=0, max_runs=2000
+    ... )
+    >>> found.label, found.decided
+    ('one', True)
+    """
+    stage = _Stage(options, max_runs, max_seconds, warmup, seed, progress)
+    margin, delta = _margin(epsilon), probability(delta, "delta")
+
+    def alike(run: Run) -> bool:
+        """Whether those left are so much alike that it is better to show that one is close."""
+        left = [stage.times[stage.names[arm]] for arm in run.active]
+        if min(map(len, left)) < _ENOUGH:
+            return False
+        medians = [float(np.median(own)) for own in left]
+        return max(medians) <= (1.0 + 0.5 * margin) * min(medians)
+
+    # With a margin there are two ways to an answer, each with half of the risk.
+    run = stage.raced(0.5 * delta if margin else delta, until=alike if margin else None)
+    answer, within = run.answer, 0.0
+    if not answer.guarantee and margin and run.ended and len(run.active) > 1:
+        leader, left = answer.label, [stage.names[arm] for arm in run.active]
+        longer = {name: 1.0 + margin for name in left if name != leader}
+        close = stage.raced(0.5 * delta, among=left, baseline=leader, longer=longer).answer
+        if close.guarantee and set(close.worse) == set(longer):
+            within = margin
+    rows = stage.rows(answer.wins, set(answer.survivors))
+    decided = bool(answer.guarantee) or within > 0
+    return Fastest(rows, answer, stage.taken(), answer.label, decided, within, delta)
+
+
+def not_slower(
+    options: Options,
+    than: str,
+    *,
+    epsilon: float = 0.05,
+    delta: float = 0.05,
+    max_runs: int | None = None,
+    max_seconds: float | None = None,
+    warmup: int = 1,
+    seed: Any = None,
+    progress: Progress | None = None,
+) -> Beside:
+    """Time several functions until it is clear which are slower than one of them, and which not.
+
+    Slower means: by more than ``epsilon``, 0.05 for five per cent. A run of each is compared with
+    a run of ``than`` that took so much longer; who usually wins is not slower, who usually loses
+    is.
+
+    Parameters
+    ----------
+    options
+        Functions by name, or anything that can be timed, as for :func:`fastest`.
+    than
+        The name of the one that the others are compared with.
+    epsilon
+        How much slower, as a share, is not slower yet.
+    delta, max_runs, max_seconds, warmup, seed, progress
+        As for :func:`fastest`; ``delta`` is for all claims together.
+    """
+    stage = _Stage(options, max_runs, max_seconds, warmup, seed, progress)
+    if than not in stage.names:
+        names = ", ".join(stage.names)
+        raise InvalidInputError(f"than: there is no {than!r:.80}; there are {names}")
+    margin = _margin(epsilon)
+    answer = stage.raced(delta, baseline=than, longer={than: 1.0 + margin}).answer
+    said = (answer.better, answer.worse, answer.undecided)
+    if not answer.guarantee:
+        said = (), (), tuple(name for name in stage.names if name != than)
+    return Beside(stage.rows({}, set()), answer, stage.taken(), than, margin, *said)
+
+
+def _margin(epsilon: Any) -> float:
+    found = real(epsilon, "epsilon")
+    if found < 0:
+        raise InvalidInputError(f"epsilon must not be below 0; got {epsilon!r:.80}")
+    return found
+
+
+class _Stage:
+    """What is timed, and the runs so far."""
+
+    def __init__(
+        self,
+        options: Options,
+        max_runs: int | None,
+        max_seconds: float | None,
+        warmup: int,
+        seed: Any,
+        progress: Progress | None,
+    ) -> None:
+        self._timed = _several(options)
+        self.names = [one.name for one in self._timed]
+        self.times: dict[str, list[float]] = {name: [] for name in self.names}
+        most = MOST_EACH * len(self.names) if max_runs is None else max_runs
+        self._left = whole(most, "max_runs", least=1)
+        self._draw, self._progress = np.random.default_rng(seed), progress
+        first = np.repeat(np.arange(len(self.names)), whole(warmup, "warmup", least=0))
+        for arm in self._draw.permutation(first):
+            self._timed[arm].once()
+        several_calls(self._timed)
+        self._end = np.inf if max_seconds is None else time.monotonic() + max_seconds
+
+    def raced(
+        self,
+        delta: float,
+        *,
+        among: list[str] | None = None,
+        baseline: str | None = None,
+        longer: Mapping[str, float] | None = None,
+        until: Callable[[Run], bool] | None = None,
+    ) -> Run:
+        """A race to its end, or until something holds; the times of some count as longer."""
+        names = among or self.names
+        by_name = {one.name: one for one in self._timed}
+        factors = np.array([(longer or {}).get(name, 1.0) for name in names])
+        problem = Problem.unstructured(names, noise="any", minimise=True)
+        asked = {} if baseline is None else {"baseline": baseline}
+        algorithm = get("pooled-peleg", delta=delta, max_samples=max(self._left, 1), **asked)
+        run = algorithm.start(problem, int(self._draw.integers(2**31)))
+        while not run.stopped:
+            if time.monotonic() >= self._end or self._left <= 0 or (until and until(run)):
+                run.end()
+                break
+            batch = run.ask()
+            seconds = np.array([by_name[names[arm]].once() for arm in batch.arms])
+            for arm, one in zip(batch.arms.tolist(), seconds.tolist()):
+                self.times[names[arm]].append(one)
+            self._left -= len(seconds)
+            run.tell(batch, seconds * factors[batch.arms])
+            if self._progress is not None:
+                self._progress(run.samples, tuple(names[arm] for arm in run.active))
+        return run
+
+    def taken(self) -> dict[str, np.ndarray]:
+        """Seconds of every run, by name."""
+        return {name: np.array(own) for name, own in self.times.items()}
+
+    def rows(self, wins: Mapping[str, float], left: set[int]) -> tuple[Row, ...]:
+        """What is said of each, the shortest median first."""
+        rows = []
+        for number, name in enumerate(self.names):
+            own = np.array(self.times[name] or [np.nan])
+            middle, late = np.quantile(own, [0.5, 0.95]).tolist()
+            times, runs = (middle, late, float(own.min())), len(self.times[name])
+            rows.append(Row(name, runs, *times, wins.get(name), number in left))
+        return tuple(sorted(rows, key=lambda row: row.median))
+
+
+def _several(options: Any) -> list[Timed]:
+    found: list[Timed] = []
+    if isinstance(options, Mapping):
+        found = [Function(str(name), function) for name, function in options.items()]
+    else:
+        found = list(options)
+        for one in found:
+            if not isinstance(one, Timed):
+                raise InvalidInputError(f"options: {one!r:.80} cannot be timed")
+    if len(found) < 2:
+        raise InvalidInputError(f"options: there must be two at least; got {len(found)}")
+    names = [one.name for one in found]
+    for name in names:
+        if names.count(name) > 1:
+            raise InvalidInputError(f"options: two of them are called {name!r}; give them names")
+    return found

@@ -1,0 +1,90 @@
+"""surepick time: real commands, in real processes."""
+
+import json
+
+import pytest
+from click.testing import CliRunner
+
+from surepick.cli import cli
+
+QUICK, SLOW = "true", "sleep 0.03"
+
+
+def run(*arguments):
+    return CliRunner().invoke(cli, ["time", *arguments, "--seed", "0"])
+
+
+def test_the_faster_command_is_found(tmp_path):
+    files = [tmp_path / f"out{ending}" for ending in (".json", ".md", ".csv", ".png")]
+    told = [part for file in files for part in ("--export", str(file))]
+    found = run(QUICK, SLOW, "--json", *told)
+    assert found.exit_code == 0, found.output
+    said = json.loads(found.stdout)
+    assert (said["label"], said["decided"]) == (QUICK, True)
+    assert said["commands"] == {QUICK: QUICK, SLOW: SLOW}
+    assert json.loads(files[0].read_text())["label"] == QUICK
+    assert files[1].read_text().startswith("true is the fastest")
+    assert files[2].read_text().count("\n") == 3
+    assert files[3].read_bytes()[:4] == b"\x89PNG"
+
+
+def test_a_command_is_hardly_ever_faster_than_itself_and_that_has_a_code_of_its_own():
+    found = run("--name", "a", "--name", "b", QUICK, QUICK, "--max-runs", "8")
+    assert found.exit_code == 7
+    assert "looks fastest, but that is not clear yet (after 8 runs in random order)" in found.output
+
+
+def test_slower_than_another_is_an_error_for_builds():
+    named = ("--name", "main", "--name", "branch")
+    worse = run(*named, QUICK, SLOW, "--not-slower-than", "main")
+    assert worse.exit_code == 1, worse.output
+    assert "branch is slower than main by more than 5 %." in worse.output
+    better = run(*named, SLOW, QUICK, "--not-slower-than", "main", "--epsilon", "2%")
+    assert better.exit_code == 0, better.output
+    assert "branch is not slower than main by more than 2 %." in better.output
+    early = run(*named, QUICK, QUICK, "--not-slower-than", "main", "--max-runs", "4")
+    assert early.exit_code == 7
+
+
+def test_parameters_files_and_what_is_done_before(tmp_path):
+    log = tmp_path / "log"
+    listed = tmp_path / "commands.txt"
+    listed.write_text("# two of them\nnap: sleep {n}\n")
+    found = run(
+        *("--file", str(listed), "--parameter", "n=0,0.03", "--warmup", "0"),
+        *("--setup", f"echo setup >> {log}", "--prepare", f"echo prepare >> {log}", "--json"),
+    )
+    assert found.exit_code == 0, found.output
+    said = json.loads(found.stdout)
+    assert said["label"] == "nap (0)"
+    lines = log.read_text().splitlines()
+    assert lines[0] == "setup"
+    assert lines[1:] == ["prepare"] * said["runs"]
+
+
+def test_without_a_shell():
+    found = run(QUICK, SLOW, "--shell", "none", "--json")
+    assert json.loads(found.stdout)["label"] == QUICK
+
+
+@pytest.mark.parametrize(
+    ("arguments", "code", "said"),
+    [
+        ((QUICK,), 1, "there must be two at least"),
+        ((QUICK, "false"), 5, "'false' ended with exit code 1"),
+        ((QUICK, "sh -c 'echo no >&2; exit 3'"), 5, "ended with exit code 3: no"),
+        ((QUICK, "nosuchthing", "--shell", "none"), 5, "'nosuchthing' cannot be started"),
+        ((QUICK, SLOW, "--export", "x.doc"), 1, "must end in .json"),
+        ((QUICK, SLOW, "--name", "a"), 1, "there are 2 commands and 1 name"),
+        ((QUICK, SLOW, "--parameter", "n"), 1, "expected NAME=A,B"),
+    ],
+)
+def test_what_goes_wrong_is_said(arguments, code, said):
+    found = run(*arguments)
+    assert found.exit_code == code
+    assert said in (str(found.exception) if code == 1 else found.output)
+
+
+def test_codes_other_than_0_may_be_all_right():
+    found = run("false", f"{SLOW}; false", "--any-exit", "--json")
+    assert json.loads(found.stdout)["label"] == "false"

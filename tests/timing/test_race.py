@@ -1,0 +1,172 @@
+"""Which is fastest: races of things whose times are drawn, so that no clock decides a test."""
+
+import json
+
+import numpy as np
+import pytest
+
+import surepick as sp
+from surepick.errors import InvalidInputError
+from surepick.timing import Timed
+from surepick.timing.result import seconds
+
+
+class Drawn(Timed):
+    """Log-normal times around a median, on a machine that gets slower for everybody."""
+
+    slower = 1.0
+
+    def __init__(self, name, median, seed, spread=0.3):
+        self.name, self.median, self.spread = name, median, spread
+        self.draw = np.random.default_rng(seed)
+
+    def once(self):
+        Drawn.slower *= 1.002
+        return self.median * Drawn.slower * self.draw.lognormal(0.0, self.spread)
+
+
+@pytest.fixture(autouse=True)
+def as_quick_as_ever():
+    Drawn.slower = 1.0
+
+
+def drawn(**medians):
+    return [Drawn(name, median, seed) for seed, (name, median) in enumerate(medians.items())]
+
+
+def test_the_fastest_is_named_with_how_often_it_won():
+    found = sp.timing.fastest(drawn(a=1.0, b=1.3, c=3.0), seed=1)
+    assert (found.label, found.decided) == ("a", True)
+    assert str(found).startswith(f"a is the fastest (after {found.runs:,} runs in random order).")
+    assert "Of 100 races like this one, at most 5 name the wrong one." in str(found)
+    by_name = {row.name: row for row in found.rows}
+    assert by_name["b"].won == found.answer.wins["b"] > 0.5
+    assert by_name["a"].won is None
+    assert [row.left for row in (by_name["a"], by_name["b"])] == [True, False]
+    assert by_name["c"].runs < by_name["b"].runs  # hopeless ones take few
+    assert by_name["b"].median == np.median(found.times["b"])
+    assert sp.verify(found.answer.certificate(), replay=True).label == "a"
+
+
+def test_nothing_is_faster_than_itself():
+    decided = 0
+    for seed in range(20):
+        Drawn.slower = 1.0
+        alike = [Drawn(name, 1.0, [seed, i]) for i, name in enumerate("abc")]
+        found = sp.timing.fastest(alike, delta=0.1, max_runs=200, seed=seed)
+        decided += found.decided
+    assert decided <= 5  # 2 on average at most
+
+
+def test_what_is_not_clear_yet_is_said():
+    found = sp.timing.fastest(drawn(a=1.0, b=1.0), max_runs=60, seed=0)
+    assert not found.decided
+    assert found.runs == 60
+    other = "b" if found.label == "a" else "a"
+    assert f"{found.label} looks fastest, but that is not clear yet" in str(found)
+    assert f"Not ruled out: {other}. More runs may decide it." in str(found)
+
+
+def test_slower_by_more_than_a_margin():
+    found = sp.timing.not_slower(
+        drawn(main=1.0, branch=1.02, old=1.8), "main", epsilon=0.3, max_runs=3000, seed=2
+    )
+    assert (found.not_slower, found.slower, found.undecided) == (("branch",), ("old",), ())
+    assert "old is slower than main by more than 30 %." in str(found)
+    assert "branch is not slower than main by more than 30 %." in str(found)
+    early = sp.timing.not_slower(drawn(main=1.0, same=1.0), "main", max_runs=8, seed=0)
+    assert early.undecided == ("same",)
+    assert "It is not clear whether same is slower than main by more than 5 %." in str(early)
+
+
+def test_close_enough_is_shown_where_the_fastest_cannot_be():
+    found = sp.timing.fastest(drawn(a=1.0, b=1.01, c=2.0), epsilon=0.4, seed=3)
+    assert found.decided
+    assert found.within == 0.4
+    assert found.label in "ab"
+    assert f"{found.label} is the fastest, or within 40 % of it" in str(found)
+    clear = sp.timing.fastest(drawn(a=1.0, b=3.0), epsilon=0.02, seed=3)
+    assert (clear.label, clear.decided, clear.within) == ("a", True, 0.0)
+
+
+def test_close_enough_is_hardly_ever_shown_where_it_does_not_hold():
+    # a is faster than b by exactly the margin, the hardest case: naming b is wrong
+    wrong = 0
+    for seed in range(20):
+        Drawn.slower = 1.0
+        two = [Drawn("a", 1.0, [seed, 0], 0.6), Drawn("b", 1.1, [seed, 1], 0.6)]
+        found = sp.timing.fastest(two, epsilon=0.1, delta=0.1, max_runs=400, seed=seed)
+        wrong += found.decided and found.label == "b"
+    assert wrong <= 5
+
+
+def test_an_end_by_time():
+    found = sp.timing.fastest(drawn(a=1.0, b=1.0), max_seconds=0.0, seed=0)
+    assert not found.decided
+
+
+def test_first_runs_do_not_count_and_progress_is_told():
+    timed, told = drawn(a=1.0, b=5.0), []
+    found = sp.timing.fastest(timed, warmup=4, seed=0, progress=lambda *now: told.append(now))
+    assert told[-1] == (found.runs, ("a",))
+    as_often = np.random.default_rng(0)
+    as_often.lognormal(0.0, 0.3, 4 + len(found.times["a"]))
+    assert timed[0].draw.normal() == as_often.normal()
+
+
+def test_files_for_others():
+    found = sp.timing.fastest(drawn(**{"a | b": 1.0, "c": 4.0}), seed=0)
+    assert "| a &#124; b |" in found.markdown()
+    assert found.csv().splitlines()[0] == "name,runs,median,p95,least,won,left"
+    said = json.loads(json.dumps(found.to_dict()))
+    assert (said["label"], said["decided"], said["runs"]) == ("a | b", True, found.runs)
+    assert len(said["options"][0]["times"]) == said["options"][0]["runs"]
+
+
+def test_functions_that_are_too_quick_for_the_clock_are_called_often_and_alike():
+    calls = {"a": 0, "b": 0}
+
+    def counting(name):
+        def function():
+            calls[name] += 1
+
+        return function
+
+    found = sp.timing.fastest({"a": counting("a"), "b": counting("b")}, max_runs=20, seed=0)
+    each = {name: calls[name] / found.times[name].size for name in calls}
+    assert min(each.values()) > 8
+
+
+@pytest.mark.parametrize(
+    ("options", "said"),
+    [
+        ({"a": print}, "there must be two at least"),
+        ({"a": 3, "b": print}, "must be a function"),
+        ([Drawn("a", 1.0, 0), Drawn("a", 1.0, 0)], "two of them are called 'a'"),
+        ([Drawn("a", 1.0, 0), "ls"], "cannot be timed"),
+    ],
+)
+def test_what_cannot_be_timed_is_refused(options, said):
+    with pytest.raises(InvalidInputError, match=said):
+        sp.timing.fastest(options)
+
+
+def test_nobody_is_compared_with_what_is_not_there():
+    with pytest.raises(InvalidInputError, match="there is no 'main'; there are a, b"):
+        sp.timing.not_slower(drawn(a=1.0, b=1.0), "main")
+    with pytest.raises(InvalidInputError, match="epsilon must not be below 0"):
+        sp.timing.not_slower(drawn(a=1.0, b=1.0), "a", epsilon=-0.1)
+
+
+@pytest.mark.parametrize(
+    ("value", "text"),
+    [
+        (0.0123, "12.3 ms"),
+        (4.2, "4.20 s"),
+        (3.1e-7, "310 ns"),
+        (123.4, "123 s"),
+        (2e-12, "0.00 ns"),
+    ],
+)
+def test_times_are_written_for_people(value, text):
+    assert seconds(value) == text
