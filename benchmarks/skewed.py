@@ -129,8 +129,8 @@ def main() -> None:
     for delta in DELTAS:
         head += [f"wrong at δ = {delta}", "taken back", "with bounds"]
     said = (
-        f"`python -m benchmarks.skewed --trials {asked.trials}`: shares of runs of at most {MOST:,} "
-        'measurements in which the best option was ruled out. Wrong: noise="symmetric", with the '
+        f"`python -m benchmarks.skewed --trials {asked.trials}`: shares of runs, of {MOST:,} "
+        'measurements at most, in which the best option was ruled out. Wrong: noise="symmetric", with the '
         "promise standing. Taken back: the check of symmetry fired. With bounds: the same rewards, "
         "given their bounds."
     )
