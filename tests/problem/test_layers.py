@@ -27,6 +27,7 @@ GIVEN = {
     "known": 2.0,
     "yes-no": "yes-no",
     "bounded": (0, 3),
+    "pairs": "pairs",
 }
 
 

@@ -14,6 +14,7 @@ from dataclasses import MISSING, dataclass, field, fields
 from typing import Any, ClassVar, Protocol
 
 import numpy as np
+from numpy.typing import NDArray
 
 from surepick.algorithms.findings import Claims, Guarantee, Known
 from surepick.algorithms.pulls import Pulls, ToldPulls
@@ -43,6 +44,15 @@ class TrafficPlan(Protocol):
 
     #: for each candidate: p-value of what still speaks against naming another one
     def doubts(self) -> FloatArray: ...
+
+
+class Drawn(Protocol):
+    """Random numbers of one batch, from the seed that certificates have."""
+
+    @property
+    def batch(self) -> int: ...  #: its number
+    def words(self, stream: int, count: int) -> NDArray[np.uint64]: ...  #: of one of three streams
+    def of(self, batch: int) -> Drawn: ...  #: those of another batch
 
 
 class State(ABC):
@@ -89,6 +99,9 @@ class State(ABC):
     #: another, set before it is asked; None: in a run of version 0.2 or before, which filled them
     #: up arm by arm
     piece: Callable[[int, Pulls, int, int], Pulls] | None = None
+
+    #: random numbers of the next batch, set before it is asked; None: nothing can be drawn
+    draws: Drawn | None = None
 
     #: arms that are not there any more, as a mask; None: no algorithm that lets options go
     retired: Any = None
@@ -205,6 +218,18 @@ class State(ABC):
         """Whether estimates say how far options are apart, and nothing of where they all are."""
         return False
 
+    def won(self) -> FloatArray | None:
+        """The share that the leader won of its comparisons with each candidate; None: of none."""
+        return None
+
+    def cycle(self) -> list[int]:
+        """Where no candidate is the answer: those of which each is shown to beat the next one."""
+        return []
+
+    def promise(self) -> Guarantee | None:
+        """What an answer promises, where that depends on what was shown; None: as always."""
+        return None
+
     def claims(self) -> Claims | None:
         """What is claimed now, where candidates are compared with a baseline; else None."""
         return None
@@ -287,6 +312,8 @@ class Algorithm(ABC):
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features
     trusts_features: ClassVar[bool] = True
+    #: whether it compares two options in each measurement, instead of measuring one
+    of_pairs: ClassVar[bool] = False
     #: what it can be asked: "best", "baseline", "top", "guess"
     questions: ClassVar[tuple[str, ...]] = ("best",)
     asked: ClassVar[Asked] = Best()  #: what it is asked
@@ -321,6 +348,11 @@ class Algorithm(ABC):
                 f"problem: {self.registered_name()} works on NumPy arrays only, and the arms are "
                 f"on {problem.backend}; build the problem with backend='numpy', or use "
                 f"pooled-peleg, peleg or rage"
+            )
+        if problem.noise_kind.of_pairs and not self.of_pairs:
+            raise InvalidInputError(
+                f"algorithm: {self.registered_name()} measures options one by one, and this "
+                "problem compares two at a time; use the algorithm 'pairs', or leave algorithm out"
             )
         if self.needs_scale and not problem.noise_kind.scale_known:
             raise InvalidInputError(

@@ -10,14 +10,19 @@ from surepick.arrays.types import FloatArray, IntArray
 PROVEN = ("pac", "eps-pac", "claims", "fdr")
 
 
+#: the kind of what is shown where no option is the answer
+NOBODY = "nobody"
+
+
 class Guarantee(str):
     """What an answer promises, as a sentence; ``kind`` is for programs.
 
     Kinds: ``"pac"`` (the best candidate, or the m best, with probability at least 1 - delta),
     ``"eps-pac"`` (within epsilon of the best, or of the m-th best), ``"claims"`` (all claims
     against a baseline are right with that probability), ``"fdr"`` (of these, a share of at most
-    delta is wrong on average), ``"heuristic"`` (a threshold without a theorem), ``"none"`` (stopped
-    early). It is true (``bool``) only when there is a theorem behind it.
+    delta is wrong on average), ``"nobody"`` (no option beats all others, with that probability;
+    so it is not true of the one that is named), ``"heuristic"`` (a threshold without a theorem),
+    ``"none"`` (stopped early). It is true (``bool``) only when there is a theorem behind it.
 
     Examples
     --------
@@ -39,6 +44,11 @@ class Guarantee(str):
 
     def __bool__(self) -> bool:
         return self.kind in PROVEN
+
+    @property
+    def shown(self) -> bool:
+        """Whether there is a theorem behind it, be it that no option is the answer."""
+        return self.kind in (*PROVEN, NOBODY)
 
 
 class Claims(NamedTuple):

@@ -40,8 +40,13 @@ _BUILT_IN: dict[str, tuple[str, str, str | None]] = {
     "fws-heuristic": ("glr.fws", "FrankWolfeSampling", "heuristic"),
     "uniform-heuristic": ("glr.uniform", "Uniform", "heuristic"),
 }
-# around another algorithm: found by name, but not one more algorithm to compare
+#: the one for problems that compare two options at a time
+OF_PAIRS = "pairs"
+
+# around another algorithm, or for other measurements than of one option: found by name, but not
+# one more algorithm to compare
 _WRAPPERS: dict[str, tuple[str, str, str | None]] = {
+    OF_PAIRS: ("pairs.pairs", "Pairs", None),
     "checked-fit": ("wrappers.checked_fit", "CheckedFit", None),
 }
 # so that old studies, saved runs and certificates go on; nothing new is started with them

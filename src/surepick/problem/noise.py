@@ -88,6 +88,11 @@ class NoiseKind(ABC):
         return self.values == (0.0, 1.0)
 
     @property
+    def of_pairs(self) -> bool:
+        """Whether a measurement says which of two options is better."""
+        return False
+
+    @property
     def given(self) -> Any:
         """As it was given: what :func:`noise_kind` takes."""
         return self.word
@@ -458,6 +463,70 @@ class YesNo(WithinBounds):
         return "yes/no rewards"
 
 
+@dataclass(frozen=True, eq=False)
+class Preference(WithinBounds):
+    """Which of two is better: 1 the first, 0 the second, ½ neither; made by ``Problem.pairs``."""
+
+    kind = "pairs"
+    choice = "'pairs' (which of two is better; use Problem.pairs)"
+    low: float = 0.0
+    high: float = 1.0
+
+    @classmethod
+    def read(cls, noise: Any, n_arms: int) -> NoiseKind | None:
+        return cls() if isinstance(noise, str) and noise == cls.kind else None
+
+    @property
+    def given(self) -> Any:
+        return self.kind
+
+    @property
+    def unit(self) -> float:
+        return 1.0
+
+    @property
+    def of_pairs(self) -> bool:
+        return True
+
+    @property
+    def values(self) -> tuple[float, ...]:
+        return 0.0, 0.5, 1.0
+
+    def impossible(self, rewards: FloatArray) -> IntArray:
+        return np.flatnonzero(~np.isin(rewards, self.values))
+
+    def impossible_sums(self, counts: Any, sums: FloatArray) -> IntArray:
+        return np.flatnonzero(~((sums >= 0) & (sums <= counts) & (2 * sums == np.floor(2 * sums))))
+
+    @property
+    def provided(self) -> str:
+        return (
+            "where a tie counts half for each, and provided that no comparison depends on how the "
+            "others came out"
+        )
+
+    @property
+    def rule(self) -> str:
+        return "a comparison gives 1 (the first is better), 0 (the second is) or 0.5 (a tie)"
+
+    @property
+    def words(self) -> str:
+        return "which of two options is better"
+
+    @property
+    def measurement(self) -> str:
+        return "which of two options is better, or a tie"
+
+    def turned(self) -> NoiseKind:
+        return self
+
+    def turn(self, rewards: Any) -> Any:
+        return 1.0 - rewards
+
+    def __str__(self) -> str:
+        return "comparisons of two"
+
+
 #: by name, in the order in which people are told of them
 KINDS: dict[str, type[NoiseKind]] = {}
 
@@ -482,6 +551,7 @@ for _kind in (
     EqualNoise,
     YesNo,
     Between,
+    Preference,
     KnownNoise,
 ):  # numbers come last
     register(_kind)

@@ -18,6 +18,7 @@ from surepick.arrays.validate import as_labels, whole
 from surepick.errors import InvalidInputError
 from surepick.problem.contents import Contents
 from surepick.problem.duplicates import first_equal, groups
+from surepick.problem.pairs import Pairing, paired
 from surepick.problem.span import (
     find_large_span,
     find_span,
@@ -134,6 +135,42 @@ class Problem(Contents):
         count = len(labels) if isinstance(labels, Sized) else 0
         named = as_labels(labels, count, "labels")
         return cls(np.eye(count), noise=noise, labels=named, minimise=minimise)
+
+    @classmethod
+    def pairs(cls, labels: Any, features: Any = None) -> Problem:
+        """Options that are compared two at a time: which of the two is better?
+
+        A measurement takes two options, in an order, and says 1 (the first is better), 0 (the
+        second is) or 0.5 (a tie). The arms of this problem are the ordered pairs, its candidates
+        the options.
+
+        Parameters
+        ----------
+        labels
+            One label per option, or how many options there are.
+        features
+            One row of features per option. They guide whom to compare, and prove nothing.
+
+        Examples
+        --------
+        >>> problem = Problem.pairs(["tea", "milk", "water"])
+        >>> problem.n_arms, problem.labels[0], problem.candidate_labels
+        (6, 'tea vs milk', ('tea', 'milk', 'water'))
+        """
+        return cls(**paired(labels, features))
+
+    @cached_property
+    def pairing(self) -> Pairing | None:
+        """Which arm is which pair of options; None where a measurement is of one option."""
+        if not self.noise_kind.of_pairs:
+            return None
+        found = Pairing(self.n_candidates)
+        if not self.transductive or found.options < 2 or found.ordered != self.n_arms:
+            raise InvalidInputError(
+                "noise: with 'pairs', arms are all ordered pairs of the options; make such a "
+                "problem with surepick.Problem.pairs(labels)"
+            )
+        return found
 
     @classmethod
     def from_parquet(

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
 from surepick.algorithms.base import Claims, Guarantee
+from surepick.algorithms.findings import NOBODY
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
 from surepick.run import comparisons
@@ -76,6 +77,7 @@ class Answer:
     best_mean: str | None = None
     #: and options of which each won most comparisons with the next one, and the last with the
     #: answer, as measured: where there are such, it seems that nobody beats everybody
+    #: (of options compared two at a time: where that is shown, and so is each of these)
     circle: tuple[str, ...] = ()
     minimise: bool = False  #: whether smaller is better
 
@@ -132,7 +134,9 @@ class Answer:
 
         Where nothing is proven, what the p-value says.
         """
-        won = comparisons.in_words(self.label, self.wins, self.best_mean, self.circle)
+        nobody = self.guarantee.kind == NOBODY
+        own = (self.label, self.wins, self.best_mean, self.circle)
+        won = "" if nobody else comparisons.in_words(*own)
         said = [won, in_plain_words(str(self.guarantee), self.delta)]
         if not self.guarantee and self.p_value is not None:
             said.append(sureness(self.p_value))

@@ -16,6 +16,8 @@ class Assumed:
     symmetric: bool = False
     equal: bool = False  #: all options vary alike, nobody says by how much
     stated: bool = False  #: how much they vary is stated
+    linear: bool = True  #: their means follow from the features, where there are fewer than arms
+    steady: bool = True  #: they do not change over time
     may_be_equal: bool = False  #: saying that all options vary alike would save measurements
 
     def one_scale(self, kind: NoiseKind) -> bool:
@@ -33,5 +35,6 @@ ASSUMED: Layer[Assumed] = Layer(
         "known": Assumed(stated=True),
         "yes-no": Assumed(),
         "bounded": Assumed(),
+        "pairs": Assumed(linear=False, steady=False),
     },
 )

@@ -99,6 +99,7 @@ def guarantee_of(
     aside = " (smaller is better)" if problem.minimise else ""
     claims = state.claims()
     comparing = claims is not None and len(problem.distinct) > 1
+    over = state.finished
     if claims is not None and comparing:
         promised = algorithm.guarantee_of_claims(claims.baseline)
         parts = [str(promised)]
@@ -108,9 +109,11 @@ def guarantee_of(
             if not (len(claims.better) or len(claims.worse) or len(claims.close)):
                 return Guarantee("none", f"no guarantee: {parts[1]}; nothing is claimed{aside}")
     else:
-        promised = algorithm.guarantee(epsilon_used=left > len(state.named()))
+        shown = state.promise()  # whatever else is still looked for
+        promised = algorithm.guarantee(left > len(state.named())) if shown is None else shown
+        over |= shown is not None
         parts = [str(promised)]
-    if not state.finished and not comparing:
+    if not over and not comparing:
         several = len(state.named()) > 1
         looks = "those that look best" if several else "the one that looks best"
         early = (
@@ -127,7 +130,7 @@ def guarantee_of(
         parts = [f"{early}, and {best} among those {left} with probability at least {sure}"]
     elif problem.minimise:
         parts.append(SMALLER)
-    if promised:
+    if promised.shown:
         features = "" if items is not None else stands_on(problem)
         noise = kind.provided if items is None else kind.provided_on_items
         parts += [text for text in (features, noise) if text]
@@ -150,7 +153,7 @@ def guarantee_of(
     if turned:
         parts.append(TURNED)
     text = "; ".join(parts)
-    if not state.finished and not comparing:
+    if not over and not comparing:
         return Guarantee("none", text)
     if promised.kind == "fdr" and by_hand and not state.finished:
         return Guarantee("heuristic", f"no guarantee: {LOOKED}; otherwise it would be {text}")
@@ -162,6 +165,8 @@ def guarantee_of(
 
 def stands_on(problem: Problem) -> str:
     """How far a promise rests on the features of options; empty where there is nothing to say."""
+    if problem.noise_kind.of_pairs:
+        return ""  # features guide, and prove nothing
     if math.isinf(problem.misfit):
         return "whatever the features are worth"
     if problem.misfit:

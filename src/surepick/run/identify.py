@@ -5,15 +5,17 @@ from __future__ import annotations
 import logging
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
-from surepick.algorithms.registry import DEFAULT, get, maker, refuse_retired
+from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get, maker, refuse_retired
 from surepick.arrays import limits
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.renamed import renamed
 from surepick.run.answer import Answer
+from surepick.run.assumed import ASSUMED
 from surepick.run.run import Run
 from surepick.text import plural
 
@@ -27,6 +29,9 @@ def identify(
     delta: float = 0.05,
     *,
     measure_batch: Callable[..., Any] | None = None,
+    judge: Callable[[int, int], float] | None = None,
+    beats: str = "everyone",
+    confirm: bool = False,
     algorithm: Algorithm | str = DEFAULT,
     epsilon: float = 0.0,
     max_samples: int | None = None,
@@ -67,6 +72,16 @@ def identify(
         Instead of ``measure``: takes the array of arms of a batch (one entry per pull, in the order
         in which to measure them), and that of items where there are any, and returns one reward
         each.
+    judge
+        Instead of both, for a problem of pairs (:meth:`Problem.pairs`): ``judge(first, second)``
+        gets the numbers of two options, in the order in which to show them, and returns 1 if the
+        first is better, 0 if the second is, 0.5 for a tie.
+    beats
+        With pairs: ``"everyone"`` asks for the option that is preferred to every other one at
+        least half of the time, ``"most"`` for the one that wins most against another at random.
+    confirm
+        With pairs: when one option is left, go on until it is shown that it beats everyone, or
+        that nobody does. Otherwise the answer says which of the two was shown so far.
     algorithm
         A registry name, or a configured algorithm (which then brings its own delta,
         epsilon, max_samples and budget, and its own question).
@@ -116,9 +131,24 @@ def identify(
     >>> answer.better, answer.worse
     (('red',), ('blue',))
     """
-    if (measure is None) == (measure_batch is None):
-        raise InvalidInputError("give either measure (one pull) or measure_batch (a whole batch)")
-    for name, given in (("measure", measure), ("measure_batch", measure_batch)):
+    pairing = problem.pairing if isinstance(problem, Problem) else None
+    if pairing is None:
+        if judge is not None or beats != "everyone" or confirm:
+            raise InvalidInputError(
+                "judge, beats and confirm are for options that are compared two at a time; make "
+                "the problem with surepick.Problem.pairs(labels)"
+            )
+        if (measure is None) == (measure_batch is None):
+            raise InvalidInputError(
+                "give either measure (one pull) or measure_batch (a whole batch)"
+            )
+    elif judge is None or measure is not None or measure_batch is not None:
+        raise InvalidInputError(
+            "judge: options are compared two at a time here; give judge(first, second), which "
+            "returns 1 (the first is better), 0 (the second is) or 0.5 (a tie), and nothing else"
+        )
+    functions = {"measure": measure, "measure_batch": measure_batch, "judge": judge}
+    for name, given in functions.items():
         if given is not None and not callable(given):
             raise InvalidTypeError(f"{name} must be a function; got {given!r:.80}")
     if rng is not None:
@@ -130,6 +160,11 @@ def identify(
         problem = problem.with_direction(minimise)
     asked = (baseline, threshold, claims, top, guess, question)
     settings = dict(zip(BEST, asked, strict=True))
+    if pairing is not None and (isinstance(algorithm, str) or unusual(settings)):
+        algorithm = of_pairs(algorithm, settings, beats=beats, confirm=confirm)(
+            delta=delta, epsilon=epsilon, max_samples=max_samples, budget=budget
+        )
+        settings, delta, epsilon, max_samples, budget = {}, 0.05, 0.0, None, None
     run = configure(algorithm, delta, epsilon, max_samples, settings, budget).start(problem, seed)
     warned = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
     while not run.stopped:
@@ -137,7 +172,9 @@ def identify(
             warned = True
             _log.warning(_doubts(run))
         batch = run.ask()
-        if measure_batch is not None:
+        if judge is not None and pairing is not None:
+            rewards = [float(judge(*pairing.of(arm))) for arm in batch.arms.tolist()]
+        elif measure_batch is not None:
             rewards = measure_batch(batch.arms, *([] if batch.items is None else [batch.items]))
         else:
             assert measure is not None
@@ -156,7 +193,8 @@ def _doubts(run: Run) -> str:
     counts, sums = run.totals()
     scale = run.state.reward_scale()
     found = None
-    if isinstance(scale, float):  # where each arm has its own, no single number will do
+    linear = ASSUMED.of(run.problem.noise_kind).linear
+    if isinstance(scale, float) and linear:  # with one for each arm, no single number will do
         noise = None if scale == 1.0 else scale * run.problem.unit
         found = lack_of_fit(run.problem, counts, sums, level=1e-3, noise=noise)
     wider = "a larger epsilon" if run.algorithm.epsilon > 0 else "epsilon"
@@ -213,6 +251,24 @@ def configure(
         raise InvalidTypeError(f"algorithm must be a name or an algorithm; got {algorithm!r:.80}")
     refuse_retired(algorithm)
     return algorithm
+
+
+def of_pairs(
+    algorithm: Algorithm | str, question: dict[str, Any], **settings: Any
+) -> Callable[..., Algorithm]:
+    """What makes the algorithm for options that are compared two at a time, asked this."""
+    asked = unusual(question)
+    if asked:
+        raise InvalidInputError(
+            f"{next(iter(asked))}: of options that are compared two at a time, only the one that "
+            "beats everyone or wins most can be found for now; leave it out"
+        )
+    if algorithm not in (DEFAULT, OF_PAIRS):
+        raise InvalidInputError(
+            f"algorithm: options that are compared two at a time need {OF_PAIRS!r}; leave "
+            "algorithm out"
+        )
+    return partial(get, OF_PAIRS, **settings)
 
 
 def compares(algorithm: str) -> bool:

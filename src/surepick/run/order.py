@@ -27,6 +27,7 @@ from __future__ import annotations
 
 import hashlib
 import secrets
+from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
@@ -250,10 +251,40 @@ def order_of(batch: int, pulls: Pulls, seed: int | None) -> Order:
     return FixedOrder(batch, pulls) if seed is None else Order(batch, pulls, seed)
 
 
+@dataclass(frozen=True)
+class Draws:
+    """Random numbers of one batch, for an algorithm that draws: by the seed of the run's orders.
+
+    Whoever has the certificate can work them out again; before the batch is asked for, nobody who
+    plans it looks at them.
+
+    Examples
+    --------
+    >>> draws = Draws(seed=7, batch=0)
+    >>> draws.words(0, 2).tolist() == Draws(7, 0).words(0, 3)[:2].tolist()
+    True
+    """
+
+    seed: int
+    batch: int  #: its number
+
+    def words(self, stream: int, count: int) -> NDArray[np.uint64]:
+        """So many random numbers below 2**64, from one of three streams: 0, 1 or 2."""
+        start = _streams(self.seed, self.batch)[_DRAWN + stream]
+        return _scrambled(start + np.arange(count, dtype=np.uint64))
+
+    def of(self, batch: int) -> Draws:
+        """Those of another batch."""
+        return Draws(self.seed, batch)
+
+
+_DRAWN = 6  # the first stream that is neither of an order nor of a deal
+
+
 def _streams(seed: int, batch: int) -> NDArray[np.uint64]:
-    """Where the streams of random numbers of a batch start: there are six of them."""
+    """Where the streams of random numbers of a batch start: there are nine of them."""
     start = _scrambled(np.array([seed])) + np.array([batch], dtype=np.uint64)
-    return _scrambled(_scrambled(start) + np.arange(6, dtype=np.uint64))
+    return _scrambled(_scrambled(start) + np.arange(9, dtype=np.uint64))
 
 
 def _below(n: int, numbers: NDArray[np.uint64]) -> IntArray:

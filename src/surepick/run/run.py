@@ -15,6 +15,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
 from surepick.run.answer import Answer
+from surepick.run.assumed import ASSUMED
 from surepick.run.batch import Batch, check_open
 from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
@@ -28,7 +29,7 @@ from surepick.run.option_changes import (
     retirement,
     said,
 )
-from surepick.run.order import as_seed, piece, seed_of
+from surepick.run.order import Draws, as_seed, piece, seed_of
 from surepick.run.past import Past, split_past
 from surepick.run.pending import PendingBatches
 from surepick.run.record import Record
@@ -150,9 +151,15 @@ class Run:
             left, seed = self._left(), self.order_seed
             self.state.funds = left.funds
             self.state.piece = None if seed is None else partial(piece, seed=seed)
+            self._let_draw()
             pulls = self.state.propose(self._pulls_in(left))
             batch = self._pending.open = self._batch(pulls, self.state.items_of(pulls))
         return batch
+
+    def _let_draw(self) -> None:
+        """Random numbers of the batch that is asked for now, or told."""
+        seed = self.order_seed
+        self.state.draws = None if seed is None else Draws(seed, self.batches)
 
     def _batch(self, pulls: Pulls, items: IntArray | None, after: int | None = None) -> Batch:
         whose = (self.id, self.batches, pulls, self.problem.n_arms)
@@ -253,6 +260,7 @@ class Run:
         """Hand the rewards on; whatever refuses them has done so before anything changes."""
         told = ToldPulls(batch.pulls, totals, spread)
         own = standardised(self.problem, told)
+        self._let_draw()
         self._close()
         self._record.add(told)
         if self.state.needs_batches:
@@ -548,7 +556,7 @@ class Run:
             ),
         )
         broken = self.doubts.broken(self.problem, self.told())
-        if answer.guarantee:
+        if answer.guarantee and ASSUMED.of(self.problem.noise_kind).steady:
             cancel = self.algorithm.levels_cancel(self.problem)
             broken += [DRIFTED] if self.doubts.drift(self.problem, self.batches, cancel) else []
         return without_guarantee(answer, " and ".join(broken))

@@ -11,7 +11,13 @@ import math
 import re
 
 from surepick.algorithms.findings import PROVEN
-from surepick.problem.noise import ITEMS_PROVIDED, AnyNumber, EqualNoise, SymmetricNoise
+from surepick.problem.noise import (
+    ITEMS_PROVIDED,
+    AnyNumber,
+    EqualNoise,
+    Preference,
+    SymmetricNoise,
+)
 from surepick.run.guarantee import (
     AGAIN_PROVIDED,
     CHANGED,
@@ -35,7 +41,12 @@ _NEAR = re.compile(
     "with"
 )
 _STOPPED = re.compile(r"stopped (.+) with (\d+) (?:candidate|option)s? (left|undecided)")
-_AMONG = re.compile(r", and (the (?:\d+ )?best (?:is|are) among those \d+) with probability.*")
+_ARROWS = "of which "  # each of some options beats the next one
+_PAIRED = re.compile(r"preferred in at least (\S+) of all comparisons to the one that beats")
+_AMONG = re.compile(
+    r", and (the (?:(?:\d+ )?best|one that [\w ]+(?:, if there is one,)?) (?:is|are) among those "
+    r"\d+) with probability.*"
+)
 _MOST = re.compile(r"by (max_samples|budget)=(\S+)")
 
 #: what better means, as certificates say it, and as people do
@@ -56,6 +67,8 @@ _CONDITIONS = {
     ITEMS_PROVIDED: "if the difference between two options on an item is as likely to be above "
     "its mean as below it by the same amount",
     **dict.fromkeys(MEANINGS, ""),
+    Preference().provided: "if no comparison depends on how the others came out (a tie counts half "
+    "for each)",
     PROVIDED: "if the past measurements were chosen without looking at results",
     STRATA_PROVIDED: "if nobody chose the day, plate, … of a measurement because of results",
     LOST_PROVIDED: "if measurements fail, or come too late, for reasons that have nothing to do "
@@ -98,9 +111,12 @@ features add up (rewards are linear in them).
     promised, *parts = text.split("; ")
     promised, provided, more = promised.partition(", provided that ")
     parts = [provided[2:] + more, *parts] if provided else parts
+    beaten = [part for part in parts if part.startswith(_ARROWS)]
+    parts = [part for part in parts if part not in beaten]
     stopped = [_how(part) for part in parts if _STOPPED.fullmatch(part)]
     parts = [part for part in parts if not _STOPPED.fullmatch(part)]
     said = [_promised(promised, delta, it or "It"), *(f"The study {how}." for how in stopped)]
+    said += [f"{part.removeprefix(_ARROWS).partition(' with probability')[0]}." for part in beaten]
     return " ".join(filter(None, [*said, _rests(parts) if conditions else ""]))
 
 
@@ -209,9 +225,34 @@ def _promised(said: str, delta: float, it: str) -> str:
         return promise("pac", delta, top=int(best[2] or 1))
     if said.startswith("all claims against"):
         return promise("claims", delta)
+    if _PAIRS.match(said):
+        return _of_pairs(said, delta, it)
     if said.startswith("of all claims against"):
         return promise("fdr", delta)
     return f"{said[:1].upper()}{said[1:]}."
+
+
+_PAIRS = re.compile(r"(?:within \S+ of |preferred in )?.*(?:beats every other|wins most)")
+
+
+def _of_pairs(said: str, delta: float, it: str) -> str:
+    """What was shown of options that were compared two at a time."""
+    close, within = _PAIRED.match(said), re.match(r"within (\S+) of the one that wins most", said)
+    wrong = promise("pac", delta)
+    if close:
+        most, this = f"{1 - float(close[1]):.12g}", "this one" if it == "It" else it
+        said = f"If any option beats every other, it is preferred to {this} in at most {most} of"
+        return f"{said} all comparisons. {_of_many(delta, 'name')} one that is not so close."
+    if within:
+        return f"{it} wins at most {within[1]} less often than the one that wins most. {wrong}"
+    if said.startswith("no option"):
+        return f"No option beats every other one. {_of_many(delta, 'are')} wrong about that."
+    if ", if there is one," in said:
+        found = "it is this one" if it == "It" else f"it is {it}"
+        return f"If any option beats every other, {found}; that it does is not shown yet. {wrong}"
+    if "wins most" in said:
+        return f"{it} wins most. {wrong}"
+    return f"{it} beats every other option. {wrong}"
 
 
 def _not_proven(text: str, delta: float, compared: bool, conditions: bool) -> str:
@@ -227,7 +268,7 @@ def _not_proven(text: str, delta: float, compared: bool, conditions: bool) -> st
     said, among = [f"{looks}: the study {_how(stopped)}."], _AMONG.search(rest[0]) if rest else None
     if among:
         best = among[1][:1].upper() + among[1][1:]
-        it = "it" if "best is" in best else "one of them"
+        it = "one of them" if "best are" in best else "it"
         said += [f"{best}: {rules_out_the_best(delta, it)}."]
         said += [_rests(rest[1:]) if conditions else ""]
     return " ".join(filter(None, said))

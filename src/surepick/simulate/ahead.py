@@ -129,6 +129,8 @@ def _interval(taken: list[float], unit: str) -> Ahead:
 def _cannot(run: Run) -> str:
     """Why nothing can be simulated; empty where it can."""
     problem = run.problem
+    if no_copies := DRAWINGS.of(problem.noise_kind).no_copies:
+        return no_copies
     if run.algorithm.measured_on() is not None:
         return "answers on the same items depend on each other in an unknown way"
     if run.in_strata:

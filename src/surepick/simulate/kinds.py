@@ -33,6 +33,7 @@ class Drawing:
     rates: ClassVar[bool] = False  #: whether a lead is given as a rate and how much it is raised
     gaussian: ClassVar[bool] = True  #: whether what holds for normal noise holds here, too
     no_reports: ClassVar[str] = ""  #: why reports of periods cannot be drawn, if so
+    no_copies: ClassVar[str] = ""  #: why nothing can be said of how long a run will take, if so
 
     def family(self, kind: NoiseKind) -> Noise:
         """Where nobody says more."""
@@ -170,6 +171,12 @@ class YesOrNo(WithinBounds):
         return np.sqrt(np.maximum(rates * (1.0 - rates), 1e-6))
 
 
+class OfPairs(YesOrNo):
+    """Which of two is better."""
+
+    no_reports = no_copies = "options are compared two at a time"
+
+
 #: how rewards are drawn under each kind of noise
 DRAWINGS: Layer[Drawing] = Layer(
     "way to draw rewards",
@@ -180,6 +187,7 @@ DRAWINGS: Layer[Drawing] = Layer(
         "known": OfKnownScale(),
         "yes-no": YesOrNo(),
         "bounded": WithinBounds(),
+        "pairs": OfPairs(),
     },
 )
 

@@ -18,7 +18,7 @@ from surepick.verifier.estimate import Fit
 from surepick.verifier.noise import read_noise
 from surepick.verifier.tables import EPS, Given, Tables
 
-_ANY_NOISE = ("pooled", "checked-fit")  # rules that can do without a known scale
+_ANY_NOISE = ("pooled", "checked-fit", "pairs")  # rules that can do without a known scale
 _AROUND = ("checked-fit", "estimated-noise")  # rules around another one
 _WHOLE_NUMBERS = ("candidate", "by", "batch")  # columns of records that hold whole numbers
 
@@ -41,6 +41,7 @@ class Check(Tables):
         self.settings = exact.mapping(body["algorithm"]["settings"], "the settings")
         self.top = 1  # candidates that are asked for
         self.best = "the best"  # what is asked for, in the words of its promise
+        self.near = ""  # what is close enough to it, where there are other words for that
         self.items: int | None = None  # that options are measured on
         if self.settings.get("items") is not None:
             self.items = exact.whole(self.settings["items"], "the number of items")
@@ -184,6 +185,8 @@ class Check(Tables):
     ) -> None:
         """A batch must say what the rule's bets need under this noise, and no more."""
         more = set(self.kind.columns) if rule == "pooled" else set()
+        if rule == "pairs":  # the number of each comparison
+            more = {"parts"}
         if self.items is not None and rule == "pooled":
             more = {"parts"}  # an item each
         if guides:  # whatever they are dealt into, nothing is bet on them

@@ -32,6 +32,7 @@ class Noise:
     #: whether rewards must be as likely above their mean as below: yes and no are not
     symmetric: ClassVar[bool] = False
     on_items: ClassVar[bool] = True  #: whether options may be measured on items
+    of_pairs: ClassVar[bool] = False  #: whether a measurement says which of two is better
     by_bucket: ClassVar[bool] = False  #: whether reports of visitors have buckets
     squares: ClassVar[bool] = False  #: whether reports of visitors have sums of squares
 
@@ -162,6 +163,30 @@ class YesNo(Noise):
         )
 
 
+class Pairs(Noise):
+    """Which of two is better: 1 the first, 0 the second, ½ neither."""
+
+    kind = "pairs"
+    provided = (
+        "where a tie counts half for each, and provided that no comparison depends on how the "
+        "others came out"
+    )
+    provided_on_items = provided
+    of_pairs = True
+
+    @classmethod
+    def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
+        return cls(1.0, None, 0.0, 1.0) if super().read(written, n_arms, demand) else None
+
+    def check_sum(
+        self, demand: Demand, total: float, count: int, where: str, *, averaged: bool
+    ) -> None:
+        self._check_bounds(demand, total, count, where, 0.0)
+        demand(
+            2 * total == math.floor(2 * total), f"{where}: {total:.9g} is neither 0, 1 nor a tie"
+        )
+
+
 class Bounded(Noise):
     """Anything between two bounds."""
 
@@ -200,7 +225,7 @@ class Known(Noise):
 
 #: by name; whatever is no word is a number, or several, and comes last
 KINDS: dict[str, type[Noise]] = {
-    kind.kind: kind for kind in (Symmetric, AnyNumber, Equal, YesNo, Bounded, Known)
+    kind.kind: kind for kind in (Symmetric, AnyNumber, Equal, YesNo, Bounded, Pairs, Known)
 }
 
 

@@ -105,6 +105,13 @@ def rows_in_order(counts: Sequence[int], batch: int, seed: int, stream: int = 0)
     return [row for *_, row in sorted(found)]
 
 
+def random_words(seed: int, batch: int, stream: int, count: int) -> list[int]:
+    """Random numbers below 2**64 that an algorithm draws for a batch, from one of its streams."""
+    start = _scrambled((_scrambled(seed) + batch) % _WORD)
+    first = _scrambled((start + stream) % _WORD)
+    return [_scrambled((first + i) % _WORD) for i in range(count)]
+
+
 def _scrambled(value: int) -> int:
     z = value * 0x9E3779B97F4A7C15 % _WORD
     z = (z ^ z >> 30) * 0xBF58476D1CE4E5B9 % _WORD

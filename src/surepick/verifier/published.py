@@ -26,6 +26,7 @@ RULES = {
     "rage": "phases",
     "xy-adaptive": "phases",
     "pooled-peleg": "pooled",
+    "pairs": "pairs",
     "xy-static": "static",
     "xy-oracle": "static",
     "alba": "alba",

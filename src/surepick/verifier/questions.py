@@ -13,6 +13,7 @@ from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.chosen import check_chosen
 from surepick.verifier.comparison import check_comparison
+from surepick.verifier.rules import pairs
 from surepick.verifier.statement import check_claims_statement, check_statement
 
 
@@ -73,6 +74,8 @@ def is_known(evidence: Any) -> bool:
 
 def rule_of(check: Check, file: str) -> Rule:
     """The rule for what was asked; ``file`` has that for which is the best."""
+    if file == "pairs":
+        return Rule(pairs.verify, pairs.conclude)
     name = name_of(check.evidence) if file == "pooled" else None
     if name is None:
         return Rule(file, who_is_left, p_value=file == "pooled")

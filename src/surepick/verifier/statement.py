@@ -23,6 +23,8 @@ _THEOREMS = {
     "phases": "phased elimination with fixed-design widths; union over one-sided comparisons",
     "pooled": "the capital bet against the best candidate is a supermartingale; Ville's inequality",
     "static": "allocation fixed in advance; one-sided tests valid at all looks, union over rivals",
+    "pairs": "the capital bet against whoever is the answer is a supermartingale; Ville's "
+    "inequality",
     "alba": "noise widths given the draws, bias by the norm bound; union over one-sided "
     "comparisons",
     "intervals": "one interval per arm, union over arms, rounds and pull counts",
@@ -164,10 +166,10 @@ def _sentences(check: Check, kind: str, left: int) -> list[str]:
         used = "eps-pac" if left > check.top else "pac"
         if proper.estimated:
             promised = _promises(check, proper, used)
-            return [_joined(check, [f"{_ESTIMATED} {text}", _way(check)]) for text in promised]
+            return [joined(check, [f"{_ESTIMATED} {text}", _way(check)]) for text in promised]
         if proper.threshold == "heuristic" or (not _is_known(proper) and not clicks):
             stops = f"no guarantee: {proper.name} stops by a heuristic threshold"
-            return [_joined(check, [stops, _way(check)])]
+            return [joined(check, [stops, _way(check)])]
         if clicks:
             promises = _promises(check, proper, used)
             promised = [said for text in promises for said in _resting(check, text)]
@@ -206,9 +208,9 @@ def _resting(check: Check, promise: str) -> list[str]:
     """A promise with all that it rests on; what earlier releases left out may be left out."""
     way = _way(check)
     if check.items is not None:
-        return [_joined(check, [promise, way, check.kind.provided_on_items])]
+        return [joined(check, [promise, way, check.kind.provided_on_items])]
     noise = check.kind.provided
-    return [_joined(check, [promise, way, features, noise]) for features in _features(check)]
+    return [joined(check, [promise, way, features, noise]) for features in _features(check)]
 
 
 def _way(check: Check) -> str:
@@ -220,7 +222,8 @@ def _aside(check: Check) -> str:
     return " (smaller is better)" if check.smaller else ""
 
 
-def _joined(check: Check, parts: list[str]) -> str:
+def joined(check: Check, parts: list[str]) -> str:
+    """A sentence of these parts, with all else that the record makes it rest on."""
     if check.past_counts:
         parts = [*parts, _PAST]
     if check.items is not None:
@@ -244,6 +247,8 @@ def _joined(check: Check, parts: list[str]) -> str:
 
 def _features(check: Check) -> list[str]:
     """How far features are trusted. Earlier releases did not say that rewards must be linear."""
+    if check.rule == "pairs":  # they guide, and prove nothing
+        return [""]
     if math.isinf(check.misfit):
         return ["whatever the features are worth"]
     if check.misfit > 0:
@@ -256,7 +261,8 @@ def _features(check: Check) -> list[str]:
 
 def _promises(check: Check, proper: _Proper, kind: str) -> list[str]:
     """What the algorithm itself promises."""
-    best = f"within {check.epsilon:.12g} of {check.best}" if kind == "eps-pac" else check.best
+    near = check.near or f"within {check.epsilon:.12g} of {check.best}"
+    best = near if kind == "eps-pac" else check.best
     theorem = _THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
         return []
@@ -315,7 +321,7 @@ def _stopped_early(check: Check, left: int) -> list[str]:
     among = f", and {best} among those {left} with probability at least {_sure(check)}"
     noise = check.kind.provided
     return [
-        *(_joined(check, [early + among, one, noise]) for one in _features(check)),
+        *(joined(check, [early + among, one, noise]) for one in _features(check)),
         early,
     ]
 

@@ -43,6 +43,7 @@ RULES = {
     "static": "static",
     "alba": "alba",
     "pooled": "pooled",
+    "pairs": "pairs",
     "estimated-noise": "estimated_noise",
     "checked-fit": "checked_fit",
 }

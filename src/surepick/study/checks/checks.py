@@ -41,6 +41,9 @@ _FEWEST_REPLICATES = 10  # fewer say too little about the noise
 _WASTEFUL = 2.0  # a noise scale this many times too large wastes pulls: worth a remark
 
 
+_NO_HARM = Finding(False, 0.0, 0.05, "Changes over time are not looked for: they do no harm here.")
+
+
 class Measured(NamedTuple):
     """What was measured, as the checks see it."""
 
@@ -138,13 +141,19 @@ def check_rewards(run: Run, told: Measured) -> Checks:
     scales = unequal_noise(problem, told.scales) if assumed.equal else None
     sayable, scale = _scale(run, summary, bool(alarm))
     fit = None
-    if sayable and problem.rank < problem.n_arms and math.isfinite(problem.misfit):
+    if (
+        sayable
+        and assumed.linear
+        and problem.rank < problem.n_arms
+        and math.isfinite(problem.misfit)
+    ):
         matters = _what_matters(run, summary)
         fit = lack_of_fit(problem, summary.counts, summary.sums, noise=scale, matters=matters)
         size = noise_in_use(run) if scale is None else scale.high
         remarks += _how_to_check(problem, fit, summary.counts, size or problem.unit)
     cancel = run.algorithm.levels_cancel(problem)
-    drifted = drift(problem, told.timeline, noise=scale, levels_cancel=cancel, scale_known=sayable)
+    looks = {"noise": scale, "levels_cancel": cancel, "scale_known": sayable}
+    drifted = drift(problem, told.timeline, **looks) if assumed.steady else _NO_HARM
     if drifted.harmless or drifted.unclear:
         remarks.append(drifted.message)
         if fit:  # options measured at different times differ by the level as well

@@ -90,5 +90,9 @@ REPORTS: Layer[Reports] = Layer(
         "known": Reports(),
         "yes-no": Successes(intervals=True),
         "bounded": Reports(squares=True, intervals=True),
+        "pairs": Reports(
+            cannot="traffic: comparisons of two options are judged one by one, and not by visitors "
+            "who see one of them; leave traffic out"
+        ),
     },
 )

@@ -19,6 +19,7 @@ _PAYOFFS: dict[str, type[Payoff]] = {
     "known": Gaussian,
     "yes-no": YesNo,
     "bounded": Bounded,
+    "pairs": YesNo,  # bets on pairs have a rule of their own
 }
 
 

@@ -20,5 +20,6 @@ READINGS: Layer[type[Reading]] = Layer(
         "known": KnownScale,
         "yes-no": YesNoRewards,
         "bounded": BoundedRewards,
+        "pairs": YesNoRewards,  # refused before it is read: see Algorithm.check_problem
     },
 )

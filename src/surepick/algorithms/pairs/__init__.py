@@ -1,0 +1,1 @@
+"""Options compared two at a time: purses, whom to compare, and the algorithm around them."""

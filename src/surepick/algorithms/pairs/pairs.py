@@ -1,0 +1,401 @@
+"""Which of many options beats everyone, or wins most, asked two at a time.
+
+Guarantee: :mod:`surepick.algorithms.pairs.purses` has it, with its proof. Nothing has to be
+known in advance about the judge. A Bradley–Terry fit guides whom to compare and how much to bet.
+
+Comparisons come in blocks that are fixed before any of their results is seen, so that several
+judges can work at once: ``block`` of them, or a tenth of all so far, whichever is more.
+"""
+
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass, field
+from typing import Any, ClassVar
+
+import numpy as np
+
+from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State, confidence
+from surepick.algorithms.findings import NOBODY, Known
+from surepick.algorithms.pairs.plan import (
+    against_all,
+    along_cycle,
+    first_pairs,
+    top_two,
+    words_for,
+)
+from surepick.algorithms.pairs.purses import Comparisons, Everyone, Most, Record, accepted
+from surepick.algorithms.questions import Best
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.arrays.validate import whole
+from surepick.errors import InvalidInputError, RunStateError
+from surepick.problem import Problem
+from surepick.problem.pairs import features_of
+from surepick.statistics.strengths import Strengths, fit_strengths
+
+_GROWTH = 0.1  # of all comparisons so far: the next block
+_ORDER, _OPPONENT, _PLAN = 0, 1, 2  # streams of random numbers
+
+_BEST = {
+    "everyone": "the one that beats every other, if there is one,",
+    "most": "the one that wins most",
+}
+
+
+@dataclass(frozen=True)
+class Beats(Best):
+    """Which option beats every other one, or wins most?"""
+
+    beats: str = "everyone"
+
+    @property
+    def best(self) -> str:
+        return _BEST[self.beats]
+
+    @property
+    def words(self) -> str:
+        return (
+            "which option wins most" if self.beats == "most" else "which option beats every other"
+        )
+
+    def promised(self, epsilon: float | None) -> str:
+        if epsilon is None or self.beats == "most":
+            return super().promised(epsilon)
+        return f"preferred in at least {0.5 - epsilon:.12g} of all comparisons to {self.best}"
+
+
+@dataclass(frozen=True)
+class Pairs(Algorithm):
+    """Options compared two at a time.
+
+    Parameters
+    ----------
+    delta, max_samples, budget
+        As for every algorithm.
+    epsilon
+        Accept an option to which the one that beats everyone is preferred in at most ½ + epsilon
+        of all comparisons (with ``beats="most"``: which wins at most so much less often).
+    beats
+        ``"everyone"``: the option that is preferred to every other at least half of the time.
+        ``"most"``: the one that wins most often against another one at random.
+    confirm
+        Go on when one option is left, until it is shown that it beats everyone, or that nobody
+        does, with a cycle.
+    block
+        The least comparisons in a block, which can be judged at the same time.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> problem = sp.Problem.pairs(["tea", "milk", "water"])
+    >>> answer = sp.identify(problem, judge=lambda first, second: float(first < second), seed=1)
+    >>> answer.label
+    'tea'
+    """
+
+    beats: str = field(default="everyone", kw_only=True)
+    confirm: bool = field(default=False, kw_only=True)
+    block: int = field(default=8, kw_only=True)
+
+    name: ClassVar[str] = "pairs"
+    theorem: ClassVar[str] = (
+        "the capital bet against whoever is the answer is a supermartingale; Ville's inequality"
+    )
+    follows: ClassVar[str] = "pulls"
+    any_pulls: ClassVar[bool] = False
+    any_history: ClassVar[bool] = True
+    needs_scale: ClassVar[bool] = False
+    trusts_features: ClassVar[bool] = False
+    of_pairs: ClassVar[bool] = True
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.beats not in _BEST:
+            raise InvalidInputError(f"beats must be 'everyone' or 'most'; got {self.beats!r:.80}")
+        if not isinstance(self.confirm, bool):
+            raise InvalidInputError(f"confirm must be true or false; got {self.confirm!r:.80}")
+        if self.confirm and self.beats == "most":
+            raise InvalidInputError(
+                "confirm: whoever is left wins most, so there is nothing more to show; leave it out"
+            )
+        object.__setattr__(self, "block", whole(self.block, "block", least=1))
+        object.__setattr__(self, "asked", Beats(self.beats))
+        if self.epsilon >= 0.5:
+            raise InvalidInputError(
+                f"epsilon: shares of comparisons differ by less than 0.5 from a half; got "
+                f"{self.epsilon!r}"
+            )
+
+    def check_problem(self, problem: Problem) -> None:
+        super().check_problem(problem)
+        if problem.pairing is None:
+            raise InvalidInputError(
+                "problem: 'pairs' compares options two at a time; make the problem with "
+                "surepick.Problem.pairs(labels)"
+            )
+
+    def levels_cancel(self, problem: Problem) -> bool:
+        return True
+
+    def refuses_options(self, problem: Problem) -> str:
+        return "options that are compared two at a time cannot come and go for now"
+
+    def begin(self, problem: Problem, rng: np.random.Generator) -> PairsState:
+        """A fresh state; what is drawn comes from the run's seed."""
+        return PairsState(self, problem)
+
+
+class PairsState(State):
+    """What is known of each option, and of each two."""
+
+    singly = True
+    noise_factor = 0.5  # no result varies more
+    saved: ClassVar[tuple[str, ...]] = ("inside", "blocks", "samples")
+
+    def __init__(self, config: Pairs, problem: Problem) -> None:
+        assert problem.pairing is not None
+        self.config, self.problem, self.pairing = config, problem, problem.pairing
+        K = self.pairing.options
+        self.inside: BoolArray = np.ones(K, dtype=bool)
+        self.purses = (Most if config.beats == "most" else Everyone)(K, config.epsilon)
+        self.record = Record(K)
+        self.features = features_of(problem.candidates)
+        self.blocks: list[int] = []  # numbers of the batches that were taken in
+        self._recorded: list[int] | None = None  # the same, as a certificate has them
+        self.samples = 0
+        self._fitted: Strengths | None = None
+
+    # -- where it stands -------------------------------------------------------------------
+    @property
+    def fitted(self) -> Strengths:
+        """Strengths by a Bradley–Terry model: a guide."""
+        if self._fitted is None:
+            self._fitted = fit_strengths(self.record.counts, self.record.sums, self.features)
+        return self._fitted
+
+    @property
+    def active(self) -> IntArray:
+        return np.flatnonzero(self.inside)
+
+    @property
+    def accepted(self) -> IntArray:
+        """Who is close enough, where epsilon says what is."""
+        return np.flatnonzero(accepted(self.purses, self.inside, self.config.delta))
+
+    @property
+    def finished(self) -> bool:
+        left = int(self.inside.sum())
+        if left > 1:
+            return len(self.accepted) > 0
+        if not self.config.confirm:
+            return True
+        return self.shown if left else bool(self.cycle())
+
+    @property
+    def shown(self) -> bool:
+        """Whether it is shown that the only one left beats everyone."""
+        left = self.active
+        return len(left) == 1 and self.purses.shown(int(left[0]), self.config.delta)
+
+    def cycle(self) -> list[int]:
+        """Options each of which is shown to beat the next one, and the last the first; or none."""
+        if self.inside.any():
+            return []
+        arrows = self.purses.arrows(self.config.delta)
+        evidence = np.where(arrows.T, self.purses.pair_peaks, -math.inf)
+        for start in np.flatnonzero(arrows.any(axis=0)):
+            path, now = list[int](), int(start)
+            while now not in path and arrows[:, now].any():
+                path.append(now)
+                now = int(evidence[now].argmax())
+            if now in path:
+                found = path[path.index(now) :][::-1]
+                least = found.index(min(found))
+                return found[least:] + found[:least]
+        return []
+
+    def leader(self) -> int:
+        accepted = self.accepted
+        among = accepted if len(accepted) else self.active
+        among = among if len(among) else np.arange(len(self.inside))
+        return int(among[int(np.argmax(self._scores()[among]))])
+
+    def _scores(self) -> FloatArray:
+        if isinstance(self.purses, Most):
+            return self.purses.shares
+        return self.fitted.scores()
+
+    # -- blocks ----------------------------------------------------------------------------
+    def propose(self, budget: int) -> Pulls:
+        if self.draws is None:
+            raise RunStateError("pairs: the order of two options needs the seed of the run")
+        K = self.pairing.options
+        size = max(self.config.block, math.ceil(_GROWTH * self.samples))
+        if not self.samples:  # everybody is met
+            size = max(size, 2 * K if self.config.beats == "most" else K)
+        size = min(size, budget)
+        one, other = self._served(size) if self.config.beats == "most" else self._planned(size)
+        # The coin is looked at last: who is compared must not depend on who is shown first.
+        second = (self.draws.words(_ORDER, len(one)) >> np.uint64(63)).astype(bool)
+        first, after = np.where(second, other, one), np.where(second, one, other)
+        return self._pulls(self.pairing.arms(first, after))
+
+    def _pulls(self, arms: IntArray) -> Pulls:
+        """One row for each comparison, numbered as they were planned."""
+        order = np.argsort(arms, kind="stable")
+        return Pulls(arms[order], np.ones(len(arms), dtype=np.int64), order.astype(np.int64))
+
+    def _planned(self, size: int) -> tuple[IntArray, IntArray]:
+        """Two options for each comparison, the lower number first."""
+        K, delta, left = self.pairing.options, self.config.delta, self.active
+        assert self.draws is not None
+        purses = self.purses
+        if not self.samples:
+            pairs = first_pairs(K, size)
+        elif len(left) > 1:
+            words = self.draws.words(_PLAN, words_for(K, size))
+            pairs = top_two(self.fitted, self.inside, size, words)
+        elif len(left) == 1:
+            x = int(left[0])
+            pairs = against_all(x, purses.pair_peaks[:, x], math.log(K / delta), size)
+        else:
+            enough = math.log(K * (K - 1) / delta)
+            pairs = along_cycle(purses.pair_peaks, self.leader(), enough, size)
+        return np.minimum(*pairs), np.maximum(*pairs)
+
+    def _served(self, size: int) -> tuple[IntArray, IntArray]:
+        """Options that are in, equally often, each with an opponent at random."""
+        assert self.draws is not None
+        left, K = self.active, self.pairing.options
+        each = max(1, size // len(left))
+        served = np.tile(left, each)[: max(size, 1)] if size < len(left) else np.tile(left, each)
+        words = self.draws.words(_OPPONENT, len(served))
+        place = (words % np.uint64(K - 1)).astype(np.int64)
+        return served, place + (place >= served)
+
+    def observe(self, pulls: Pulls, sums: FloatArray) -> None:
+        parts, number = pulls.parts, self._number()
+        order = np.arange(len(sums)) if parts is None else np.argsort(parts, kind="stable")
+        arms, results = pulls.arms[order], sums[order]
+        first, second = self.pairing.firsts(arms), self.pairing.seconds(arms)
+        served = first
+        if self.config.beats == "most":
+            served = self._who_was_served(first, second, parts, order, number)
+        block = Comparisons(first, second, results, served)
+        self.purses.settle(block, self.record, self.fitted, self.inside)
+        self.record.add(block)
+        self._fitted = None
+        self.samples += len(results)
+        self.blocks.append(number)
+        racing = 2.0 if self.config.epsilon else 1.0
+        self.inside = self.inside & (self.purses.peaks < math.log(racing / self.config.delta))
+
+    def _number(self) -> int:
+        """The number of the batch that is told."""
+        if self._recorded is not None and len(self.blocks) < len(self._recorded):
+            return self._recorded[len(self.blocks)]
+        return -1 if self.draws is None else self.draws.batch
+
+    def _who_was_served(
+        self,
+        first: IntArray,
+        second: IntArray,
+        parts: IntArray | None,
+        order: IntArray,
+        number: int,
+    ) -> IntArray:
+        if parts is None or self.draws is None:
+            raise RunStateError("pairs: it is not known whom each comparison served")
+        words = self.draws.of(number).words(_ORDER, int(parts.max()) + 1)
+        coins = words[parts[order]] >> np.uint64(63)
+        return np.where(coins.astype(bool), second, first)
+
+    def as_recorded(self, evidence: dict[str, Any]) -> None:
+        blocks = evidence.get("blocks")
+        if isinstance(blocks, list):
+            self._recorded = [int(number) for number in blocks]
+
+    def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
+        rows, seen = list[int](), np.zeros_like(counts)
+        whole_ = np.bincount(pulls.arms, minlength=len(counts))
+        if self.config.beats == "most" and (whole_[counts < whole_] > 1).any():
+            raise RunStateError(
+                "pairs: which of two equal comparisons was withdrawn is not known, and with "
+                "'wins most' it matters; correct its result instead"
+            )
+        for row, arm in enumerate(pulls.arms.tolist()):
+            if seen[arm] < counts[arm]:
+                rows.append(row)
+                seen[arm] += 1
+        kept = np.array(rows, dtype=np.int64)
+        assert pulls.parts is not None
+        return Pulls(pulls.arms[kept], pulls.counts[kept], pulls.parts[kept])
+
+    # -- what is said of it ----------------------------------------------------------------
+    def promise(self) -> Guarantee | None:
+        config, left = self.config, len(self.active)
+        sure = f"with probability at least {confidence(config.delta)} ({config.theorem})"
+        if left > 1:
+            return None
+        if left == 1:
+            best = config.asked.best
+            if self.shown and config.beats == "everyone":
+                best = "the one that beats every other"
+            return Guarantee("pac", f"{best} {sure}")
+        labels = self.problem.candidate_labels
+        found = [labels[i] for i in self.cycle()]
+        beaten = [f"{a!r} beats {b!r}" for a, b in zip(found, [*found[1:], *found[:1]])]
+        half = f"with probability at least {confidence(config.delta / 2)}"
+        more = f"; of which {', '.join(beaten)} {half}" if found else ""
+        return Guarantee(NOBODY, f"no option beats every other {sure}{more}")
+
+    def won(self) -> FloatArray:
+        leader, met = self.leader(), self.record.met
+        nothing = np.full(len(met), math.nan)
+        return np.divide(self.record.won[leader], met[leader], out=nothing, where=met[leader] > 0)
+
+    def now(self) -> Known | None:
+        if not self.samples:
+            return None
+        scores, fitted = self._scores(), self.fitted
+        K, leader = len(scores), self.leader()
+        slopes = fitted.preferred()
+        slopes = slopes * (1.0 - slopes) / (K - 1)
+        np.fill_diagonal(slopes, 0.0)
+        directions = np.diag(slopes.sum(axis=1)) - slopes  # of the scores, by strengths
+        apart = directions[leader] - directions
+        error = np.sqrt(np.maximum(((apart @ fitted.covariance) * apart).sum(axis=1), 0.0))
+        ends = np.full(K, math.inf)
+        behind = scores[leader] - scores
+        p_value = np.minimum(1.0, np.exp(-self.purses.peaks))
+        return Known(scores, behind, error, -ends, ends, p_value)
+
+    def progress(self) -> FloatArray:
+        racing = 2.0 if self.config.epsilon else 1.0
+        return np.clip(self.purses.peaks / math.log(racing / self.config.delta), 0.0, 1.0)
+
+    def evidence(self) -> dict[str, Any]:
+        purses, leader = self.purses, self.leader()
+        found: dict[str, Any] = {
+            "rule": "pairs",
+            "beats": self.config.beats,
+            "blocks": list(self.blocks),
+            "log_capital": purses.peaks,
+        }
+        if self.config.beats == "everyone":
+            found |= {"against": purses.pair_peaks[:, leader], "cycle": self.cycle()}
+        if self.config.epsilon:
+            found["near"] = purses.near_peaks[leader]
+        return found
+
+    # -- saving ----------------------------------------------------------------------------
+    def save(self) -> dict[str, Any]:
+        own = {f"purse_{name}": getattr(self.purses, name) for name in self.purses.saved}
+        return super().save() | own | {"counts": self.record.counts, "sums": self.record.sums}
+
+    def load(self, memory: dict[str, Any]) -> None:
+        super().load(memory)
+        for name in self.purses.saved:
+            setattr(self.purses, name, memory[f"purse_{name}"])
+        self.record.counts, self.record.sums = memory["counts"], memory["sums"]
+        self._fitted = None

@@ -1,0 +1,101 @@
+"""Whom to compare next: a guide, from which no proof takes anything.
+
+Leader and challenger are drawn from the fit's uncertainty (top two: Russo, COLT 2016), and half of
+the time the challenger is any other option that is in. Once one is left that is to be shown to
+beat everyone, it meets whom it has not been shown to beat, the one against whom least is shown
+most often. Where nobody is left, the arrows of the likeliest cycle are looked at.
+
+Random numbers come from the run's seed, in a stream of their own: whoever plans does not see the
+coins that decide who is shown first.
+"""
+
+from __future__ import annotations
+
+import math
+
+import numpy as np
+from numpy.typing import NDArray
+
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.statistics.strengths import Strengths
+
+Pairs = tuple[IntArray, IntArray]
+
+
+def first_pairs(K: int, size: int) -> Pairs:
+    """Every option with its neighbours: all of them are connected, and meet equally often."""
+    place = np.arange(size)
+    step = 1 + place // K % (K - 1)
+    return place % K, (place + step) % K
+
+
+def top_two(fitted: Strengths, inside: BoolArray, size: int, words: NDArray[np.uint64]) -> Pairs:
+    """So many pairs of options that are in; takes ``words_for(K, size)`` random numbers."""
+    K, there = len(inside), np.flatnonzero(inside)
+    normal, uniform = _normal(words[: 4 * K * size]), _uniform(words[4 * K * size :])
+    root = _root(fitted.covariance)
+    drawn = fitted.values + normal.reshape(2, size, K) @ root.T
+    drawn[:, :, ~inside] = -math.inf
+    leader = drawn[0].argmax(axis=1)
+    drawn[1, np.arange(size), leader] = -math.inf
+    challenger = drawn[1].argmax(axis=1)
+    at_random = uniform[:size] < 0.5
+    place = np.floor(uniform[size:] * (len(there) - 1)).astype(np.int64)
+    others = there[place + (place >= np.searchsorted(there, leader))]
+    return leader, np.where(at_random, others, challenger)
+
+
+def words_for(K: int, size: int) -> int:
+    """How many random numbers so many pairs take."""
+    return 4 * K * size + 2 * size
+
+
+def against_all(x: int, shown: FloatArray, enough: float, size: int) -> Pairs:
+    """x against those whom it has not been shown to beat; half of it against the hardest."""
+    rivals = np.flatnonzero((shown < enough) & (np.arange(len(shown)) != x))
+    rivals = rivals[np.argsort(shown[rivals], kind="stable")]
+    place = np.arange(size)
+    others = np.where(place % 2 == 0, rivals[0], rivals[(place // 2) % len(rivals)])
+    return np.full(size, x), others
+
+
+def along_cycle(evidence: FloatArray, start: int, enough: float, size: int) -> Pairs:
+    """The arrows of the likeliest cycle that are not shown; ``evidence[x, r]``: r beats x."""
+    path = likely_cycle(evidence, start)
+    arrows = [(path[i], path[i - 1]) for i in range(len(path))]
+    open_ = [(x, r) for x, r in arrows if evidence[x, r] < enough] or arrows
+    chosen = [open_[i % len(open_)] for i in range(size)]
+    one, other = zip(*chosen)
+    return np.array(one), np.array(other)
+
+
+def likely_cycle(evidence: FloatArray, start: int) -> list[int]:
+    """From an option to who beats it most clearly, and so on, until one comes again.
+
+    Each of those named beats the one before it, and the first beats the last.
+    """
+    path, now = list[int](), start
+    while now not in path:
+        path.append(now)
+        against = evidence[now].copy()
+        against[now] = -math.inf
+        now = int(against.argmax())
+    return path[path.index(now) :]
+
+
+def _root(covariance: FloatArray) -> FloatArray:
+    values, vectors = np.linalg.eigh(covariance)
+    # Of a symmetric matrix this root does not depend on the signs of eigenvectors.
+    return (vectors * np.sqrt(np.maximum(values, 0.0))) @ vectors.T
+
+
+def _uniform(words: NDArray[np.uint64]) -> FloatArray:
+    """Between 0 and 1, neither of them."""
+    return ((words >> np.uint64(11)).astype(np.float64) + 0.5) * 2.0**-53
+
+
+def _normal(words: NDArray[np.uint64]) -> FloatArray:
+    """Standard normal, one from two words (Box and Muller)."""
+    u = _uniform(words)
+    half = len(u) // 2
+    return np.sqrt(-2.0 * np.log(u[:half])) * np.cos(2.0 * math.pi * u[half:])

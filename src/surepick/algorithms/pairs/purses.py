@@ -1,0 +1,243 @@
+"""Capital bet against "this option is the answer", from comparisons of two.
+
+**Beats everyone.** If x is preferred at least half of the time to every other option, every rival
+has a mean of at most ½ against x, whoever it is. With y = 1 where the rival is preferred, ½ for a
+tie, 0 otherwise, each comparison of x has the factor
+
+    1 + λ (y − ½),    0 ≤ λ < 2, λ chosen before the block,
+
+of mean at most 1 given all before. So the factors of *all* comparisons of x multiply: one purse for
+each candidate, W_x = Π (1 + λ (y − ½)), is a non-negative supermartingale from 1, and by
+Ville's inequality it ever reaches 1/δ with probability at most δ. An option is out once its purse
+has. Only the option that beats everyone needs protecting, so no union over options is paid; nothing
+else is assumed, no Bradley–Terry model, no transitivity. An average over stakes j, with weights
+that sum to 1 and never change, Σ_j w_j Π (1 + λ_j (y − ½)), is such a purse, too.
+
+*What is shown.* One is left: "if any option beats everyone, it is this one". That it does is shown
+only if for **every** other r, ruled out or not, the capital E of "x is preferred to r", bet on
+their comparisons alone, has reached K/δ. (In a cycle one may be left, too.) Both hold at once: if x*
+beats everyone, another one is named only if x* was ruled out, which has probability at most δ.
+If nobody does, every x has an r with P(x preferred to r) < ½, and K options at δ/K make δ.
+All are out: **nobody beats everybody**, with the same probability: whoever did was ruled out with
+probability at most δ. Who beats whom in a cycle is shown arrow by arrow, at K (K − 1)/δ each:
+all arrows together are right with probability at least 1 − δ/2, as of two directions one is true.
+
+*Close enough.* With ε, x̂ is accepted once for every x that is in P(x preferred to x̂) > ½ + ε is
+ruled out, by factors 1 + λ (y − ½ + ε) with y = 1 where x̂ is preferred. Racing has half of δ
+then, and the other half is shared by the K − 1 others that could be accepted wrongly: 2 (K − 1)/δ.
+
+**Wins most.** The largest mean against an opponent drawn uniformly from all others. Such a
+comparison serves x alone: its result says y_x ∈ {0, ½, 1} with the mean that is asked for. (To
+let it serve the opponent as well would be wrong: of two options y_r = 1 − y_x, and the same luck
+would count twice.) In a block, the i-th comparison of r is set against the i-th of x: factors
+1 + λ (y_r − y_x), 0 ≤ λ < 1, have a mean of at most 1 where x wins most, as the two are
+independent given all before. W_x = ½ (bets on the rival that led before the block) + ½ (average
+over all rivals). ε: 1 + λ (y_x̂ − y_x + ε), thresholds as above.
+
+**Order.** Judges may favour a position. The order of each pair is drawn by a fair coin once the
+pair is chosen, so y is averaged over both orders, and whoever plans cannot see the coin (a planner that
+does can rule out the best by showing it second). Every comparison that was handed out counts.
+
+**Stakes** are chosen by a fit and the pair's own record, from blocks before: one that follows the
+evidence, λ = 3.6 (p̂ − ½), about nine tenths of Kelly's; and fixed ones, where p̂ does not
+say that the rival is clearly worse. Half of the weight is on the first.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.statistics.strengths import Strengths
+
+#: weights of the stakes, the one that follows the evidence first
+WEIGHTS = np.array([0.5, 0.125, 0.125, 0.125, 0.125])
+FIXED = np.array([0.1, 0.3, 0.7, 1.2])
+SLOPE = 3.6
+FROM = 0.47  # of p̂, below which nothing is bet on a rival
+OWN = 10.0  # comparisons that the fit counts for, beside a pair's own
+
+#: the same for differences of two shares, in "wins most"
+FIXED_LEADS = np.array([0.05, 0.15, 0.35, 0.6])
+SHARE, MOST = 0.9, 0.9
+FROM_LEAD = -0.0131
+
+
+class Comparisons(NamedTuple):
+    """Comparisons of one block, in the order in which they were planned."""
+
+    first: IntArray
+    second: IntArray
+    result: FloatArray  #: 1 where the first is preferred, 0 the second, ½ neither
+    served: IntArray  #: in "wins most": whose opponent was drawn; else the first
+
+
+class Record:
+    """How often which option was shown first with which other, and how that came out."""
+
+    def __init__(self, K: int) -> None:
+        self.counts, self.sums = np.zeros((K, K)), np.zeros((K, K))
+
+    def add(self, block: Comparisons) -> None:
+        """One block more."""
+        np.add.at(self.counts, (block.first, block.second), 1.0)
+        np.add.at(self.sums, (block.first, block.second), block.result)
+
+    @property
+    def met(self) -> FloatArray:
+        """Comparisons of each two."""
+        return self.counts + self.counts.T
+
+    @property
+    def won(self) -> FloatArray:
+        """How many of them the row won; ties count half."""
+        return self.sums + (self.counts - self.sums).T
+
+    def preferred(self, fitted: Strengths) -> FloatArray:
+        """p̂ of "the row is preferred to the column": the fit, and their own comparisons."""
+        return (self.won + OWN * fitted.preferred()) / (self.met + OWN)
+
+
+class Everyone:
+    """Purses for "beats everyone"."""
+
+    saved = ("pairs", "near", "peaks", "pair_peaks", "near_peaks")
+
+    def __init__(self, K: int, epsilon: float) -> None:
+        self.K, self.epsilon = K, epsilon
+        J = len(WEIGHTS)
+        #: log capital of "r is preferred to x", by x, r and stake
+        self.pairs = np.zeros((K, K, J))
+        self.near = np.zeros((K, K, J) if epsilon else (0, 0, 0))  #: "x is within epsilon of c"
+        self.peaks = np.zeros(K)  #: the most that each log W was after a block
+        self.pair_peaks, self.near_peaks = np.zeros((K, K)), np.zeros((K, K))
+
+    def settle(
+        self, block: Comparisons, before: Record, fitted: Strengths, here: BoolArray
+    ) -> None:
+        """Bet on a block, by what was known before it."""
+        p = before.preferred(fitted)  # of the row
+        for x, r, won in (
+            (block.first, block.second, 1.0 - block.result),
+            (block.second, block.first, block.result),
+        ):
+            stakes = _stakes(p[r, x])
+            np.add.at(self.pairs, (x, r), np.log1p(stakes * (won - 0.5)[:, None]))
+            if self.epsilon:
+                stakes = _stakes(p[r, x] + self.epsilon)
+                gained = (won - 0.5 + self.epsilon)[:, None]
+                np.add.at(self.near, (r, x), np.log1p(stakes * gained))
+        self.peaks = np.maximum(self.peaks, _log_average(self.pairs.sum(axis=1)))
+        self.pair_peaks = np.maximum(self.pair_peaks, _log_average(self.pairs))
+        if self.epsilon:
+            self.near_peaks = np.maximum(self.near_peaks, _log_average(self.near))
+
+    def shown(self, x: int, delta: float) -> bool:
+        """Whether it is shown that x beats everyone."""
+        against = np.delete(self.pair_peaks[:, x], x)
+        return bool(against.min() >= math.log(self.K / delta))
+
+    def arrows(self, delta: float) -> BoolArray:
+        """Whom it is shown that each option (row) beats."""
+        enough = math.log(self.K * (self.K - 1) / delta)
+        return self.pair_peaks.T >= enough
+
+
+class Most:
+    """Purses for "wins most"."""
+
+    saved = (*Everyone.saved, "leads", "counts", "sums")
+
+    def __init__(self, K: int, epsilon: float) -> None:
+        self.K, self.epsilon = K, epsilon
+        J = len(WEIGHTS)
+        self.pairs = np.zeros((K, K, J))  #: log capital of "r wins more than x", by x, r, stake
+        self.near = np.zeros((K, K, J) if epsilon else (0, 0, 0))
+        self.leads = np.zeros((K, J))  #: the same against whoever led before each block
+        self.counts, self.sums = np.zeros(K), np.zeros(K)  #: of comparisons that served each
+        self.peaks = np.zeros(K)
+        self.pair_peaks, self.near_peaks = np.zeros((K, K)), np.zeros((K, K))
+
+    @property
+    def shares(self) -> FloatArray:
+        """Of its comparisons that each option won, drawn a little towards ½."""
+        return (self.sums + 1.0) / (self.counts + 2.0)
+
+    def settle(
+        self, block: Comparisons, before: Record, fitted: Strengths, here: BoolArray
+    ) -> None:
+        """Bet on a block, by what was known before it; ``here`` are those in at its start."""
+        won = np.where(block.served == block.first, block.result, 1.0 - block.result)
+        K, most = self.K, int(np.bincount(block.served, minlength=self.K).max())
+        table = np.full((K, most), math.nan)  # the i-th result of each
+        place = np.zeros(K, dtype=np.int64)
+        for who, y in zip(block.served.tolist(), won.tolist()):
+            table[who, place[who]] = y
+            place[who] += 1
+        lead = np.nan_to_num(table[None] - table[:, None])  # (x, r, i); 0 where one is missing
+        both = ~np.isnan(table[None] - table[:, None])
+        m = self.shares
+        edge = m[None] - m[:, None]  # of r over x
+        spread = (m * (1 - m))[None] + (m * (1 - m))[:, None]
+        gained = np.zeros((K, K, len(WEIGHTS)))
+        stakes = _lead_stakes(edge, spread)
+        for j in range(len(WEIGHTS)):
+            gained[..., j] = np.log1p(stakes[..., j, None] * lead).sum(axis=2)
+        self.pairs += gained
+        for x in range(K):
+            others = np.flatnonzero(here & (np.arange(K) != x))
+            if len(others):
+                self.leads[x] += gained[x, others[int(np.argmax(m[others]))]]
+        if self.epsilon:
+            stakes = _lead_stakes(edge.T + self.epsilon, spread)  # of c over x, by c and x
+            ahead = np.where(both, -lead + self.epsilon, 0.0)
+            for j in range(len(WEIGHTS)):
+                self.near[..., j] += np.log1p(stakes[..., j, None] * ahead).sum(axis=2)
+            self.near_peaks = np.maximum(self.near_peaks, _log_average(self.near))
+        np.add.at(self.counts, block.served, 1.0)
+        np.add.at(self.sums, block.served, won)
+        pairs = _log_average(self.pairs)
+        self.pair_peaks = np.maximum(self.pair_peaks, pairs)
+        np.fill_diagonal(pairs, -math.inf)
+        every = np.logaddexp.reduce(pairs, axis=1) - math.log(K - 1)
+        both_bets = np.logaddexp(_log_average(self.leads), every) - math.log(2.0)
+        self.peaks = np.maximum(self.peaks, both_bets)
+
+    def shown(self, x: int, delta: float) -> bool:
+        """Whoever is left wins most."""
+        return True
+
+    def arrows(self, delta: float) -> BoolArray:
+        """Nothing is said of two options alone."""
+        return np.zeros((self.K, self.K), dtype=bool)
+
+
+def accepted(purses: Everyone | Most, inside: BoolArray, delta: float) -> BoolArray:
+    """Who is shown to be close enough to every other one that is in; of those in."""
+    if not purses.epsilon:
+        return np.zeros(purses.K, dtype=bool)
+    close = purses.near_peaks >= math.log(2 * (purses.K - 1) / delta)
+    np.fill_diagonal(close, True)
+    return inside & close[:, inside].all(axis=1)
+
+
+def _stakes(p: FloatArray) -> FloatArray:
+    """Stakes on rivals that are preferred with these probabilities, (n, J)."""
+    follows = np.clip(SLOPE * (p - 0.5), 0.0, SLOPE / 2)
+    fixed = np.where((p > FROM)[:, None], FIXED, 0.0)
+    return np.column_stack([follows, fixed])
+
+
+def _lead_stakes(edge: FloatArray, spread: FloatArray) -> FloatArray:
+    """Stakes on leads of this size, which vary by so much, (K, K, J)."""
+    follows = np.clip(SHARE * edge / (spread + edge**2), 0.0, MOST)
+    fixed = np.where((edge > FROM_LEAD)[..., None], FIXED_LEADS, 0.0)
+    return np.concatenate([follows[..., None], fixed], axis=-1)
+
+
+def _log_average(logs: FloatArray) -> FloatArray:
+    """log Σ_j w_j exp(logs_j), over the last axis."""
+    return np.logaddexp.reduce(logs + np.log(WEIGHTS), axis=-1)

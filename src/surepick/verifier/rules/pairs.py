@@ -1,0 +1,365 @@
+"""Options that were compared two at a time: purses worked out again, comparison by comparison.
+
+Arms are ordered pairs: of K options, arm a·(K − 1) + b − [b > a] shows a first and b second. The
+rows of a block are single comparisons, numbered as they were planned. Of each, the seed of the
+order says by a fair coin who was shown first and, where it is asked who wins most, who the opponent
+was.
+
+Beats everyone: a comparison of x with r multiplies the purse of x by 1 + λ (y_r − ½). Wins most:
+the i-th comparison that served r in a block, against the i-th that served x: 1 + λ (y_r − y_x).
+Stakes come from blocks before, by a Bradley–Terry fit and the pair's own record. Purses are
+averages over five stakes.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.verifier import exact, published
+from surepick.verifier.check import Check
+from surepick.verifier.order import random_words
+from surepick.verifier.statement import check_statement, joined
+
+_WEIGHTS = (1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8)
+_FIXED = (0.1, 0.3, 0.7, 1.2)
+_FIXED_LEADS = (0.05, 0.15, 0.35, 0.6)
+_SLOPE, _FROM, _OWN, _RIDGE = 3.6, 0.47, 10.0, 0.5
+_SHARE, _MOST, _FROM_LEAD = 0.9, 0.9, -0.0131
+_CLOSE = 1e-6  # logs of capital may differ by this
+_ORDER, _OPPONENT = 6, 7  # streams of random numbers
+_EVERYONE = "the one that beats every other, if there is one,"
+
+
+class Found(NamedTuple):
+    """What was shown."""
+
+    beats: str
+    left: list[int]
+    shown: bool  #: that the only one left beats everyone
+    cycle: list[int]
+    near: set[int]  #: those shown to be close enough to all that are left
+
+
+class _Comparison(NamedTuple):
+    first: int
+    second: int
+    y: float  #: 1 where the first is preferred
+    served: int
+
+
+def verify(check: Check) -> Found:
+    """Who is left, and what is shown of them."""
+    K = len(check.candidates)
+    _check_pairs(check, K)
+    beats = exact.text(check.evidence["beats"], "what was asked")
+    check.demand(beats in ("everyone", "most"), f"it answers an unknown question {beats!r:.80}")
+    if published.is_own(check):
+        check.demand(
+            check.settings.get("beats", "everyone") == beats,
+            "the question is not the one that the algorithm was set to",
+        )
+    purses = (_Most if beats == "most" else _Everyone)(check, K)
+    seen = _Seen(K, _features(check))
+    racing = math.log((2 if check.epsilon > 0 else 1) / check.delta)
+    left = np.ones(K, dtype=bool)
+    for block in _blocks(check, K, beats == "most"):
+        purses.settle(block, seen, left)
+        seen.add(block)
+        left &= purses.most < racing - 1e-9
+        check.checked += len(block)
+    check.risk = check.delta
+    recorded = exact.numbers(check.evidence["log_capital"], "its capital")
+    check.demand(len(recorded) == K, "it has not one capital for each option")
+    check.agree_all(recorded, purses.most, lambda i: f"the capital against option {i}", _CLOSE)
+    survivors = np.flatnonzero(left).tolist()
+    near = purses.accepted(left) if check.epsilon > 0 else set[int]()
+    shown = len(survivors) == 1 and purses.beats_all(survivors[0])
+    cycle = exact.whole_numbers(check.evidence.get("cycle", []), "its cycle").tolist()
+    purses.check_cycle(cycle)
+    found = Found(beats, survivors, shown, cycle, near)
+    check.best = "the one that wins most" if beats == "most" else _EVERYONE
+    if beats == "everyone":
+        least = f"{0.5 - check.epsilon:.12g}"
+        check.near = f"preferred in at least {least} of all comparisons to {_EVERYONE}"
+    return found
+
+
+def conclude(check: Check, found: Found) -> None:
+    """The claim must follow from what was shown."""
+    claim = check.claim
+    kind, chosen = claim["guarantee"], claim["candidate"]
+    check.demand(claim["survivors"] == found.left, "the survivors are not those claimed")
+    check.demand(0 <= chosen < len(check.candidates), "the answer is no option")
+    check.demand(check.label(chosen) == claim["label"], "the label is another candidate's")
+    check.demand(chosen in found.left or not found.left, "the answer is not among the survivors")
+    if not found.left:  # nobody is the answer
+        _conclude_nobody(check, found)
+        return
+    check.demand(kind in ("pac", "eps-pac", "heuristic", "none"), f"unknown claim {kind!r}")
+    if kind == "pac":
+        check.demand(len(found.left) == 1, "other candidates are still in the race")
+    if kind == "eps-pac":
+        check.demand(
+            check.epsilon > 0 and chosen in found.near, "others may be better by more than epsilon"
+        )
+    if found.shown and found.beats == "everyone":
+        check.best = "the one that beats every other"
+    check_statement(check, len(found.left))
+
+
+def _conclude_nobody(check: Check, found: Found) -> None:
+    claim = check.claim
+    check.demand(found.beats == "everyone", "all are ruled out, and one of them wins most")
+    check.demand(claim["guarantee"] == "nobody", "all options are ruled out, and it names one")
+    delta = check.delta
+    parts = [f"no option beats every other with probability at least {_sure(delta)} (the capital "]
+    parts[0] += "bet against whoever is the answer is a supermartingale; Ville's inequality)"
+    if found.cycle:
+        names = [check.label(i) for i in found.cycle]
+        arrows = [f"{a!r} beats {b!r}" for a, b in zip(names, [*names[1:], names[0]])]
+        sure = _sure(delta / 2)
+        parts.append(f"of which {', '.join(arrows)} with probability at least {sure}")
+    due = joined(check, [*parts, check.kind.provided])
+    check.demand(claim["statement"] == due, f"the statement should be {due!r}")
+
+
+def _sure(delta: float) -> str:
+    return f"{1 - delta:.12g}" if delta >= 1e-9 else f"1 - {delta:g}"
+
+
+# -- what was measured -----------------------------------------------------------------------
+def _check_pairs(check: Check, K: int) -> None:
+    """Arms must be all ordered pairs of the candidates, which are told apart by their rows."""
+    check.demand(check.kind.of_pairs, "its measurements are no comparisons of two")
+    check.demand(K >= 2 and len(check.arms) == K * (K - 1), "its arms are not all pairs of options")
+    check.demand(len(check.distinct()) == K, "two of its options are the same")
+    check.demand("order" in check.body, "it does not say by which seed pairs were put in order")
+    check.demand(not check.past, "past comparisons count for nothing")
+    options = np.asarray(check.raw_candidates[np.arange(K)], dtype=float)
+    rows = np.asarray(check.raw_arms[np.arange(K * (K - 1))], dtype=float)
+    first, second = zip(*(_pair(arm, K) for arm in range(K * (K - 1))))
+    due = options[list(first)] - options[list(second)]
+    size = 1e-9 * (1.0 + np.abs(options).max())
+    check.demand(np.abs(rows - due).max() <= size, "its arms are not the pairs of its options")
+
+
+def _pair(arm: int, K: int) -> tuple[int, int]:
+    first, place = divmod(arm, K - 1)
+    return first, place + 1 if place >= first else place
+
+
+def _features(check: Check) -> np.ndarray:
+    """Features of options behind the two columns that tell them apart."""
+    table = np.asarray(check.raw_candidates[np.arange(len(check.candidates))], dtype=float)[:, 2:]
+    largest = np.abs(table).max(axis=0, initial=0.0)
+    return table[:, largest > 0] / largest[largest > 0]
+
+
+def _blocks(check: Check, K: int, served: bool) -> list[list[_Comparison]]:
+    """Comparisons of each block as they were planned, put in order by the seed."""
+    numbers = exact.whole_numbers(check.evidence["blocks"], "the numbers of its blocks").tolist()
+    changed = bool(check.body.get("corrections"))
+    check.demand(len(numbers) == len(check.batches), "blocks and batches do not correspond")
+    fine = all(a < b for a, b in zip([-1, *numbers], numbers))
+    check.demand(fine, "its blocks are not numbered in their order")
+    check.demand(
+        changed or numbers == list(range(len(numbers))), "blocks are left out of its record"
+    )
+    seed = check.body["order"]["seed"]
+    found = []
+    for number, batch in zip(numbers, check.batches):
+        where = f"block {number}"
+        check.demand(all(n == 1 for n in batch["counts"]), f"{where} sums up comparisons")
+        rows = sorted(zip(batch["parts"], batch["arms"], batch["sums"]))
+        places = [place for place, _, _ in rows]
+        whole = places == list(range(len(rows)))
+        check.demand(whole or (changed and len(set(places)) == len(places)), f"{where} has gaps")
+        coins = [word >> 63 for word in random_words(seed, number, _ORDER, places[-1] + 1)]
+        drawn = random_words(seed, number, _OPPONENT, places[-1] + 1) if served else []
+        block = []
+        for place, arm, y in rows:
+            a, b = _pair(arm, K)
+            if served:
+                who, other = (b, a) if coins[place] else (a, b)
+                due = drawn[place] % (K - 1)
+                due += due >= who
+                check.demand(other == due, f"{where}: opponents are not those that were drawn")
+            else:
+                who = a
+                check.demand(
+                    (a > b) == bool(coins[place]), f"{where}: the order is not that of the coin"
+                )
+            block.append(_Comparison(a, b, float(y), who))
+        found.append(block)
+    return found
+
+
+class _Seen:
+    """What was seen before a block, and what it leads to expect."""
+
+    def __init__(self, K: int, features: np.ndarray) -> None:
+        self.K = K
+        self.n, self.s = np.zeros((K, K)), np.zeros((K, K))  # by first and second
+        self.prior = np.linalg.inv(np.eye(K) + features @ features.T)
+
+    def add(self, block: list[_Comparison]) -> None:
+        for one in block:
+            self.n[one.first, one.second] += 1
+            self.s[one.first, one.second] += one.y
+
+    def expected(self) -> np.ndarray:
+        """How likely the row is preferred to the column."""
+        theta, bias = self._fit()
+        lead = theta[:, None] - theta
+        model = 0.5 / (1 + np.exp(-(lead + bias))) + 0.5 / (1 + np.exp(-(lead - bias)))
+        met = self.n + self.n.T
+        won = self.s + (self.n - self.s).T
+        return (won + _OWN * model) / (met + _OWN)
+
+    def _fit(self) -> tuple[np.ndarray, float]:
+        """The most likely strengths and bias under a ridge: the one root of a monotone slope."""
+        K = self.K
+        pairs = np.argwhere(self.n > 0)
+        design = np.zeros((len(pairs), K + 1))
+        design[np.arange(len(pairs)), pairs[:, 0]] = 1.0
+        design[np.arange(len(pairs)), pairs[:, 1]] -= 1.0
+        design[:, K] = 1.0
+        n, s = self.n[tuple(pairs.T)], self.s[tuple(pairs.T)]
+        ridge = np.zeros((K + 1, K + 1))
+        ridge[:K, :K], ridge[K, K] = _RIDGE * self.prior, _RIDGE
+
+        def loss(at: np.ndarray) -> float:
+            z = design @ at
+            return float((n * np.logaddexp(0.0, z) - s * z).sum() + 0.5 * at @ ridge @ at)
+
+        found = np.zeros(K + 1)
+        for _ in range(200):
+            p = 1 / (1 + np.exp(-design @ found))
+            slope = design.T @ (s - n * p) - ridge @ found
+            curve = (design * (n * p * (1 - p))[:, None]).T @ design + ridge
+            step = np.linalg.solve(curve, slope)
+            if np.abs(step).max() < 1e-12:
+                break
+            length = 1.0
+            while loss(found + length * step) > loss(found) + 1e-9 and length > 1e-6:
+                length /= 2
+            found = found + length * step
+        return found[:K], float(found[K])
+
+
+# -- purses ----------------------------------------------------------------------------------
+class _Purses:
+    def __init__(self, check: Check, K: int) -> None:
+        self.check, self.K, self.epsilon = check, K, check.epsilon
+        self.pairs = np.zeros((5, K, K))  # by stake, candidate and rival
+        self.close = np.zeros((5, K, K))  # by stake, who is accepted, and who is in
+        self.most = np.zeros(K)
+        self.pairs_most, self.close_most = np.zeros((K, K)), np.zeros((K, K))
+
+    def accepted(self, left: np.ndarray) -> set[int]:
+        """Who is shown to be close enough to all that are left."""
+        enough = math.log(2 * (self.K - 1) / self.check.delta) - 1e-9
+        inside = np.flatnonzero(left)
+        return {
+            int(c) for c in inside if all(self.close_most[c, x] >= enough for x in inside if x != c)
+        }
+
+    def beats_all(self, x: int) -> bool:
+        return False
+
+    def check_cycle(self, cycle: list[int]) -> None:
+        self.check.demand(not cycle, "it has a cycle, which its question does not ask for")
+
+
+class _Everyone(_Purses):
+    def settle(self, block: list[_Comparison], seen: _Seen, left: np.ndarray) -> None:
+        p = seen.expected()
+        for a, b, y, _ in block:
+            for x, r, won in ((a, b, 1.0 - y), (b, a, y)):
+                for j, stake in enumerate(_stakes(p[r, x])):
+                    self.pairs[j, x, r] += math.log(1 + stake * (won - 0.5))
+                if self.epsilon > 0:
+                    for j, stake in enumerate(_stakes(p[r, x] + self.epsilon)):
+                        gain = won - 0.5 + self.epsilon
+                        self.close[j, r, x] += math.log(1 + stake * gain)
+        self.most = np.maximum(self.most, _average(self.pairs.sum(axis=2)))
+        self.pairs_most = np.maximum(self.pairs_most, _average(self.pairs))
+        self.close_most = np.maximum(self.close_most, _average(self.close))
+
+    def beats_all(self, x: int) -> bool:
+        enough = math.log(self.K / self.check.delta) - 1e-9
+        return all(self.pairs_most[r, x] >= enough for r in range(self.K) if r != x)
+
+    def check_cycle(self, cycle: list[int]) -> None:
+        enough = math.log(self.K * (self.K - 1) / self.check.delta) - 1e-9
+        known = all(0 <= i < self.K for i in cycle) and len(set(cycle)) == len(cycle) != 1
+        self.check.demand(known, "its cycle is none")
+        for a, b in zip(cycle, [*cycle[1:], *cycle[:1]]):
+            fine = self.pairs_most[b, a] >= enough
+            self.check.demand(fine, f"it is not shown that option {a} beats option {b}")
+
+
+class _Most(_Purses):
+    def __init__(self, check: Check, K: int) -> None:
+        super().__init__(check, K)
+        self.led = np.zeros((5, K))
+        self.n, self.s = np.zeros(K), np.zeros(K)
+
+    def settle(self, block: list[_Comparison], seen: _Seen, left: np.ndarray) -> None:
+        results: list[list[float]] = [[] for _ in range(self.K)]
+        for one in block:
+            won = one.y if one.served == one.first else 1.0 - one.y
+            results[one.served].append(won)
+        share = (self.s + 1) / (self.n + 2)
+        vary = share * (1 - share)
+        gains = np.zeros_like(self.pairs)
+        for x in range(self.K):
+            for r in range(self.K):
+                if x == r:
+                    continue
+                spread = vary[r] + vary[x]
+                stakes = _lead_stakes(share[r] - share[x], spread)
+                nearer = _lead_stakes(share[x] - share[r] + self.epsilon, spread)
+                for mine, other in zip(results[x], results[r]):
+                    for j in range(5):
+                        gains[j, x, r] += math.log(1 + stakes[j] * (other - mine))
+                        if self.epsilon > 0:
+                            gain = mine - other + self.epsilon
+                            self.close[j, x, r] += math.log(1 + nearer[j] * gain)
+        self.pairs += gains
+        for x in range(self.K):
+            others = [r for r in range(self.K) if left[r] and r != x]
+            if others:
+                ahead = max(others, key=lambda r: (share[r], -r))
+                self.led[:, x] += gains[:, x, ahead]
+        for k, own in enumerate(results):
+            self.n[k] += len(own)
+            self.s[k] += sum(own)
+        every = _average(self.pairs)
+        self.pairs_most = np.maximum(self.pairs_most, every)
+        self.close_most = np.maximum(self.close_most, _average(self.close))
+        np.fill_diagonal(every, -np.inf)
+        mean = np.logaddexp.reduce(every, axis=1) - math.log(self.K - 1)
+        both = np.logaddexp(_average(self.led), mean) - math.log(2)
+        self.most = np.maximum(self.most, both)
+
+
+def _stakes(p: float) -> tuple[float, ...]:
+    follows = min(max(_SLOPE * (p - 0.5), 0.0), _SLOPE / 2)
+    return (follows, *((stake if p > _FROM else 0.0) for stake in _FIXED))
+
+
+def _lead_stakes(edge: float, spread: float) -> tuple[float, ...]:
+    follows = min(max(_SHARE * edge / (spread + edge * edge), 0.0), _MOST)
+    return (follows, *((stake if edge > _FROM_LEAD else 0.0) for stake in _FIXED_LEADS))
+
+
+def _average(logs: Any) -> np.ndarray:
+    """Log of the average over stakes, which come first."""
+    weights = np.log(np.array(_WEIGHTS)).reshape((5,) + (1,) * (logs.ndim - 1))
+    return np.logaddexp.reduce(logs + weights, axis=0)

@@ -1,0 +1,116 @@
+"""Purses of options that are compared two at a time: fair where the option is the answer."""
+
+import itertools
+import math
+
+import numpy as np
+import pytest
+
+import surepick as sp
+from surepick.algorithms.pairs.purses import Comparisons, Everyone, Most, Record
+from surepick.statistics.strengths import fit_strengths
+
+
+def _settled(kind, blocks, K, epsilon=0.0):
+    purses, record, here = kind(K, epsilon), Record(K), np.ones(K, dtype=bool)
+    for first, second, result, served in blocks:
+        columns = (np.array(first), np.array(second), np.array(result, float), np.array(served))
+        block = Comparisons(*columns)
+        purses.settle(block, record, fit_strengths(record.counts, record.sums), here)
+        record.add(block)
+    return purses
+
+
+def _capital(purses, x):
+    """What W_x is now, not the most that it was."""
+    weights = np.array([0.5, 0.125, 0.125, 0.125, 0.125])
+    if isinstance(purses, Everyone):
+        return float(weights @ np.exp(purses.pairs[x].sum(axis=0)))
+    each = np.exp(np.delete(purses.pairs[x], x, axis=0)) @ weights
+    return 0.5 * float(weights @ np.exp(purses.leads[x])) + 0.5 * float(each.mean())
+
+
+def test_the_purse_of_who_ties_with_everyone_is_worth_one_on_average():
+    # Three options, all alike: all results of two blocks, each as likely as any other. Factors of
+    # comparisons with different rivals multiply, and stakes of the second block follow the first.
+    first, second = [0, 1, 2], [1, 2, 0]
+    worth = []
+    for results in itertools.product([0.0, 1.0], repeat=6):
+        blocks = [(first, second, results[:3], first), (second, first, results[3:], second)]
+        purses = _settled(Everyone, blocks, 3)
+        worth.append([_capital(purses, x) for x in range(3)])
+    assert np.mean(worth, axis=0) == pytest.approx(np.ones(3), abs=1e-12)
+
+
+def test_ties_are_half_a_win_for_each():
+    half = _settled(Everyone, [([0], [1], [0.5], [0])] * 5, 2)
+    assert half.pairs.any() == False  # noqa: E712 (every entry is exactly 0)
+
+
+@pytest.mark.parametrize("K", [2, 3])
+def test_in_wins_most_a_comparison_serves_one_option_only(K):
+    # All alike. Each option is served twice in each of two blocks, with every opponent as likely
+    # as any other and every result as likely as not. Were both served by each comparison, the
+    # mean would be far above 1: of two options, y of one is 1 − y of the other.
+    served = list(range(K)) * (2 if K == 2 else 1)
+    others = [[o for o in range(K) if o != x] for x in served]
+    worth = []
+    n = 2 * len(served)
+    for results in itertools.product([0.0, 1.0], repeat=n):
+        half = len(served)
+        second = [opponents[0] for opponents in others]
+        blocks = [
+            (served, second, results[:half], served),
+            (served, second, results[half:], served),
+        ]
+        worth.append([_capital(_settled(Most, blocks, K), x) for x in range(K)])
+    assert np.mean(worth, axis=0) == pytest.approx(np.ones(K), abs=1e-12)
+
+
+@pytest.mark.parametrize("kind", [Everyone, Most])
+def test_closeness_is_fair_where_the_other_is_just_too_much_better(kind):
+    # x = 1 is preferred to c = 0 with probability ½ + ε (for "wins most": ε apart on average).
+    epsilon, worth = 0.1, 0.0
+    p = 0.5 - epsilon if kind is Everyone else 0.5 - epsilon / 2  # that 0 is preferred to 1
+    for results in itertools.product([0.0, 1.0], repeat=4):
+        wins = sum(results)
+        chance = p**wins * (1 - p) ** (4 - wins)
+        served = [0, 1, 0, 1]
+        first = [0, 0, 0, 0]
+        blocks = [
+            (first[:2], [1, 1], results[:2], served[:2]),
+            (first[2:], [1, 1], results[2:], served[2:]),
+        ]
+        purses = _settled(kind, blocks, 2, epsilon)
+        weights = np.array([0.5, 0.125, 0.125, 0.125, 0.125])
+        worth += chance * float(weights @ np.exp(purses.near[0, 1]))
+    assert worth == pytest.approx(1.0, abs=1e-12)
+
+
+def test_beats_everyone_needs_every_rival_also_those_ruled_out():
+    purses = Everyone(3, 0.0)
+    purses.pair_peaks[1, 0], purses.pair_peaks[2, 0] = math.log(3 / 0.05) + 0.01, 1.0
+    assert not purses.shown(0, 0.05)
+    purses.pair_peaks[2, 0] = math.log(3 / 0.05) + 0.01
+    assert purses.shown(0, 0.05)
+    assert not purses.arrows(0.05).any()  # each arrow of a cycle takes K (K − 1)/δ
+    purses.pair_peaks[1, 0] = math.log(6 / 0.05)
+    assert np.argwhere(purses.arrows(0.05)).tolist() == [[0, 1]]
+
+
+def _trial(gap, seed, **settings):
+    rng = np.random.default_rng(seed)
+    strength = np.sort(rng.standard_normal(12))[::-1]
+    strength[0] = strength[1] + gap
+
+    def judge(first, second):
+        return float(rng.random() < 1 / (1 + math.exp(strength[second] - strength[first])))
+
+    return sp.identify(sp.Problem.pairs(12), judge=judge, seed=seed, **settings)
+
+
+def test_as_few_comparisons_as_one_purse_takes():
+    # With one purse averaged over rivals instead it is 397 comparisons, with all pairs thousands.
+    answers = [_trial(1.0, seed) for seed in range(8)]
+    assert [answer.arm for answer in answers] == [0] * 8
+    assert np.mean([answer.samples for answer in answers]) < 1.25 * 276
