@@ -15,8 +15,8 @@ that sum to 1 and never change, Σ_j w_j Π (1 + λ_j (y − ½)), is such a pur
 
 *What is shown.* One is left: "if any option beats everyone, it is this one". That it does is shown
 only if for **every** other r, ruled out or not, the capital E of "x is preferred to r", bet on
-their comparisons alone, has reached K/δ. (In a cycle one may be left, too.) Both hold at once: if x*
-beats everyone, another one is named only if x* was ruled out, which has probability at most δ.
+their comparisons alone, has reached K/δ. (In a cycle one may be left, too.) Both hold at once: if
+x* beats everyone, another one is named only if x* was ruled out, which has probability at most δ.
 If nobody does, every x has an r with P(x preferred to r) < ½, and K options at δ/K make δ.
 All are out: **nobody beats everybody**, with the same probability: whoever did was ruled out with
 probability at most δ. Who beats whom in a cycle is shown arrow by arrow, at K (K − 1)/δ each:
@@ -35,8 +35,8 @@ independent given all before. W_x = ½ (bets on the rival that led before the bl
 over all rivals). ε: 1 + λ (y_x̂ − y_x + ε), thresholds as above.
 
 **Order.** Judges may favour a position. The order of each pair is drawn by a fair coin once the
-pair is chosen, so y is averaged over both orders, and whoever plans cannot see the coin (a planner that
-does can rule out the best by showing it second). Every comparison that was handed out counts.
+pair is chosen, so y is averaged over both orders, and whoever plans cannot see the coin (a planner
+that does can rule out the best by showing it second). Every comparison that was handed out counts.
 
 **Stakes** are chosen by a fit and the pair's own record, from blocks before: one that follows the
 evidence, λ = 3.6 (p̂ − ½), about nine tenths of Kelly's; and fixed ones, where p̂ does not
@@ -143,7 +143,7 @@ class Everyone:
     def arrows(self, delta: float) -> BoolArray:
         """Whom it is shown that each option (row) beats."""
         enough = math.log(self.K * (self.K - 1) / delta)
-        return self.pair_peaks.T >= enough
+        return (self.pair_peaks >= enough).T
 
 
 class Most:
