@@ -19,6 +19,7 @@ from surepick.cli.studies import (
     spent,
     study_options,
 )
+from surepick.algorithms.findings import NOBODY
 from surepick.run.standing import best_first, between
 from surepick.study.outlook import no_answer_yet
 from surepick.text import plural, typed
@@ -84,6 +85,8 @@ def command(
 
 def _named(answer: Answer) -> str:
     """What is best, or which ones are."""
+    if answer.guarantee.kind == NOBODY:
+        return "Answer: no option beats every other"
     several = len(answer.labels) > 1
     labels = ", ".join(shown(label) for label in answer.labels)
     return f"{'Answer, best-looking first' if several else 'Answer'}: {labels}"

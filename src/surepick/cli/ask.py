@@ -22,6 +22,9 @@ if TYPE_CHECKING:
     from surepick.study.pulls import Pull
 
 
+_PAIR = ["pull", "first", "second"]  # where two options are compared
+
+
 @click.command("ask", short_help="Get pulls to measure.")
 @study_options
 @click.option("-n", "count", default=1, show_default=True, help="How many pulls, at most.")
@@ -55,7 +58,8 @@ def command(
     """Get pulls to measure: a line each, with the number to tell the reward for and the option.
 
     The columns are named in the first line, and separated by tabs. Where options have no names but
-    the numbers of their rows, the cells of the table are there as well.
+    the numbers of their rows, the cells of the table are there as well. Where two options are
+    compared, both are named, in the order in which to show them.
 
     The exit code is 4 when there is nothing to do until other workers have told their pulls,
     and 6 when the study is finished.
@@ -81,6 +85,9 @@ def command(
 
 
 def _lines(pulls: list[Pull], rows: list[dict[str, Any]]) -> list[str]:
+    if pulls[0].first is not None:
+        named = [[pull.id, pull.first, pull.second] for pull in pulls]
+        return ["\t".join(shown(str(one)) for one in row) for row in [_PAIR, *named]]
     items = pulls[0].item is not None
     numbered = all(pull.label == str(pull.arm) for pull in pulls)
     columns = list(rows[0]["features"] or {}) if numbered else []

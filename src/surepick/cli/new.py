@@ -208,13 +208,13 @@ def command(
     content = {
         "study": name,
         "storage": study.storage.url,
-        "algorithm": method,
+        "algorithm": study.algorithm.registered_name(),
         "rewards": problem.noise_kind.words,
         "noise": problem.noise_kind.written,
         "misfit": problem.written_misfit().get("misfit", 0.0),
         **{one.name: spec.kept.get(one.name, one.default) for one in known().values() if one.kept},
         "overlap": study.desk.overlap,  # not every algorithm can
-        "options": problem.n_arms,
+        "options": problem.n_arms if problem.pairing is None else problem.n_candidates,
         "features": list(made.columns),
         "first_batch": batch,
         "max_samples": study.algorithm.max_samples,
@@ -227,9 +227,12 @@ def command(
         lines += [*notes, *_meant(problem, spec.epsilon)]
         say(as_json, content, "\n".join([*lines, following]))
         return
+    paired = problem.pairing is not None
+    of = "" if paired else f", {problem.rank} coefficients"
+    call = "command {first} {second}" if paired else "command {label}"
     lines = [
-        f"Study {name!r}: {len(problem.distinct)} different options, {problem.rank} "
-        f"coefficients; {method}, delta {study.algorithm.delta:g}.",
+        f"Study {name!r}: {len(problem.distinct)} different options{of}; "
+        f"{study.algorithm.registered_name()}, delta {study.algorithm.delta:g}.",
         f"A measurement gives {problem.noise_kind.measurement}.",
         *trust(problem, study.algorithm.delta, study.algorithm.sample_limit()),
         *(shown(words(value)) for one, value in spec.kept.items() if (words := find(one).words)),
@@ -240,7 +243,7 @@ def command(
         f"The past measurements are enough. Next: {typed('answer', name)}"
         if study.finished
         else f"The first batch has {plural(batch, 'measurement')}. Next: "
-        f"{typed('run', name, '--exec', 'command {label}')}, or {typed('ask', name)}",
+        f"{typed('run', name, '--exec', call)}, or {typed('ask', name)}",
     ]
     say(as_json, content, "\n".join(lines))
 

@@ -36,7 +36,7 @@ _CONFIRMATIONS = {
 )
 @study_options
 @click.argument("pull", required=False)
-@click.argument("reward", type=Number(), required=False)
+@click.argument("reward", required=False)
 @click.option(
     "--label",
     default=None,
@@ -61,7 +61,7 @@ def command(
     storage: str,
     as_json: bool,
     pull: str | None,
-    reward: float | None,
+    reward: str | None,
     label: str | None,
     worker: str | None,
     source: Path | None,
@@ -70,7 +70,8 @@ def command(
     """Tell the REWARD of a PULL, or with --file many; once this returns, it is kept.
 
     The first reward of a pull counts. The same one again is fine; another one is refused, with
-    exit code 2. Of a file, either all rewards are recorded or (on an error) none. Rows without a
+    exit code 2. Where two options are compared, the reward is the label of the better one, or tie
+    (or 1 for the first, 0 for the second, 0.5 for neither). Of a file, either all rewards are recorded or (on an error) none. Rows without a
     reward are skipped, and named; their pulls stay open. Where a column (option, label, arm) says
     which option was measured, it is compared with what each pull was for, and the file is refused
     where they differ. A reward far from all that was measured before is pointed out; surepick
@@ -86,7 +87,8 @@ def command(
         return
     assert pull is not None
     assert reward is not None
-    told = study.tell(_number(pull), reward, worker, strict=strict, label=label)
+    value = reward if study.problem.pairing is not None else Number().convert(reward, None, None)
+    told = study.tell(_number(pull), value, worker, strict=strict, label=label)
     finished = study.finished
     text = (
         f"Pull {told.pull} has been given to another worker, whose reward will count; yours is "
@@ -125,7 +127,9 @@ def _point_out(told: list[Told], name: str) -> None:
 def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, strict: bool) -> None:
     from surepick.study.reward_sheet import RewardSheet
 
-    sheet = RewardSheet.of(source, study.problem.labels, study.meta.get("label_column"))
+    paired = study.problem.pairing is not None
+    column = None if paired else study.meta.get("label_column")
+    sheet = RewardSheet.of(source, study.problem.labels, column, words=paired)
     if sheet.skipped and strict:
         raise InvalidInputError(
             f"{plural(len(sheet.skipped), 'row has', 'rows have')} no reward: "

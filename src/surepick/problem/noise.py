@@ -517,12 +517,6 @@ class Preference(WithinBounds):
     def measurement(self) -> str:
         return "which of two options is better, or a tie"
 
-    def turned(self) -> NoiseKind:
-        return self
-
-    def turn(self, rewards: Any) -> Any:
-        return 1.0 - rewards
-
     def __str__(self) -> str:
         return "comparisons of two"
 

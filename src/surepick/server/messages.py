@@ -45,6 +45,10 @@ class PullOut(Answered):
     attempt: int
     stratum: str | None = Field(None, description="The day, plate, … that the pull belongs to.")
     item: int | None = Field(None, description="The item to measure the option on.")
+    first: str | None = Field(
+        None, description="Where two options are compared: the one to show first."
+    )
+    second: str | None = Field(None, description="And the one to show second.")
     features: dict[str, Any] = Field({}, description="The option's row of the table.")
 
 
@@ -55,13 +59,19 @@ class AskReply(Answered):
     finished: bool
 
 
+#: which of two options is better, in words
+Better = Annotated[str, Field(max_length=10_000)]
+
+
 class RewardBody(BaseModel):
     """The reward of a pull."""
 
     model_config = example(pull=0, reward=0.25)
 
     pull: Pull
-    reward: Finite
+    reward: Finite | Better = Field(
+        description="A number; where two options are compared, the label of the better one or tie."
+    )
     label: str | None = Field(
         None,
         max_length=2_000,

@@ -87,6 +87,13 @@ class StudyCore(ABC):
     def features_by_arm(self, arms: Iterable[int]) -> dict[int, dict[str, Any]]:
         """The cells of several options' rows; the table is read once for all of them."""
         columns = (self.meta.get("columns") or {}).items()
+        pairing = self.problem.pairing if columns else None
+        if pairing is not None:  # those of both
+            rows = {arm: zip(("first", "second"), pairing.of(arm)) for arm in set(arms)}
+            return {
+                arm: {which: {name: cells[i] for name, cells in columns} for which, i in row}
+                for arm, row in rows.items()
+            }
         return {arm: {name: cells[arm] for name, cells in columns} for arm in set(arms)}
 
     # -- ask, tell, fail -------------------------------------------------------------------
@@ -106,7 +113,7 @@ class StudyCore(ABC):
     def tell(
         self,
         pull_id: int,
-        reward: float,
+        reward: float | str,
         worker: str | None = None,
         *,
         strict: bool = False,
@@ -124,7 +131,8 @@ class StudyCore(ABC):
         pull_id
             The ``id`` of what :meth:`ask` returned.
         reward
-            A finite number.
+            A finite number. Where two options are compared: the label of the better one, or
+            ``"tie"`` (or 1, 0 and 0.5 for the first, the second and neither).
         worker
             Who measured it; not needed in the process that asked.
         strict

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple
+from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
@@ -16,6 +16,7 @@ from surepick.errors import (
     UnknownPullError,
 )
 from surepick.problem.noise import NoiseKind
+from surepick.problem.tables.cells import as_number
 from surepick.storage.records import ANONYMOUS
 from surepick.study.named import Said
 
@@ -40,10 +41,16 @@ class Pull:
     attempt: int = 1  #: above 1: handed out before, and failed or not told in time
     stratum: str | None = None  #: the day, plate, … that it belongs to, where the study has such
     item: int | None = None  #: the item to measure it on, where the study has items
+    #: where two options are compared: their labels, in the order in which to show them
+    first: str | None = None
+    second: str | None = None
 
 
 #: rewards by pull, or pairs of both, or with the label of what was measured
-Rewarded = Mapping[int, float] | Iterable[tuple[int, float] | tuple[int, float, str | None]]
+Rewarded = (
+    Mapping[int, float | str]
+    | Iterable[tuple[int, float | str] | tuple[int, float | str, str | None]]
+)
 
 
 class Reward(NamedTuple):
@@ -70,16 +77,62 @@ class Reward(NamedTuple):
                 f"rewards must be (pull, reward) pairs, or (pull, reward, label); got {pair!r:.80}"
             ) from None
         pull = as_pull(pull)
+        if isinstance(value, str):  # which of two is better, for who knows the two
+            return cls(pull, cast(float, value), worker)
         return cls(pull, real(value, f"reward of pull {pull}"), worker)
+
+    def read(self, first: str, second: str) -> Reward:
+        """This, where the value may be the label of the better of two options, or ``tie``.
+
+        Examples
+        --------
+        >>> Reward.of((3, "tea")).read("milk", "tea").value, Reward.of((3, "tie")).read("a", "b")[1]
+        (0.0, 0.5)
+        """
+        return self._replace(value=preference(self.value, first, second, f"pull {self.pull}"))
 
     def possible(self, kind: NoiseKind) -> Reward:
         """This, or an error where no measurement of this kind gives such a reward."""
+        if isinstance(self.value, str):
+            raise InvalidTypeError(
+                f"reward of pull {self.pull} must be a number; got {self.value!r:.80}"
+            )
         if len(kind.impossible(np.array([self.value]))):
             raise InvalidInputError(
                 f"reward of pull {self.pull} is {self.value:.12g}, but {kind.rule}; nothing was "
                 f"recorded, and the pull is still open"
             )
         return self
+
+
+#: what people say where neither of two options is better
+TIE = "tie"
+
+
+def preference(said: Any, first: str, second: str, of: str) -> float:
+    """1 where the first of two is said to be better, 0 the second, ½ for a tie; or an error.
+
+    A text that is one of the two labels means that option; otherwise it may be ``tie`` or a number.
+
+    Examples
+    --------
+    >>> preference("tea", "tea", "milk", "pull 0"), preference(" Tie", "tea", "milk", "pull 0")
+    (1.0, 0.5)
+    """
+    if not isinstance(said, str):
+        return real(said, f"reward of {of}")
+    text = said.strip()
+    found = {second: 0.0, first: 1.0}.get(text)
+    folded = {second.strip().casefold(): 0.0, first.strip().casefold(): 1.0, TIE: 0.5}
+    if found is None and len(folded) == 3:
+        found = folded.get(text.casefold())
+    number = as_number(text) if found is None else found
+    if number is None:
+        raise InvalidInputError(
+            f"reward of {of}: {said!r:.80} is neither {first!r} nor {second!r} nor {TIE!r}; say "
+            "which of the two is better; nothing was recorded"
+        )
+    return float(number)
 
 
 @dataclass(frozen=True)
@@ -111,7 +164,7 @@ class Told:
         """Whether the reward that counts is the one told."""
         return self.status in ("accepted", "duplicate")
 
-    def or_refuse(self, reward: float) -> Told:
+    def or_refuse(self, reward: float | str) -> Told:
         """This, or an error where the same worker had told another reward."""
         if self.status == "conflict":
             raise TellConflictError(

@@ -31,12 +31,18 @@ class RewardSheet:
     ([(3, 4.56)], ["pull 4 (table: column 'reward', row 1)"])
     """
 
-    rewards: list[tuple[int, float]]  #: pull and reward
+    rewards: list[tuple[int, float | str]]  #: pull and reward
     said: list[Said]  #: of which option, where a column says so
     skipped: list[str]  #: rows without a reward: which pull, and where
 
     @classmethod
-    def of(cls, source: Any, labels: Sequence[str], label_column: str | None = None) -> RewardSheet:
+    def of(
+        cls,
+        source: Any,
+        labels: Sequence[str],
+        label_column: str | None = None,
+        words: bool = False,
+    ) -> RewardSheet:
         """From a CSV or Parquet file or a DataFrame.
 
         Parameters
@@ -45,6 +51,8 @@ class RewardSheet:
             What the options of the study are called.
         label_column
             What their column was called in the table of options.
+        words
+            Whether a reward may be a text: which of two options is better.
         """
         table = read(source)
         if "pull" not in table.cells and table.cells.keys() & {*_OPTION}:
@@ -59,7 +67,8 @@ class RewardSheet:
             if is_missing(cell):
                 found.skipped.append(f"pull {pull} ({table.at(i, 'reward')})")
             else:
-                found.rewards.append((pull, _reward(table, i)))
+                value = cell if words and isinstance(cell, str) else _reward(table, i)
+                found.rewards.append((pull, value))
             for name in naming:
                 option = table.cells[name][i]
                 if not is_missing(option):

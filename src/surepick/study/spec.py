@@ -21,7 +21,7 @@ from typing import Any
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.questions import others, read
-from surepick.algorithms.registry import DEFAULT, get
+from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get
 from surepick.algorithms.wrappers.checked_fit import CheckedFit
 from surepick.arrays.validate import positive, whole
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
@@ -32,7 +32,7 @@ from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
 from surepick.problem.tables.past import PastTable
 from surepick.renamed import renamed
 from surepick.run.codec import encode, loads
-from surepick.run.identify import BEST, compares, configure, unusual
+from surepick.run.identify import BEST, compares, configure, of_pairs, unusual
 from surepick.study.again import SETTING as AGAIN
 from surepick.study.hedge import SETTING as HEDGE
 from surepick.study.options import OptionTable
@@ -51,6 +51,9 @@ _COMMON = ("delta", "epsilon", "max_samples", "budget")  # settings that all alg
 MOST_SAMPLES = 1_000_000
 #: what settings were called in version 0.2
 OLD_NAMES = {"control": "claims"}
+#: settings that say something of single measurements
+_NOT_WITH_PAIRS = ("noise", "misfit", "check_fit", "items", "strata", "past", "traffic", "again")
+_NOT_WITH_PAIRS += ("minimise",)
 _RESERVED = (".", "..")  # addresses that browsers and proxies rewrite
 
 #: what can be said of the noise and of features, also of a problem
@@ -77,6 +80,11 @@ def _below(value: Any, name: str, limit: int) -> int:
     if number >= limit:
         raise InvalidInputError(f"{name} must be below 2**{limit.bit_length() - 1}; got {number}")
     return number
+
+
+def _labels(problem: Problem) -> Any:
+    """Labels of the options, also where two of them are compared."""
+    return problem.labels if problem.pairing is None else problem.candidate_labels
 
 
 @renamed(**OLD_NAMES)
@@ -234,6 +242,27 @@ class StudySpec:
         "from 0 and drawn at random, and options are compared on the same items.",
         schema={"type": "integer"},
     ).field()
+    pairs: bool = Setting(
+        help="Compare options two at a time: a measurement says which of two is better. The study "
+        "finds the option that is preferred to every other one, and features only guide.",
+        schema={"type": "boolean"},
+        default=False,
+        check=yes_or_no("pairs"),
+    ).field()
+    borda: bool = Setting(
+        help="With `pairs`: find the option that wins most often against another one at random, "
+        "instead of the one that beats every other.",
+        schema={"type": "boolean"},
+        default=False,
+        check=yes_or_no("borda"),
+    ).field()
+    confirm: bool = Setting(
+        help="With `pairs`: when one option is left, go on until it is shown that it beats every "
+        "other one, or that none does.",
+        schema={"type": "boolean"},
+        default=False,
+        check=yes_or_no("confirm"),
+    ).field()
     overlap: bool | None = OVERLAP.field()
     hedge: bool = HEDGE.field()
     again: bool = AGAIN.field()
@@ -309,6 +338,7 @@ class StudySpec:
         self._set(added={name: checked.pop(name) for name in self.added})
         self._set(**checked)
         self._check_options()
+        self._check_pairs()
         self._check_meta()
         self._check_noise()
         if self.traffic not in (None, False) and self.max_samples == MOST_SAMPLES:
@@ -346,6 +376,33 @@ class StudySpec:
         if self.problem is not None:  # either may say it
             self._set(minimise=self.minimise or self.problem.minimise)
             self._set(problem=self.problem.with_direction(self.minimise))
+
+    def _check_pairs(self) -> None:
+        """Options are compared two at a time where it is said, or the problem is of pairs."""
+        made = self.problem is not None and self.problem.pairing is not None
+        if made:
+            self._set(pairs=True)
+        if not self.pairs:
+            for name in ("borda", "confirm"):
+                if getattr(self, name):
+                    raise InvalidInputError(
+                        f"{name}: only where options are compared two at a time; add pairs "
+                        "(--pairs)"
+                    )
+            return
+        if self.problem is not None and not made:
+            raise InvalidInputError(
+                "pairs: the problem is not one of pairs; make it with "
+                "surepick.Problem.pairs(labels)"
+            )
+        taken = {name: getattr(self, name) for name in _NOT_WITH_PAIRS}
+        taken["cost"] = self.table.cost if self.table is not None else None
+        for name, value in taken.items():
+            if value not in (None, False):
+                raise InvalidInputError(
+                    f"{name}: not where options are compared two at a time (pairs), for now; leave "
+                    "it out"
+                )
 
     def _check_meta(self) -> None:
         """Settings are kept beside what people want to keep: one would be taken for the other."""
@@ -416,6 +473,8 @@ class StudySpec:
     def _check_algorithm(self) -> None:
         """Whatever way it was given, the algorithm is a name and settings from here on."""
         given, settings = self.algorithm, dict(self.settings or {})
+        if self.pairs:
+            given, settings = self._paired(given, settings)
         if self.items is not None:  # a setting of the algorithm, from here on
             settings["items"] = whole(self.items, "items", least=1)
             self._set(items=None)
@@ -447,6 +506,20 @@ class StudySpec:
         if self.max_samples is not None:
             _below(self.max_samples, "max_samples", 2**62)
         _ = self.configured
+
+    def _paired(self, given: Any, settings: dict[str, Any]) -> tuple[Any, dict[str, Any]]:
+        """The algorithm that compares options two at a time, and its settings."""
+        said = {"beats": "most"} if self.borda else {}
+        said |= {"confirm": True} if self.confirm else {}
+        if not isinstance(given, str):
+            if said:
+                raise InvalidInputError(
+                    f"{'borda' if self.borda else 'confirm'}: the algorithm is configured already; "
+                    "set it there"
+                )
+            return given, settings
+        of_pairs(given, {name: getattr(self, name) for name in BEST})
+        return OF_PAIRS, settings | said
 
     @cached_property
     def configured(self) -> Algorithm:
@@ -488,17 +561,20 @@ class StudySpec:
         if self.table is None:
             assert self.problem is not None
             past = self._past_of(self.problem)
-            notes = (*look_alikes(self.problem.labels), *(() if past is None else past.notes))
+            notes = (*look_alikes(_labels(self.problem)), *(() if past is None else past.notes))
             meta = {**self.meta, **self.kept}
             return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
         made = self.table.problem(self.noise, self.misfit, self.minimise)
+        if self.pairs:
+            own = None if self._featureless else made.problem.arms
+            made = replace(made, problem=Problem.pairs(made.problem.labels, own))
         past = self._past_of(made.problem)
-        alike = look_alikes(made.problem.labels)
+        alike = look_alikes(_labels(made.problem))
         notes = (*made.notes, *alike, *(() if past is None else past.notes))
         meta = {
             **self.meta,
             "source": self.table.sheet.source,
-            "columns": self.table.cells(made.problem.labels),
+            "columns": self.table.cells(_labels(made.problem)),
             "label_column": made.label,
             "how": self.table.how | ({"unstructured": True} if self.table.featureless else {}),
             **self.kept,

@@ -133,6 +133,11 @@ class Pairs(Algorithm):
                 "problem: 'pairs' compares options two at a time; make the problem with "
                 "surepick.Problem.pairs(labels)"
             )
+        if problem.minimise:
+            raise InvalidInputError(
+                "minimise: a comparison says which of two is better, whatever that means; leave it "
+                "out"
+            )
 
     def levels_cancel(self, problem: Problem) -> bool:
         return True

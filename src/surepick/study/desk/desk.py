@@ -19,7 +19,7 @@ from typing import Any
 import numpy as np
 
 from surepick.algorithms.base import Algorithm
-from surepick.errors import InvalidInputError, RunStateError, SurepickError
+from surepick.errors import InvalidInputError, RunStateError, SurepickError, UnknownPullError
 from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage import Storage, Transaction
@@ -207,7 +207,11 @@ class Desk:
         if self.on_items:
             pulls = [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in given]
             return [replace(pull, item=int(x.stratum or 0)) for pull, x in zip(pulls, given)]
-        return [Pull(x.pull, x.arm, labels[x.arm], x.attempts, x.stratum) for x in given]
+        found = [Pull(x.pull, x.arm, labels[x.arm], x.attempts, x.stratum) for x in given]
+        if self.problem.pairing is None:
+            return found
+        both = [self._labels_of(pull.arm) for pull in found]
+        return [replace(pull, first=a, second=b) for pull, (a, b) in zip(found, both)]
 
     def _open_batches(self, tx: Transaction, at: StudyProgress) -> OpenBatches:
         self._opened = self._opened.refreshed(tx, self.record.id, at)
@@ -260,10 +264,25 @@ class Desk:
         """A (pull, reward) pair that can be recorded, or an error."""
         self._refuse_traffic()
         reward = Reward.of(pair, worker)._replace(token=token)
+        if isinstance(reward.value, str) and self.problem.pairing is not None:
+            reward = reward.read(*self._compared(reward.pull))
         reward = reward.possible(self.problem.noise_kind)
         if abs(reward.value) >= min(_LARGEST * self._least_unit, _LARGEST_OF_ALL):
             raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
         return reward
+
+    def _compared(self, pull: int) -> tuple[str, str]:
+        """The labels of the two options of a pull, in their order."""
+        arms = self.arms_of([pull])
+        if pull not in arms:
+            raise UnknownPullError(f"this study never handed out pull {pull}")
+        return self._labels_of(arms[pull])
+
+    def _labels_of(self, arm: int) -> tuple[str, str]:
+        problem = self.problem
+        assert problem.pairing is not None
+        first, second = problem.pairing.of(arm)
+        return problem.candidate_labels[first], problem.candidate_labels[second]
 
     def refuse_others(self, said: Sequence[Said]) -> None:
         """Raise where a reward is said to be of another option than its pull was for."""

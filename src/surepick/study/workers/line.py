@@ -16,7 +16,7 @@ from pathlib import Path
 from surepick.errors import InvalidInputError
 
 #: what is replaced in a command
-MARKERS = ("{label}", "{arm}", "{pull}", "{item}")
+MARKERS = ("{label}", "{arm}", "{pull}", "{item}", "{first}", "{second}")
 
 _SHELLS = {"sh", "ash", "bash", "dash", "zsh", "ksh", "mksh", "fish", "csh", "tcsh", "busybox"}
 _SHELLS |= {"cmd", "powershell", "pwsh", "su", "script"}

@@ -26,6 +26,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from surepick.errors import InvalidInputError, MeasurementError
+from surepick.study.pulls import preference
 from surepick.study.workers.line import MARKERS, words_of
 from surepick.study.workers.output import Output, end_group
 
@@ -49,6 +50,18 @@ class Measurement:
     features: Mapping[str, Any] = field(default_factory=dict)  #: cells of its row, by column
     stratum: str | None = None  #: the day, plate, … that it belongs to, where there are strata
     item: int | None = None  #: to measure it on, where there are items
+    #: where two options are compared: their labels, in the order in which to show them
+    first: str | None = None
+    second: str | None = None
+
+    def preferred(self, said: str) -> float | None:
+        """What the label of the better of two options means, or ``tie``; None: no such text."""
+        if self.first is None or self.second is None:
+            return None
+        try:
+            return preference(said, self.first, self.second, f"pull {self.pull}")
+        except InvalidInputError as error:
+            raise MeasurementError(str(error)) from None
 
 
 @dataclass(frozen=True)
@@ -92,7 +105,8 @@ class Command(Measure):
     Parameters
     ----------
     line
-        The command; ``{label}``, ``{arm}``, ``{pull}`` and ``{item}`` in its words are replaced.
+        The command; ``{label}``, ``{arm}``, ``{pull}``, ``{item}``, ``{first}`` and ``{second}``
+        in its words are replaced.
     timeout
         Seconds; after that the command is killed. What it has started ends with it in any case.
 
@@ -129,7 +143,8 @@ class Command(Measure):
             raise MeasurementError(f"the command ended {why}{_last_line(said)}")
         if output.large:
             raise MeasurementError("the command printed more than 64 kB instead of a number")
-        return one_number(printed)
+        said = task.preferred(printed) if printed.strip() else None
+        return one_number(printed) if said is None else said
 
     def _start(self, task: Measurement) -> subprocess.Popen[bytes]:
         try:
@@ -151,7 +166,8 @@ class Command(Measure):
 
     def _fill(self, task: Measurement) -> list[str]:
         item = "" if task.item is None else str(task.item)
-        filled = (task.label, str(task.arm), str(task.pull), item)
+        both = (task.first or "", task.second or "")
+        filled = (task.label, str(task.arm), str(task.pull), item, *both)
         values: dict[str, str] = dict(zip(MARKERS, filled))
         # One pass: a label that contains "{pull}" stays as it is.
         pattern = re.compile("|".join(map(re.escape, MARKERS)))
@@ -198,6 +214,8 @@ class Call(Measure):
             record["traceback"] = traceback.format_exc()[-_KEPT:]
             raise MeasurementError(f"{type(error).__name__}: {error!s:.300}") from error
         record["returned"] = repr(value)[:_KEPT]
+        if isinstance(value, str):
+            value = task.preferred(value)
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise MeasurementError(f"the function returned {value!r:.80}, not a number")
         return _finite(float(value), repr(value))
@@ -226,6 +244,8 @@ def environment(task: Measurement) -> dict[str, str]:
         env["SUREPICK_STRATUM"] = task.stratum
     if task.item is not None:
         env["SUREPICK_ITEM"] = str(task.item)
+    if task.first is not None and task.second is not None:
+        env["SUREPICK_FIRST"], env["SUREPICK_SECOND"] = task.first, task.second
     env["SUREPICK_FEATURES"] = json.dumps(dict(task.features))
     seen = set()
     for name, value in task.features.items():

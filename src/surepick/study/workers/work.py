@@ -254,7 +254,10 @@ class Workers:
     def _start(self, slot: int, pulls: list[Pull]) -> None:
         cells = self.study.features_by_arm(pull.arm for pull in pulls)
         tasks = [
-            Measurement(x.id, x.arm, x.label, x.attempt, cells[x.arm], x.stratum, x.item)
+            Measurement(
+                *(x.id, x.arm, x.label, x.attempt, cells[x.arm], x.stratum, x.item),
+                *(x.first, x.second),
+            )
             for x in pulls
         ]
         self._started += 1
