@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 
 import click
 
+from surepick.algorithms.findings import NOBODY
 from surepick.cli.studies import (
     EXPLAIN_HELP,
     NOT_YET,
@@ -19,7 +20,6 @@ from surepick.cli.studies import (
     spent,
     study_options,
 )
-from surepick.algorithms.findings import NOBODY
 from surepick.run.standing import best_first, between
 from surepick.study.outlook import no_answer_yet
 from surepick.text import plural, typed

@@ -71,7 +71,9 @@ def command(
 
     The first reward of a pull counts. The same one again is fine; another one is refused, with
     exit code 2. Where two options are compared, the reward is the label of the better one, or tie
-    (or 1 for the first, 0 for the second, 0.5 for neither). Of a file, either all rewards are recorded or (on an error) none. Rows without a
+    (or 1 for the first, 0 for the second, 0.5 for neither).
+
+    Of a file, either all rewards are recorded or (on an error) none. Rows without a
     reward are skipped, and named; their pulls stay open. Where a column (option, label, arm) says
     which option was measured, it is compared with what each pull was for, and the file is refused
     where they differ. A reward far from all that was measured before is pointed out; surepick

@@ -418,6 +418,10 @@ class Run:
         change = retirement(label, self.problem, self._options_ahead())
         return self._change_options(change | said(reason, who))
 
+    def check_changeable(self) -> None:
+        """Raise where options cannot be added or retired, whatever they are."""
+        self._check_changeable(self.problem)
+
     def _check_changeable(self, problem: Problem) -> None:
         why = self.algorithm.refuses_options(problem)
         if why:

@@ -437,6 +437,8 @@ class StudySpec:
 
     def _check_misfit(self) -> None:
         """Whatever way it was given, it is a number from here on, or None with a problem."""
+        if self.pairs:
+            return  # features guide, and prove nothing
         if self.problem is not None:
             if self.misfit is not None:
                 raise InvalidInputError(
@@ -564,7 +566,8 @@ class StudySpec:
             notes = (*look_alikes(_labels(self.problem)), *(() if past is None else past.notes))
             meta = {**self.meta, **self.kept}
             return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
-        made = self.table.problem(self.noise, self.misfit, self.minimise)
+        misfit = 0.0 if self.pairs else self.misfit
+        made = self.table.problem(self.noise, misfit, self.minimise)
         if self.pairs:
             own = None if self._featureless else made.problem.arms
             made = replace(made, problem=Problem.pairs(made.problem.labels, own))

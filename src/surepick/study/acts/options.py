@@ -140,6 +140,7 @@ class _ChangeOptions(Changing):
             if one.kind == self.link and same.items() <= one.content.items():
                 return self.done(one.change.to_dict(), who, one.change.at)
         said = {"by": who.by, "reason": who.reason, "token": who.token, "at": at.now}
+        run.check_changeable()
         own, notes = self.described(scene, run, made, given)
         waits = at.size > 0  # of a study that has ended, too: what was asked for ahead
         content = own | said | {"asked": at.batch, "waits": waits}
