@@ -214,7 +214,7 @@ class Call(Measure):
             record["traceback"] = traceback.format_exc()[-_KEPT:]
             raise MeasurementError(f"{type(error).__name__}: {error!s:.300}") from error
         record["returned"] = repr(value)[:_KEPT]
-        if isinstance(value, str):
+        if isinstance(value, str) and task.first is not None:
             value = task.preferred(value)
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise MeasurementError(f"the function returned {value!r:.80}, not a number")

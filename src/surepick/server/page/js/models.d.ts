@@ -67,6 +67,9 @@ declare namespace Api {
     question?: string | null;
     check_fit?: number | null;
     items?: number | null;
+    pairs?: boolean;
+    borda?: boolean;
+    confirm?: boolean;
     overlap?: boolean | null;
     hedge?: boolean;
     again?: boolean;
@@ -355,11 +358,13 @@ declare namespace Api {
     attempt: number;
     stratum: string | null;
     item: number | null;
+    first: string | null;
+    second: string | null;
     features: Record<string, any>;
   }
   interface RewardBody {
     pull: number;
-    reward: number;
+    reward: number | string;
     label?: string | null;
   }
   interface RewardColumns {
