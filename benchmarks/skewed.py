@@ -130,8 +130,9 @@ def main() -> None:
         head += [f"wrong at δ = {delta}", "taken back", "with bounds"]
     said = (
         f"`python -m benchmarks.skewed --trials {asked.trials}`: shares of runs, of {MOST:,} "
-        'measurements at most, in which the best option was ruled out. Wrong: noise="symmetric", with the '
-        "promise standing. Taken back: the check of symmetry fired. With bounds: the same rewards, "
+        "measurements at most, in which the best option was ruled out. Wrong: "
+        'noise="symmetric", with the promise standing. '
+        "Taken back: the check of symmetry fired. With bounds: the same rewards, "
         "given their bounds."
     )
     record.write("\n\n".join(["# Skewed rewards", said, table(head, rows)]))
