@@ -291,6 +291,7 @@ def _draw_race(axes: Any, seen: View) -> None:
         axes.minorticks_off()
     else:
         axes.set_ylim(bottom=0)
+        axes.yaxis.get_major_locator().set_params(integer=True)
     axes.set_xlim(left=0)
     axes.set_xlabel(seen.unit)
     axes.set_title(seen.counted, loc="left")
