@@ -33,7 +33,8 @@ def study_page(study: StudyCore, top: int = 15, png: bytes | None = None) -> str
     _answer(page, study, status)
     if status["leader"] is not None:
         seen = view(study, top)
-        page.picture(png or draw(seen)["png"], f"{seen.title.removesuffix('.')}. {seen.subtitle}")
+        picture = draw(seen)["png"] if png is None else png
+        page.picture(picture, f"{seen.title.removesuffix('.')}. {seen.subtitle}")
     page.heading("What is known about each option")
     _options(page, status)
     page.heading("Can you rely on it?")
