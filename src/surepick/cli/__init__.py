@@ -38,6 +38,7 @@ _VERBS = (
     "resume",
     "stop",
     "list",
+    "copy",
     "delete",
     "export",
     "plot",

@@ -6,7 +6,14 @@ from surepick.study.acts.options import OptionChange
 from surepick.study.acts.reports import ReportChange
 from surepick.study.acts.rewards import Change
 from surepick.study.core import StudyCore, check_study
-from surepick.study.manage import create_study, delete_study, list_studies, load_study, store
+from surepick.study.manage import (
+    copy_study,
+    create_study,
+    delete_study,
+    list_studies,
+    load_study,
+    store,
+)
 from surepick.study.options import OptionTable
 from surepick.study.pulls import Pull, Told
 from surepick.study.sheet import Sheet
@@ -34,6 +41,7 @@ __all__ = [
     "StudySpec",
     "Told",
     "check_study",
+    "copy_study",
     "create_study",
     "delete_study",
     "list_studies",

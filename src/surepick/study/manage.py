@@ -17,7 +17,7 @@ from surepick.problem import Problem
 from surepick.problem.labels import look_alikes
 from surepick.run.codec import dumps
 from surepick.run.order import seed_of
-from surepick.storage import Storage, Transaction, open_storage
+from surepick.storage import Storage, Transaction, copying, open_storage
 from surepick.storage.records import StudyProgress, StudyRecord
 from surepick.study import chain
 from surepick.study.described import described
@@ -248,6 +248,48 @@ def delete_study(name: str, storage: str | Storage = STORAGE) -> None:
                 tx.remove_study(study.id)
 
         opened.write(write)
+
+
+def copy_study(
+    name: str,
+    to: str | Storage,
+    storage: str | Storage = STORAGE,
+    *,
+    new_name: str | None = None,
+    move: bool = False,
+) -> None:
+    """Copy a study, with all that was measured and done, to another database.
+
+    The copy is read again and compared before anything else happens. Pulls that are out belong to
+    workers of the other database; in the copy they wait to be handed out again.
+
+    Parameters
+    ----------
+    name
+        The study.
+    to
+        The other database, which is made if it does not exist.
+    storage
+        Where the study is.
+    new_name
+        What the copy is called; by default as the study is.
+    move
+        Delete the original, once the copy is there; an error if it went on in the meantime.
+
+    Examples
+    --------
+    >>> import surepick as sp
+    >>> _ = sp.create_study("tea", sp.Problem([[1.0], [2.0]]), storage="memory://here")
+    >>> sp.study.copy_study("tea", "memory://there", "memory://here", move=True)
+    >>> list_studies("memory://here"), list_studies("memory://there")
+    ([], ['tea'])
+    """
+    new_name = None if new_name is None else as_name(new_name, "new_name")
+    with _opened(storage) as source, _opened(to, create=True) as target:
+        _find(source, name)
+        copied = copying.copy(source, name, target, new_name)
+        if move:
+            copying.remove(source, copied)
 
 
 @contextmanager
