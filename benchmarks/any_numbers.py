@@ -2,8 +2,9 @@
 
 Error rates, by what is asked: who usually wins. In each case option 0 wins at least half of its
 direct comparisons with every other one, most of them exactly half, which is the hardest truth to
-keep. A run goes on until it is decided or has 1,500 measurements; it is wrong if option 0 was
-ruled out. Beside each δ stands the share of wrong runs.
+keep; in the two cases in which it wins more, its mean is the worse one. A run goes on until it is
+decided or has 1,500 measurements; it is wrong if option 0 was ruled out. Beside each δ stands the
+share of wrong runs.
 
 Price: mean measurements of normal rewards without features, δ = 0.05, on 12 sets of means, with
 noise="any", noise="symmetric" and σ known; the same rewards for all three where they ask alike.
@@ -11,8 +12,8 @@ noise="any", noise="symmetric" and σ known; the same rewards for all three wher
 Gain: what a bet on wins gains in a block of 64 pulls of each of two options, over what a Gaussian
 test with known σ gains, at leads in units of σ; both with the best stake.
 
-Run with: python -m benchmarks.any_numbers [--trials 1000] (about an hour on two cores; with
---trials 50 a look). Results are kept part by part.
+Run with: python -m benchmarks.any_numbers [--trials 1000] [--prices 20] (about an hour on two cores;
+with --trials 50 a look). Results are kept part by part.
 """
 
 from __future__ import annotations
@@ -48,6 +49,18 @@ def _revenue(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     return np.where(rng.random(len(arms)) < 0.1, rng.lognormal(3.0, 1.0, len(arms)), 0.0)
 
 
+def _few_sales(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Option 0 sells to 5 % for 40, option 1 to 1 % for 210: more in all, but it wins less often."""
+    rate, price = np.array([0.05, 0.01])[arms], np.array([40.0, 210.0])[arms]
+    return np.where(rng.random(len(arms)) < rate, price, 0.0)
+
+
+def _long_tails(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
+    """Minus milliseconds; option 0 has the smaller median, option 1 the smaller mean."""
+    middle, spread = np.array([4.6, 4.7])[arms], np.array([0.8, 0.3])[arms]
+    return -np.exp(middle + spread * rng.normal(size=len(arms)))
+
+
 def _spread(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
     """Log-normals with the same median and other spreads: half of all comparisons each."""
     return np.exp(np.array([1.0, 0.3, 2.0])[arms] * rng.normal(size=len(arms)))
@@ -81,6 +94,8 @@ def _drift(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 CASES: dict[str, tuple[Draw, int]] = {
     "latencies, one with 1 % time-outs": (_latency, 2),
+    "revenue, 1 % × 210 beside 5 % × 40": (_few_sales, 2),
+    "log-normal latencies, means the other way round": (_long_tails, 2),
     "ten revenue options alike": (_revenue, 10),
     "log-normals of different spread": (_spread, 3),
     "log-normal, alike": (_lognormal, 2),
@@ -159,9 +174,10 @@ def gain(task: tuple[float, int]) -> dict[str, float]:
 
 def main() -> None:
     parser = options(__doc__ or "", 1000)
+    parser.add_argument("--prices", type=int, default=20, help="trials of each price")
     asked = parser.parse_args()
-    few = max(10, asked.trials // 5)
-    record = Record("any_numbers", {"trials": asked.trials}, asked)
+    few = asked.prices
+    record = Record("any_numbers", {"trials": asked.trials, "prices": few}, asked)
     rates = {f"{name}, {d}": (name, d, asked.trials) for name in CASES for d in DELTAS}
     prices = {f"{name}, {kind}": (name, kind, few) for name in MEANS for kind in KINDS}
     wrong, costs = record.fill(rates, errors), record.fill(prices, price)
@@ -181,9 +197,7 @@ def main() -> None:
         [f"{lead}", "{ratio:.2f} ± {error:.2f}".format(**gains[f"gain, {lead}"])] for lead in LEADS
     ]
     title = "# Numbers of any kind"
-    said = (
-        f"`python -m benchmarks.any_numbers --trials {asked.trials}`; a fifth of them for prices."
-    )
+    said = f"`python -m benchmarks.any_numbers --trials {asked.trials} --prices {few}`"
     tables = [*parts, table(head, rows), table(["lead / σ", "gain"], own)]
     record.write("\n\n".join([title, said, *tables]))
 

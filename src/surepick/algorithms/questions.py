@@ -16,7 +16,7 @@ import numpy as np
 
 from surepick import plugins
 from surepick.algorithms.findings import Guarantee
-from surepick.arrays.validate import in_reach, real, whole
+from surepick.arrays.validate import in_reach, probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError, listed
 from surepick.problem import Problem
 from surepick.text import parse, write
@@ -44,6 +44,21 @@ class Asked(ABC):
     def number(self) -> float | None:
         """A number that candidates are compared with, which does not vary from day to day."""
         return None
+
+    @property
+    def quantile(self) -> float | None:
+        """Which quantile of measurements makes an option good; None: what the noise says."""
+        return None
+
+    @property
+    def meaning(self) -> str:
+        """What better means, where the question says it and not the kind of noise."""
+        return ""
+
+    @property
+    def levels_cancel(self) -> bool:
+        """Whether a level that all measurements of a block share has no part in it."""
+        return self.number is None
 
     @property
     def overlaps(self) -> bool:
@@ -223,7 +238,69 @@ class Against(Asked):
         )
 
 
-_OWN = (Best, Top, Against)
+@dataclass(frozen=True)
+class BestQuantile(Asked):
+    """Which option has the best p-quantile, such as the best median or 95th percentile?
+
+    The p-quantile is the least number that a measurement does not exceed with a probability of at
+    least p.
+    """
+
+    name = "quantile"
+    p: float
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "p", probability(self.p, "quantile"))
+
+    def settings(self) -> dict[str, Any]:
+        return {"quantile": self.p}
+
+    @property
+    def quantile(self) -> float | None:
+        return self.p
+
+    @property
+    def levels_cancel(self) -> bool:
+        return False
+
+    @property
+    def words(self) -> str:
+        return f"which option has the best {percentile(self.p)}"
+
+    @property
+    def meaning(self) -> str:
+        return (
+            f"where better means a better {self.p:.12g}-quantile, the least number that a "
+            f"measurement does not exceed with a probability of at least {self.p:.12g}, which does "
+            "not change over time"
+        )
+
+    def check_problem(self, problem: Problem, items: bool) -> None:
+        if items:
+            raise InvalidInputError(
+                "quantile: quantiles are those of an option's own measurements, not of items; "
+                "leave out quantile or items"
+            )
+
+
+def percentile(p: float) -> str:
+    """The p-quantile as people call it.
+
+    Examples
+    --------
+    >>> percentile(0.5), percentile(0.95), percentile(0.01), percentile(0.999)
+    ('median', '95th percentile', '1st percentile', '99.9th percentile')
+    """
+    if p == 0.5:
+        return "median"
+    number = f"{100.0 * p:.10g}"
+    whole_number = int(number) if number.isdecimal() else 0
+    teens = 10 < whole_number % 100 < 20
+    ending = "th" if teens else {1: "st", 2: "nd", 3: "rd"}.get(whole_number % 10, "th")
+    return f"{number}{ending} percentile"
+
+
+_OWN = (Best, Top, Against, BestQuantile)
 #: by name
 QUESTIONS: dict[str, type[Asked]] = {one.name: one for one in _OWN}
 
@@ -270,14 +347,21 @@ def read(given: Any) -> Asked:
         raise InvalidInputError(f"question {given!r}: {error}") from None
 
 
-def asked_by(question: Any, baseline: Any, threshold: Any, claims: Any, top: Any) -> Asked:
+def asked_by(
+    question: Any, baseline: Any, threshold: Any, claims: Any, top: Any, quantile: Any = None
+) -> Asked:
     """The question that settings ask."""
     if claims not in ("all", "fdr"):
         raise InvalidInputError(f"claims must be 'all' or 'fdr'; got {claims!r:.80}")
     against, top = baseline is not None or threshold is not None, whole(top, "top", least=1)
-    if question is not None and (against or top > 1):
+    if question is not None and (against or top > 1 or quantile is not None):
         raise InvalidInputError(
-            "question: it says what is asked; leave out top, baseline and threshold"
+            "question: it says what is asked; leave out top, baseline, threshold and quantile"
+        )
+    if quantile is not None and (against or top > 1):
+        raise InvalidInputError(
+            "quantile: the option with the best quantile is looked for; leave out top, baseline "
+            "and threshold, or quantile"
         )
     if not against and claims != "all":
         raise InvalidInputError(
@@ -285,6 +369,8 @@ def asked_by(question: Any, baseline: Any, threshold: Any, claims: Any, top: Any
         )
     if question is not None:
         return read(question)
+    if quantile is not None:
+        return BestQuantile(quantile)
     if not against:
         return Best() if top == 1 else Top(top)
     found = Against(baseline, threshold, claims)

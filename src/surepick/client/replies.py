@@ -72,6 +72,8 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         best_mean=found.get("best_mean"),
         circle=tuple(found.get("circle") or ()),
         minimise=bool(found.get("minimise")),
+        quantile=found.get("quantile"),
+        quantiles=found.get("quantiles") or {},
         **_compared(found),
         _record={},
         _certificate=certificate,

@@ -10,7 +10,7 @@ from surepick.algorithms.base import Claims, Guarantee
 from surepick.algorithms.findings import NOBODY
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
-from surepick.run import comparisons
+from surepick.run import comparisons, quantiles
 from surepick.run.words import in_plain_words, sureness
 from surepick.text import plural
 
@@ -80,6 +80,9 @@ class Answer:
     #: (of options compared two at a time: where that is shown, and so is each of these)
     circle: tuple[str, ...] = ()
     minimise: bool = False  #: whether smaller is better
+    #: where the best quantile was asked for: that of each option's measurements
+    quantiles: dict[str, float] = field(default_factory=dict)
+    quantile: float | None = None  #: and which one was asked for
 
     def __post_init__(self) -> None:
         if not self.arms:
@@ -137,6 +140,10 @@ class Answer:
         nobody = self.guarantee.kind == NOBODY
         own = (self.label, self.wins, self.best_mean, self.circle)
         won = "" if nobody else comparisons.in_words(*own)
+        if self.quantile is not None:
+            won = quantiles.in_words(
+                self.label, self.quantiles, self.quantile, bool(self.guarantee)
+            )
         said = [won, in_plain_words(str(self.guarantee), self.delta)]
         if not self.guarantee and self.p_value is not None:
             said.append(sureness(self.p_value))
@@ -193,6 +200,8 @@ class Answer:
             found |= {"wins": dict(self.wins), "best_mean": self.best_mean}
         if self.circle:
             found["circle"] = list(self.circle)
+        if self.quantile is not None:
+            found |= {"quantile": self.quantile, "quantiles": dict(self.quantiles)}
         return found
 
 

@@ -14,6 +14,7 @@ from surepick.run.answer import Answer, compared, several
 from surepick.run.comparisons import circle, shares_won
 from surepick.run.guarantee import guarantee_of
 from surepick.run.limits import why_stopped
+from surepick.run.quantiles import quantiles_of
 from surepick.run.shown import claims_now
 
 
@@ -69,6 +70,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         **several(problem, state.named(), course.pulls),
         **compared(problem, claims),
         **_won(problem, state, algorithm, before + course.log, leader),
+        **_quantiles(problem, algorithm, before + course.log),
         _record={
             "problem": problem,
             "settings": algorithm.settings(),
@@ -116,3 +118,18 @@ def _won(
         around = circle(batches, leader, n, on_items)
         found["circle"] = tuple(problem.labels[arm] for arm in around)
     return found
+
+
+def _quantiles(
+    problem: Problem, algorithm: Algorithm, batches: list[dict[str, Any]]
+) -> dict[str, Any]:
+    """Quantiles of what was measured, where the best one was asked for."""
+    p = algorithm.asked.quantile
+    if p is None:
+        return {}
+    found = quantiles_of(batches, p, problem.n_arms)
+    known = np.flatnonzero(~np.isnan(found)).tolist()
+    return {
+        "quantile": p,
+        "quantiles": {problem.labels[arm]: float(found[arm]) for arm in known},
+    }

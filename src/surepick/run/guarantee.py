@@ -133,6 +133,7 @@ def guarantee_of(
     if promised.shown:
         features = "" if items is not None else stands_on(problem)
         noise = kind.provided if items is None else kind.provided_on_items
+        noise = algorithm.asked.meaning or noise
         parts += [text for text in (features, noise) if text]
     if past:
         parts.append(PROVIDED)

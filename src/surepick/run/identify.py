@@ -41,6 +41,7 @@ def identify(
     threshold: float | None = None,
     claims: str = "all",
     top: int = 1,
+    quantile: float | None = None,
     guess: bool = False,
     question: Any = None,
     seed: Any = None,
@@ -49,8 +50,9 @@ def identify(
 ) -> Answer:
     """Measure until the best candidate is known with probability at least 1 - delta.
 
-    Or, with ``top``, until so many of the best are known; with a baseline, until it is known which
-    options are better than it and which are worse.
+    Or, with ``top``, until so many of the best are known; with ``quantile``, until it is known
+    whose quantile is the best; with a baseline, until it is known which options are better than it
+    and which are worse.
 
     Parameters
     ----------
@@ -98,6 +100,10 @@ def identify(
         How many of the best to find; then ``answer.labels`` and ``answer.arms`` name them, best
         first. That they are the best is promised, their order is not. With epsilon, each of them
         is at most that much worse than the worst of the best.
+    quantile
+        Find the option with the best quantile of its measurements, such as 0.5 (the median) or 0.95
+        (the 95th percentile); ``answer.quantiles`` has what was measured. For numbers of any kind
+        (``noise="any"``).
     guess
         Make the best of ``max_samples`` or ``budget``: all of it is measured, shared out for the
         best guess at the end, unless that is proven before. ``answer.p_value`` says how sure it is.
@@ -158,7 +164,7 @@ def identify(
         seed = rng
     if minimise is not None:
         problem = problem.with_direction(minimise)
-    asked = (baseline, threshold, claims, top, guess, question)
+    asked = (baseline, threshold, claims, top, quantile, guess, question)
     settings = dict(zip(BEST, asked, strict=True))
     if pairing is not None and (isinstance(algorithm, str) or unusual(settings)):
         algorithm = of_pairs(algorithm, settings, beats=beats, confirm=confirm)(
@@ -216,6 +222,7 @@ BEST: dict[str, Any] = {
     "threshold": None,
     "claims": "all",
     "top": 1,
+    "quantile": None,
     "guess": False,
     "question": None,
 }

@@ -11,6 +11,7 @@ import math
 import re
 
 from surepick.algorithms.findings import PROVEN
+from surepick.algorithms.questions import percentile
 from surepick.problem.noise import (
     ITEMS_PROVIDED,
     AnyNumber,
@@ -48,6 +49,7 @@ _AMONG = re.compile(
     r"\d+) with probability.*"
 )
 _MOST = re.compile(r"by (max_samples|budget)=(\S+)")
+_QUANTILE = re.compile(r"where better means a better (\S+)-quantile, .*")
 
 #: what better means, as certificates say it, and as people do
 MEANINGS = {
@@ -66,7 +68,6 @@ _CONDITIONS = {
     EqualNoise().provided: "if the noise is normal and the same for all options",
     ITEMS_PROVIDED: "if the difference between two options on an item is as likely to be above "
     "its mean as below it by the same amount",
-    **dict.fromkeys(MEANINGS, ""),
     Preference().provided: "if no comparison depends on how the others came out (a tie counts half "
     "for each)",
     PROVIDED: "if the past measurements were chosen without looking at results",
@@ -314,8 +315,9 @@ def rules_out_the_best(delta: float, it: str = "the best") -> str:
 
 def _rests(parts: list[str]) -> str:
     """On what it rests, as a sentence or two."""
-    means = [MEANINGS.get(part, "") for part in parts]
+    means = [_meaning(part) for part in parts]
     parts = [_CONDITIONS.get(part, part.replace("provided that", "if", 1)) for part in parts]
+    parts = ["" if said else part for part, said in zip(parts, means)]
     meant = [f"“Best” is meant {one[5:]}." for one in parts if one.startswith("best on average")]
     meant += [f"“Best” means best {one}." for one in parts if one == TURNED]
     meant += [said for said in means if said]
@@ -323,6 +325,17 @@ def _rests(parts: list[str]) -> str:
     *first, last = holds or [""]
     listed = f"{', '.join(first)}, and {last}" if first else last
     return " ".join(filter(None, [*meant, f"This holds {listed}." if listed else ""]))
+
+
+def _meaning(part: str) -> str:
+    """What better means, where a part of a guarantee says that."""
+    found = _QUANTILE.match(part)
+    if found is None:
+        return MEANINGS.get(part, "")
+    return (
+        f"Better means here: a better {percentile(float(found[1]))}. This holds if measurements of "
+        "an option vary in the same way all the time, whatever that way is."
+    )
 
 
 def _without_theorem(text: str) -> str:

@@ -55,6 +55,10 @@ class AnswerOf(Answered):
         "everybody.",
     )
     minimise: bool | None = Field(None, description="Whether smaller is better.")
+    quantile: float | None = Field(None, description="Which quantile was asked for, if one was.")
+    quantiles: dict[str, float] | None = Field(
+        None, description="That quantile of the measurements of each option."
+    )
     checks: dict[str, Any]
 
 

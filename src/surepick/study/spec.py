@@ -176,6 +176,16 @@ class StudySpec:
         hint="With 3, for example, the study ends when it knows which three are the best, in any "
         "order.",
     ).field()
+    quantile: float | None = Setting(
+        help="Find the option with the best quantile of its measurements: 0.5 for the best median, "
+        "0.95 for the best 95th percentile. For numbers of any kind.",
+        schema={"type": "number", "exclusiveMinimum": 0, "exclusiveMaximum": 1},
+        unit="probability",
+        question="Best quantile",
+        hint="0.95, for example, looks for the option whose 95th percentile is the best, 0.5 for "
+        "the best median. Empty: which option is the best in general.",
+        empty="none",
+    ).field()
     baseline: str | int | None = Setting(
         help="Which options are better, and which are worse, than this one (its label)?",
         schema={"type": "string"},
@@ -418,6 +428,7 @@ class StudySpec:
         if self.traffic is not None:
             asked = {
                 "top": self.top > 1,
+                "quantile": self.quantile is not None,
                 "guess": self.guess,
                 "question": self.question is not None,
             }

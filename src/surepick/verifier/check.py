@@ -42,6 +42,7 @@ class Check(Tables):
         self.top = 1  # candidates that are asked for
         self.best = "the best"  # what is asked for, in the words of its promise
         self.near = ""  # what is close enough to it, where there are other words for that
+        self.meaning = ""  # of "better", where the question says it
         self.items: int | None = None  # that options are measured on
         if self.settings.get("items") is not None:
             self.items = exact.whole(self.settings["items"], "the number of items")

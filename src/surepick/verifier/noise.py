@@ -26,6 +26,7 @@ class Noise:
     #: on what a guarantee rests that is not part of the model; its sentence must say so
     provided: ClassVar[str] = ""
     provided_on_items: ClassVar[str] = ""  #: where options are measured on items
+    singly: ClassVar[bool] = False  #: whether every reward is recorded by itself
     #: what bets need of a batch beside arms, counts and sums
     columns: ClassVar[frozenset[str]] = frozenset()
     scale_known: ClassVar[bool] = True  #: whether rewards, in these units, are 1-sub-Gaussian
@@ -129,6 +130,7 @@ class AnyNumber(Noise):
     )
     columns = frozenset({"parts"})
     scale_known = False
+    singly = True
 
 
 class Equal(Noise):

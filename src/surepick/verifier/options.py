@@ -18,6 +18,7 @@ from surepick.verifier import exact
 from surepick.verifier.check import Check
 
 _FIELDS = {"change", "arms", "batch", "features", "reason", "by", "at"}
+_QUANTILE = {"quantile"}  # the only other question with which they can
 
 
 class Turn(NamedTuple):
@@ -38,7 +39,7 @@ def check_options(check: Check) -> None:
         and check.items is None
         and problem["candidates"] is None
         and not isinstance(problem["arms"], dict)
-        and "question" not in check.evidence
+        and set(check.evidence.get("question", _QUANTILE)) == _QUANTILE
         and "traffic" not in check.body,
         "options cannot come and go here",
     )
@@ -138,6 +139,7 @@ class Offer:
         self._check, self._candidates = check, candidates
         self._turns = turns_of(check)
         self.changing = bool(self._turns)
+        self.changes = 0  # so far
         self._n = at_first(check)
         self._retired: set[int] = set()
         # Without changes candidates may be others than the arms: all are there.
@@ -169,7 +171,7 @@ class Offer:
     def take(self, told: int, book: Any) -> None:
         """Let options come and go that did so after so many batches."""
         while self.due(told):
-            turn = self._turns.pop(0)
+            turn, self.changes = self._turns.pop(0), self.changes + 1
             if turn.added:
                 self._n += len(turn.arms)
                 self._enter(np.flatnonzero(np.isin(self._candidates, turn.arms)), book)

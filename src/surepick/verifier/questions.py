@@ -48,8 +48,12 @@ def _claims(check: Check, found: Any) -> None:
     check_claims_statement(check, found)
 
 
-#: by name; two are known by a field that only they have
-_RULES = {"top": Rule("top_m", _several), "control": Rule("compared", _claims)}
+#: by name; these are known by a field that only they have
+_RULES = {
+    "top": Rule("top_m", _several),
+    "quantile": Rule("quantile", who_is_left, p_value=True),
+    "control": Rule("compared", _claims),
+}
 
 
 def register(name: str, verify: Callable[[Check], list[int]]) -> None:
@@ -64,7 +68,7 @@ def name_of(evidence: Any) -> str | None:
         return None
     if "asked" in asked:
         return str(asked["asked"]).partition(":")[0]
-    return "top" if "top" in asked else "control"
+    return next((name for name in _RULES if name in asked), "control")
 
 
 def is_known(evidence: Any) -> bool:

@@ -220,6 +220,9 @@ def _way(check: Check) -> str:
 
 def _aside(check: Check) -> str:
     return " (smaller is better)" if check.smaller else ""
+        return [_joined(check, [promise, check.kind.provided_on_items])]
+    noise = check.meaning or check.kind.provided
+    return [_joined(check, [promise, features, noise]) for features in _features(check)]
 
 
 def joined(check: Check, parts: list[str]) -> str:
@@ -319,7 +322,7 @@ def _stopped_early(check: Check, left: int) -> list[str]:
     # Who was dropped is not the best: that does not depend on when somebody stops.
     best = f"the {check.top} best are" if check.top > 1 else f"{check.best} is"
     among = f", and {best} among those {left} with probability at least {_sure(check)}"
-    noise = check.kind.provided
+    noise = check.meaning or check.kind.provided
     return [
         *(joined(check, [early + among, one, noise]) for one in _features(check)),
         early,

@@ -65,7 +65,9 @@ class DirectPlanner(Planner):
         K = self.problem.n_arms
         due, directions = shares[:K], shares[K:]
         wanted = np.clip(missing.pulls, 0.0, None)  # with a variance of one for each pull
-        if missing.pairs is not None:
+        if missing.counts is not None:
+            counts, others = missing.counts * self._prices, missing.counts > 0
+        elif missing.pairs is not None:
             counts = self._of_pairs(wanted, missing)
             others = wanted > 0
         else:

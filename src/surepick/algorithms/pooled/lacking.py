@@ -8,7 +8,7 @@ from surepick.algorithms.pooled.closeness import Closeness
 from surepick.algorithms.pooled.market import Market
 from surepick.arrays.backend import Backend
 from surepick.arrays.grid import coarse
-from surepick.arrays.types import IntArray
+from surepick.arrays.types import FloatArray, IntArray
 
 CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
 RECHECK = 4.0  # after so many times the pulls, a drop should look more certain than it did
@@ -35,6 +35,7 @@ class Lacking(NamedTuple):
     pulls: Any  #: for a variance of one per pull
     nats: Any  #: log capital
     pairs: tuple[IntArray, IntArray] | None = None
+    counts: FloatArray | None = None  #: pulls of each option, where the question says them itself
 
 
 def evenly(missing: Lacking) -> Lacking:

@@ -65,6 +65,8 @@ class OfferedPlanner(Planner):
     ) -> BlockDesign:
         own = int(np.flatnonzero(self._places == leader)[0])
         less = Lacking(missing.pulls[self._places], missing.nats[self._places])
+        if missing.counts is not None:
+            less = less._replace(counts=missing.counts[self._places])
         return self._inner.next(own, less, weights, shares)
 
     def pulls(self, weights: FloatArray, n: int, judges: BlockDesign, parts: Parts) -> Pulls:

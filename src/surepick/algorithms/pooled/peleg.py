@@ -72,6 +72,10 @@ class PooledPeleg(Algorithm):
     question
         Instead of the best: another question, such as one of another package; the value, or its
         name with its fields, as ``"top:m=3"``.
+    quantile
+        Instead of the best mean, or of who usually wins: the option with the best quantile of its
+        measurements, such as 0.5 (the median) or 0.95 (the 95th percentile). For numbers of any
+        kind.
     guess
         Make the best of a budget: all that ``max_samples`` or ``budget`` allows is measured, shared
         out for the best guess at the end, unless that is proven before. The bets are the same, so
@@ -94,6 +98,7 @@ class PooledPeleg(Algorithm):
     threshold: float | None = field(default=None, kw_only=True)
     claims: str = field(default="all", kw_only=True)
     top: int = field(default=1, kw_only=True)
+    quantile: float | None = field(default=None, kw_only=True)
     question: Any = field(default=None, kw_only=True)
     guess: bool = field(default=False, kw_only=True)
     items: int | None = field(default=None, kw_only=True)
@@ -103,7 +108,7 @@ class PooledPeleg(Algorithm):
     follows: ClassVar[str] = "pulls"
     needs_scale: ClassVar[bool] = False
     trusts_features: ClassVar[bool] = False
-    questions: ClassVar[tuple[str, ...]] = ("best", "baseline", "top", "guess")
+    questions: ClassVar[tuple[str, ...]] = ("best", "baseline", "top", "quantile", "guess")
     theorem: ClassVar[str] = (
         "the capital bet against the best candidate is a supermartingale; Ville's inequality"
     )
@@ -120,7 +125,7 @@ class PooledPeleg(Algorithm):
                 raise InvalidInputError(
                     f"max_batch must be at least min_batch = {self.min_batch}; got {self.max_batch}"
                 )
-        given = (self.question, self.baseline, self.threshold, self.claims, self.top)
+        given = (self.question, self.baseline, self.threshold, self.claims, self.top, self.quantile)
         object.__setattr__(self, "asked", asked_by(*given))
         for name, value in ({"question": None} | self.asked.settings()).items():
             object.__setattr__(self, name, value)
@@ -160,14 +165,14 @@ class PooledPeleg(Algorithm):
         """
         if self.items is not None:
             return True
-        if self.max_batch is not None or self.asked.number is not None:
+        if self.max_batch is not None or not self.asked.levels_cancel:
             return False
         return levels_cancel(problem, ways_of(problem))
 
     def takes_strata(self, problem: Problem) -> bool:
         """A stratum is a block of its own, also where batches are small."""
-        number = self.asked.number is not None  # which does not move with a level
-        return self.items is None and not number and levels_cancel(problem, ways_of(problem))
+        moves = self.asked.levels_cancel  # what a number does not do
+        return self.items is None and moves and levels_cancel(problem, ways_of(problem))
 
     def refuses_options(self, problem: Problem) -> str:
         """Only where the best is asked for, among options that are measured themselves."""
@@ -185,6 +190,8 @@ class PooledPeleg(Algorithm):
         """Options on items are compared one by one, by what they show on the same ones."""
         super().check_problem(problem)
         self.asked.check_problem(problem, self.items is not None)
+        if self.asked.quantile is not None:
+            self._check_quantile(problem)
         if not READINGS.of(problem.noise_kind).about_means:
             self._check_wins(problem)
         if self.items is None:
@@ -203,6 +210,20 @@ class PooledPeleg(Algorithm):
             raise InvalidInputError(
                 "items: rewards differ from item to item, which is not noise of one scale; leave "
                 "noise out, or give noise='yes-no' or bounds"
+            )
+
+    def _check_quantile(self, problem: Problem) -> None:
+        """Quantiles are seen from every single reward of an option."""
+        if not READINGS.of(problem.noise_kind).singly:
+            raise InvalidInputError(
+                "quantile: quantiles are those of numbers of any kind, and this problem says "
+                f"more about its rewards ({problem.noise_kind}); give noise='any', or leave out "
+                "quantile"
+            )
+        if self.epsilon > 0:
+            raise InvalidInputError(
+                "epsilon: options whose quantiles are close cannot be accepted for now; leave out "
+                "epsilon or quantile"
             )
 
     def _check_wins(self, problem: Problem) -> None:

@@ -68,11 +68,12 @@ class PooledState(State):
         self.opening = False  # whether the next block has to make newcomers known, without bets
         self._choose_tools(ways_of(problem, config.items), NEARNESS, GUIDE)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
-        self.singly, self.by_wins = self._reading.singly, not self._reading.about_means
+        self.singly = self._reading.singly
+        self.by_wins = not self._reading.about_means and config.asked.quantile is None
         self.scale_estimated = self._reading.estimates_scale
         K = problem.n_arms
         #: whether a level that all rewards of a block share is kept out of later estimates
-        self.follows_levels = config.asked.number is None and (
+        self.follows_levels = config.asked.levels_cancel and (
             self.ways.ways != ("linear",) or problem.has_level
         )
         self.first = np.zeros(K, dtype=np.int64)  # pulls of blocks without bets
@@ -250,6 +251,7 @@ class PooledState(State):
             record |= self.question.bet(self.suggested.market, read, pulls)
         else:
             self.first[told.arms] += told.counts
+            self.question.begin(block.told)
         self.blocks.append(record)
         if len(self.blocks) > 1 and self.follows_levels:
             known = self.totals.counts[told.arms] > 0 if opening else None
@@ -336,6 +338,9 @@ class PooledState(State):
     def now(self) -> Known | None:
         if not self.totals.counts.any():
             return None
+        known = self.question.known()
+        if known is not None:
+            return known
         market, leader = self.suggested.market, self.question.best
         means = market.means
         if len(self.block.told.arms):  # what was told of the block under way is looked at, too

@@ -21,6 +21,10 @@ _NUMBER = (
     "strata: a number, unlike an option, does not vary from day to day or plate to plate; compare "
     "with an option (baseline=…) that is measured on the same days"
 )
+_QUANTILE = (
+    "strata: quantiles are those of all measurements of an option, which cannot be compared day by "
+    "day or plate by plate; leave out strata or quantile"
+)
 
 
 def demand_strata(settings: BlockSettings, problem: Problem, ways: tuple[str, ...]) -> None:
@@ -29,6 +33,8 @@ def demand_strata(settings: BlockSettings, problem: Problem, ways: tuple[str, ..
         raise InvalidInputError(NO_STRATA)
     if settings.asked.number is not None:
         raise InvalidInputError(_NUMBER)
+    if not settings.asked.levels_cancel:
+        raise InvalidInputError(_QUANTILE)
     if not levels_cancel(problem, ways):
         raise InvalidInputError(_NO_LEVEL)
 

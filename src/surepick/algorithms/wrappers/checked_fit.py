@@ -67,7 +67,8 @@ class CheckedFit(Algorithm):
             raise InvalidInputError(
                 "check_fit: options that are measured on items do not use features; leave it out"
             )
-        for name, usual in (("baseline", None), ("threshold", None), ("top", 1), ("guess", False)):
+        best = {"baseline": None, "threshold": None, "top": 1, "quantile": None, "guess": False}
+        for name, usual in best.items():
             if self.options.get(name, usual) != usual:
                 raise InvalidInputError(
                     "check_fit: extra pulls are only possible if the question is which option is "

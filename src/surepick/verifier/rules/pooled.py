@@ -43,6 +43,7 @@ def verify(check: Check) -> list[int]:
     everyone = check.distinct()
     if published.is_own(check):
         check.demand(check.settings.get("top", 1) == 1, "more than one candidate was asked for")
+        check.demand(check.settings.get("quantile") is None, "a quantile was asked for")
     if len(everyone) == 1:
         check.demand("p_value" not in check.claim, "its p-value is of no comparison")
         return everyone

@@ -9,10 +9,11 @@ from __future__ import annotations
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
-from surepick.algorithms.base import Claims
+from surepick.algorithms.base import Claims, Known
 from surepick.algorithms.pooled.evidence import Evidence
 from surepick.algorithms.pooled.lacking import Lacking
 from surepick.algorithms.pooled.leads import Interval
+from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import Market
 from surepick.algorithms.pooled.settings import BlockSettings
 from surepick.arrays.backend import Backend
@@ -75,6 +76,13 @@ class Question(ABC):
     @abstractmethod
     def progress(self) -> FloatArray:
         """How much of the evidence that decides each candidate is there (1: decided)."""
+
+    def begin(self, rows: Rows) -> None:  # noqa: B027
+        """Take in a block on which nothing is bet."""
+
+    def known(self) -> Known | None:
+        """What is known of every candidate, where the question says it by itself."""
+        return None
 
     def first_extra(self) -> tuple[int, float]:
         """An arm that the first block pulls more often, and what share of its pulls that adds."""

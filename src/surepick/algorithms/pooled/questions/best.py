@@ -70,17 +70,22 @@ class Best(Question):
         if self.leaders is not None:
             self.leaders.take(market, blocks)
         ground.ways.settle(market, self.capital, alive, blocks)
-        evidence = self.against()
-        lost = self._b.nonzero(alive & reached(evidence, self.goal))
-        if lost.shape[0]:
-            self.dropped_at[lost] = pulls
-            found["dropped"] = losses(ground.problem, self._b, lost, evidence)
+        found["dropped"] = self._drop(alive, pulls)
         if self.epsilon > 0:
             self.closeness.bet(market, alive, blocks, self.epsilon, self.goal)
             winner = self.closeness.winner(self.dropped_at == 0)
             if winner is not None:
                 self.finished, self.best = True, winner
         return found
+
+    def _drop(self, alive: Any, pulls: int) -> Any:
+        """Drop those of a mask against whom there is enough; who they are, for the record."""
+        evidence = self.against()
+        lost = self._b.nonzero(alive & reached(evidence, self.goal))
+        if not lost.shape[0]:
+            return []
+        self.dropped_at[lost] = pulls
+        return losses(self.ground.problem, self._b, lost, evidence)
 
     def conclude(self, market: Any) -> None:
         if int(self._b.xp.sum(self.dropped_at == 0)) <= 1:  # who is left may be very many
