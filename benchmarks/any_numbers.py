@@ -50,7 +50,7 @@ def _revenue(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
 
 
 def _few_sales(arms: np.ndarray, rng: np.random.Generator) -> np.ndarray:
-    """Option 0 sells to 5 % for 40, option 1 to 1 % for 210: more in all, but it wins less often."""
+    """Option 0 sells to 5 % for 40, option 1 to 1 % for 210: more in all, but less often."""
     rate, price = np.array([0.05, 0.01])[arms], np.array([40.0, 210.0])[arms]
     return np.where(rng.random(len(arms)) < rate, price, 0.0)
 

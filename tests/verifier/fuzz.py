@@ -18,6 +18,8 @@ from tests.verifier.samples import (
     compared,
     corrected,
     distrusted,
+    of_any_kind,
+    of_any_kind_on_items,
     of_study,
     on_days,
     on_items,
@@ -62,6 +64,15 @@ RULES = {
         lambda: compared("all", threshold=0.6),
     ],
     "top": [lambda: as_json(several(0.0)), lambda: as_json(several(0.3))],
+    "any": [
+        lambda: as_json(of_any_kind()),
+        lambda: as_json(of_any_kind(digits=0)),
+        lambda: as_json(of_any_kind_on_items()),
+    ],
+    "quantile": [
+        lambda: as_json(of_any_kind(quantile=0.5)),
+        lambda: as_json(of_any_kind(digits=0, quantile=0.8)),
+    ],
     "corrected": [lambda: of_study(corrected())],
     "traffic": [lambda: of_study(visited()), lambda: of_study(visited(wrong=True))],
 }

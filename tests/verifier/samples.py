@@ -76,6 +76,30 @@ def several(epsilon):
     return run
 
 
+def of_any_kind(digits=6, **asked):
+    """Amounts that are far from normal, some of them alike; what is asked of them."""
+    rng = np.random.default_rng(4)
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise="any")
+    run = sp.algorithms.PooledPeleg(0.2, **asked).start(problem, 1)
+    while not run.stopped:
+        batch = run.ask()
+        amounts = np.exp(rng.normal(size=batch.size) + np.array([0.0, 0.3, 2.0])[batch.arms])
+        run.tell(batch, np.round(amounts, digits))
+    return run
+
+
+def of_any_kind_on_items():
+    """The same on twenty items."""
+    rng = np.random.default_rng(4)
+    table = np.exp(rng.normal(size=20) + rng.normal(size=(3, 20)) + [[0.0], [0.0], [2.5]])
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise="any")
+    run = sp.algorithms.PooledPeleg(0.2, items=20).start(problem, 1)
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, table[batch.arms, batch.items])
+    return run
+
+
 def corrected():
     """A study with a typo that was corrected after its batch was complete."""
     rng = np.random.default_rng(0)

@@ -43,9 +43,9 @@ _ELSEWHERE = _names(
     "label labels leads learner level levels limits links log_capital looks low machine margin "
     "max_batch max_samples measured measurements members misfit name near nearness new noise "
     "norm_bound numpy old options parts past period periods phases power precisions pull "
-    "pulls_rule quantile question reason regularisation rivals round rounds rows rule samples scales seed "
-    "settled sha256 shape shares slack spreads stages stratum study sums surepick sure survivors "
-    "test threshold top traffic undecided union value ways weights width worse "
+    "pulls_rule quantile question reason regularisation rivals round rounds rows rule samples "
+    "scales seed settled sha256 shape shares slack spreads stages stratum study sums sure "
+    "surepick survivors test threshold top traffic undecided union value ways weights width worse "
 )
 
 
