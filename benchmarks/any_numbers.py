@@ -12,7 +12,7 @@ noise="any", noise="symmetric" and σ known; the same rewards for all three wher
 Gain: what a bet on wins gains in a block of 64 pulls of each of two options, over what a Gaussian
 test with known σ gains, at leads in units of σ; both with the best stake.
 
-Run with: python -m benchmarks.any_numbers [--trials 1000] [--prices 20] (about an hour on two cores;
+Run with: python -m benchmarks.any_numbers [--trials 1000] [--prices 20] (an hour on two cores;
 with --trials 50 a look). Results are kept part by part.
 """
 
