@@ -141,9 +141,8 @@ class Answer:
         own = (self.label, self.wins, self.best_mean, self.circle)
         won = "" if nobody else comparisons.in_words(*own)
         if self.quantile is not None:
-            won = quantiles.in_words(
-                self.label, self.quantiles, self.quantile, bool(self.guarantee)
-            )
+            own = (self.quantiles, self.quantile, bool(self.guarantee), self.minimise)
+            won = quantiles.in_words(self.label, *own)
         said = [won, in_plain_words(str(self.guarantee), self.delta)]
         if not self.guarantee and self.p_value is not None:
             said.append(sureness(self.p_value))

@@ -29,22 +29,27 @@ def quantiles_of(batches: Iterable[dict[str, Any]], p: float, n_arms: int) -> Fl
     return np.array([quantile(np.sort(some), p) if some else math.nan for some in own])
 
 
-def in_words(label: str, measured: dict[str, float], p: float, proven: bool = True) -> str:
+def in_words(
+    label: str, measured: dict[str, float], p: float, proven: bool = True, minimise: bool = False
+) -> str:
     """The quantile of the answer, and of the option that comes next.
 
     Examples
     --------
     >>> in_words("tea", {"tea": 3.2, "milk": 2.5, "water": 1.0}, 0.95)
     'tea has the largest 95th percentile: 3.2 in its own measurements; next is milk with 2.5.'
+    >>> in_words("tea", {"tea": 3.2, "milk": 4.5}, 0.5, proven=False, minimise=True)
+    'tea seems to have the smallest median: 3.2 in its own measurements; next is milk with 4.5.'
     """
     if label not in measured:
         return ""
     has = "has" if proven else "seems to have"
+    most, next_ = ("smallest", min) if minimise else ("largest", max)
     said = (
-        f"{label} {has} the largest {percentile(p)}: {measured[label]:.6g} in its own measurements"
+        f"{label} {has} the {most} {percentile(p)}: {measured[label]:.6g} in its own measurements"
     )
     others = {name: value for name, value in measured.items() if name != label}
     if others:
-        second = max(others, key=lambda name: others[name])
+        second = next_(others, key=lambda name: others[name])
         said += f"; next is {second} with {others[second]:.6g}"
     return f"{said}."

@@ -209,7 +209,7 @@ def _resting(check: Check, promise: str) -> list[str]:
     way = _way(check)
     if check.items is not None:
         return [joined(check, [promise, way, check.kind.provided_on_items])]
-    noise = check.kind.provided
+    noise = check.meaning or check.kind.provided
     return [joined(check, [promise, way, features, noise]) for features in _features(check)]
 
 
@@ -220,9 +220,6 @@ def _way(check: Check) -> str:
 
 def _aside(check: Check) -> str:
     return " (smaller is better)" if check.smaller else ""
-        return [_joined(check, [promise, check.kind.provided_on_items])]
-    noise = check.meaning or check.kind.provided
-    return [_joined(check, [promise, features, noise]) for features in _features(check)]
 
 
 def joined(check: Check, parts: list[str]) -> str:

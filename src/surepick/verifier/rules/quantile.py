@@ -69,7 +69,7 @@ class _Quantiles(Book):
         super().__init__(check, candidates)
         check.demand(self.ways == ["direct"], "quantiles are those of own measurements")
         check.demand(not self.levels, "quantiles move with levels")
-        self.p, self.small = p, False
+        self.p, self.small = p, check.smaller
         self.turns = 0  # of options, that were taken into account
         self.base = self.capital.copy()
         self.bets: list[Block] = []

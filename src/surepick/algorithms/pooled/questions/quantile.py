@@ -70,7 +70,7 @@ class LargestQuantile(Best):
         super().__init__(ground)
         asked = ground.config.asked.quantile
         assert asked is not None
-        self.p, self.smallest = asked, False
+        self.p, self.smallest = asked, ground.problem.minimise
         self.leaders = None
         self.base = self.capital.copy()  # what bets began with
         self.before, self.told = Told.none(), Told.none()  # without bets, and with them

@@ -58,6 +58,7 @@ declare namespace Api {
     delta?: number;
     epsilon?: number;
     top?: number;
+    quantile?: number | null;
     baseline?: string | null;
     threshold?: number | null;
     claims?: string;
@@ -280,6 +281,8 @@ declare namespace Api {
     best_mean: string | null;
     circle: string[] | null;
     minimise: boolean | null;
+    quantile: number | null;
+    quantiles: Record<string, any> | null;
     checks: Record<string, any>;
   }
   interface Certificate {
