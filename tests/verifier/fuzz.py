@@ -72,6 +72,7 @@ RULES = {
     "quantile": [
         lambda: as_json(of_any_kind(quantile=0.5)),
         lambda: as_json(of_any_kind(digits=0, quantile=0.8)),
+        lambda: as_json(of_any_kind(digits=1, quantile=0.7, minimise=True)),
     ],
     "corrected": [lambda: of_study(corrected())],
     "traffic": [lambda: of_study(visited()), lambda: of_study(visited(wrong=True))],

@@ -76,15 +76,15 @@ def several(epsilon):
     return run
 
 
-def of_any_kind(digits=6, **asked):
+def of_any_kind(digits=6, minimise=False, **asked):
     """Amounts that are far from normal, some of them alike; what is asked of them."""
     rng = np.random.default_rng(4)
-    problem = sp.Problem.unstructured(["a", "b", "c"], noise="any")
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise="any").with_direction(minimise)
     run = sp.algorithms.PooledPeleg(0.2, **asked).start(problem, 1)
     while not run.stopped:
         batch = run.ask()
         amounts = np.exp(rng.normal(size=batch.size) + np.array([0.0, 0.3, 2.0])[batch.arms])
-        run.tell(batch, np.round(amounts, digits))
+        run.tell(batch, np.round(1.0 / amounts if minimise else amounts, digits))
     return run
 
 

@@ -101,8 +101,8 @@ def test_a_reward_that_matters_cannot_be_changed(honest):
 
 
 def test_capital_is_that_of_the_algorithm_in_many_runs():
-    for p, digits in [(0.3, 0), (0.8, 6), (0.5, 0)]:
-        run = of_any_kind(quantile=p, digits=digits)
+    for p, digits, minimise in [(0.3, 0, False), (0.8, 6, False), (0.5, 1, True), (0.7, 6, True)]:
+        run = of_any_kind(quantile=p, digits=digits, minimise=minimise)
         found = sp.verify(run.answer.certificate())
         assert found.risk == 0.2
         last = run.state.question.against()

@@ -79,6 +79,41 @@ def test_ties_are_never_told_apart():
         assert len(run.active) == 2
 
 
+@pytest.mark.parametrize("digits", [0, 6])
+def test_smaller_may_be_better(digits):
+    rng = np.random.default_rng(0)
+
+    def latency(arm):
+        return round(float(10 * rng.exponential(1.0 + 0.8 * arm)), digits)
+
+    answer = sp.identify(problem(3), latency, 0.1, quantile=0.9, minimise=True, seed=0)
+    assert answer.arm == 0
+    assert answer.plain.startswith("o0 has the smallest 90th percentile: ")
+    assert sp.verify(answer.certificate(), replay=True).complete
+    run = sp.algorithms.PooledPeleg(0.1, quantile=0.9).start(problem(3).with_direction(True), 1)
+    for _ in range(4):
+        measured(run, rng, lambda arms, rng: 10 * rng.exponential(1.0 + 0.8 * arms))
+    now = run.standing()
+    assert min(now["estimate"]) > 0
+    assert now["estimate"][now.leader_index] == min(now["estimate"])
+
+
+def test_quantiles_of_two_values_only():
+    # Of the first 55 % are 1, of the second 45 %, all others 2: medians of 1 and 2.
+    def draw(arms, rng):
+        late = rng.random(len(arms)) < np.where(arms == 0, 0.45, 0.55)
+        return 1.0 + late
+
+    algorithm = sp.algorithms.PooledPeleg(0.1, quantile=0.5, max_samples=20_000)
+    for minimise, best in ((True, 0), (False, 1)):
+        run, rng = algorithm.start(problem(2).with_direction(minimise), 3), np.random.default_rng(3)
+        while not run.stopped:
+            measured(run, rng, draw)
+        assert run.answer.arm == best
+        assert run.answer.guarantee
+        assert run.answer.quantiles == {"o0": 1.0, "o1": 2.0}
+
+
 def test_standings_have_quantiles_and_intervals():
     run = raced(tails, 2, p=0.9, cap=400, delta=1e-9)
     now = run.standing()
