@@ -2,7 +2,7 @@
 
 Ten latencies, log-normal; the smallest 95th percentile is looked for, and the smallest median.
 
-Errors: at ties, the hardest truth to keep. Options have other shapes, or many values that are equal,
+Errors: at ties, the hardest truth to keep. Options have other shapes, or many equal values,
 and the same quantile. A run goes on until it is decided or has 3,000 measurements; it is wrong if
 it ruled out option 0, which is as good as any.
 
