@@ -10,11 +10,13 @@ from tests.study.traffic import site
 
 import surepick as sp
 from surepick.errors import InvalidInputError, RunStateError, StudyDamagedError, TellConflictError
+from surepick.run import Run
 from surepick.run.forecast import PERIODS
 from surepick.run.sharing import Sharing
 from surepick.statistics.lift import Lifts, Sums
 from surepick.storage.memory import MemoryStorage
 from surepick.study.chain import check_chain
+from surepick.study.desk import rebuild
 from surepick.study.traffic.report import Counts
 
 
@@ -53,6 +55,17 @@ def test_shares_are_stored_before_they_are_shown_and_stay_until_a_report(storage
     assert done.status == "duplicate"
     assert study.split(period="tuesday").shares == first.shares
     assert study.split(period="wednesday").shares != first.shares
+
+
+def test_a_report_writes_the_run_down_once_and_builds_no_problem_again(monkeypatch):
+    study = site.create(MemoryStorage())
+    site.day(study, 0)
+    written, write_down = [], Run.to_json
+    monkeypatch.setattr(Run, "to_json", lambda run: written.append(run) or write_down(run))
+    monkeypatch.delattr(rebuild, "problem_of")
+    for number in (1, 2):
+        site.day(study, number)
+    assert len(written) == 2
 
 
 def test_shares_keep_what_was_asked_for(storage_url):

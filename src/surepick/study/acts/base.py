@@ -159,6 +159,11 @@ class Step:
     same: Callable[[Transaction], bool] = lambda tx: True  #: what else must be as it was
     outcome: dict[str, Any] = field(default_factory=dict)  #: details for whoever does it
     notes: Sequence[str] = ()  #: what whoever does it is warned of
+    text: str | None = None  #: the run as it is kept, where it is written down already
+
+    def kept(self) -> str | None:
+        """The run as it is kept; None where it stays as it was."""
+        return self.run.to_json() if self.text is None and self.run is not None else self.text
 
 
 class ActKind:

@@ -271,7 +271,8 @@ class _Record(_OfPeriod):
         outcome = _recorded(name, "accepted", counts, run)
         content |= {"run": sha(text)}
         content |= {key: said for key, said in (("by", who.by), ("reason", who.reason)) if said}
-        return Step(at, content, run, run.stopped, False, more=write, same=same, outcome=outcome)
+        how = {"more": write, "same": same, "outcome": outcome, "text": text}
+        return Step(at, content, run, run.stopped, False, **how)
 
     def act(self, link: Link, scene: Scene) -> Act:
         """The report that a link is about, and by whom it was sent."""

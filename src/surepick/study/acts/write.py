@@ -78,7 +78,7 @@ class _Writing:
 
     def __init__(self, study: StudyRecord, kind: str, step: Step) -> None:
         self._study, self._kind, self._step = study, kind, step
-        self._text = None if step.run is None else step.run.to_json()
+        self._text = step.kept()
         self._tried: Link | None = None
 
     def write(self, tx: Transaction) -> Link | None:
@@ -139,7 +139,7 @@ class OnDesk:
         return self._desk.progress()
 
     def run(self) -> tuple[Run, StudyProgress]:
-        return rebuild.load_run(self.storage, self.record)
+        return self._desk.read()
 
     def measured(self, pulls: Sequence[int]) -> Measured:
         def read(tx: Transaction) -> Measured:

@@ -391,10 +391,14 @@ class Desk:
         with self._lock:
             at = self.progress()
             if self._run is None or self._run[0] != _standing(at):
-                run, at = rebuild.load_run(self.storage, self.record, self._first_problem)
+                run, at = self.read()
                 self._run = (_standing(at), run)
                 self._problem = run.problem
             return self._run[1], at
+
+    def read(self) -> tuple[Run, StudyProgress]:
+        """The run at the open batch, read anew: whoever changes it changes nobody else's."""
+        return rebuild.load_run(self.storage, self.record, self._first_problem)
 
     def progress(self) -> StudyProgress:
         """Where the study stands."""
