@@ -1372,15 +1372,15 @@ MUTATIONS = (
     Mutation(
         "estimates-shown-as-seen",
         "run/shown.py",
-        "known._replace(estimates=-known.estimates)",
+        "known._replace(estimates=_turned(known.estimates))",
         "known",
         "run/test_shown.py",
     ),
     Mutation(
         "ends-of-lifts-swapped",
         "run/shown.py",
-        "low=-claims.high, high=-claims.low",
-        "low=-claims.low, high=-claims.high",
+        '{"low": _turned(claims.high), "high": _turned(claims.low)}',
+        '{"low": _turned(claims.low), "high": _turned(claims.high)}',
         "run/test_shown.py",
     ),
     Mutation(

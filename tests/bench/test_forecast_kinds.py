@@ -280,3 +280,19 @@ def test_runs_give_up_after_many_times_the_pulls_of_a_test():
 def test_bad_questions_are_named(noise, settings, said):
     with pytest.raises(InvalidInputError, match=said):
         Question(Problem(LINE, noise=noise), **settings)
+
+
+def test_smaller_rates_and_times_are_planned_for_from_the_other_side():
+    rates = Problem.unstructured(4, noise="yes-no", minimise=True)
+    question = Question(rates, base_rate=0.1, lift=0.4, trials=2)
+    assert question.words == "yes/no rewards, the best at 6 %, all others at 10 % at least"
+    best, second, *_ = np.sort(question.instance(ASKED, 0).values)
+    assert (best, second) == pytest.approx((0.06, 0.1))
+    assert question.instance(ASKED, 0).best == question.instance(ASKED, 0).values.argmin()
+    with pytest.raises(InvalidInputError, match=r"lift: -0\.5 times a base_rate of 0\.1 is"):
+        Question(rates, base_rate=0.1, lift=1.5)
+    times = Problem(np.c_[np.ones(5), np.arange(5.0)], noise=1.0, minimise=True)
+    gaps = np.sort(Question(times, 0.5).instance(ASKED, 1).gaps)
+    assert gaps[:2] == pytest.approx([0.0, 0.5])
+    found = forecast(Question(times, 3.0, algorithms=["pooled-peleg"], trials=2))
+    assert found.cell("pooled-peleg", ASKED)["failed"] == 0

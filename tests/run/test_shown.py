@@ -9,7 +9,7 @@ import pytest
 from tests.breadth import each_value
 
 import surepick as sp
-from surepick.errors import CertificateError, InvalidTypeError
+from surepick.errors import CertificateError, InvalidInputError, InvalidTypeError
 from surepick.run.certificate import fingerprint
 from surepick.run.standing import Standing
 
@@ -251,6 +251,20 @@ def test_it_is_true_or_false(wrong):
     if wrong is not None:  # None: as the problem says
         with pytest.raises(InvalidTypeError, match="minimise must be True"):
             sp.identify(sp.Problem.unstructured(["a", "b"]), lambda arm: 0.0, minimise=wrong)
+
+
+def test_comparisons_of_two_say_themselves_which_is_better():
+    pairs = sp.Problem.pairs(["a", "b", "c"])
+    for minimising in (
+        lambda: pairs.with_direction(True),
+        lambda: sp.identify(pairs, judge=lambda first, second: 1.0, minimise=True),
+    ):
+        with pytest.raises(InvalidInputError, match="minimise: a comparison of two options says"):
+            minimising()
+    answer = sp.identify(pairs, judge=lambda first, second: float(first < second))
+    assert answer.label == "a"
+    with pytest.raises(CertificateError, match="comparisons of two say themselves"):
+        sp.verify(forged(answer.certificate(), True))
 
 
 def forged(body, minimise, statement=lambda text: text):

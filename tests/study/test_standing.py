@@ -1,5 +1,6 @@
 """Where a study stands: one picture, whatever one looks at, at every moment."""
 
+import json
 import math
 
 import numpy as np
@@ -96,3 +97,15 @@ def test_other_algorithms_have_a_standing_without_intervals():
     now = study.standing()
     assert now.leader == "1"
     assert set(now["p_value"]) == {None}
+
+
+def test_options_of_which_nothing_is_known_have_no_estimate_in_a_status():
+    """Features guide where to measure first, so some options wait; JSON has no NaN."""
+    rows = np.c_[np.ones(4), np.arange(4.0)]
+    problem = sp.Problem(rows, noise="any", misfit=np.inf)
+    study = sp.create_study("guided", problem, storage="memory://guided", seed=0)
+    for pull in study.ask(10):
+        study.tell(pull.id, float(pull.arm))
+    status = json.loads(json.dumps(study.status(), allow_nan=False))
+    assert None in status["estimates"]
+    assert None in status["standing"]["columns"]["estimate"]

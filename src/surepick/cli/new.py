@@ -211,6 +211,7 @@ def command(
         "algorithm": study.algorithm.registered_name(),
         "rewards": problem.noise_kind.words,
         "noise": problem.noise_kind.written,
+        "minimise": problem.minimise,
         "misfit": problem.written_misfit().get("misfit", 0.0),
         **{one.name: spec.kept.get(one.name, one.default) for one in known().values() if one.kept},
         "overlap": study.desk.overlap,  # not every algorithm can
@@ -233,7 +234,8 @@ def command(
     lines = [
         f"Study {name!r}: {len(problem.distinct)} different options{of}; "
         f"{study.algorithm.registered_name()}, delta {study.algorithm.delta:g}.",
-        f"A measurement gives {problem.noise_kind.measurement}.",
+        f"A measurement gives {problem.noise_kind.measurement}."
+        + (" Smaller is better." if problem.minimise else ""),
         *trust(problem, study.algorithm.delta, study.algorithm.sample_limit()),
         *(shown(words(value)) for one, value in spec.kept.items() if (words := find(one).words)),
         ends_at(study.algorithm),
@@ -265,7 +267,7 @@ def _traffic_lines(study: Study, problem: Problem) -> list[str]:
 
     return [
         f"Study {study.name!r}: {problem.n_arms} options, delta {study.algorithm.delta:g}; "
-        f"rewards are {problem.noise_kind.words}.",
+        f"rewards are {problem.words}.",
         "Assign each visitor at random by the shares of the period. Count every visitor once, in "
         "the period of assignment, with the same time to respond.",
         "End a period at a set time or after a set number of visitors, never because of how it "

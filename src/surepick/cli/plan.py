@@ -50,6 +50,11 @@ _BETWEEN_LINES = 5.0  # seconds between two lines of progress
     help="Yes/no: how much more often the best one does (0.2: 1.2 times as often).",
 )
 @click.option(
+    "--minimise",
+    is_flag=True,
+    help="Smaller is better; with --lift 0.2 the best one says yes 0.8 times as often.",
+)
+@click.option(
     "--noise",
     default=None,
     type=Number(),
@@ -108,6 +113,7 @@ def command(
     gap: float | None,
     base_rate: float | None,
     lift: float | None,
+    minimise: bool,
     noise: float | None,
     noise_is: str,
     misfit: float,
@@ -142,7 +148,7 @@ def command(
         raise InvalidInputError("misfit: there are no features that could be wrong; leave it out")
     made = from_table(options, features, formula, label, told, misfit, unstructured=unstructured)
     question = Question(
-        made.problem,
+        made.problem.with_direction(minimise),
         gap,
         delta,
         tuple(split_list(algorithms)) or None,

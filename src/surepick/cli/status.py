@@ -198,7 +198,7 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
     for i in order[: top or None]:
         measured = not problem.transductive
         cells = {
-            "estimate": "" if estimates is None else f"{estimates[i]:.4g}",
+            "estimate": _number(estimates[i]) if estimates else "",
             "behind the best": "" if behind is None else _behind(content, i),
             "between": "" if i == leader else ends[i],
             "p-value": _p_value(columns["p_value"][i]),
@@ -254,12 +254,16 @@ def _compared(content: dict[str, Any], top: int) -> Any:
             VERDICTS.get(columns["state"][i], columns["state"][i]),
             "" if baseline or not known else f"{columns['lift'][i]:+.3g}",
             between(*(columns[name][i] for name in ends), **how),
-            f"{columns['estimate'][i]:.4g}" if known else "",
+            _number(columns["estimate"][i]) if known else "",
             "" if pulls is None else f"{pulls[i]:,}",
         )
     if top and len(order) > top:
         table.add_row(f"… and {len(order) - top} more (--top 0)", style="dim")
     return table
+
+
+def _number(value: float | None) -> str:
+    return "" if value is None else f"{value:.4g}"
 
 
 def _failures(count: int) -> str:

@@ -41,8 +41,6 @@ class Contents:
     ) -> None:
         if not isinstance(large, bool):
             raise InvalidTypeError(f"large must be True or False; got {large!r:.80}")
-        #: whether the smallest rewards are the best
-        self.minimise: bool = as_direction(minimise)
         #: where arms, candidates, features and targets live
         self.backend: Backend = (
             _home(arms, candidates) if backend is None else backend_named(backend)
@@ -50,6 +48,8 @@ class Contents:
         self.arms: FloatArray = as_table(arms, "arms", self.backend)
         #: what is known about the noise
         self.noise_kind: NoiseKind = noise_kind(noise, len(self.arms))
+        #: whether the smallest rewards are the best
+        self.minimise: bool = as_direction(minimise, self.noise_kind)
         #: how far an arm's mean may lie from what its features say, in units of the reward
         self.misfit: float = as_misfit(misfit, candidates)
         #: what a measurement of each arm costs; None: all the same
@@ -108,6 +108,12 @@ class Contents:
     def unit(self) -> float:
         """What estimates and epsilon are divided by for algorithms: the scale, where known."""
         return self.noise_kind.unit
+
+    @property
+    def words(self) -> str:
+        """What measurements give, for people; and which way is better, where it is not up."""
+        words = self.noise_kind.words
+        return f"{words}; smaller is better" if self.minimise else words
 
     @property
     def sign(self) -> float:
@@ -175,7 +181,7 @@ class Contents:
 
     def with_direction(self, minimise: bool) -> Self:
         """This problem where the smallest rewards are the best, or the largest."""
-        if as_direction(minimise) == self.minimise:
+        if as_direction(minimise, self.noise_kind) == self.minimise:
             return self
         other = self._copy()
         other.minimise = minimise
@@ -260,11 +266,15 @@ class Contents:
             raise FormatError(f"saved problem lacks {missing}") from None
 
 
-def as_direction(minimise: Any) -> bool:
+def as_direction(minimise: Any, kind: NoiseKind) -> bool:
     """Checked: whether smaller is better."""
     if not isinstance(minimise, bool):
         raise InvalidTypeError(
             f"minimise must be True (smaller is better) or False; got {minimise!r:.80}"
+        )
+    if minimise and kind.of_pairs:
+        raise InvalidInputError(
+            "minimise: a comparison of two options says itself which is better; leave it out"
         )
     return minimise
 

@@ -226,7 +226,7 @@ def explained(forecast: Forecast) -> str:
         f"them). “>”: runs were cut off, the true number is larger.",
         f"{AB_TEST}: each option {variance}·(2z)²/lead² times, z the normal quantile of "
         f"1 − delta/(options − 1)"
-        + (", p and q the two highest rates." if question.base_rate is not None else "."),
+        + (", p and q the two best rates." if question.base_rate is not None else "."),
         f"{LARGEST}: a quarter of that; correct only if the lead is known beforehand.",
     ]
     if forecast.bound > 0:

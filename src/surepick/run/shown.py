@@ -8,6 +8,7 @@ an option is *behind* the best has no sign of its own: it is as much in either d
 from __future__ import annotations
 
 from surepick.algorithms.base import Claims, Known, State
+from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 
 
@@ -16,7 +17,7 @@ def known_now(problem: Problem, state: State) -> Known | None:
     known = state.now()
     if known is None or not problem.minimise:
         return known
-    return known._replace(estimates=-known.estimates)
+    return known._replace(estimates=_turned(known.estimates))
 
 
 def claims_now(problem: Problem, state: State) -> Claims | None:
@@ -24,4 +25,9 @@ def claims_now(problem: Problem, state: State) -> Claims | None:
     claims = state.claims()
     if claims is None or not problem.minimise:
         return claims
-    return claims._replace(lift=-claims.lift, low=-claims.high, high=-claims.low)
+    ends = {"low": _turned(claims.high), "high": _turned(claims.low)}
+    return claims._replace(lift=_turned(claims.lift), **ends)
+
+
+def _turned(numbers: FloatArray) -> FloatArray:
+    return 0.0 - numbers  # nought has no sign

@@ -53,6 +53,7 @@ def questions() -> list[dict[str, Any]]:
             "name": setting.name,
             "question": setting.question,
             "hint": setting.hint,
+            "first": setting.first,
             "kind": setting.schema.get("type", ""),
             "default": setting.default,
             "choices": setting.choices,

@@ -93,8 +93,9 @@ class PlanRequest(TableBody):
     lift: Annotated[Finite, Field(gt=0)] | None = Field(
         None,
         description="For yes-no: how much more often the best option says yes; 0.2 means 20 % "
-        "more often.",
+        "more often (less often where smaller is better).",
     )
+    minimise: bool = Field(False, description="Smaller is better.")
     noise: Annotated[Finite, Field(gt=0)] | None = Field(
         None,
         description="How much repeated measurements of one option differ; 1, or a quarter of LO..HI"
@@ -261,6 +262,7 @@ class SettingOf(Answered):
     choices: list[tuple[Any, str]] = Field(description="Values and their words; none: any value.")
     empty: str = Field(description="What it means to say nothing; nothing: the default is shown.")
     traffic: bool = Field(description="Whether it is asked for in traffic studies.")
+    first: bool = Field(description="Whether it is asked for at once, not among further settings.")
 
 
 class RewardsOf(Answered):
@@ -326,7 +328,7 @@ class Status(Answered):
     survivor_labels: list[str]
     leader: str | None
     labels: list[str]
-    estimates: list[float] | None
+    estimates: list[float | None] | None
     means: list[float | None]
     behind: list[float] | None
     standard_error: list[float] | None

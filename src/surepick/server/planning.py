@@ -58,7 +58,7 @@ def forecast_for(body: models.PlanRequest) -> dict[str, Any]:
     told, guess = study_noise(body.rewards, body.noise, body.noise_is)
     made = problem_of(body, told, as_misfit(math.inf if body.misfit == "any" else body.misfit or 0))
     question = Question(
-        made.problem,
+        made.problem.with_direction(body.minimise),
         body.gap,
         body.delta,
         noise=guess,

@@ -83,6 +83,8 @@ class Setting:
         What it means, in a word or two, to say nothing.
     traffic
         Whether the page asks for it where visitors are sent by shares.
+    first
+        Whether the page asks for it at once, not among further settings.
     shown
         Whether the page asks for it now.
 
@@ -112,6 +114,7 @@ class Setting:
     choices: tuple[tuple[Any, str], ...] = ()
     empty: str = ""
     traffic: bool = False
+    first: bool = False
     shown: Callable[[], bool] = lambda: True
 
     def field(self) -> Any:

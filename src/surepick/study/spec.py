@@ -147,10 +147,11 @@ class StudySpec:
         schema={"type": "boolean"},
         default=False,
         check=yes_or_no("minimise"),
-        question="Which is better",
+        question="Which is better?",
         hint="Smaller, for times, costs or errors. All numbers are entered and shown as measured.",
         choices=((False, "Larger"), (True, "Smaller")),
         traffic=True,
+        first=True,
     ).field()
     delta: float = Setting(
         help="Error probability, such as 0.05.",

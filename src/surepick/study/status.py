@@ -69,7 +69,7 @@ def status_of(
         "limits": _limits(run, int(told.sum()), problem.cost_of(told)),
         "survivors": (left := list(run.active) if run.state.left() else []),
         "survivor_labels": [problem.candidate_labels[i] for i in left],
-        "rewards": problem.noise_kind.words,
+        "rewards": problem.words,
         "noise": noise_in_use(run),
         "noise_estimated": run.state.scale_estimated,
         "past": None
@@ -151,6 +151,7 @@ def _options_and_outlook(run: Run) -> dict[str, Any]:
     problem, ahead = run.problem, outlook(run)
     distinct = len(problem.distinct)
     now = run.standing() if ahead is None else ahead.standing
+    written = now.to_dict()
     return {
         "started_with": started_with(run),
         "labels": list(problem.labels),
@@ -165,9 +166,9 @@ def _options_and_outlook(run: Run) -> dict[str, Any]:
         "going": [one["label"] for one in run.waiting if "label" in one],
         "leader": now.leader,
         "leader_index": now.leader_index,
-        "estimates": None if now.leader is None else now["estimate"],
+        "estimates": None if now.leader is None else written["columns"]["estimate"],
         "behind": None if ahead is None else ahead.behind.tolist(),
         "standard_error": None if ahead is None else ahead.error.tolist(),
         "evidence": None if ahead is None or ahead.evidence is None else ahead.evidence.tolist(),
-        "standing": now.to_dict(),
+        "standing": written,
     }

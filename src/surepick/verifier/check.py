@@ -76,6 +76,10 @@ class Check(Tables):
             "minimise" not in problem or problem["minimise"] is True,
             "minimise is true where smaller is better, and is not there otherwise",
         )
+        self.demand(
+            "minimise" not in problem or not self.kind.of_pairs,
+            "comparisons of two say themselves which is better",
+        )
         return "minimise" in problem
 
     @property

@@ -81,7 +81,8 @@ class Question:
         quarter of the range of bounded rewards.
     base_rate, lift
         For yes/no rewards: the second best option says yes this often, the others at most as
-        often, and the best ``1 + lift`` times as often.
+        often, and the best ``1 + lift`` times as often. Where smaller is better, the others at
+        least as often, and the best ``1 - lift`` times.
     trials, seed
         Simulated runs of each algorithm in each scenario, and the seed of them all.
     max_samples
@@ -145,13 +146,14 @@ class Question:
             if value is None:
                 raise InvalidInputError(
                     f"{name} is missing: yes/no rewards need base_rate (how often the second best "
-                    f"option says yes, as 0.02) and lift (0.2: the best one 20 % more often)"
+                    f"option says yes, as 0.02) and lift (0.2: the best one 20 % "
+                    f"{'less' if self.problem.minimise else 'more'} often)"
                 )
         base, lift = probability(self.base_rate, "base_rate"), positive(self.lift, "lift")
-        if not base * (1 + lift) < 1:
-            raise InvalidInputError(
-                f"lift: {1 + lift:g} times a base_rate of {base:g} is not below 1"
-            )
+        times = 1 + self.problem.sign * lift
+        if not 0 < base * times < 1:
+            end = "above 0" if times <= 0 else "below 1"
+            raise InvalidInputError(f"lift: {times:g} times a base_rate of {base:g} is not {end}")
         object.__setattr__(self, "gap", base * lift)
 
     def _check_noise(self) -> None:
@@ -254,7 +256,7 @@ class Question:
         gap, delta = self.scenarios[scenario]
         variance = 2 * self.deviation**2
         if self.base_rate is not None:
-            best = self.base_rate + gap
+            best = self.base_rate + self.problem.sign * gap
             variance = best * (1 - best) + self.base_rate * (1 - self.base_rate)
         return fixed_sample(len(self.problem.distinct), variance, gap, delta)
 
@@ -268,9 +270,11 @@ class Question:
         """What was asked, in words."""
         kind, lead = self.problem.noise_kind, f"the best leads by {self.lead:g}"
         if self.base_rate is not None:
+            best = self.base_rate + self.problem.sign * self.lead
+            end = "at least" if self.problem.minimise else "at most"
             return (
-                f"yes/no rewards, the best at {100 * (self.base_rate + self.lead):.4g} %, "
-                f"all others at {100 * self.base_rate:.4g} % at most"
+                f"yes/no rewards, the best at {100 * best:.4g} %, "
+                f"all others at {100 * self.base_rate:.4g} % {end}"
             )
         if self._drawing.told_scale:
             return f"{lead}, {kind}"

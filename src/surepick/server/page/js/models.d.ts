@@ -106,6 +106,7 @@ declare namespace Api {
     gap?: number | null;
     base_rate?: number | null;
     lift?: number | null;
+    minimise?: boolean;
     noise?: number | null;
     noise_is?: "guessed" | "equal" | "known";
     misfit?: number | string | null;
@@ -154,6 +155,7 @@ declare namespace Api {
     choices: ([any, string])[];
     empty: string;
     traffic: boolean;
+    first: boolean;
   }
   interface SettingsOf {
     settings: SettingOf[];
@@ -181,7 +183,7 @@ declare namespace Api {
     survivor_labels: string[];
     leader: string | null;
     labels: string[];
-    estimates: number[] | null;
+    estimates: (number | null)[] | null;
     means: (number | null)[];
     behind: number[] | null;
     standard_error: number[] | null;

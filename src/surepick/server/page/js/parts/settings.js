@@ -59,6 +59,7 @@ export function settingFields(scope, offered) {
   let asked = [];
   let site = false;
   const element = h("div", { class: "asked" });
+  const first = h("div", { class: "asked" }); // those that everybody is asked for
   const shown = () => asked.filter((one) => one.traffic || !site);
   const told = () => asked.forEach((one) => (one.element.hidden = !shown().includes(one)));
   const ready = get("/settings", { signal: scope.signal }).then(
@@ -69,13 +70,17 @@ export function settingFields(scope, offered) {
         const { name, traffic } = setting;
         return { name, traffic, said, element: field(setting.question, control, setting.hint) };
       });
-      put(element, asked.map((one) => one.element));
+      for (const [place, here] of /** @type {const} */ ([[first, true], [element, false]])) {
+        const own = asked.filter((_, i) => settings[i].first === here);
+        put(place, own.map((one) => one.element));
+      }
       told();
     },
   );
   ready.catch(() => {}); // said where the form is sent
   return {
     element,
+    first,
     /** @param {boolean} is Whether a site sends visitors. */
     forSite: (is) => ((site = is), told()),
     /** What was said, by the names of the settings. */

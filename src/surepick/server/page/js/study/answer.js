@@ -110,7 +110,7 @@ function comparison(answer) {
   /** @type {(label: string, group: string) => string} */
   const said = (label, group) => {
     const [estimate, low, high] = lifts[label];
-    const ends = liftEnds(group.toLowerCase(), low, high, short);
+    const ends = liftEnds(group.toLowerCase(), low, high, short, Boolean(answer.minimise));
     return `${label} (${(estimate ?? 0) > 0 ? "+" : ""}${short(estimate ?? 0)}${ends && `; ${ends}`})`;
   };
   return h(

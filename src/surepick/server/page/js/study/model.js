@@ -7,17 +7,19 @@ export const PROVEN = ["pac", "eps-pac", "claims", "fdr"];
 const WORDS = { in: "still in", out: "ruled out", close: "as good" };
 
 /**
- * Between what the lead over a baseline lies; where it was claimed to be better or worse, and an
+ * Between what the distance to a baseline lies; where it was claimed to be better or worse, and an
  * interval says less than that, the claim.
  *
  * @param {string} state
  * @param {number | null} low
  * @param {number | null} high
  * @param {(x: number | null) => string} format
+ * @param {boolean} minimise Whether smaller is better.
  */
-export function liftEnds(state, low, high, format) {
-  if (state === "better" && (low ?? -1) < 0) return "more than 0";
-  if (state === "worse" && (high ?? 1) > 0) return "less than 0";
+export function liftEnds(state, low, high, format, minimise) {
+  const [above, below] = minimise ? ["worse", "better"] : ["better", "worse"];
+  if (state === above && (low ?? -1) < 0) return "more than 0";
+  if (state === below && (high ?? 1) > 0) return "less than 0";
   if (low === null && high === null) return "";
   return `${low === null ? "…" : format(low)} to ${high === null ? "…" : format(high)}`;
 }
@@ -42,6 +44,9 @@ export class Model {
     /** Compared with a baseline, options are not in or out: they are better, worse, undecided. */
     this.compared = status.standing.question === "baseline";
     this.leader = status.leader_index;
+    /** Whether smaller is better; what is multiplied by the sign is better the larger it is. */
+    this.minimise = Boolean(status.standing.minimise);
+    this.sign = this.minimise ? -1 : 1;
     /** Those that would be named now: the leader, or several where several are asked for. */
     this.named = new Set(this.leader === null ? [] : [this.leader]);
     if (status.standing.question === "top")
@@ -99,7 +104,7 @@ export class Model {
   }
 
   /**
-   * How far it is ahead of the baseline, and between which ends.
+   * How far it is above the baseline, and between which ends.
    *
    * @param {number} i
    * @returns {(number | null)[]}

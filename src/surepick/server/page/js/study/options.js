@@ -92,7 +92,7 @@ export function optionsCard() {
    * @param {number} i
    */
   function standing(i) {
-    if (model.compared) return (model.stillIn[i] ? 0 : 2) - (model.lift(i)[0] ?? 0) / (1e3 * model.span);
+    if (model.compared) return (model.stillIn[i] ? 0 : 2) - (model.sign * (model.lift(i)[0] ?? 0)) / (1e3 * model.span);
     if (model.isLeader(i)) return -2;
     const behind = model.behind(i) ?? 0;
     const tie = behind / (model.span + behind) / 1000;
@@ -153,7 +153,7 @@ export function optionsCard() {
   function overBaseline(i) {
     const [lift, low, high] = model.lift(i);
     if (lift === null || model.said(i) === "baseline") return "–";
-    const ends = liftEnds(model.said(i), low, high, formatBehind);
+    const ends = liftEnds(model.said(i), low, high, formatBehind, model.minimise);
     return `${lift > 0 ? "+" : ""}${formatBehind(lift)}${ends && ` (${ends})`}`;
   }
 
@@ -295,7 +295,7 @@ export function optionsCard() {
     element,
     update(next) {
       model = next;
-      const sizes = (model.status.estimates ?? []).map(Math.abs);
+      const sizes = (model.status.estimates ?? []).map((x) => Math.abs(x ?? 0));
       format = aligned(sizes.reduce((a, b) => Math.max(a, b), 0));
       formatBehind = aligned(model.span);
       table.table.classList.toggle("with-failures", model.anyFailures);
@@ -303,7 +303,9 @@ export function optionsCard() {
       // Of traffic: without what all options share on a day, and drawn towards the others while
       // little is known; the morning look has the plain rates.
       table.rename("estimate", model.status.traffic ? "Evened out" : "Estimate");
-      table.rename("behind", model.compared ? "Over the baseline" : "Behind the leader");
+      const against = model.minimise ? "Against the baseline" : "Over the baseline";
+      table.rename("behind", model.compared ? against : "Behind the leader");
+      columns[1].first = model.minimise ? "ascending" : "descending"; // the best first
       table.rename("evidence", model.compared ? "Verdict" : "Evidence against");
       write(about, model.compared ? ABOUT_COMPARED : ABOUT);
       SHOWN.forEach(([, title, compared], k) => write(titles[k], model.compared ? compared : title));

@@ -71,7 +71,7 @@ function fill(row, model, i) {
   row.name.title = label;
   const [lift] = model.lift(i);
   const behind = model.compared
-    ? `${aligned(Math.abs(lift ?? 0))(lift)} over the baseline`
+    ? `${aligned(Math.abs(lift ?? 0))(lift)} ${model.minimise ? "against" : "over"} the baseline`
     : `${aligned(model.span)(model.behind(i))} behind`;
   write(row.said, share === null ? behind : `${behind} · ${percent(share)}`);
   row.progress.hidden = share === null;

@@ -168,6 +168,7 @@ export const createView = (scope) => {
             traffic.question,
             traffic.rules,
             rewards.question,
+            settings.first,
           ),
           h(
             "details",

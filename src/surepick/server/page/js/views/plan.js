@@ -36,6 +36,12 @@ export const planView = (scope) => {
   const noise = numeric("1");
   const baseRate = numeric("0.02");
   const lift = numeric("0.2");
+  const better = h(
+    "select",
+    { class: "input" },
+    h("option", { value: "" }, "More often"),
+    h("option", { value: "less" }, "Less often"),
+  );
   const delta = input({ type: "text", inputmode: "decimal", value: "0.05", oninput: check });
   const trials = h(
     "select",
@@ -80,6 +86,10 @@ export const planView = (scope) => {
       ["yes-no"],
     ],
     [field("Lift", lift, "How much more often the best option says yes: 0.2 for 20 % more."), ["yes-no"]],
+    [
+      field("Yes is better", better, "Less often, for errors or refunds: the lift is then how much less often the best one has them."),
+      ["yes-no"],
+    ],
   ];
 
   function check() {
@@ -99,7 +109,13 @@ export const planView = (scope) => {
     const kind = rewards.value;
     const common = { delta: number(delta), trials: Number(trials.value) };
     if (kind === "yes-no")
-      return { ...common, rewards: kind, base_rate: number(baseRate), lift: number(lift) };
+      return {
+        ...common,
+        rewards: kind,
+        base_rate: number(baseRate),
+        lift: number(lift),
+        minimise: better.value === "less",
+      };
     const bounds = `${number(low)}..${number(high)}`;
     return {
       ...common,
@@ -250,12 +266,14 @@ function shown({ forecast, notes }, body) {
 }
 
 /**
- * @param {{rewards: string, gap?: number | null, base_rate?: number | null, lift?: number | null}} body
+ * @param {{rewards: string, gap?: number | null, base_rate?: number | null, lift?: number | null, minimise?: boolean}} body
  */
-function lead({ rewards, gap, base_rate, lift }) {
+function lead({ rewards, gap, base_rate, lift, minimise }) {
   if (rewards !== "yes-no") return `The best option leads by ${short(gap ?? null)}`;
   const rate = base_rate ?? 0;
-  return `The best option says yes at ${percent(rate * (1 + (lift ?? 0)))}, all others at ${percent(rate)} at most`;
+  const best = rate * (1 + (minimise ? -1 : 1) * (lift ?? 0));
+  const end = minimise ? "least" : "most";
+  return `The best option says yes at ${percent(best)}, all others at ${percent(rate)} at ${end}`;
 }
 
 /** @type {(rate: number) => string} */

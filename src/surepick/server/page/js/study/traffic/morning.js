@@ -93,7 +93,7 @@ function order(model, at) {
     Number(!model.isLeader(i)),
     Number(!model.stillIn[i] && labels[i] !== at.control),
     Number(labels[i] !== at.control),
-    -(means[i] ?? -Infinity),
+    means[i] === null ? Infinity : -model.sign * means[i],
   ];
   const keys = labels.map((_, i) => key(i));
   const places = [...labels.keys()];
@@ -138,7 +138,7 @@ function columns(at) {
 }
 
 /**
- * The lead over the control, and between what it lies at any time.
+ * How far it is above the control, and between what that lies at any time.
  *
  * @param {Api.Traffic} at
  * @param {number} i
