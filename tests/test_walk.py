@@ -1,0 +1,11 @@
+"""The way of an ask and of a told reward through the package stays as short as it is."""
+
+from tests.walk import walked
+
+
+def test_few_files_are_passed():
+    found = walked()
+    assert len(found["an ask"]) <= 18
+    assert len(found["a told reward"]) <= 25
+    assert len(found["one that completes a batch"]) <= 78
+    assert all("study/desk/desk.py" in files for files in found.values())

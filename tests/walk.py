@@ -1,0 +1,68 @@
+"""How many files of the package an ask and a told reward pass: ``python -m tests.walk``.
+
+With ``--files`` it names them, in the order in which they are entered. The way is short if somebody
+who looks for a mistake on it can read all of it.
+"""
+
+from __future__ import annotations
+
+import sys
+import tempfile
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import surepick as sp
+
+_PACKAGE = Path(sp.__file__).parent
+
+
+def passed(act: Callable[[], Any]) -> list[str]:
+    """The files of the package in which something is called, in the order of the first calls."""
+    found: dict[str, None] = {}
+
+    def look(frame: Any, event: str, _: Any) -> None:
+        if event == "call":
+            found.setdefault(frame.f_code.co_filename)
+
+    sys.setprofile(look)
+    try:
+        act()
+    finally:
+        sys.setprofile(None)
+    inside = [Path(name) for name in found if name.startswith(str(_PACKAGE))]
+    return [path.relative_to(_PACKAGE).as_posix() for path in inside]
+
+
+def walked() -> dict[str, list[str]]:
+    """By what was done: on a study in a SQLite file, by somebody who has asked and told before."""
+    found: dict[str, list[str]] = {}
+    with tempfile.TemporaryDirectory() as folder:
+        problem, place = sp.Problem([[1.0, 0.0], [0.0, 1.0]]), f"sqlite:///{folder}/s.db"
+        study = sp.create_study("s", problem, storage=place)
+        batch = study.progress().batch
+        while study.progress().batch < batch + 2:  # two batches, so that everything is loaded
+            (pull,) = study.ask(1)
+            study.tell(pull.id, float(pull.arm))
+        pulls: list[Any] = []
+        found["an ask"] = passed(lambda: pulls.extend(study.ask(1)))
+        found["a told reward"] = passed(lambda: study.tell(pulls[0].id, 0.5))
+        at = study.progress()
+        rest = study.ask(at.size - at.asked)
+        study.tell_many({pull.id: 0.5 for pull in rest[:-1]})
+        found["one that completes a batch"] = passed(lambda: study.tell(rest[-1].id, 0.25))
+        study.close()
+    return found
+
+
+def main() -> int:
+    """Show it."""
+    for name, files in walked().items():
+        print(f"{name}: {len(files)} files")
+        if "--files" in sys.argv:
+            print(*(f"    {file}" for file in files), sep="\n")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())
