@@ -33,7 +33,9 @@ LAYOUTS = factorial("3x2x2", interactions=0).problem.arms
 @pytest.mark.parametrize(
     ("text", "noise"),
     [
-        ("number", None),
+        ("symmetric", "symmetric"),
+        ("number", "symmetric"),
+        ("any", "any"),
         (" yes-no ", "yes-no"),
         ("0..10", (0.0, 10.0)),
         ("-1.5..-.5", (-1.5, -0.5)),
@@ -52,12 +54,13 @@ def test_rewards_that_are_none_are_refused(text):
 
 
 def test_rewards_must_be_text():
-    with pytest.raises(InvalidTypeError, match="number, any, yes-no or LO"):
+    with pytest.raises(InvalidTypeError, match=r"yes-no, LO\.\.HI, symmetric or any"):
         read_rewards((0, 1))
 
 
 def test_what_a_study_is_told_and_what_is_guessed():
-    assert study_noise("number", None, "guessed") == (None, None)
+    assert study_noise(None, None, "guessed") == (None, None)
+    assert study_noise("number", None, "guessed") == ("symmetric", None)
     assert study_noise("number", 2.0, "equal") == ("equal", 2.0)
     assert study_noise("0..4", 0.5, "guessed") == ((0.0, 4.0), 0.5)
     for rewards, noise, told in (

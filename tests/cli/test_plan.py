@@ -68,18 +68,28 @@ def test_progress_without_a_terminal_is_lines_on_stderr(plan, monkeypatch):
 
 
 def test_formula_and_unstructured(plan):
-    done = plan("--gap", "1", "--formula", "C(colour)", "--json")
+    done = plan("--gap", "1", "--formula", "C(colour)", "--trust-features", "--json")
     assert done.exit_code == 0, done.output
     assert any("count as one" in note for note in json.loads(done.stdout)["notes"])
+    done = plan("--gap", "1", "--formula", "C(colour)", "--json")  # they may differ all the same
+    assert done.exit_code == 0, done.output
+    assert any("made without features" in note for note in json.loads(done.stdout)["notes"])
+    done = plan("--gap", "1", "--formula", "C(colour)", "--misfit", "0.1")
+    assert "'a' and 'c' have the same features" in str(done.exception)
     done = plan("--gap", "1", "--unstructured")
     assert "4 different options, 4 coefficients;" in done.output
 
 
 @pytest.mark.parametrize(
-    ("misfit", "said"), [("any", "features only guide"), ("0.1", "features right to within 0.1")]
+    ("given", "said"),
+    [
+        ((), "features only guide"),  # as in a new study
+        (("--misfit", "0.1"), "features right to within 0.1"),
+        (("--trust-features",), "features trusted"),
+    ],
 )
-def test_how_far_features_are_trusted_is_said_first(plan, misfit, said):
-    done = plan("--features", "price,colour", "--gap", "1", "--misfit", misfit)
+def test_how_far_features_are_trusted_is_said_first(plan, given, said):
+    done = plan("--features", "price,colour", "--gap", "1", *given)
     assert f"3 coefficients, {said};" in done.output
 
 
@@ -90,7 +100,7 @@ def test_how_far_features_are_trusted_is_said_first(plan, misfit, said):
         (["--gap", "0"], "gap must be above 0"),
         (["--gap", "1", "--algorithms", "pelge"], "did you mean 'peleg'"),
         (["--gap", "1", "--jobs", "0"], "jobs"),
-        (["--gap", "1", "--rewards", "maybe"], "rewards must be number, any, yes-no"),
+        (["--gap", "1", "--rewards", "maybe"], "rewards must be yes-no, LO..HI, symmetric or any"),
         (["--gap", "1", "--rewards", "yes-no"], "give base_rate and lift"),
         (["--gap", "1", "--noise-is", "known"], "noise is missing"),
         ([], "gap is missing"),

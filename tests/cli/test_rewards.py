@@ -66,8 +66,13 @@ def test_no_help_of_studies_speaks_of_sigma(surepick):
 @pytest.mark.parametrize(
     ("given", "written", "words", "said"),
     [
-        ((), None, "numbers", "a number; nothing needs to be known about its noise"),
-        (("--rewards", "number"), None, "numbers", "nothing needs to be known"),
+        ((), "any", "numbers of any kind",
+         "a number of any kind; nothing is assumed about it. The best option is the one that "
+         "usually wins a comparison of two measurements.\nFor the best mean, say what"),
+        (("--rewards", "any"), "any", "numbers of any kind", "of two measurements.\nIt ends"),
+        (("--rewards", "symmetric"), "symmetric", "numbers with symmetric noise",
+         "a number that scatters evenly: as likely too high as too low by the same amount."),
+        (("--rewards", "number"), "symmetric", "numbers with symmetric noise", "scatters evenly"),
         (("--noise", "equal"), "equal", "numbers, with the same noise for all options",
          "a number, with the same noise for all options"),
         (("--noise", "0.5"), 0.5, "numbers, with noise 0.5", "a number, with noise 0.5"),
@@ -90,12 +95,34 @@ def test_every_kind_is_said_in_words(surepick, folder, given, written, words, sa
     assert code == 0, err
     assert said in out
     with sp.load_study("s") as study:
-        assert study.problem.noise_kind.written == written
+        assert study.problem.noise_kind.said == written
     _, content = run_json(surepick, "new", "t", *table, *given)
     assert (content["noise"], content["rewards"]) == (written, words)
-    assert (
-        f"A measurement gives {words.replace('numbers', 'a number')}" in surepick("status", "s")[1]
-    )
+    numbers = words.replace("numbers", "a number")
+    assert f"A measurement gives {numbers}" in surepick("status", "s")[1]
+
+
+@pytest.mark.parametrize(
+    ("given", "because"),
+    [
+        (("--trust-features",), "trusted features speak of means"),
+        (("--traffic",), "a traffic study sees sums of rewards"),
+    ],
+)
+def test_what_is_taken_instead_is_said_with_its_reason(surepick, folder, given, because):
+    code, out, _ = surepick("new", "s", "options.csv", "--features", "price", *given)
+    assert code == 0
+    assert "symmetric noise" in out or "scatters evenly" in out
+    assert f"This was taken because nothing was said, and {because}" in out
+    assert "Times, amounts of money and counts do not scatter evenly" in out
+
+
+def test_epsilon_of_numbers_of_any_kind_is_echoed_as_a_share(surepick, folder):
+    _, out, _ = surepick("new", "s", "options.csv", "--unstructured", "--epsilon", "5%")
+    assert "an option that the best one beats in at most 55 % of direct comparisons" in out
+    code, _, err = surepick("new", "t", "options.csv", "--unstructured", "--epsilon", "2")
+    assert code == 2
+    assert "share of direct comparisons, below 0.5" in err
 
 
 def test_rewards_that_cannot_be_are_refused_and_nothing_is_lost(surepick, folder, clicks):
@@ -138,7 +165,8 @@ def test_a_command_that_prints_what_cannot_be_has_failed(surepick, folder, click
 
 def test_numbers_that_are_all_yes_and_no_are_pointed_out(surepick, folder):
     (folder / "click.sh").write_text(CLICK)
-    surepick("new", "s", "options.csv", "--features", "price", "--max-samples", "20")
+    numbers = ("--features", "price", "--rewards", "symmetric", "--max-samples", "20")
+    surepick("new", "s", "options.csv", *numbers)
     assert surepick("run", "s", "--exec", "sh click.sh")[0] == 7
     for verb in ("status", "answer"):
         out = " ".join(surepick(verb, "s")[1].split())

@@ -1,6 +1,7 @@
 """Every route, over the wire, from creating a study to its answer."""
 
 import json
+import math
 import threading
 import time
 from urllib.parse import quote
@@ -103,7 +104,8 @@ def test_a_study_from_features(http):
 @pytest.mark.parametrize(
     ("noise", "words", "scale"),
     [
-        (None, "numbers", None),
+        (None, "numbers with symmetric noise", None),
+        ("any", "numbers of any kind", None),
         ("equal", "numbers, with the same noise for all options", None),
         (0.5, "numbers, with noise 0.5", 0.5),
         ([3, 4], "numbers, with noise 3 to 4", 12.5**0.5),
@@ -215,7 +217,8 @@ def test_a_plan_is_that_of_the_command_line(http, tmp_path):
     from surepick.problem.tables import from_table
 
     (tmp_path / "options.csv").write_text(OPTIONS)
-    made = from_table(tmp_path / "options.csv", ["price"])
+    made = from_table(tmp_path / "options.csv", ["price"], misfit=math.inf)
+    assert made.problem.noise == "any"
     rows = forecast(Question(made.problem, 0.5, noise=0.5, trials=2)).summary.rows()
     body = {"csv": OPTIONS, "features": ["price"], "gap": 0.5, "noise": 0.5, "trials": 2}
     found = http.post("/api/v1/plan", json=body).json()

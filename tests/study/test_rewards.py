@@ -98,7 +98,11 @@ def test_the_outlook_of_yes_and_no_counts_each_rate_by_its_own_variance():
 
 @pytest.mark.parametrize(
     ("noise", "words"),
-    [(None, "numbers"), ("yes-no", "yes or no"), ((0, 5), "numbers between 0 and 5")],
+    [
+        (None, "numbers with symmetric noise"),
+        ("yes-no", "yes or no"),
+        ((0, 5), "numbers between 0 and 5"),
+    ],
 )
 def test_the_status_says_what_a_measurement_gives_and_estimates_once_it_can(noise, words):
     study = sp.create_study("s", sp.Problem(ARMS, noise=noise), storage=MemoryStorage())

@@ -10,7 +10,7 @@ import pytest
 import surepick as sp
 from surepick import errors
 from surepick.problem.tables import past_measurements
-from surepick.study import OptionTable, Sheet, StudySpec
+from surepick.study import OptionTable, Sheet, StudySpec, store
 
 PROBLEM = sp.Problem([[1.0, 0.0], [0.0, 1.0], [0.8, 0.6]], noise=0.5, labels=["a", " b", "mix"])
 TABLE = OptionTable(Sheet(csv="label,price\na,1\nb,2\nc,4\n", source="o.csv"), features="price")
@@ -135,10 +135,54 @@ def test_it_cannot_be_changed_and_one_typed_wrongly_is_named():
         sp.create_study("s", PROBLEM, storage="memory://", dleta=0.1)
 
 
-def test_nothing_is_assumed_about_noise_that_is_left_out():
-    assert StudySpec(name="s", table=TABLE).prepared.problem.noise is None
-    body = '{"name": "s", "problem": {"arms": [[1], [2]]}}'
-    assert StudySpec.from_json(body).prepared.problem.noise is None
+FREE = OptionTable(TABLE.sheet, unstructured=True)
+
+
+@pytest.mark.parametrize(
+    ("table", "said", "kind", "because"),
+    [
+        (TABLE, {}, "any", ""),
+        (FREE, {}, "any", ""),
+        (FREE, {"top": 2, "epsilon": 0.1, "baseline": None}, "any", ""),
+        (TABLE, {"baseline": "a", "strata": "days", "overlap": True}, "any", ""),
+        (TABLE, {"items": 20, "noise": None}, "any", ""),
+        (TABLE, {"misfit": 0.0}, "symmetric", "trusted features speak of means"),
+        (TABLE, {"misfit": 0.5}, "symmetric", "trusted features speak of means"),
+        (TABLE, {"check_fit": 1.0}, "symmetric", "trusted features speak of means"),
+        (TABLE, {"traffic": True}, "symmetric", "a traffic study sees sums"),
+        (FREE, {"traffic": True}, "symmetric", "a traffic study sees sums"),
+        (TABLE, {"noise": "symmetric"}, "symmetric", None),
+        (TABLE, {"noise": "equal"}, "equal", None),
+    ],
+)
+def test_nothing_is_assumed_about_noise_that_is_left_out(table, said, kind, because):
+    spec = StudySpec(name="s", table=table, **said)
+    assert spec.prepared.problem.noise == spec.noise == kind
+    assert because == spec.because or because in spec.because
+    # What was taken is part of what is sent and stored: other defaults would not change it.
+    again = StudySpec.from_json(spec.to_json())
+    assert again.to_dict()["noise"] == again.prepared.problem.noise == kind
+
+
+def test_a_problem_without_noise_is_symmetric_where_its_features_are_trusted():
+    body = {"name": "s", "problem": {"arms": [[1], [2]]}}
+    assert StudySpec.from_dict(body).prepared.problem.noise == "symmetric"
+    body["problem"]["misfit"] = "any"
+    assert StudySpec.from_dict(body).prepared.problem.noise == "any"
+    spec = StudySpec(name="s", problem=sp.Problem([[1], [2]], noise="symmetric", misfit=math.inf))
+    assert StudySpec.from_json(spec.to_json()).prepared.problem.noise == "symmetric"
+
+
+def test_a_threshold_needs_to_know_what_a_measurement_is():
+    for table in (TABLE, FREE):
+        with pytest.raises(errors.InvalidInputError, match=r"threshold: .* say what a measurement"):
+            store(StudySpec(name="s", table=table, threshold=2.0), "memory://a number")
+    store(StudySpec(name="s", table=TABLE, threshold=2.0, noise="symmetric"), "memory://a number")
+
+
+def test_epsilon_of_numbers_of_any_kind_is_a_share():
+    with pytest.raises(errors.InvalidInputError, match=r"epsilon: .* share .* below 0\.5"):
+        store(StudySpec(name="s", table=TABLE, epsilon=0.5), "memory://a share")
 
 
 @pytest.mark.parametrize("noise", [0.5, "equal", "yes-no", {"low": 0, "high": 2}, [0.1, 0.2]])
@@ -156,7 +200,7 @@ def test_the_noise_of_a_problem_may_stand_beside_it_in_a_request(noise):
     ("noise", "said"),
     [
         ("estimate", "nothing needs to be estimated .* Leave noise out"),
-        ("unknown", "noise must be 'symmetric'"),
+        ("unknown", "noise must be 'yes-no', .* 'symmetric'"),
         (0.0, "above 0"),
         ((2, 1), "below the highest"),
         ({"low": 1}, "called low and high"),

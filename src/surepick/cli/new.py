@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,23 +12,26 @@ from surepick.algorithms.registry import DEFAULT
 from surepick.cli.numbers import Rewards, in_rates
 from surepick.cli.setting_options import in_numbers, setting_options
 from surepick.cli.studies import ends_at, say, shown, study_options
-from surepick.cli.trust import MISFIT_HELP, Misfit, trust
+from surepick.cli.trust import MISFIT_HELP, Misfit, trust, trusted
 from surepick.errors import InvalidInputError
 from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.problem import Problem
-    from surepick.study import Study
+    from surepick.study import Study, StudySpec
 
 REWARDS_HELP = (
-    "What a measurement gives: any number; yes-no (1 for yes, 0 for no); or a number between two "
-    "bounds, such as 0..10 or -1..1."
+    "What a measurement gives. yes-no: 1 for yes, 0 for no. LO..HI: a number between two bounds, "
+    "such as 0..10 or -1..1. symmetric: a reading that scatters evenly, as likely too high as too "
+    "low by the same amount: a weight, a voltage. any: anything else, such as a time, an amount of "
+    "money, a count; the best option is then the one that usually wins.  [default: any; symmetric "
+    "where features are trusted, and with --traffic]"
 )
 NOISE_HELP = (
-    "Only if you know more about numbers. equal: noise is normal and the same for all options, "
-    "which saves measurements. A number: how much measurements of the same option vary (their "
-    "standard deviation); too small a number voids the guarantee. Several, with commas: one for "
-    "each option.  [default: nothing needs to be known]"
+    "Instead, for readings of known or equal scatter. equal: noise is normal and the same for all "
+    "options, which saves measurements. A number: how much measurements of the same option vary "
+    "(their standard deviation); too small a number voids the guarantee. Several, with commas: one "
+    "for each option."
 )
 
 
@@ -35,9 +39,9 @@ _LARGE = 0.05  # of rates: an epsilon that some take for per cent
 
 
 class _Rewards(Rewards):
-    """What a measurement gives, as noise of a study says it; None for numbers."""
+    """What a measurement gives, as noise of a study says it."""
 
-    def convert(self, value: Any, param: Any, ctx: Any) -> str | tuple[float, float] | None:
+    def convert(self, value: Any, param: Any, ctx: Any) -> str | tuple[float, float]:
         from surepick.problem.rewards import read_rewards
 
         return read_rewards(value) if isinstance(value, str) else value
@@ -81,7 +85,7 @@ class _Noise(click.ParamType):
     show_default=True,
     help=f"Registry name, perhaps with settings: {DEFAULT}:max_batch=96.",
 )
-@click.option("--rewards", type=_Rewards(), default="number", show_default=True, help=REWARDS_HELP)
+@click.option("--rewards", type=_Rewards(), default=None, help=REWARDS_HELP)
 @click.option("--noise", type=_Noise(), default=None, help=NOISE_HELP)
 @click.option("--misfit", type=Misfit(), default=None, help=MISFIT_HELP)
 @click.option(
@@ -146,8 +150,10 @@ def command(
     Every row is an option, every column a feature of it; --features chooses columns. Columns of
     text are categories; C(size) makes a category of a column of numbers.
 
-    Nothing needs to be known about how much measurements vary. If one says yes or no, or lies
-    between two bounds, say so (--rewards): that saves measurements, often many.
+    Nothing is assumed about measurements unless you say what they are (--rewards, --noise): the
+    best option is the one that usually wins, one measurement against another. If a measurement
+    says yes or no, lies between two bounds, or is a reading that scatters evenly, say so: the best
+    is then the one with the largest mean, and yes or no takes far fewer measurements.
 
     Features guide what is measured, but the guarantee rests on measurements alone: every option
     is measured itself. If you know that rewards are linear in the features, as
@@ -162,20 +168,17 @@ def command(
     With --traffic nobody measures one option at a time: surepick split says by which shares to
     send the visitors of a period, and surepick record takes what came of it.
     """
+    from surepick.problem.noise import usual
     from surepick.study import OptionTable, StudySpec, store
     from surepick.study.settings import find, known
     from surepick.text import parse
 
-    if rewards is not None and noise is not None:
+    if noise is not None and rewards not in (None, usual(trusted=True)):
         raise InvalidInputError(
             "noise: not needed for rewards that are yes or no or lie between bounds; leave it out"
         )
-    if trust_features and misfit:
-        raise InvalidInputError(
-            "misfit: --trust-features already means --misfit 0; leave one of them out"
-        )
-    given = noise if rewards is None else rewards
-    misfit = in_rates(misfit, "misfit", given)
+    given = rewards if noise is None else noise
+    misfit = trusted(in_rates(misfit, "misfit", given), trust_features)
     asked = {"at_least": at_least, "control": control, "control_share": control_share}
     asked = {k: v for k, v in (asked | {"window": window}).items() if v is not None}
     if asked and not traffic:
@@ -196,10 +199,10 @@ def command(
         algorithm=method,
         settings=settings,
         noise=given,
-        misfit=0.0 if trust_features else misfit,
+        misfit=misfit,
         traffic=asked if traffic else None,
         past_columns=named or None,
-        **in_numbers(fields, given),
+        **in_numbers(fields, given or usual(traffic or misfit not in (None, math.inf))),
     )
     study = store(spec, storage)
     made = spec.prepared
@@ -210,7 +213,7 @@ def command(
         "storage": study.storage.url,
         "algorithm": study.algorithm.registered_name(),
         "rewards": problem.noise_kind.words,
-        "noise": problem.noise_kind.written,
+        "noise": problem.noise_kind.said,
         "minimise": problem.minimise,
         "misfit": problem.written_misfit().get("misfit", 0.0),
         **{one.name: spec.kept.get(one.name, one.default) for one in known().values() if one.kept},
@@ -225,7 +228,7 @@ def command(
     if traffic:
         notes = [f"Note: {shown(note)}" for note in made.notes]
         *lines, following = _traffic_lines(study, problem)
-        lines += [*notes, *_meant(problem, spec.epsilon)]
+        lines += [*_taken(spec), *notes, *_meant(problem, spec.epsilon)]
         say(as_json, content, "\n".join([*lines, following]))
         return
     paired = problem.pairing is not None
@@ -235,7 +238,9 @@ def command(
         f"Study {name!r}: {len(problem.distinct)} different options{of}; "
         f"{study.algorithm.registered_name()}, delta {study.algorithm.delta:g}.",
         f"A measurement gives {problem.noise_kind.measurement}."
-        + (" Smaller is better." if problem.minimise else ""),
+        + (" Smaller is better." if problem.minimise else "")
+        + f" {problem.noise_kind.best}".rstrip(),
+        *_taken(spec),
         *trust(problem, study.algorithm.delta, study.algorithm.sample_limit()),
         *(shown(words(value)) for one, value in spec.kept.items() if (words := find(one).words)),
         ends_at(study.algorithm),
@@ -250,8 +255,29 @@ def command(
     say(as_json, content, "\n".join(lines))
 
 
+def _taken(spec: StudySpec) -> list[str]:
+    """Why that is what a measurement gives, where nothing was said."""
+    if spec.because is None:
+        return []
+    if not spec.because:
+        return [
+            "For the best mean, say what a measurement is: --rewards yes-no, LO..HI or symmetric, "
+            "or --noise."
+        ]
+    return [
+        f"This was taken because nothing was said, and {spec.because}. Times, amounts of money and "
+        "counts do not scatter evenly: give bounds for them (--rewards LO..HI)."
+    ]
+
+
 def _meant(problem: Problem, epsilon: float) -> list[str]:
-    """What epsilon is where rewards are rates, if it is large for one."""
+    """What epsilon is: a share of comparisons, or of rates, if it is large for one."""
+    if problem.noise_kind.wins and epsilon:
+        share = f"{100 * (0.5 + epsilon):.4g} %"
+        return [
+            f"Close enough: an option that the best one beats in at most {share} of direct "
+            f"comparisons is accepted (epsilon {epsilon:g})."
+        ]
     if problem.noise_kind.bounds != (0.0, 1.0) or epsilon < _LARGE:
         return []
     points = f"{100 * epsilon:g} percentage points"

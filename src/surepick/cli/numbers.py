@@ -51,19 +51,24 @@ class Rewards(click.ParamType):
         return value
 
 
-def in_rates(value: float | None, what: str, noise: Any) -> float | None:
+def in_rates(value: float | None, what: str, noise: Any, *, of_wins: bool = False) -> float | None:
     """The number; an error where per cent were given, and a reward is no rate.
 
     Parameters
     ----------
     noise
         What a study says of it: yes or no, or bounds from 0 to 1, make a reward a rate.
+    of_wins
+        Whether it is a share of direct comparisons where the best is who usually wins.
     """
     if not isinstance(value, Percent):
         return value
     from surepick.study.written import kind_of
 
-    bounds = kind_of(noise).bounds
+    kind = kind_of(noise)
+    bounds = kind.bounds
+    if of_wins and kind.wins:
+        return float(value)
     if bounds is not None and bounds[0] >= 0 and bounds[1] <= 1:
         return float(value)
     raise InvalidInputError(

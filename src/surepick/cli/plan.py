@@ -12,7 +12,7 @@ import click
 
 from surepick.algorithms.registry import DEFAULT
 from surepick.cli.numbers import Number, Rate, Rewards, in_rates
-from surepick.cli.trust import Misfit
+from surepick.cli.trust import Misfit, trusted
 from surepick.errors import InvalidInputError
 
 _BETWEEN_LINES = 5.0  # seconds between two lines of progress
@@ -26,10 +26,10 @@ _BETWEEN_LINES = 5.0  # seconds between two lines of progress
 @click.option("--unstructured", is_flag=True, help="Use no features at all.")
 @click.option(
     "--rewards",
-    default="number",
-    show_default=True,
+    default=None,
     type=Rewards(),
-    help="What one measurement gives: a number, yes or no, or a number between two bounds.",
+    help="What one measurement gives, as for surepick new.  [default: any; symmetric where "
+    "features are trusted]",
 )
 @click.option(
     "--gap",
@@ -72,10 +72,10 @@ _BETWEEN_LINES = 5.0  # seconds between two lines of progress
 @click.option(
     "--misfit",
     type=Misfit(),
-    default=0.0,
-    help="How far features may be wrong, as for surepick new: a number, or any.  [default: 0, "
-    "features are trusted]",
+    default=None,
+    help="How far features may be wrong, as for surepick new: a number, or any.  [default: any]",
 )
+@click.option("--trust-features", is_flag=True, help="The same as --misfit 0.")
 @click.option("--delta", type=Rate(), default=0.05, show_default=True, help="Error probability.")
 @click.option("--trials", default=30, show_default=True, help="Simulated runs of each kind.")
 @click.option(
@@ -109,14 +109,15 @@ def command(
     formula: str | None,
     label: str | None,
     unstructured: bool,
-    rewards: str,
+    rewards: str | None,
     gap: float | None,
     base_rate: float | None,
     lift: float | None,
     minimise: bool,
     noise: float | None,
     noise_is: str,
-    misfit: float,
+    misfit: float | None,
+    trust_features: bool,
     delta: float,
     trials: int,
     algorithms: str,
@@ -132,8 +133,10 @@ def command(
     Every algorithm is simulated on truths drawn at random, scaled so that the best option leads by
     the gap; beside them stand a plain A/B/n test of the same options and, for numbers without
     bounds, the lower bound. For yes/no rewards say --rewards yes-no --base-rate 0.02 --lift 0.2.
-    What it costs to trust features less, and what it would cost to do without: --misfit.
+    As in a new study, features only guide what is measured; what trusting them would save:
+    --misfit, --trust-features.
     """
+    from surepick.bench.compare.plan import Contender
     from surepick.bench.forecast import Question, study_noise
     from surepick.files import without_nan
     from surepick.problem.rewards import read_rewards
@@ -142,16 +145,20 @@ def command(
     from surepick.text import split_list
 
     told, guess = study_noise(rewards, noise, noise_is)
-    gap = in_rates(gap, "gap", read_rewards(rewards))
-    misfit = in_rates(misfit, "misfit", read_rewards(rewards)) or 0.0
+    kind = None if rewards is None else read_rewards(rewards)
+    gap = in_rates(gap, "gap", kind)
+    misfit = trusted(in_rates(misfit, "misfit", kind), trust_features)
     if misfit and unstructured:
         raise InvalidInputError("misfit: there are no features that could be wrong; leave it out")
+    named = split_list(algorithms)
+    if misfit is None:  # as studies take it
+        misfit = 0.0 if any(Contender.named(text).trusts_features for text in named) else math.inf
     made = from_table(options, features, formula, label, told, misfit, unstructured=unstructured)
     question = Question(
         made.problem.with_direction(minimise),
         gap,
         delta,
-        tuple(split_list(algorithms)) or None,
+        tuple(named) or None,
         noise=guess,
         base_rate=base_rate,
         lift=lift,

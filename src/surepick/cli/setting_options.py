@@ -31,7 +31,12 @@ _TYPES: Mapping[str, Any] = {
     "string": str,
     "boolean": None,  # as the default says
 }
-_PER_CENT = {"": "", "probability": " Or in per cent: 5%.", "reward": " For rates also 0.2%."}
+_PER_CENT = {
+    "": "",
+    "probability": " Or in per cent: 5%.",
+    "reward": " For rates also 0.2%.",
+    "lead": " For rates also 0.2%.",
+}
 
 
 def setting_options(command: Callable[..., Any]) -> Callable[..., Any]:
@@ -67,8 +72,8 @@ def in_numbers(given: Mapping[str, Any], noise: Any) -> dict[str, Any]:
     found = dict(given)
     for name, value in given.items():
         unit = known()[name].unit
-        if unit == "reward":
-            found[name] = in_rates(value, name, noise)
+        if unit in ("reward", "lead"):
+            found[name] = in_rates(value, name, noise, of_wins=unit == "lead")
         elif unit == "probability" and value is not None:
             found[name] = float(value)
     return found

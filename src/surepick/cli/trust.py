@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.cli.numbers import Rate
+from surepick.errors import InvalidInputError
 
 if TYPE_CHECKING:
     from surepick.problem import Problem
@@ -31,6 +32,15 @@ class Misfit(click.ParamType):
             return Rate().convert(value, param, ctx)
         except click.BadParameter as error:
             self.fail(f"{error.message}; it may be a number or 'any'", param, ctx)
+
+
+def trusted(misfit: float | None, trust_features: bool) -> float | None:
+    """How far features may be wrong, or an error where both options say it; None: neither does."""
+    if trust_features and misfit:
+        raise InvalidInputError(
+            "misfit: --trust-features already means --misfit 0; leave one of them out"
+        )
+    return 0.0 if trust_features else misfit
 
 
 _MANY = 2_000  # measurements: more are worth a thought beforehand

@@ -17,7 +17,7 @@ from surepick.arrays.validate import in_reach, is_dataframe, real
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem.costs import as_costs
 from surepick.problem.labels import Labels, describe_labels, make_labels
-from surepick.problem.noise import NoiseKind, noise_kind, read_kind
+from surepick.problem.noise import NoiseKind, noise_kind, read_kind, usual
 
 _numbers = itertools.count()  # names of large problems, whose content is not hashed for a name
 
@@ -46,12 +46,13 @@ class Contents:
             _home(arms, candidates) if backend is None else backend_named(backend)
         )
         self.arms: FloatArray = as_table(arms, "arms", self.backend)
-        #: what is known about the noise
-        self.noise_kind: NoiseKind = noise_kind(noise, len(self.arms))
-        #: whether the smallest rewards are the best
-        self.minimise: bool = as_direction(minimise, self.noise_kind)
         #: how far an arm's mean may lie from what its features say, in units of the reward
         self.misfit: float = as_misfit(misfit, candidates)
+        taken = usual(math.isfinite(self.misfit)) if noise is None else noise
+        #: what is known about the noise
+        self.noise_kind: NoiseKind = noise_kind(taken, len(self.arms))
+        #: whether the smallest rewards are the best
+        self.minimise: bool = as_direction(minimise, self.noise_kind)
         #: what a measurement of each arm costs; None: all the same
         self.costs: FloatArray | None = as_costs(costs, len(self.arms))
         self.labels: Labels = make_labels(arms, labels, len(self.arms), "labels")

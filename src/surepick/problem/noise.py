@@ -41,6 +41,7 @@ class NoiseKind(ABC):
     form: ClassVar[str | None] = None  #: what people write for such rewards (``--rewards``)
     choice: ClassVar[str]  #: what ``noise=`` takes for it, for a message
     asked: ClassVar[str] = ""  #: what a measurement gives, as an answer to choose on a form
+    wins: ClassVar[bool] = False  #: whether best is who usually wins; epsilon is a share of wins
 
     @classmethod
     def read(cls, noise: Any, n_arms: int) -> NoiseKind | None:
@@ -103,6 +104,11 @@ class NoiseKind(ABC):
         return self.given
 
     @property
+    def said(self) -> Any:
+        """As requests have it, where saying nothing leaves the choice to others."""
+        return self.written
+
+    @property
     def scale_known(self) -> bool:
         """Whether rewards, in these units, are 1-sub-Gaussian."""
         return True
@@ -145,6 +151,11 @@ class NoiseKind(ABC):
         """What one measurement gives, and what is known about it."""
         return self.words.replace("numbers", "a number")
 
+    @property
+    def best(self) -> str:
+        """What the best option is, as a sentence, where it is not the one with the best mean."""
+        return ""
+
     @abstractmethod
     def __str__(self) -> str: ...
 
@@ -153,15 +164,26 @@ class NoiseKind(ABC):
 class SymmetricNoise(NoiseKind):
     """Each reward as likely to be above its mean as below, by the same amounts; no scale known."""
 
-    kind = "symmetric"
-    form = "number"
-    choice = "'symmetric' (or None: noise of any size, as likely up as down)"
-    asked = "any number"
+    kind = word = form = "symmetric"
+    choice = "'symmetric' (noise of any size, as likely up as down)"
+    asked = "a reading that scatters evenly: as likely too high as too low by the same amount"
 
     @classmethod
-    def read(cls, noise: Any, n_arms: int) -> Self | None:
-        named = isinstance(noise, str) and noise == cls.kind
-        return cls() if noise is None or named else None
+    def read(cls, noise: Any, n_arms: int) -> NoiseKind | None:
+        return cls() if noise is None else super().read(noise, n_arms)
+
+    @classmethod
+    def read_form(cls, text: str) -> NoiseKind | None:
+        return super().read_form(cls.kind if text == "number" else text)  # its name in 0.2
+
+    @property
+    def written(self) -> None:
+        """Files have always said it by saying nothing."""
+        return None
+
+    @property
+    def said(self) -> str:
+        return self.kind
 
     @property
     def scale_known(self) -> bool:
@@ -183,8 +205,12 @@ class SymmetricNoise(NoiseKind):
         return "if a measurement is as likely to come out too high as too low by the same amount"
 
     @property
+    def words(self) -> str:
+        return "numbers with symmetric noise"
+
+    @property
     def measurement(self) -> str:
-        return f"{super().measurement}; nothing needs to be known about its noise"
+        return "a number that scatters evenly: as likely too high as too low by the same amount"
 
     def __str__(self) -> str:
         return "noise not known"
@@ -197,6 +223,7 @@ class AnyNumber(NoiseKind):
     kind = word = form = "any"
     choice = "'any' (numbers of any kind; the best is who usually wins)"
     asked = "anything else: a time, an amount of money, a count"
+    wins = True
 
     @property
     def scale_known(self) -> bool:
@@ -230,6 +257,10 @@ class AnyNumber(NoiseKind):
     @property
     def measurement(self) -> str:
         return "a number of any kind; nothing is assumed about it"
+
+    @property
+    def best(self) -> str:
+        return "The best option is the one that usually wins a comparison of two measurements."
 
     def __str__(self) -> str:
         return "numbers of any kind"
@@ -540,11 +571,11 @@ def register(kind: type[NoiseKind]) -> type[NoiseKind]:
 
 
 for _kind in (
+    YesNo,
+    Between,
     SymmetricNoise,
     AnyNumber,
     EqualNoise,
-    YesNo,
-    Between,
     Preference,
     KnownNoise,
 ):  # numbers come last
@@ -563,8 +594,22 @@ def choices() -> str:
     return ", ".join([*own, KnownNoise.choice])
 
 
+def usual(trusted: bool) -> str:
+    """The kind that is taken where nothing was said.
+
+    Features that are trusted speak of means, and nothing can be said about means of numbers of any
+    kind. Where they are not trusted, nothing has to be assumed.
+
+    Examples
+    --------
+    >>> usual(trusted=False), usual(trusted=True)
+    ('any', 'symmetric')
+    """
+    return SymmetricNoise.kind if trusted else AnyNumber.kind
+
+
 def forms() -> list[str]:
-    """How people write what rewards are: ``number``, ``yes-no``, ``LO..HI``, …"""
+    """How people write what rewards are: ``yes-no``, ``LO..HI``, ``symmetric``, …"""
     return [kind.form for kind in kinds() if kind.form is not None]
 
 

@@ -79,10 +79,10 @@ class PlanRequest(TableBody):
 
     model_config = example(csv=_TABLE, features=["price"], gap=0.5, noise=0.5, trials=2)
 
-    rewards: str = Field(
-        "number",
-        max_length=100,
-        description="What a measurement gives: number, any, yes-no, LO..HI, …",
+    rewards: Annotated[str, Field(max_length=100)] | None = Field(
+        None,
+        description="What a measurement gives: yes-no, LO..HI, symmetric, any, …; by default any, "
+        "or symmetric where features are trusted.",
     )
     gap: Annotated[Finite, Field(gt=0)] | None = Field(
         None, description="Lead of the best option that should be detected; not for yes-no."
@@ -104,7 +104,7 @@ class PlanRequest(TableBody):
     noise_is: Literal["guessed", "equal", "known"] = Field(
         "guessed", description="What the study will know about the noise."
     )
-    misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
+    misfit: Misfit = Field(None, description=MISFIT + " 'any' by default.")
     delta: Probability = 0.05
     trials: Annotated[int, Field(ge=2, le=200)] = 30
 
@@ -171,7 +171,9 @@ class ProblemBody(BaseModel):
     candidates: Matrix | None = None
     labels: list[str] | None = None
     candidate_labels: list[str] | None = None
-    noise: Noise = Field(None, description=NOISE)
+    noise: Noise = Field(
+        None, description=NOISE + " By default 'symmetric', or 'any' where features only guide."
+    )
     misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
     costs: list[Finite] | None = Field(None, description="The cost of measuring each option.")
     minimise: bool = Field(False, description="Smaller rewards are better.")

@@ -56,7 +56,8 @@ def forecast_for(body: models.PlanRequest) -> dict[str, Any]:
     from surepick.bench.forecast import Question, forecast, study_noise
 
     told, guess = study_noise(body.rewards, body.noise, body.noise_is)
-    made = problem_of(body, told, as_misfit(math.inf if body.misfit == "any" else body.misfit or 0))
+    misfit = math.inf if body.misfit in ("any", None) else body.misfit
+    made = problem_of(body, told, as_misfit(misfit))
     question = Question(
         made.problem.with_direction(body.minimise),
         body.gap,

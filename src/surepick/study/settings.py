@@ -72,8 +72,8 @@ class Setting:
     flag
         Whether it is one option of ``surepick new``.
     unit
-        ``"probability"`` or ``"reward"``, for numbers that may be typed in per cent (of rewards:
-        where they are rates).
+        ``"probability"``, ``"reward"`` or ``"lead"``, for numbers that may be typed in per cent
+        (of rewards: where they are rates; of leads: also where they are shares of wins).
     question, hint
         How the page asks for it, and what helps to answer; the page leaves out what has no
         question.

@@ -17,7 +17,7 @@ import math
 from collections.abc import Mapping
 from dataclasses import MISSING, dataclass, field, fields, replace
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.questions import others, read
@@ -28,7 +28,7 @@ from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.contents import as_misfit
 from surepick.problem.labels import look_alikes
-from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given
+from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given, usual
 from surepick.problem.tables.past import PastTable
 from surepick.renamed import renamed
 from surepick.run.codec import encode, loads
@@ -58,9 +58,11 @@ _RESERVED = (".", "..")  # addresses that browsers and proxies rewrite
 
 #: what can be said of the noise and of features, also of a problem
 NOISE = (
-    "What is known about the noise of one measurement. If left out, nothing needs to be known. "
-    "'yes-no': rewards are 0 or 1. Bounds: rewards lie between them. 'equal': normal and the same "
-    "for all options. A number, or one per option: an upper bound on its standard deviation."
+    "What a measurement gives. 'yes-no': 0 or 1. Bounds: a number between them. 'symmetric': a "
+    "reading that is as likely too high as too low by the same amount. 'equal': the same with "
+    "normal noise, alike for all options. A number, or one per option: an upper bound on the "
+    "standard deviation of its noise. 'any': anything else, such as a time, an amount of money, a "
+    "count; the best option is then the one that usually wins a comparison of two measurements."
 )
 MISFIT = (
     "How far the mean of an option may lie from what its features predict, in units of the "
@@ -123,7 +125,8 @@ class StudySpec:
         flag=False,
     ).field()
     noise: Any = Setting(
-        help=f"{NOISE} A problem brings its own.",
+        help=f"{NOISE} The default is 'any' where features are not trusted, and 'symmetric' where "
+        "they are, and for traffic. A problem brings its own.",
         schema={
             "anyOf": [
                 {"type": "number"},
@@ -132,7 +135,7 @@ class StudySpec:
                 {"type": "array", "items": {"type": "number"}},
             ]
         },
-        write=lambda noise: kind_of(noise).written,
+        write=lambda noise: kind_of(noise).said,
         flag=False,
     ).field()
     misfit: Any = Setting(
@@ -160,13 +163,16 @@ class StudySpec:
         unit="probability",
     ).field()
     epsilon: float = Setting(
-        help="Accept any option this close to the best.",
+        help="Accept any option this close to the best: in units of the reward, or, with numbers "
+        "of any kind, the share of direct comparisons by which the best may be ahead of one half "
+        "(0.05: it wins at most 55 %).",
         schema={"type": "number", "minimum": 0},
         default=0.0,
-        unit="reward",
+        unit="lead",
         question="Close enough ε",
-        hint="Any option this close to the best is accepted. Without this, options with equal "
-        "means can never be told apart.",
+        hint="Any option this close to the best is accepted: in units of a measurement, or, where "
+        "the best is the option that usually wins, 0.05 for one that loses at most 55 % of direct "
+        "comparisons. Without this, equal options can never be told apart.",
         traffic=True,
     ).field()
     top: int = Setting(
@@ -336,6 +342,8 @@ class StudySpec:
     ).field()
     #: values of settings that packages from outside have registered, by their names
     added: Mapping[str, Any] = field(default_factory=dict)
+    #: why the noise is what it is, where nothing was said; empty: because nothing has to be assumed
+    because: ClassVar[str | None] = None
 
     @classmethod
     def of(cls, **given: Any) -> StudySpec:
@@ -361,6 +369,7 @@ class StudySpec:
             )
         self._check_misfit()
         self._check_traffic()
+        self._take_usual_noise()
         past, chosen = as_past(self.past, self.past_chosen, self.past_columns)
         self._set(past=past, past_chosen=chosen, past_columns=None)
 
@@ -447,6 +456,21 @@ class StudySpec:
             )
         self._set(noise=kind_of(as_given(self.noise)).given)
 
+    def _take_usual_noise(self) -> None:
+        """Where nothing was said; it is stored, so that a study stays what it was."""
+        if self.noise is not None or self.problem is not None or self.pairs:
+            return
+        because = ""
+        if self.traffic is not None:
+            because = "a traffic study sees sums of rewards, which say nothing about who wins"
+        elif self._trusting or (math.isfinite(self.misfit) and not self._featureless):
+            because = "trusted features speak of means"
+        self._set(noise=usual(trusted=bool(because)), because=because)
+
+    @property
+    def _trusting(self) -> bool:
+        return self.configured.trusts_features or self.check_fit is not None
+
     def _check_misfit(self) -> None:
         """Whatever way it was given, it is a number from here on, or None with a problem."""
         if self.pairs:
@@ -458,11 +482,10 @@ class StudySpec:
                     f"{self.misfit!r}"
                 )
             return
-        trusting = self.configured.trusts_features or self.check_fit is not None
         given: Any = math.inf if self.misfit == "any" else self.misfit
         if given is None:
             # A check of the model is for those who trust it.
-            given = 0.0 if trusting or self._featureless else math.inf
+            given = 0.0 if self._trusting or self._featureless else math.inf
         misfit = as_misfit(given)
         self._set(misfit=misfit)
         if self._featureless and misfit:

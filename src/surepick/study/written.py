@@ -23,7 +23,7 @@ def problem_body(problem: Problem) -> dict[str, Any]:
     body = {
         "arms": problem.arms.tolist(),
         "labels": list(problem.labels),
-        "noise": problem.noise_kind.written,
+        "noise": problem.noise_kind.said,
     }
     body |= problem.written_more()
     if problem.transductive:

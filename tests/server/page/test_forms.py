@@ -119,9 +119,12 @@ def test_a_number_that_cannot_be_read_is_not_left_out(form):
 
 def choose(form, kind):
     """Answer what a measurement gives; returns the noise of the study that it means."""
-    if kind == "a number":
-        form.get_by_role("radio", name="A number", exact=True).check()
-        return None
+    if kind == "anything":
+        form.get_by_role("radio", name="Anything else").check()
+        return "any"
+    if kind == "scatters evenly":
+        form.get_by_role("radio", name="A reading that scatters evenly").check()
+        return "symmetric"
     if kind == "yes or no":
         form.get_by_role("radio", name="Yes or no").check()
         return "yes-no"
@@ -130,13 +133,13 @@ def choose(form, kind):
         form.get_by_label("Highest reward").fill("2,5")
         return (-1.0, 2.5)
     if kind == "equal":
-        form.get_by_role("radio", name="It is the same for all options").check()
+        form.get_by_role("radio", name="The same, with normal noise").check()
         return "equal"
     form.get_by_label("How much measurements vary").fill("0.5")
     return 0.5
 
 
-KINDS = ("a number", "yes or no", "between", "equal", "known")
+KINDS = ("anything", "scatters evenly", "yes or no", "between", "equal", "known")
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -212,18 +215,16 @@ def test_trust_is_not_asked_for_where_nothing_could_be_done_without(form):
 
 def test_answers_that_make_no_sense_start_nothing(form):
     start = form.get_by_role("button", name="Start the study")
-    form.get_by_text("More settings").click()
     form.get_by_label("How much measurements vary").fill("-1")
     expect(start).to_be_disabled()
     form.get_by_label("Lowest reward").fill("10")  # as high as the highest
     expect(form.get_by_role("radio", name="A number between")).to_be_checked()
-    expect(form.get_by_label("How much measurements vary")).to_be_disabled()
     expect(start).to_be_disabled()
     form.get_by_label("Lowest reward").fill("1")
     expect(start).to_be_enabled()
-    form.get_by_role("radio", name="A number", exact=True).check()
+    form.get_by_role("radio", name="A reading with a standard deviation").check()
     expect(start).to_be_disabled()
-    form.get_by_role("radio", name="No (you do not need to)").check()
+    form.get_by_role("radio", name="Anything else").check()
     expect(start).to_be_enabled()
 
 
@@ -232,8 +233,6 @@ def test_every_algorithm_on_offer_can_be_had(form, client):
     choice = form.get_by_label("Algorithm")
     offered = choice.locator("option:not(:disabled)")
     for kind in KINDS:
-        if kind in ("equal", "known"):
-            choose(form, "a number")
         noise = choose(form, kind)
         algorithms = offered.evaluate_all("all => all.map(one => one.value)")
         assert (len(algorithms) > 1) == (kind in ("yes or no", "between", "known"))
@@ -241,7 +240,7 @@ def test_every_algorithm_on_offer_can_be_had(form, client):
             client.create_study("on offer", table=CSV, algorithm=algorithm, noise=noise)
             client.delete_study("on offer")
     choice.select_option("uniform")
-    form.get_by_role("radio", name="No (you do not need to)").check()
+    form.get_by_role("radio", name="Anything else").check()
     # What has to know the noise is off the list, and no longer chosen.
     expect(choice).to_have_value("pooled-peleg")
 

@@ -228,17 +228,27 @@ class PooledPeleg(Algorithm):
 
     def _check_wins(self, problem: Problem) -> None:
         """Who usually wins is seen from options' own rewards, two at a time."""
-        instead = "say more about the rewards (bounds, yes-no, or noise='symmetric')"
+        instead = (
+            "say what a measurement is: yes or no, a number between bounds, or a reading as likely "
+            "too high as too low (noise='yes-no', (0, 10) or 'symmetric'; --rewards yes-no, 0..10 "
+            "or symmetric)"
+        )
         if ways_of(problem, self.items) not in (("direct",), ("paired",)):
             raise InvalidInputError(
                 "noise: with numbers of any kind options are compared one by one, so features "
                 "cannot be trusted; leave them out, let them guide only (misfit=math.inf), or "
                 f"{instead}"
             )
+        if self.epsilon >= 0.5:
+            raise InvalidInputError(
+                "epsilon: with numbers of any kind it is a share of direct comparisons, below 0.5 "
+                "(with 0.05, an option is accepted that the best beats in at most 55 % of them); "
+                f"got {self.epsilon:g}. For a difference of means, {instead}"
+            )
         if self.asked.number is not None:
             raise InvalidInputError(
                 "threshold: with numbers of any kind options are compared with each other, not "
-                f"with a number; compare with an option (baseline=…), or {instead}"
+                f"with a number; {instead}, or compare with an option (baseline)"
             )
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:

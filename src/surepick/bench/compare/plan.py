@@ -61,6 +61,11 @@ class Contender:
         return "theta" in inspect.signature(self.make).parameters
 
     @property
+    def trusts_features(self) -> bool:
+        """Whether it takes rewards to be linear in the features, whatever it is told."""
+        return getattr(getattr(self.make, "__self__", self.make), "trusts_features", True)
+
+    @property
     def needs_length(self) -> bool:
         """Whether it must know a bound on the length of theta in advance."""
         owner = getattr(self.make, "__self__", self.make)

@@ -6,7 +6,7 @@ import math
 from collections.abc import Sequence
 from dataclasses import dataclass, field
 from functools import cached_property
-from typing import Any
+from typing import Any, ClassVar
 
 import numpy as np
 
@@ -17,6 +17,8 @@ from surepick.bench.forecast.fixed import AB_TEST, fixed_sample
 from surepick.bench.forecast.truths import Room, draw, draw_within, shrunk
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
+from surepick.problem.duplicates import first_equal, groups
+from surepick.problem.noise import usual
 from surepick.problem.rewards import read_rewards
 from surepick.simulate.instance import Instance
 from surepick.simulate.kinds import DRAWINGS, Drawing
@@ -30,20 +32,23 @@ _LEAST_PATIENCE = 20_000
 _LEAST_LEAD, _MOST_LEAD = 1e-7, 1e30  # over how much measurements of one option differ
 
 
-def study_noise(rewards: str, noise: float | None, noise_is: str) -> tuple[Any, float | None]:
+def study_noise(
+    rewards: str | None, noise: float | None, noise_is: str
+) -> tuple[Any, float | None]:
     """What a study of such rewards is told about noise, and what is left to guess for a forecast.
 
-    ``noise_is`` says what the study is told: ``"guessed"`` (nothing), ``"equal"`` or ``"known"``.
+    ``rewards`` may be None: the study is told nothing, and takes what it takes then. ``noise_is``
+    says what it is told beside: ``"guessed"`` (nothing), ``"equal"`` or ``"known"``.
 
     Examples
     --------
-    >>> study_noise("number", 0.5, "guessed"), study_noise("number", 0.5, "known")
+    >>> study_noise(None, 0.5, "guessed"), study_noise("symmetric", 0.5, "known")
     ((None, 0.5), (0.5, None))
     """
-    kind = read_rewards(rewards)
+    kind = None if rewards is None else read_rewards(rewards)
     if noise_is == "guessed":
         return kind, noise
-    if kind is not None:
+    if kind not in (None, usual(trusted=True)):
         raise InvalidInputError(
             f"noise_is: {noise_is!r} only applies to numbers without bounds; these rewards are "
             f"{rewards}"
@@ -102,6 +107,8 @@ class Question:
     seed: int = field(default=0, kw_only=True)
     max_samples: int | None = field(default=None, kw_only=True)
     seconds: float = field(default=10.0, kw_only=True)
+    #: whether the forecast is made without features, as they cannot tell some options apart
+    without_features: ClassVar[bool] = False
 
     def __post_init__(self) -> None:
         if not isinstance(self.problem, Problem):
@@ -112,6 +119,7 @@ class Question:
             raise InvalidInputError(
                 "costs: a forecast counts measurements, not their costs; leave costs out"
             )
+        self._tell_twins_apart()
         probability(self.delta, "delta")
         whole(self.trials, "trials", least=2)
         whole(self.seed, "seed")
@@ -129,6 +137,25 @@ class Question:
                 raise InvalidInputError(f"algorithms: {text!r} is there twice")
         if len(self.left_out) == len(texts):
             raise InvalidInputError(next(iter(self.left_out.values())))
+
+    def _tell_twins_apart(self) -> None:
+        """Options of the same features may differ where these are not trusted.
+
+        Truths are linear in the features, so such options would tie for ever. Where features only
+        guide, a forecast without them is not far off.
+        """
+        twins = groups(first_equal(self.problem.candidates, self.problem.backend))
+        if not (self.problem.misfit and twins):
+            return
+        if math.isfinite(self.problem.misfit):
+            names = " and ".join(repr(self.problem.candidate_labels[i]) for i in twins[0][:2])
+            raise InvalidInputError(
+                f"misfit: {names} have the same features, and simulated rewards would be the same "
+                "for both; add a feature in which they differ, or plan with misfit='any' or 0"
+            )
+        labels, noise = list(self.problem.labels), self.problem.noise
+        object.__setattr__(self, "problem", Problem.unstructured(labels, noise=noise))
+        object.__setattr__(self, "without_features", True)
 
     def _check_lead(self) -> None:
         rates = {"base_rate": self.base_rate, "lift": self.lift}

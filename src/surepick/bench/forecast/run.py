@@ -243,7 +243,12 @@ def _notes(question: Question, runs: Table, budget: _Budget) -> tuple[str, ...]:
     if not problem.misfit and problem.rank < problem.n_arms and not problem.transductive:
         notes.append(
             "Features are trusted here, as in a study with --trust-features. Studies do not trust "
-            "them by default; for a forecast of that, add --misfit any."
+            "them by default; for a forecast of that, leave out --trust-features and --misfit."
+        )
+    if question.without_features:
+        notes.append(
+            "Some options have the same features and may still differ, so the forecast is made "
+            "without features. As a guide they may save some measurements."
         )
     if question.family is not None and question.noise is None:
         notes.append(

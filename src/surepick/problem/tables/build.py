@@ -12,6 +12,7 @@ from surepick.arrays import limits
 from surepick.arrays.types import FloatArray
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, InvalidTypeError
+from surepick.problem.noise import usual
 from surepick.problem.problem import Problem
 from surepick.problem.tables.cells import MAX_LEVELS, require_complete
 from surepick.problem.tables.encode import Named, by_formula, main_effects
@@ -81,7 +82,8 @@ def from_table(
         that is called label, name, option or id; otherwise the first column of texts that all
         differ; otherwise one of ids (``item_id``, say); otherwise row numbers. The notes say which.
     noise
-        Standard deviation (sub-Gaussian scale) of one measurement.
+        What a measurement is, as for :class:`surepick.Problem`. By default numbers of any kind
+        where features are not trusted or not used; else noise that is symmetric.
     misfit
         How far an option's mean reward may lie from what its features say, as for
         :class:`surepick.Problem`; ``inf`` where features are only a guide.
@@ -124,8 +126,9 @@ def from_table(
         if wanted is not None or formula is not None:
             raise InvalidInputError("unstructured ignores features: leave them out")
         names = labels if labels is not None else [str(i) for i in range(len(table))]
+        taken = usual(trusted=False) if noise is None else noise
         made = Problem(
-            np.eye(len(names)), noise=noise, labels=names, costs=costs, minimise=minimise
+            np.eye(len(names)), noise=taken, labels=names, costs=costs, minimise=minimise
         )
         return TableProblem(made, tuple(notes), tuple(names), label)
     if formula is not None:

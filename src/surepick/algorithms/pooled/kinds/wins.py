@@ -140,6 +140,10 @@ class AnyNumbers(Reading):
     sums = WinShares
     payoff = direct_payoff = WinsPayoff(PRECISIONS)
 
+    @classmethod
+    def least_pulls(cls, delta: float) -> int:
+        return math.ceil(math.log2(1.0 / delta))  # a comparison doubles the capital at most
+
     def scales(self, totals: Totals) -> Scales:
         return Scales()  # scores are in units of their own
 

@@ -1,61 +1,61 @@
-// What a measurement gives: the question that every new study is asked, and what experts may add.
+// What a measurement gives: the question that every new study is asked.
 
 import { fresh, h, put, write } from "../dom.js";
 import { input, number } from "./field.js";
 
 const MEASUREMENT = "What does a measurement give?";
+const ANY = "Anything else: a time, an amount of money, a count";
 
 /**
- * The controls, and what they say about the noise in the words of the service (null: nothing
- * needs to be known; undefined: they do not make sense yet).
+ * The controls, and what they say about the noise in the words of the service (null: nothing is
+ * said; undefined: they do not make sense yet).
  *
  * @param {() => void} changed
  */
 export function rewardsChoice(changed) {
   const kind = fresh("rewards");
-  const about = fresh("noise");
-  const any = radio(kind, true);
-  const yesNo = radio(kind);
-  const between = radio(kind);
+  const any = radio(true);
+  const yesNo = radio();
+  const between = radio();
   const low = bound("Lowest reward", "0", between);
   const high = bound("Highest reward", "10", between);
-  const nothing = radio(about, true);
-  const equal = radio(about);
-  const known = radio(about);
+  const even = radio();
+  const equal = radio();
+  const known = radio();
   const scale = bound("How much measurements vary", "", known);
   /** @type {{radio: HTMLInputElement, noise: string}[]} */
-  let words = [{ radio: yesNo, noise: "yes-no" }];
+  let words = [
+    { radio: yesNo, noise: "yes-no" },
+    { radio: even, noise: "symmetric" },
+    { radio: equal, noise: "equal" },
+  ];
   const others = h("div", {});
   const legend = h("legend", {}, MEASUREMENT);
-  const anyNumber = h("span", {}, "A number");
-  const advanced = h(
-    "fieldset",
-    { class: "field" },
-    h("legend", {}, "Do you know more about the noise?"),
-    h("label", { class: "choice" }, nothing, "No (you do not need to)"),
-    h("label", { class: "choice" }, equal, "It is the same for all options"),
-    h("label", { class: "choice" }, known, "Its standard deviation is", scale),
-    hint(
-      "If the noise is normal and the same for all options, saying so saves measurements. A standard deviation that is too small voids the guarantee.",
-    ),
-  );
+  const anyNumber = h("span", {}, ANY);
 
-  /** @param {string} name @param {boolean} [checked] */
-  function radio(name, checked = false) {
-    return h("input", { type: "radio", name, checked, onchange: told });
+  function radio(checked = false) {
+    return h("input", { type: "radio", name: kind, checked, onchange: changed });
   }
 
   /** @param {string} label @param {string} value @param {HTMLInputElement} owner */
   function bound(label, value, owner) {
-    const choose = () => ((owner.checked = true), told());
+    const choose = () => ((owner.checked = true), changed());
     const shown = { inputmode: "decimal", "aria-label": label, value };
     return input({ type: "text", ...shown, oninput: choose });
   }
 
-  function told() {
-    advanced.disabled = !any.checked; // bounds say all that is needed
-    changed();
-  }
+  const evenly = h(
+    "label",
+    { class: "choice" },
+    even,
+    "A reading that scatters evenly: as likely too high as too low",
+  );
+  const alike = h(
+    "label",
+    { class: "choice" },
+    equal,
+    "The same, with normal noise that is equal for all options",
+  );
 
   /** @returns {Api.NewStudy["noise"]} */
   function noise() {
@@ -65,7 +65,6 @@ export function rewardsChoice(changed) {
       const [from, to] = [number(low), number(high)];
       return from !== null && to !== null && from < to ? { low: from, high: to } : undefined;
     }
-    if (equal.checked) return "equal";
     if (!known.checked) return null;
     const given = number(scale);
     return given !== null && given > 0 ? given : undefined;
@@ -75,8 +74,9 @@ export function rewardsChoice(changed) {
     noise,
     /** @param {Api.RewardsOf[]} kinds What one word says; some are known here. */
     offer: (kinds) => {
-      const more = kinds.filter((one) => one.noise !== "yes-no");
-      const radios = more.map((one) => ({ radio: radio(kind), ...one }));
+      const here = ["any", ...words.map((one) => one.noise)];
+      const more = kinds.filter((one) => !here.includes(one.noise));
+      const radios = more.map((one) => ({ radio: radio(), ...one }));
       words = [...words, ...radios];
       put(
         others,
@@ -85,28 +85,33 @@ export function rewardsChoice(changed) {
     },
     /** Yes or no, unless somebody has said something else by now. */
     preferYesNo: () => {
-      if (any.checked && nothing.checked) yesNo.checked = true;
-      told();
+      if (any.checked) yesNo.checked = true;
+      changed();
     },
     /** @param {boolean} visits Whether it is visitors who respond, not a measurement. */
     countVisits: (visits) => {
       write(legend, visits ? "What does a visit give?" : MEASUREMENT);
-      write(anyNumber, visits ? "A number (visitors are reported in 16 groups)" : "A number");
-      equal.disabled = visits;
+      write(anyNumber, visits ? "A number (visitors are reported in 16 groups)" : ANY);
+      evenly.hidden = alike.hidden = visits;
+      if (visits && (even.checked || equal.checked)) any.checked = true;
     },
     /** Whether algorithms that need a scale can do with what was said. */
-    scaleKnown: () => !any.checked || known.checked,
+    scaleKnown: () => yesNo.checked || between.checked || known.checked,
     question: h(
       "fieldset",
       { class: "field wide" },
       legend,
-      h("label", { class: "choice" }, any, anyNumber),
       h("label", { class: "choice" }, yesNo, "Yes or no (1 or 0)"),
       h("label", { class: "choice" }, between, "A number between", low, "and", high),
+      evenly,
+      alike,
+      h("label", { class: "choice" }, known, "A reading with a standard deviation of", scale),
       others,
-      hint("You need not know anything else. If rewards have bounds, giving them saves measurements."),
+      h("label", { class: "choice" }, any, anyNumber),
+      hint(
+        "If it is anything else, nothing is assumed about it: the best option is the one that usually wins a comparison of two. Otherwise it is the one with the largest mean. A standard deviation that is too small voids the guarantee.",
+      ),
     ),
-    advanced,
   };
 }
 

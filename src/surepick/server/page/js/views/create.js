@@ -174,7 +174,7 @@ export const createView = (scope) => {
             "details",
             { class: "fold" },
             h("summary", {}, "More settings"),
-            h("div", { class: "fields" }, settings.element, rewards.advanced, forWorkers),
+            h("div", { class: "fields" }, settings.element, forWorkers),
           ),
         ),
       ),

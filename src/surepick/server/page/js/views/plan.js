@@ -13,9 +13,10 @@ import { tableSource } from "../parts/table-source.js";
 
 const ASKED = "as asked";
 const REWARDS = [
-  ["number", "a number"],
+  ["any", "anything: a time, an amount of money, a count"],
   ["yes-no", "yes or no"],
   ["between", "a number between two bounds"],
+  ["symmetric", "a reading that scatters evenly"],
 ];
 
 /** @type {View} */
@@ -71,7 +72,7 @@ export const planView = (scope) => {
         gap,
         "Lead of the best option over the second best that you want to detect, in units of the reward.",
       ),
-      ["number", "between"],
+      ["any", "symmetric", "between"],
     ],
     [
       field(
@@ -79,7 +80,7 @@ export const planView = (scope) => {
         noise,
         "How much repeated measurements of one option differ (standard deviation). A guess is enough. Empty: 1, or a quarter of the range.",
       ),
-      ["number", "between"],
+      ["any", "symmetric", "between"],
     ],
     [
       field("Base rate", baseRate, "How often the second best option says yes: 0.02 for 2 %."),
