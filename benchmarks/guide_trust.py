@@ -36,7 +36,7 @@ import surepick as sp
 from surepick.algorithms.pooled.direct import direct_counts
 
 DELTA, CHUNK = 0.05, 3
-NOISE: dict[str, Any] = {"unknown": None, "σ known": 1.0}
+NOISE: dict[str, Any] = {"unknown": "symmetric", "σ known": 1.0}
 SIZES, SHAPES, SCALES = (10, 24), ("normal", "one best", "ladder"), (1.0, 0.2, 0.05)
 FEATURES = (
     *("three at random", "half as many as options, at random", "categories at random"),
@@ -160,7 +160,7 @@ def by_day(task: tuple[str, int, int, int]) -> list[list[Any]]:
     means, found = BY_DAY @ np.array([0.0, 3.6, -2.8]), []
     for i, days in itertools.product(range(first, first + count), (True, False)):
         rng = np.random.default_rng([seed, 8, i])
-        problem = sp.Problem(BY_DAY, misfit=math.inf)
+        problem = sp.Problem(BY_DAY, noise="symmetric", misfit=math.inf)
         run = sp.algorithms.PooledPeleg(DELTA, max_samples=MOST_BY_DAY).start(problem, i)
         if RULES[rule] == 1:
             run.state.as_recorded({})

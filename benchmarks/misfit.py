@@ -31,7 +31,12 @@ from surepick.run import Run
 from surepick.run.diagnostics import ArmSummary, by_arm, estimate_noise, lack_of_fit
 from surepick.simulate import Bernoulli, Gaussian
 
-KINDS: dict[str, Any] = {"unknown": None, "equal": "equal", "σ known": 1.0, "yes-no": "yes-no"}
+KINDS: dict[str, Any] = {
+    "unknown": "symmetric",
+    "equal": "equal",
+    "σ known": 1.0,
+    "yes-no": "yes-no",
+}
 SIZES = ((2, 3, 4), (3, 4, 5), (4, 5, 6))  # levels of the factors of a table
 SHARES = (0.0, 0.5, 0.7, 0.9, 1.0)
 LIFT, DELTA = 0.25, 0.05

@@ -41,7 +41,7 @@ _SHAPES: dict[str, tuple[np.ndarray, np.ndarray]] = {  # arms, and eighths of co
     "flat": (np.hstack([_EIGHTHS[:6], _EIGHTHS[:6, 1:2] * 2]), np.array([4, 1, 2, 1])),
 }
 _NOISES: dict[str, Any] = {
-    "unknown": None,
+    "unknown": "symmetric",
     "equal": "equal",
     "sigma": 0.75,
     "by arm": [0.5, 1.0, 0.75, 0.25, 1.5, 1.0, 0.5, 0.75, 1.25],

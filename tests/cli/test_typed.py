@@ -114,7 +114,8 @@ def test_per_cent_are_read_where_rewards_are_rates(folder, surepick):
     assert (code, "Is that what you meant?" in out) == (0, False)
     study = sp.load_study("a", "sqlite:///surepick.db")
     assert (study.algorithm.epsilon, study.algorithm.delta) == (0.002, 0.05)
-    code, _, err = surepick("new", "b", "labels.csv", "--epsilon", "0.2%")
+    readings = ("labels.csv", "--rewards", "symmetric")
+    code, _, err = surepick("new", "b", *readings, "--epsilon", "0.2%")
     assert (code, "epsilon: per cent are for rewards that are rates" in err) == (2, True)
     out = surepick("new", "c", *yes_no, "--epsilon", "0.2")[1]
     assert "Any option within 20 percentage points of the best is accepted" in out

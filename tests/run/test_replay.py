@@ -438,7 +438,9 @@ def test_a_replay_in_part_is_not_complete(tmp_path):
 def test_runs_whose_features_may_be_wrong_are_replayed(misfit):
     rng = np.random.default_rng(0)
     arms, truth = np.c_[np.ones(8), rng.normal(size=(8, 2))], np.linspace(0, 1, 8)
-    run = sp.algorithms.PooledPeleg(0.05, max_samples=2000).start(sp.Problem(arms, misfit=misfit))
+    run = sp.algorithms.PooledPeleg(0.05, max_samples=2000).start(
+        sp.Problem(arms, noise="symmetric", misfit=misfit)
+    )
     while not run.stopped:
         batch = run.ask()
         run.tell(batch, truth[batch.arms] + 0.3 * rng.normal(size=len(batch.arms)))

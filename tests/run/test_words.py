@@ -29,7 +29,8 @@ def _measured(problem, **settings):
 
 
 def test_an_answer_says_how_sure_it_is_and_what_that_takes():
-    answer = _measured(sp.Problem(np.c_[np.ones(4), np.arange(4)], misfit=math.inf))
+    features = np.c_[np.ones(4), np.arange(4)]
+    answer = _measured(sp.Problem(features, noise="symmetric", misfit=math.inf))
     assert answer.plain == (
         "Of 100 studies like this one, at most 5 name a wrong option. This holds whatever the "
         "features are worth, and if a measurement is as likely to come out too high as too low by "

@@ -113,7 +113,9 @@ def test_truths_fit_what_was_measured():
     off = means - ROWS @ np.linalg.lstsq(ROWS, means, rcond=None)[0]
     assert np.abs(off).max() < 1e-3  # features are trusted
     assert scales.tolist() == [1.0] * 8
-    run = sp.algorithms.PooledPeleg(0.05).start(sp.Problem(ROWS, misfit=math.inf))
+    run = sp.algorithms.PooledPeleg(0.05).start(
+        sp.Problem(ROWS, noise="symmetric", misfit=math.inf)
+    )
     bumpy = MEANS + np.array([0, 0, 2.0, 0, 0, -2.0, 0, 0])
     run.tell_past(
         np.repeat(np.arange(8), 400),
@@ -135,7 +137,7 @@ def test_rates_stay_rates():
         assert 0 < means.min() < means.max() < 0.5
 
 
-@pytest.mark.parametrize("noise", [None, 1.0, "yes-no", (-9.0, 9.0), [1.0, 2.0, 1.0]])
+@pytest.mark.parametrize("noise", ["symmetric", 1.0, "yes-no", (-9.0, 9.0), [1.0, 2.0, 1.0]])
 @pytest.mark.parametrize("own", [True, False])
 def test_an_option_that_waits_for_the_end_of_a_batch_is_ahead_too(noise, own):
     """Copies let it in when their batch is done: it needs a mean of its own."""

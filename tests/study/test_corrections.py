@@ -24,13 +24,13 @@ from surepick.study.acts.write import OnDesk, carried_out
 
 ARMS = np.array([[1.0, a, b] for a in range(3) for b in range(3)])
 MEANS = ARMS @ [0.0, 0.5, -0.3]
-KINDS = [(1.0, 0.0), (None, 0.0), (None, np.inf), ("equal", 0.2), ("yes-no", np.inf)]
+KINDS = [(1.0, 0.0), ("symmetric", 0.0), ("symmetric", np.inf), ("equal", 0.2), ("yes-no", np.inf)]
 
 
 class Lab:
     """A study whose rewards depend on the pull alone: told again, they are the same."""
 
-    def __init__(self, url, noise=None, misfit=0.0, **fields):
+    def __init__(self, url, noise="symmetric", misfit=0.0, **fields):
         self.noise = noise
         problem = sp.Problem(ARMS, noise=noise, misfit=misfit)
         fields = ({} if "algorithm" in fields else {"delta": 0.1}) | fields
@@ -315,7 +315,7 @@ def test_a_reward_far_from_all_others_is_pointed_out(url, noise, misfit):
 
 
 def test_already_in_the_first_batch(url):
-    lab = Lab(url, None, np.inf)
+    lab = Lab(url, "symmetric", np.inf)
     pulls = lab.study.ask(100, "ann")
     for pull in pulls[:-1]:
         assert lab.study.tell(pull.id, 4 + 0.001 * lab.reward(pull.id, pull.arm)).warning is None

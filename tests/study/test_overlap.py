@@ -19,8 +19,8 @@ ARMS = np.array([[1.0, a, b] for a in range(3) for b in range(3)])
 MEANS = ARMS @ [0.0, 0.5, -0.3]
 KINDS = [
     (1.0, 0.0),
-    (None, 0.0),
-    (None, np.inf),
+    ("symmetric", 0.0),
+    ("symmetric", np.inf),
     ("equal", 0.2),
     ("yes-no", np.inf),
     ((-9, 9), 0.0),

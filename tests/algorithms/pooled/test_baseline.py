@@ -11,7 +11,13 @@ from surepick.algorithms.pooled.questions.baseline import AgainstBaseline
 from surepick.errors import InvalidInputError
 
 MEANS = np.array([0.5, 0.9, 0.1, 0.5, 0.75])
-KINDS = {"unknown": None, "equal": "equal", "known": 0.3, "yes-no": "yes-no", "bounded": (-2, 3)}
+KINDS = {
+    "unknown": "symmetric",
+    "equal": "equal",
+    "known": 0.3,
+    "yes-no": "yes-no",
+    "bounded": (-2, 3),
+}
 
 
 def measurer(kind, means=MEANS, seed=0):

@@ -11,7 +11,7 @@ import surepick as sp
 from surepick.algorithms.pooled.leaders import Leaders
 from surepick.algorithms.pooled.market import ACCOUNTS, PRECISIONS
 
-KINDS = {"known": 1.0, "symmetric": None, "equal": "equal"}
+KINDS = {"known": 1.0, "symmetric": "symmetric", "equal": "equal"}
 
 
 # -- p-values -----------------------------------------------------------------------------------

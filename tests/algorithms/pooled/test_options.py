@@ -151,7 +151,7 @@ def test_the_second_best_is_back_once_the_best_is_retired(monkeypatch):
     assert sum(_after_the_best_is_gone(seed) for seed in range(trials)) > 0.6 * trials
 
 
-def changing_run(noise=None, misfit=0.0, epsilon=0.0, own_features=False, seed=0):
+def changing_run(noise="symmetric", misfit=0.0, epsilon=0.0, own_features=False, seed=0):
     """A run in which an option of a new kind comes, and two others go, one of them by features."""
     rng, K = np.random.default_rng(seed), 6
     arms = np.column_stack([np.ones(K), rng.normal(size=(K, 2))])
@@ -183,9 +183,9 @@ def _rewards(rng, noise, means):
 
 
 KINDS = [
-    (None, 0.0, 0.3, False),
-    (None, 0.2, 0.0, False),
-    (None, math.inf, 0.0, True),
+    ("symmetric", 0.0, 0.3, False),
+    ("symmetric", 0.2, 0.0, False),
+    ("symmetric", math.inf, 0.0, True),
     ("equal", 0.0, 0.0, False),
     ("equal", math.inf, 0.3, False),
     (0.5, 0.2, 0.3, False),
@@ -279,7 +279,9 @@ def test_where_options_cannot_come_and_go(algorithm, problem, message):
 
 @pytest.mark.parametrize("evidence", [True, False])
 def test_options_come_and_go_after_past_measurements(evidence):
-    problem = sp.Problem(np.column_stack([np.ones(4), np.arange(4.0)]), misfit=math.inf)
+    problem = sp.Problem(
+        np.column_stack([np.ones(4), np.arange(4.0)]), noise="symmetric", misfit=math.inf
+    )
     run, rng = sp.algorithms.PooledPeleg(0.1).start(problem), np.random.default_rng(2)
     arms = np.arange(40) % 4
     run.tell_past(arms, 0.2 * arms + rng.normal(size=40), chosen_in_advance=evidence)

@@ -15,7 +15,7 @@ from surepick.algorithms.pooled.ledger import OpenBlock
 from surepick.algorithms.pooled.levels import levelled
 from surepick.errors import CertificateError
 
-KINDS = [None, 1.0, "equal", "yes-no", (0.0, 1.0)]
+KINDS = ["symmetric", 1.0, "equal", "yes-no", (0.0, 1.0)]
 K = 8
 FEATURES = np.column_stack(
     [np.ones(K), np.linspace(-1, 1, K), np.linspace(-1, 1, K)[[3, 0, 6, 1, 7, 2, 5, 4]]]
@@ -65,7 +65,7 @@ def test_levels_of_strata_do_no_harm_and_the_certificate_holds(noise, misfit):
     assert all("stratum" in batch for batch in answer.certificate()["batches"])
 
 
-@pytest.mark.parametrize("noise", [None, 1.0, "yes-no"])
+@pytest.mark.parametrize("noise", ["symmetric", 1.0, "yes-no"])
 def test_pulls_with_strata_are_few_whatever_their_levels(noise):
     """Levels five standard deviations apart, beside none: about as many pulls."""
     pulls = {
@@ -77,7 +77,7 @@ def test_pulls_with_strata_are_few_whatever_their_levels(noise):
 
 def test_the_same_levels_told_without_strata_keep_a_study_from_ending():
     """What strata are for: a few hundred pulls with them, a hundred times as many without."""
-    problem, ended = sp.Problem(FEATURES, misfit=math.inf), {True: 0, False: 0}
+    problem, ended = sp.Problem(FEATURES, noise="symmetric", misfit=math.inf), {True: 0, False: 0}
     for seed, within in itertools.product(range(4), ended):
         rng = np.random.default_rng(seed)
         run = sp.algorithms.PooledPeleg(delta=0.05, max_samples=1_500).start(problem, seed)
@@ -148,7 +148,7 @@ def test_somebody_who_comes_is_made_known_on_all_days_before_bets():
 
 
 def test_saved_in_the_middle_of_a_block_it_goes_on_alike():
-    problem = sp.Problem(FEATURES, misfit=math.inf)
+    problem = sp.Problem(FEATURES, noise="symmetric", misfit=math.inf)
     algorithm = sp.algorithms.PooledPeleg(delta=0.05, max_batch=10)
     runs = [algorithm.start(problem)]
     rng = np.random.default_rng(5)
@@ -163,7 +163,7 @@ def test_saved_in_the_middle_of_a_block_it_goes_on_alike():
 
 
 def test_every_stratum_is_a_block_of_its_own_and_order_cannot_be_chosen():
-    answer = finished(None, math.inf).answer
+    answer = finished("symmetric", math.inf).answer
     body = json.loads(json.dumps(answer.certificate()))
     blocks = body["evidence"]["blocks"]
     assert all(block["batches"] == 1 for block in blocks[1:] if block["rivals"])

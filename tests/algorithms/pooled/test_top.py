@@ -13,7 +13,13 @@ from surepick.algorithms.pooled.questions.top import TopM
 from surepick.errors import InvalidInputError
 
 MEANS = np.array([0.2, 0.9, 0.15, 0.85, 0.3, 0.7])
-KINDS = {"unknown": None, "equal": "equal", "known": 0.3, "yes-no": "yes-no", "bounded": (-2, 3)}
+KINDS = {
+    "unknown": "symmetric",
+    "equal": "equal",
+    "known": 0.3,
+    "yes-no": "yes-no",
+    "bounded": (-2, 3),
+}
 FEATURES = np.c_[np.ones(6), MEANS, [0.3, -0.1, 0.8, 0.5, -0.9, 0.2]]
 
 
