@@ -44,7 +44,10 @@ def look_consistent(study):
 def test_one_picture_at_every_moment(misfit, fields, past, tmp_path):
     rng = np.random.default_rng(4)
     problem = sp.Problem(
-        [[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 0.1]], labels=list(MEANS), misfit=misfit
+        [[1, 0, 0], [1, 1, 0], [1, 0, 1], [1, 1, 0.1]],
+        labels=list(MEANS),
+        noise="symmetric",
+        misfit=misfit,
     )
     if past:
         import pandas as pd

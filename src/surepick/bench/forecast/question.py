@@ -153,8 +153,9 @@ class Question:
                 f"misfit: {names} have the same features, and simulated rewards would be the same "
                 "for both; add a feature in which they differ, or plan with misfit='any' or 0"
             )
-        labels, noise = list(self.problem.labels), self.problem.noise
-        object.__setattr__(self, "problem", Problem.unstructured(labels, noise=noise))
+        labels, noise = self.problem.labels, self.problem.noise
+        free = Problem(np.eye(len(labels)), noise=noise, labels=labels)
+        object.__setattr__(self, "problem", free.with_direction(self.problem.minimise))
         object.__setattr__(self, "without_features", True)
 
     def _check_lead(self) -> None:
