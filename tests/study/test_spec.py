@@ -180,6 +180,14 @@ def test_a_threshold_needs_to_know_what_a_measurement_is():
     store(StudySpec(name="s", table=TABLE, threshold=2.0, noise="symmetric"), "memory://a number")
 
 
+def test_what_only_guides_gives_numbers_of_any_kind_no_estimates():
+    """Scores of past measurements are nobody's business, and no option has a mean of its own."""
+    spec = StudySpec(name="s", table=TABLE, past=PAST, past_chosen="by-results")
+    study = store(spec, "memory://guided")
+    assert study.status()["estimates"] == [None, None, None]
+    json.dumps(study.status(), allow_nan=False)
+
+
 def test_epsilon_of_numbers_of_any_kind_is_a_share():
     with pytest.raises(errors.InvalidInputError, match=r"epsilon: .* share .* below 0\.5"):
         store(StudySpec(name="s", table=TABLE, epsilon=0.5), "memory://a share")
