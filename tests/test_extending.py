@@ -239,7 +239,7 @@ def surepick(*words):
 said = surepick("new", "rated", "options.csv", "--rewards", "stars")
 assert "A measurement gives 1 to 5 stars." in said, said
 help = "".join(surepick("new", "--help").split())
-assert "--rewardsNUMBER|" in help and "|STARS" in help, help
+assert "--rewardsYES-NO|" in help and "|STARS" in help, help
 planned = surepick("plan", "options.csv", "--rewards", "stars", "--gap", "1", "--trials", "2")
 assert "the best leads by 1, stars" in planned, planned
 assert "stars" in surepick("tell", "rated", "0", "2.5")
