@@ -117,6 +117,12 @@ def test_what_is_taken_instead_is_said_with_its_reason(surepick, folder, given, 
     assert "Times, amounts of money and counts do not scatter evenly" in out
 
 
+def test_a_quantile_says_itself_what_the_best_is(surepick, folder):
+    _, out, _ = surepick("new", "s", "options.csv", "--unstructured", "--quantile", "0.95")
+    assert "usually wins" not in out
+    assert "best 95th percentile" in out
+
+
 def test_epsilon_of_numbers_of_any_kind_is_echoed_as_a_share(surepick, folder):
     _, out, _ = surepick("new", "s", "options.csv", "--unstructured", "--epsilon", "5%")
     assert "an option that the best one beats in at most 55 % of direct comparisons" in out

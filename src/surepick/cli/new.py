@@ -231,6 +231,8 @@ def command(
         lines += [*_taken(spec), *notes, *_meant(problem, spec.epsilon)]
         say(as_json, content, "\n".join([*lines, following]))
         return
+    quantile = study.algorithm.asked.quantile  # says itself what the best is
+    best = problem.noise_kind.best if quantile is None else ""
     paired = problem.pairing is not None
     of = "" if paired else f", {problem.rank} coefficients"
     call = "command {first} {second}" if paired else "command {label}"
@@ -239,8 +241,8 @@ def command(
         f"{study.algorithm.registered_name()}, delta {study.algorithm.delta:g}.",
         f"A measurement gives {problem.noise_kind.measurement}."
         + (" Smaller is better." if problem.minimise else "")
-        + f" {problem.noise_kind.best}".rstrip(),
-        *_taken(spec),
+        + f" {best}".rstrip(),
+        *(_taken(spec) if quantile is None else []),
         *trust(problem, study.algorithm.delta, study.algorithm.sample_limit()),
         *(shown(words(value)) for one, value in spec.kept.items() if (words := find(one).words)),
         ends_at(study.algorithm),
