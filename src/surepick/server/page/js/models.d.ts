@@ -102,7 +102,7 @@ declare namespace Api {
     unstructured?: boolean;
     label?: string | null;
     cost?: string | null;
-    rewards?: string;
+    rewards?: string | null;
     gap?: number | null;
     base_rate?: number | null;
     lift?: number | null;
