@@ -223,7 +223,7 @@ class PairsState(State):
         accepted = self.accepted
         among = accepted if len(accepted) else self.active
         among = among if len(among) else np.arange(len(self.inside))
-        return int(among[int(np.argmax(self._scores()[among]))])
+        return int(among[int(np.argmax(np.round(self._scores()[among], 9)))])
 
     def _scores(self) -> FloatArray:
         if isinstance(self.purses, Most):
@@ -259,7 +259,8 @@ class PairsState(State):
             pairs = first_pairs(K, size)
         elif len(left) > 1:
             words = self.draws.words(_PLAN, words_for(K, size))
-            pairs = top_two(self.fitted, self.inside, size, words)
+            preferred = self.record.preferred(self.fitted)
+            pairs = top_two(self.fitted, preferred, self.inside, size, words)
         elif len(left) == 1:
             x = int(left[0])
             pairs = against_all(x, purses.pair_peaks[:, x], math.log(K / delta), size)

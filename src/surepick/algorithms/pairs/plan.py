@@ -1,7 +1,8 @@
 """Whom to compare next: a guide, from which no proof takes anything.
 
 Leader and challenger are drawn from the fit's uncertainty (top two: Russo, COLT 2016), and half of
-the time the challenger is any other option that is in. Once one is left that is to be shown to
+the time the challenger is another one: whoever seems to beat the leader most clearly, ruled out or
+not, as in a cycle nobody else can rule the leader out; or any other option that is in. Once one is left that is to be shown to
 beat everyone, it meets whom it has not been shown to beat, the one against whom least is shown
 most often. Where nobody is left, the arrows of the likeliest cycle are looked at.
 
@@ -20,6 +21,7 @@ from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.statistics.strengths import Strengths
 
 Pairs = tuple[IntArray, IntArray]
+_FEARED = 0.55  # p̂ from which on somebody seems to beat the leader
 
 
 def first_pairs(K: int, size: int) -> Pairs:
@@ -29,8 +31,17 @@ def first_pairs(K: int, size: int) -> Pairs:
     return place % K, (place + step) % K
 
 
-def top_two(fitted: Strengths, inside: BoolArray, size: int, words: NDArray[np.uint64]) -> Pairs:
-    """So many pairs of options that are in; takes ``words_for(K, size)`` random numbers."""
+def top_two(
+    fitted: Strengths,
+    preferred: FloatArray,
+    inside: BoolArray,
+    size: int,
+    words: NDArray[np.uint64],
+) -> Pairs:
+    """So many pairs; takes ``words_for(K, size)`` random numbers.
+
+    ``preferred`` has p̂ of "the row is preferred to the column", by their own comparisons, too.
+    """
     K, there = len(inside), np.flatnonzero(inside)
     normal, uniform = _normal(words[: 4 * K * size]), _uniform(words[4 * K * size :])
     root = _root(fitted.covariance)
@@ -42,6 +53,12 @@ def top_two(fitted: Strengths, inside: BoolArray, size: int, words: NDArray[np.u
     at_random = uniform[:size] < 0.5
     place = np.floor(uniform[size:] * (len(there) - 1)).astype(np.int64)
     others = there[place + (place >= np.searchsorted(there, leader))]
+    # Rounded, so that no last digit decides between two who did equally well.
+    rounded = np.round(preferred, 9)
+    np.fill_diagonal(rounded, 0.0)
+    worst = rounded.argmax(axis=0)  # whom each has most to fear from
+    fears = (uniform[:size] < 0.25) & (rounded.max(axis=0) > _FEARED)[leader]
+    others = np.where(fears, worst[leader], others)
     return leader, np.where(at_random, others, challenger)
 
 
