@@ -14,7 +14,8 @@ same until one option is shown to beat all others, every open pair in turn; and 
 a Bradley–Terry fit, stopped when the 95 % interval of the leader's lead over each other option is
 above 0, with its error rate.
 
-Run with: python -m benchmarks.pairs [--trials 100]. With 40 options there are half as many trials.
+Run with: python -m benchmarks.pairs [--trials 80]. With 40 options there are half as many trials;
+costs come from ten.
 """
 
 from __future__ import annotations
@@ -158,7 +159,7 @@ def ours(task: tuple[int, float, int, bool]) -> dict[str, Any]:
 
 
 def main() -> None:
-    asked = options(__doc__ or "", 100).parse_args()
+    asked = options(__doc__ or "", 80).parse_args()
     record, full = Record("pairs", {"trials": asked.trials}, asked), asked.trials
     few = {12: full, 40: max(full // 2, 2)}
     rates = {
@@ -170,7 +171,7 @@ def main() -> None:
     rates |= {f"alike, 12, {d}": ("alike", 12, d, "everyone", full) for d in DELTAS}
     rates |= {f"wins most, 12, {d}": ("Bradley–Terry", 12, d, "most", few[40]) for d in DELTAS}
     found = record.fill(rates, errors)
-    some, fewer = max(full // 4, 2), max(full // 10, 2)
+    some, fewer = (10, 4) if full >= 10 else (2, 2)
     sizes = [(12, gap) for gap in GAPS] + [(40, 0.5)]
     cost = {
         key: record.fill({f"{key}, {K}, {gap}": (K, gap, *more) for K, gap in sizes}, function)

@@ -1354,6 +1354,49 @@ MUTATIONS = (
         'return float(response.headers["Retry-After"]) / 1000',
         "client/test_alike.py",
     ),
+    # -- pairs
+    Mutation(
+        "pairs-one-left-beats-everyone",
+        "algorithms/pairs/purses.py",
+        "math.log(self.K / delta))",
+        "math.log(1 / delta))",
+        "algorithms/pairs/test_purses.py -k rival",
+    ),
+    Mutation(
+        "pairs-serve-the-opponent",
+        "algorithms/pairs/purses.py",
+        "block.result, 1.0 - block.result)\n        K, most",
+        "block.result, block.result)\n        K, most",
+        "algorithms/pairs/test_pairs.py -k most-limit",
+    ),
+    Mutation(
+        "pairs-coin-of-the-plan",
+        "algorithms/pairs/pairs.py",
+        "self.draws.words(_ORDER, len(one))",
+        "self.draws.words(_PLAN, len(one))",
+        "algorithms/pairs/test_pairs.py -k everyone",
+    ),
+    Mutation(
+        "pairs-any-order-for-the-verifier",
+        "verifier/rules/pairs.py",
+        "(a > b) == bool(coins[place])",
+        "coins[place] in (0, 1)",
+        "algorithms/pairs/test_pairs.py -k refuses",
+    ),
+    Mutation(
+        "pairs-any-opponent-for-the-verifier",
+        "verifier/rules/pairs.py",
+        "check.demand(other == due,",
+        "check.demand(other != who,",
+        "algorithms/pairs/test_pairs.py -k refuses",
+    ),
+    Mutation(
+        "pairs-any-cycle-for-the-verifier",
+        "verifier/rules/pairs.py",
+        "fine = self.pairs_most[b, a] >= enough",
+        "fine = self.pairs_most[b, a] >= 0",
+        "algorithms/pairs/test_pairs.py -k refuses",
+    ),
     # -- smaller is better
     Mutation(
         "smaller-is-worse",

@@ -222,6 +222,16 @@ def test_the_verifier_refuses_other_opponents_than_were_drawn():
         sp.verify(_forged(certificate, _swap_opponent), replay=False)
 
 
+def test_the_verifier_refuses_a_cycle_the_other_way_round():
+    certificate = judged(CYCLE, 2, confirm=True).certificate()
+    with pytest.raises(sp.errors.CertificateError, match="it is not shown that option"):
+        sp.verify(_forged(certificate, _turn_the_cycle), replay=False)
+
+
+def _turn_the_cycle(body):
+    body["evidence"]["cycle"].reverse()
+
+
 def _swap_opponent(body):
     batch = body["batches"][0]
     K = len(body["problem"]["candidates"])

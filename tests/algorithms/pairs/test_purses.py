@@ -89,7 +89,7 @@ def test_closeness_is_fair_where_the_other_is_just_too_much_better(kind):
 
 def test_beats_everyone_needs_every_rival_also_those_ruled_out():
     purses = Everyone(3, 0.0)
-    purses.pair_peaks[1, 0], purses.pair_peaks[2, 0] = math.log(3 / 0.05) + 0.01, 1.0
+    purses.pair_peaks[1, 0], purses.pair_peaks[2, 0] = math.log(3 / 0.05) + 0.01, math.log(2 / 0.05)
     assert not purses.shown(0, 0.05)
     purses.pair_peaks[2, 0] = math.log(3 / 0.05) + 0.01
     assert purses.shown(0, 0.05)

@@ -2,9 +2,10 @@
 
 Leader and challenger are drawn from the fit's uncertainty (top two: Russo, COLT 2016), and half of
 the time the challenger is another one: whoever seems to beat the leader most clearly, ruled out or
-not, as in a cycle nobody else can rule the leader out; or any other option that is in. Once one is left that is to be shown to
-beat everyone, it meets whom it has not been shown to beat, the one against whom least is shown
-most often. Where nobody is left, the arrows of the likeliest cycle are looked at.
+not, as in a cycle nobody else can rule the leader out; or any other option that is in. Once one is
+left that is to be shown to beat everyone, it meets whom it has not been shown to beat, the one
+against whom least is shown most often. Where nobody is left, the arrows of the likeliest cycle are
+looked at.
 
 Random numbers come from the run's seed, in a stream of their own: whoever plans does not see the
 coins that decide who is shown first.
