@@ -14,6 +14,7 @@ import surepick as sp
 from surepick.cli import main
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.study import StudySpec
+from surepick.study.manage import describe_studies
 from surepick.study.options import OptionTable
 from surepick.study.sheet import Sheet
 
@@ -128,6 +129,32 @@ def test_what_pairs_cannot_have_is_refused_with_words(name):
     given = {name: REFUSED[name]}
     with pytest.raises(InvalidInputError, match=f"{name}: .*two at a time"):
         StudySpec(name="no", table=OptionTable(Sheet(csv=CSV)), pairs=True, **given)
+
+
+def test_lists_and_exports_speak_of_options(tmp_path):
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    study = sp.create_study("listed", table=OptionTable(Sheet(csv=CSV)), pairs=True, storage=url)
+    judged(study)
+    (row,) = describe_studies(url)
+    assert (row["options"], row["survivors"], row["answer"]) == (4, 1, "terse")
+    lines = study.export(tmp_path / "told.csv").read_text().splitlines()
+    assert lines[0].endswith("first tokens,first text,second tokens,second text")
+    study.close()
+
+
+def test_where_nobody_is_left_nobody_is_listed(tmp_path):
+    url = f"sqlite:///{tmp_path / 's.db'}"
+    study = sp.create_study("circle", sp.Problem.pairs(3), storage=url, confirm=True)
+    while not study.finished:
+        for pull in study.ask(5):
+            first, second = study.problem.pairing.of(pull.arm)
+            study.tell(pull.id, float((second - first) % 3 == 1))
+    assert describe_studies(url)[0]["answer"] == "nobody"
+    assert study.answer.guarantee.kind == study.status()["promise"]["kind"] == "nobody"
+    assert study.answer.circle == ("0", "1", "2")
+    assert study.standing()["state"].count("leads") <= 1
+    assert sp.verify(study.answer.certificate(), replay=True).replayed
+    study.close()
 
 
 def test_options_of_pairs_cannot_come_and_go_yet():

@@ -241,7 +241,9 @@ def _limits(study: Exported) -> Iterator[dict[str, Any]]:
 
 def _with_features(row: dict[str, Any], features: dict[str, Any]) -> dict[str, Any]:
     """A row with the columns of the option's table; those that are called alike are kept apart."""
-    for name, value in features.items():
+    both = [one for one in features.items() if isinstance(one[1], dict)]  # of two options
+    flat = {f"{which} {name}": cell for which, cells in both for name, cell in cells.items()}
+    for name, value in (flat or features).items():
         key = name
         while key in row:
             key = f"option_{key}"

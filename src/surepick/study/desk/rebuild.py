@@ -71,7 +71,10 @@ def summary_of(run: Run) -> Summary:
     answer = problem.candidate_labels[int(run.state.leader())] if run.stopped else None
     if run.stopped and run.state.claims() is not None:
         answer = counted(run.standing()["state"])
-    options = problem.n_arms - len(run.retired)
+    if run.stopped and not run.state.left():  # compared two at a time, and none beats every other
+        answer = "nobody"
+    every = problem.n_arms if problem.pairing is None else problem.n_candidates
+    options = every - len(run.retired)
     return Summary(run.batches, options, run.state.left(), answer)
 
 
