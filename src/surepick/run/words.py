@@ -10,7 +10,7 @@ from __future__ import annotations
 import math
 import re
 
-from surepick.algorithms.findings import PROVEN
+from surepick.algorithms.findings import NOBODY, PROVEN
 from surepick.algorithms.questions import percentile
 from surepick.problem.noise import (
     ITEMS_PROVIDED,
@@ -125,6 +125,8 @@ def verdict(result: Verification) -> list[str]:
     """What the check of a certificate came to, line by line."""
     if result.guarantee in ("pac", "eps-pac"):
         found = f"The certificate holds: the answer is {', '.join(result.labels) or result.label}."
+    elif result.guarantee == NOBODY:
+        found = "The certificate holds: no option beats every other."
     elif result.guarantee in PROVEN:
         found = "The certificate holds: what it says about the options is proven."
     else:

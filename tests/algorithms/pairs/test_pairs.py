@@ -12,6 +12,7 @@ from surepick.algorithms.pairs.pairs import Pairs
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.run.certificate import fingerprint
 from surepick.run.order import Draws
+from surepick.run.words import verdict
 
 
 def chances(*strengths):
@@ -93,6 +94,8 @@ def test_nobody_beats_everybody_is_an_answer_with_its_cycle():
     assert answer.circle == ("option 0", "option 1", "option 2")
     assert "No option beats every other" in answer.plain
     assert "'option 0' beats 'option 1'" in answer.plain
+    found = sp.verify(answer.certificate(), replay=False)
+    assert any("holds: no option beats every other" in line for line in verdict(found))
 
 
 def test_a_judge_who_favours_the_left_does_no_harm():
