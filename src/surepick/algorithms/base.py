@@ -28,6 +28,8 @@ from surepick.problem import Problem
 Kept = Any
 # More pulls than anyone can make: what is not decided by then is called a tie.
 TIED = 10**13
+#: why an answer may be certain
+CERTAIN = "everything that could change it was measured"
 _NO_PAST = "past: this algorithm cannot use past measurements; use pooled-peleg, or leave them out"
 _NO_CHANGES = "options: this algorithm needs to know all options from the start"
 _NO_STRATA = (
@@ -106,6 +108,11 @@ class State(ABC):
     #: arms that are not there any more, as a mask; None: no algorithm that lets options go
     retired: Any = None
     at_rest: Kept = False  #: whether options may come and go now: it stands between two blocks
+    #: a seed drawn after options were recorded, set before they come; see ``Algorithm.redraws``
+    fresh: int | None = None
+
+    #: whether its answer is a matter of arithmetic by now, and not of chance
+    certain: Kept = False
 
     active: Kept  #: candidates not ruled out yet, an array of their numbers
     finished: Kept  #: whether the stopping rule has fired
@@ -157,6 +164,10 @@ class State(ABC):
 
         They are the next batch, or one so many batches later.
         """
+        return None
+
+    def on_items(self) -> Any:
+        """What an answer on a finite set of items says beside its promise; None: nothing."""
         return None
 
     def stratum(self, arms: IntArray, rewards: FloatArray) -> ToldPulls:
@@ -308,6 +319,12 @@ class Algorithm(ABC):
     any_history: ClassVar[bool] = False
     #: whether a batch can be asked for while earlier ones are being measured
     overlaps: ClassVar[bool] = False
+    #: whether something is drawn anew when options come
+    redraws: ClassVar[bool] = False
+    #: whether every run ends by itself, also where options tie
+    ends: ClassVar[bool] = False
+    #: whether no option may be measured twice on an item
+    each_once: ClassVar[bool] = False
     #: whether its guarantee rests on a noise scale that is known
     needs_scale: ClassVar[bool] = True
     #: whether its guarantee rests on rewards that are exactly linear in the features
@@ -382,9 +399,17 @@ class Algorithm(ABC):
             "pooled-peleg they can change"
         )
 
+    def refuses_withdrawal(self) -> str:
+        """Why rewards that were counted cannot be withdrawn; empty where they can."""
+        return ""
+
     def measured_on(self) -> int | None:
         """How many items options are measured on, such as test questions; None: on none."""
         return None
+
+    def about_items(self) -> str:
+        """What being the best means where options are measured on items, for the guarantee."""
+        return f"best on average over all {self.measured_on()} items"
 
     def baseline_in(self, problem: Problem) -> int | None:
         """The candidate that the others are compared with; None: there is none."""
@@ -430,6 +455,10 @@ class Algorithm(ABC):
         sure = f"with probability at least {confidence(self.delta)}"
         kind = "eps-pac" if epsilon_used else "pac"
         return Guarantee(kind, f"{what} {sure} ({self.theorem}{self.asked.union})")
+
+    def guarantee_for_certain(self) -> Guarantee:
+        """What an answer promises that is no matter of chance."""
+        return Guarantee("pac", f"{self.asked.promised(None)} for certain ({CERTAIN})")
 
     def guarantee_of_claims(self, baseline: str) -> Guarantee:
         """What claims against a baseline promise, whenever they are made."""

@@ -236,6 +236,8 @@ def command(
     paired = problem.pairing is not None
     of = "" if paired else f", {problem.rank} coefficients"
     call = "command {first} {second}" if paired else "command {label}"
+    if study.algorithm.measured_on() is not None:
+        call += " {item}"
     lines = [
         f"Study {name!r}: {len(problem.distinct)} different options{of}; "
         f"{study.algorithm.registered_name()}, delta {study.algorithm.delta:g}.",

@@ -137,12 +137,21 @@ def said_of_uncounted(count: int) -> list[str]:
     return [f"{text} but not counted."] if count else []
 
 
+def _far_off(algorithm: Algorithm) -> bool:
+    """Whether nobody has set a limit, and it ends by itself."""
+    from surepick.study.spec import MOST_SAMPLES
+
+    return algorithm.ends and algorithm.max_samples == MOST_SAMPLES
+
+
 def ends_at(algorithm: Algorithm) -> str:
     """When it ends at the latest."""
     said = []
+    if algorithm.each_once:
+        said.append(f"when all {algorithm.measured_on():,} items were met at the latest")
     if algorithm.budget is not None:
         said.append(f"when {algorithm.budget:,.12g} is spent (--budget)")
-    if algorithm.max_samples is not None:
+    if algorithm.max_samples is not None and not _far_off(algorithm):
         most = f"after {plural(algorithm.max_samples, 'measurement')} at the latest (--max-samples)"
         said.append(most)
     return f"It ends {', and '.join(said)}."

@@ -74,6 +74,7 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         minimise=bool(found.get("minimise")),
         quantile=found.get("quantile"),
         quantiles=found.get("quantiles") or {},
+        on_items=found.get("on_items"),
         **_compared(found),
         _record={},
         _certificate=certificate,

@@ -11,6 +11,7 @@ from surepick.algorithms.findings import NOBODY
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
 from surepick.run import comparisons, quantiles
+from surepick.run.on_items import in_words as said_on_items
 from surepick.run.words import in_plain_words, sureness
 from surepick.text import plural
 
@@ -83,6 +84,9 @@ class Answer:
     #: where the best quantile was asked for: that of each option's measurements
     quantiles: dict[str, float] = field(default_factory=dict)
     quantile: float | None = None  #: and which one was asked for
+    #: on a complete table: how many items there are, how many were met, who ties, and between which
+    #: ends the lead over the closest other option lies on new items
+    on_items: dict[str, Any] | None = None
 
     def __post_init__(self) -> None:
         if not self.arms:
@@ -144,6 +148,8 @@ class Answer:
             own = (self.quantiles, self.quantile, bool(self.guarantee), self.minimise)
             won = quantiles.in_words(self.label, *own)
         said = [won, in_plain_words(str(self.guarantee), self.delta)]
+        if self.guarantee:
+            said.append(said_on_items(self.label, self.on_items))
         if not self.guarantee and self.p_value is not None:
             said.append(sureness(self.p_value))
         return " ".join(filter(None, said))
@@ -201,6 +207,8 @@ class Answer:
             found["circle"] = list(self.circle)
         if self.quantile is not None:
             found |= {"quantile": self.quantile, "quantiles": dict(self.quantiles)}
+        if self.on_items is not None:
+            found["on_items"] = self.on_items
         return found
 
 

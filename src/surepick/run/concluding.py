@@ -14,6 +14,7 @@ from surepick.run.answer import Answer, compared, several
 from surepick.run.comparisons import circle, shares_won
 from surepick.run.guarantee import guarantee_of
 from surepick.run.limits import why_stopped
+from surepick.run.on_items import on_items
 from surepick.run.quantiles import quantiles_of
 from surepick.run.shown import claims_now
 
@@ -69,6 +70,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         minimise=problem.minimise,
         **several(problem, state.named(), course.pulls),
         **compared(problem, claims),
+        on_items=on_items(problem, state),
         **_won(problem, state, algorithm, before + course.log, leader),
         **_quantiles(problem, algorithm, before + course.log),
         _record={

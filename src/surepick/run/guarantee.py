@@ -108,6 +108,9 @@ def guarantee_of(
             parts.append(f"stopped {why} with {options} undecided")
             if not (len(claims.better) or len(claims.worse) or len(claims.close)):
                 return Guarantee("none", f"no guarantee: {parts[1]}; nothing is claimed{aside}")
+    elif state.certain:
+        promised = algorithm.guarantee_for_certain()
+        parts = [str(promised)]
     else:
         shown = state.promise()  # whatever else is still looked for
         promised = algorithm.guarantee(left > len(state.named())) if shown is None else shown
@@ -138,7 +141,7 @@ def guarantee_of(
     if past:
         parts.append(PROVIDED)
     if items is not None:
-        parts.append(f"best on average over all {items} items")
+        parts.append(algorithm.about_items())
     if any("stratum" in batch for batch in batches):
         parts.append(STRATA_PROVIDED)
     if any("after" in batch for batch in batches):

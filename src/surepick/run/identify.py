@@ -172,7 +172,8 @@ def identify(
         )
         settings, delta, epsilon, max_samples, budget = {}, 0.05, 0.0, None, None
     run = configure(algorithm, delta, epsilon, max_samples, settings, budget).start(problem, seed)
-    warned = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
+    limited = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
+    warned = limited or run.algorithm.ends
     while not run.stopped:
         if not warned and run.samples >= limits.LONG_RUN * problem.rank:
             warned = True

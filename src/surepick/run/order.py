@@ -34,6 +34,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from surepick.algorithms.base import Pulls
+from surepick.arrays.scrambled import scrambled
 from surepick.arrays.types import IntArray
 from surepick.errors import FormatError
 from surepick.run.codec import dumps
@@ -104,7 +105,7 @@ class Order:
         self._start(pulls)
         # Staggered, so that rows with few pulls do not all wait for the same block.
         rows = np.arange(len(pulls.arms))
-        self._offset = _below(self._blocks, _scrambled(self._offsets + rows.astype(np.uint64)))
+        self._offset = _below(self._blocks, scrambled(self._offsets + rows.astype(np.uint64)))
 
     def _start(self, pulls: Pulls) -> None:
         self._pulls = pulls
@@ -133,7 +134,7 @@ class Order:
 
     def numbering(self, numbers: IntArray) -> IntArray:
         """These pulls in an order of their own, by arm; where only some of a batch are dealt on."""
-        keys = _scrambled(self._again + numbers.astype(np.uint64))
+        keys = scrambled(self._again + numbers.astype(np.uint64))
         return np.lexsort((keys, self.arms_of(numbers)))
 
     def arms_of(self, numbers: IntArray) -> IntArray:
@@ -174,7 +175,7 @@ class Order:
         return self._keys_of(numbers)
 
     def _keys_of(self, numbers: IntArray) -> NDArray[np.uint64]:
-        return _scrambled(self._keys + numbers.astype(np.uint64))
+        return scrambled(self._keys + numbers.astype(np.uint64))
 
     def _pulls_before(self, block: int) -> IntArray:
         """Pulls of each row in the blocks before this one."""
@@ -228,7 +229,7 @@ class FixedOrder(Order):
     def __init__(self, batch: int, pulls: Pulls) -> None:
         self._start(pulls)
         self._batch = batch
-        self._offset = _below(self._blocks, _scrambled(pulls.arms))
+        self._offset = _below(self._blocks, scrambled(pulls.arms))
 
     def numbers(self, first: int, last: int) -> IntArray:
         return self.whole()[first:last]
@@ -240,7 +241,7 @@ class FixedOrder(Order):
 
     def _keys_in(self, block: int, numbers: IntArray) -> NDArray[np.uint64]:
         start = _SPREAD * (block + 1 + _SPREAD * self._batch)
-        return _scrambled(np.arange(len(numbers)) + start)
+        return scrambled(np.arange(len(numbers)) + start)
 
 
 _SPREAD = 1_000_003  # far above the size of a block, so that blocks do not share sort keys
@@ -271,7 +272,7 @@ class Draws:
     def words(self, stream: int, count: int) -> NDArray[np.uint64]:
         """So many random numbers below 2**64, from one of three streams: 0, 1 or 2."""
         start = _streams(self.seed, self.batch)[_DRAWN + stream]
-        return _scrambled(start + np.arange(count, dtype=np.uint64))
+        return scrambled(start + np.arange(count, dtype=np.uint64))
 
     def of(self, batch: int) -> Draws:
         """Those of another batch."""
@@ -283,17 +284,9 @@ _DRAWN = 6  # the first stream that is neither of an order nor of a deal
 
 def _streams(seed: int, batch: int) -> NDArray[np.uint64]:
     """Where the streams of random numbers of a batch start: there are nine of them."""
-    start = _scrambled(np.array([seed])) + np.array([batch], dtype=np.uint64)
-    return _scrambled(_scrambled(start) + np.arange(9, dtype=np.uint64))
+    start = scrambled(np.array([seed])) + np.array([batch], dtype=np.uint64)
+    return scrambled(scrambled(start) + np.arange(9, dtype=np.uint64))
 
 
 def _below(n: int, numbers: NDArray[np.uint64]) -> IntArray:
     return (numbers % np.uint64(n)).astype(np.int64)
-
-
-def _scrambled(values: NDArray[Any]) -> NDArray[np.uint64]:
-    """Scrambled values (the finishing steps of the splitmix64 generator)."""
-    z = np.asarray(values).astype(np.uint64) * np.uint64(0x9E3779B97F4A7C15)
-    z = (z ^ (z >> np.uint64(30))) * np.uint64(0xBF58476D1CE4E5B9)
-    z = (z ^ (z >> np.uint64(27))) * np.uint64(0x94D049BB133111EB)
-    return z ^ (z >> np.uint64(31))

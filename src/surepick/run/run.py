@@ -29,7 +29,7 @@ from surepick.run.option_changes import (
     retirement,
     said,
 )
-from surepick.run.order import Draws, as_seed, piece, seed_of
+from surepick.run.order import Draws, as_seed, fresh_seed, piece, seed_of
 from surepick.run.past import Past, split_past
 from surepick.run.pending import PendingBatches
 from surepick.run.record import Record
@@ -70,8 +70,9 @@ class Run:
         check_budget(problem, algorithm.budget)
         #: of the order in which pulls are handed out; None: arm by arm, as versions up to 0.2 did
         self.order_seed: int | None = seed_of(seed)
-        # What an algorithm draws is the same each time, unless it is seeded.
-        self.state = algorithm.begin(problem, np.random.default_rng(0 if seed is None else seed))
+        if seed is None:  # what an algorithm draws is the same each time, but for items
+            seed = 0 if algorithm.measured_on() is None else self.order_seed
+        self.state = algorithm.begin(problem, np.random.default_rng(seed))
         self.batches, self.skipped, self.ended = 0, list[int](), False  # ended: by hand
         self.goes_on = False  # in replays: options will come, or go
         self._record = Record(problem.n_arms)
@@ -183,7 +184,8 @@ class Run:
         now = self._pending.open
         if now is None or not now.pulls.same(pulls):
             self.state.replace(pulls)
-        batch = self._batch(pulls, None, None if now is None else now.after)
+        items = self.state.items_of(pulls)
+        batch = self._batch(pulls, items, None if now is None else now.after)
         self._pending.open = batch
         return batch
 
@@ -357,6 +359,7 @@ class Run:
         *,
         noise: Any = None,
         costs: Any = None,
+        seed: int | None = None,
         reason: str = "",
         **who: Any,
     ) -> bool:
@@ -373,6 +376,9 @@ class Run:
             Their noise scales, where the problem has one for each option.
         costs
             What a measurement of each costs, where options cost different amounts.
+        seed
+            Of what is drawn anew when options come (the order of the items left, on a complete
+            table); by default it is drawn now.
         reason
             Why; it is kept, and part of the certificate.
 
@@ -390,6 +396,8 @@ class Run:
         ('0', '1', 'new')
         """
         change = addition(rows, labels, noise, costs)
+        if self.algorithm.redraws:
+            change["seed"] = fresh_seed() if seed is None else as_seed(seed)
         self._check_changeable(self.problem)
         before = self._options_ahead()
         after = before.after([change])
@@ -439,6 +447,7 @@ class Run:
     def _let_options_change(self) -> None:
         """Let changes that wait take effect, if nothing is open."""
         while self._options.waiting and not self._pending and self.state.at_rest:
+            self.state.fresh = self._options.waiting[0].get("seed")
             before = (self.problem, self.state.retired, len(self._record.log))
             self.problem, gone = self._options.take_effect(*before)
             self._record.grow(self.problem.n_arms - len(self.pulls))

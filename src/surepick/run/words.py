@@ -34,7 +34,7 @@ from surepick.text import plural
 from surepick.verifier.verify import Verification
 
 _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
-_THEOREM = re.compile(r"(?<=\d) \(|(?<=on average) \(")
+_THEOREM = re.compile(r"(?<=\d) \(|(?<=on average) \(|(?<=for certain) \(")
 _BASELINE = re.compile(r"claims against .*(?= are right with probability|, a share of)", re.DOTALL)
 _BEST = re.compile(r"(?:within (\S+) of )?the (?:(\d+) )?best with probability at least")
 _NEAR = re.compile(
@@ -48,6 +48,8 @@ _AMONG = re.compile(
     r", and (the (?:(?:\d+ )?best|one that [\w ]+(?:, if there is one,)?) (?:is|are) among those "
     r"\d+) with probability.*"
 )
+_THESE = re.compile(r"best on these (\d+) items, (if .*)")
+_CERTAIN = re.compile(r"the best for certain")
 _MOST = re.compile(r"by (max_samples|budget)=(\S+)")
 _QUANTILE = re.compile(r"where better means a better (\S+)-quantile, .*")
 
@@ -219,6 +221,8 @@ def _written(many: int) -> str:
 
 def _promised(said: str, delta: float, it: str) -> str:
     best, near = _BEST.match(said), _NEAR.match(said)
+    if _CERTAIN.match(said):
+        return "It is certain: everything that could change the answer was measured."
     not_so = f"{_of_many(delta, 'name')} one that is not."
     if near:
         return f"Each is within {near[2]} of the {near[1]} best. {not_so}"
@@ -317,12 +321,16 @@ def rules_out_the_best(delta: float, it: str = "the best") -> str:
 
 def _rests(parts: list[str]) -> str:
     """On what it rests, as a sentence or two."""
+    these = [found for part in parts if (found := _THESE.fullmatch(part))]
+    parts = [part for part in parts if not _THESE.fullmatch(part)]
     means = [_meaning(part) for part in parts]
     parts = [_CONDITIONS.get(part, part.replace("provided that", "if", 1)) for part in parts]
     parts = ["" if said else part for part, said in zip(parts, means)]
     meant = [f"“Best” is meant {one[5:]}." for one in parts if one.startswith("best on average")]
+    meant += [f"“Best” means best on these {one[1]} items." for one in these]
     meant += [f"“Best” means best {one}." for one in parts if one == TURNED]
     meant += [said for said in means if said]
+    parts += [one[2] for one in these]
     holds = [one for one in parts if one and one != TURNED and not one.startswith("best on ave")]
     *first, last = holds or [""]
     listed = f"{', '.join(first)}, and {last}" if first else last

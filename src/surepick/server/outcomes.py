@@ -59,6 +59,11 @@ class AnswerOf(Answered):
     quantiles: dict[str, float] | None = Field(
         None, description="That quantile of the measurements of each option."
     )
+    on_items: dict[str, Any] | None = Field(
+        None,
+        description="On a complete table: how many items there are, how many were met, who ties, "
+        "and between which ends the lead over the closest other option lies on new items.",
+    )
     checks: dict[str, Any]
 
 

@@ -131,7 +131,12 @@ def _cannot(run: Run) -> str:
     problem = run.problem
     if no_copies := DRAWINGS.of(problem.noise_kind).no_copies:
         return no_copies
-    if run.algorithm.measured_on() is not None:
+    items = run.algorithm.measured_on()
+    if items is not None and run.algorithm.each_once:
+        left = list(run.active)
+        cells = len(left) * items - int(run.pulls[left].sum())
+        return f"at most {cells:,}, which is all that is left of the table for those still in"
+    if items is not None:
         return "answers on the same items depend on each other in an unknown way"
     if run.in_strata:
         return (

@@ -21,6 +21,10 @@ def _allowed(hedge: bool, made: Prepared) -> Prepared:
     """Refuse it where pulls cannot be handed out twice."""
     if made.traffic:
         raise InvalidInputError("hedge: a traffic study hands out no pulls; leave it out")
+    if made.algorithm.each_once:
+        raise InvalidInputError(
+            "hedge: on a complete table no option is measured twice on an item; leave it out"
+        )
     if STRATA in made.meta:
         raise InvalidInputError(
             f"hedge: a pull belongs to the {made.meta[STRATA]} of the worker who got it first, so "

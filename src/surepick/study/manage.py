@@ -103,6 +103,9 @@ def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None 
     """
     with refusing_extremes():
         made = spec.prepared
+    order = seed_of(spec.seed)
+    # Two studies of the same size must not share one draw of items.
+    drawn = 0 if made.algorithm.measured_on() is None else order
     record = StudyRecord(
         id=0,
         name=spec.name,
@@ -110,8 +113,8 @@ def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None 
         algorithm=made.algorithm.registered_name(),
         settings=dumps(made.algorithm.settings()),
         problem=dumps(made.problem.to_dict()),
-        seed=spec.seed or 0,
-        meta=json.dumps(made.meta | ({} if made.traffic else {ORDER: seed_of(spec.seed)})),
+        seed=drawn if spec.seed is None else spec.seed,
+        meta=json.dumps(made.meta | ({} if made.traffic else {ORDER: order})),
     )
     with _opened(storage, create=True, keep=True) as opened:
         return Study(opened, _store(opened, record, made), owner=opened is not storage)

@@ -280,6 +280,16 @@ class StudySpec:
         default=False,
         check=yes_or_no("confirm"),
     ).field()
+    complete: int | None = Setting(
+        help="Number of items, such as test questions, of a finite set: which option is the best "
+        "on these items? Items are numbered from 0 and come in one random order, and no option is "
+        "measured twice on an item.",
+        schema={"type": "integer"},
+        question="Test questions",
+        hint="So many questions (or other items), each asked at most once: the answer is about "
+        "exactly these.",
+        empty="no set of questions",
+    ).field()
     overlap: bool | None = OVERLAP.field()
     hedge: bool = HEDGE.field()
     again: bool = AGAIN.field()
@@ -515,6 +525,9 @@ class StudySpec:
         if self.items is not None:  # a setting of the algorithm, from here on
             settings["items"] = whole(self.items, "items", least=1)
             self._set(items=None)
+        if self.complete is not None:
+            settings["complete"] = whole(self.complete, "complete", least=1)
+            self._set(complete=None)
         if not isinstance(given, str) and self.max_samples == MOST_SAMPLES:
             self._set(max_samples=None)  # nothing was said: the algorithm brings its own
         common = {name: getattr(self, name) for name in _COMMON}

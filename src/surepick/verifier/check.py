@@ -47,6 +47,10 @@ class Check(Tables):
         if self.settings.get("items") is not None:
             self.items = exact.whole(self.settings["items"], "the number of items")
             self.demand(self.items >= 1, "there are no items")
+        self.table: int | None = None  # items of a table that could be filled in
+        if self.settings.get("complete") is not None:
+            self.table = exact.whole(self.settings["complete"], "the number of items")
+        self.certain = False  # whether the answer is no matter of chance
         self.algorithm = exact.text(body["algorithm"]["name"], "the name of the algorithm")
         self.batches = exact.mappings(body["batches"], "batches")
         self.evidence = exact.mapping(body["evidence"], "the evidence")
@@ -194,6 +198,8 @@ class Check(Tables):
             more = {"parts"}
         if self.items is not None and rule == "pooled":
             more = {"parts"}  # an item each
+        if rule == "complete":
+            more = {"parts"}  # the place of an item
         if guides:  # whatever they are dealt into, nothing is bet on them
             more = more - {"parts"}
         found = batch.keys() - {"arms", "counts", "sums"}

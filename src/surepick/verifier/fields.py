@@ -35,17 +35,17 @@ _PLACES = {
 }
 #: names of all others, wherever they stand
 _ELSEWHERE = _names(
-    "accounts active after against arm arms asked at at_least ball baseline batch batches beats "
-    "better bias "
-    "block blocks bucket budget by candidate candidates change chosen claim claims close "
-    "constants control control_share corrections costs counts cycle delta direct doubt dropped "
-    "epsilon extra features first from_batch gap guarantee guide head high inner items key kind "
-    "label labels leads learner level levels limits links log_capital looks low machine margin "
-    "max_batch max_samples measured measurements members misfit name near nearness new noise "
-    "norm_bound numpy old options parts past period periods phases power precisions pull "
-    "pulls_rule quantile question reason regularisation rivals round rounds rows rule samples "
-    "scales seed settled sha256 shape shares slack spreads stages stratum study sums sure "
-    "surepick survivors test threshold top traffic undecided union value ways weights width worse "
+    "accounts active after against arm arms asked at at_least ball baseline batch batches "
+    "beats bets better bias block blocks bucket budget by candidate candidates certain "
+    "change chosen claim claims close constants control control_share corrections costs "
+    "counts cycle delta direct doubt dropped epsilon extra features first from from_batch "
+    "gap guarantee guide head high inner items key kind label labels leads learner level "
+    "levels limits links log_capital looks low machine margin max_batch max_samples measured "
+    "measurements members misfit name near nearness new noise norm_bound numpy old options "
+    "orders parts past period periods phases power precisions pull pulls_rule quantile "
+    "question reason regularisation rivals round rounds rows rule samples scales seed "
+    "settled sha256 shape shares slack spreads stages stratum study sums sure surepick "
+    "survivors test threshold top traffic undecided union value ways weights width worse "
 )
 
 

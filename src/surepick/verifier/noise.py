@@ -36,6 +36,7 @@ class Noise:
     of_pairs: ClassVar[bool] = False  #: whether a measurement says which of two is better
     by_bucket: ClassVar[bool] = False  #: whether reports of visitors have buckets
     squares: ClassVar[bool] = False  #: whether reports of visitors have sums of squares
+    zero_one: ClassVar[bool] = False  #: whether rewards are 0 or 1, and nothing else
 
     unit: float = 1.0  #: what estimates and epsilon are divided by
     scales: np.ndarray | None = None  #: one for each arm, where they differ
@@ -147,6 +148,7 @@ class YesNo(Noise):
     """Rewards 0 or 1."""
 
     kind = "yes-no"
+    zero_one = True
 
     @classmethod
     def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:

@@ -35,7 +35,7 @@ def check_options(check: Check) -> None:
         return
     problem = check.body["problem"]
     check.demand(
-        check.rule == "pooled"
+        check.rule in ("pooled", "complete")
         and check.items is None
         and problem["candidates"] is None
         and not isinstance(problem["arms"], dict)

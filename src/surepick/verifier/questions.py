@@ -48,6 +48,13 @@ def _claims(check: Check, found: Any) -> None:
     check_claims_statement(check, found)
 
 
+def _on_table(check: Check, found: Any) -> None:
+    from surepick.verifier.rules.complete import conclude
+
+    conclude(check, found)
+    check_statement(check, 1 if found.tied else len(found.left))
+
+
 #: by name; these are known by a field that only they have
 _RULES = {
     "top": Rule("top_m", _several),
@@ -80,6 +87,8 @@ def rule_of(check: Check, file: str) -> Rule:
     """The rule for what was asked; ``file`` has that for which is the best."""
     if file == "pairs":
         return Rule(pairs.verify, pairs.conclude)
+    if file == "complete":
+        return Rule(file, _on_table, p_value=True)
     name = name_of(check.evidence) if file == "pooled" else None
     if name is None:
         return Rule(file, who_is_left, p_value=file == "pooled")

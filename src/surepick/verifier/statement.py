@@ -22,6 +22,8 @@ from surepick.verifier.noise import yes_and_no
 _THEOREMS = {
     "phases": "phased elimination with fixed-design widths; union over one-sided comparisons",
     "pooled": "the capital bet against the best candidate is a supermartingale; Ville's inequality",
+    "complete": "items in random order, each cell measured once; the capital bet against the best "
+    "option is a supermartingale; Ville's inequality",
     "static": "allocation fixed in advance; one-sided tests valid at all looks, union over rivals",
     "pairs": "the capital bet against whoever is the answer is a supermartingale; Ville's "
     "inequality",
@@ -207,10 +209,14 @@ def _is_reason(why: str) -> bool:
 def _resting(check: Check, promise: str) -> list[str]:
     """A promise with all that it rests on; what earlier releases left out may be left out."""
     way = _way(check)
-    if check.items is not None:
+    if _on_items(check):
         return [joined(check, [promise, way, check.kind.provided_on_items])]
     noise = check.meaning or check.kind.provided
     return [joined(check, [promise, way, features, noise]) for features in _features(check)]
+
+
+def _on_items(check: Check) -> bool:
+    return check.items is not None or check.table is not None
 
 
 def _way(check: Check) -> str:
@@ -228,6 +234,9 @@ def joined(check: Check, parts: list[str]) -> str:
         parts = [*parts, _PAST]
     if check.items is not None:
         parts = [*parts, f"best on average over all {check.items} items"]
+    if check.table is not None:
+        same = "if a score is the same whenever it is measured"
+        parts = [*parts, f"best on these {check.table} items, {same}"]
     if any("stratum" in batch for batch in check.batches):
         parts = [*parts, _STRATA]
     if any("after" in batch for batch in check.batches):
@@ -263,6 +272,8 @@ def _promises(check: Check, proper: _Proper, kind: str) -> list[str]:
     """What the algorithm itself promises."""
     near = check.near or f"within {check.epsilon:.12g} of {check.best}"
     best = near if kind == "eps-pac" else check.best
+    if check.certain and kind == "pac":
+        return [f"{best} for certain (everything that could change it was measured)"]
     theorem = _THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
         return []
@@ -319,6 +330,8 @@ def _stopped_early(check: Check, left: int) -> list[str]:
     # Who was dropped is not the best: that does not depend on when somebody stops.
     best = f"the {check.top} best are" if check.top > 1 else f"{check.best} is"
     among = f", and {best} among those {left} with probability at least {_sure(check)}"
+    if _on_items(check):
+        return [joined(check, [early + among, check.kind.provided_on_items]), early]
     noise = check.meaning or check.kind.provided
     return [
         *(joined(check, [early + among, one, noise]) for one in _features(check)),

@@ -46,6 +46,7 @@ RULES = {
     "pairs": "pairs",
     "estimated-noise": "estimated_noise",
     "checked-fit": "checked_fit",
+    "complete": "complete",
 }
 
 

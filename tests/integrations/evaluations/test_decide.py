@@ -70,9 +70,15 @@ def test_what_is_fully_known_is_decided_by_its_means():
         ["worse", "better", "poor"], list(map(str, range(30))), [other, same, 0 * same]
     )
     found = decide(ScoreTable(truth.options, truth.items), truth.of)
-    assert (found.option, found.how) == ("better", "complete")
-    assert set(found.left) >= {"better", "worse"}
-    assert "It has the best mean of" in str(found)
+    assert (found.option, found.how, found.left) == ("better", "proven", ("better",))
+    assert found.evaluations <= truth.scores.size
+    twice = ScoreTable(["a", "b"], truth.items, [same, same])
+    found = decide(ScoreTable(twice.options, twice.items), twice.of)
+    assert (found.how, found.left, found.evaluations) == ("complete", ("a", "b"), 60)
+    assert "a and b tie" in str(found)
+    found = decide(truth)  # nothing is asked, and nothing is bet
+    assert (found.option, found.how, found.evaluations) == ("better", "complete", 0)
+    assert "It has the best mean of 3 that are fully known" in str(found)
 
 
 def test_a_limit_ends_it_undecided():

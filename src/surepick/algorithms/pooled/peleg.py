@@ -31,15 +31,28 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms.base import Algorithm
+from surepick.algorithms.complete.scores import Scale
+from surepick.algorithms.complete.state import NO_WITHDRAWAL, SEEDS, CompleteState
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.strata import levels_cancel
-from surepick.algorithms.questions import asked_by, candidate_of
+from surepick.algorithms.questions import Best, asked_by, candidate_of
 from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.renamed import renamed
+
+_MOST_CELLS = 20_000_000  # of a table that can be filled in
+_ON_A_TABLE = (
+    "items in random order, each cell measured once; the capital bet against the best option is a "
+    "supermartingale; Ville's inequality"
+)
+
+
+def on_these(items: int) -> str:
+    """What being the best means on a complete table."""
+    return f"best on these {items} items, if a score is the same whenever it is measured"
 
 
 @renamed(control="claims")
@@ -83,7 +96,14 @@ class PooledPeleg(Algorithm):
     items
         Measure options on items, such as test questions, of which there are so many: every block
         draws some, with replacement, and ``batch.items`` says which pull is for which. The best is
-        then the one with the largest mean over all items; how hard an item is cancels.
+        then the one with the largest mean over all items; how hard an item is cancels. That is
+        about questions like these.
+    complete
+        The same for a finite set of so many items, of which no option meets one twice: items come
+        in one random order, and the best is the one with the largest total over **these** items.
+        It never takes more than the whole table, and ends where options tie: ``answer.labels`` then
+        has all of them. Scores are yes or no, or lie between bounds, and a cell must have the same
+        score whenever it is measured. ``batch_growth`` has no part in it.
 
     Examples
     --------
@@ -102,6 +122,7 @@ class PooledPeleg(Algorithm):
     question: Any = field(default=None, kw_only=True)
     guess: bool = field(default=False, kw_only=True)
     items: int | None = field(default=None, kw_only=True)
+    complete: int | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "pooled-peleg"
     any_backend: ClassVar[bool] = True
@@ -125,6 +146,13 @@ class PooledPeleg(Algorithm):
                 raise InvalidInputError(
                     f"max_batch must be at least min_batch = {self.min_batch}; got {self.max_batch}"
                 )
+        if self.complete is not None:
+            whole(self.complete, "complete", least=1)
+            if self.items is not None:
+                raise InvalidInputError(
+                    "complete: items are either drawn (items=…, about questions like these) or "
+                    "gone through (complete=…, about these questions); leave one of them out"
+                )
         given = (self.question, self.baseline, self.threshold, self.claims, self.top, self.quantile)
         object.__setattr__(self, "asked", asked_by(*given))
         for name, value in ({"question": None} | self.asked.settings()).items():
@@ -138,6 +166,12 @@ class PooledPeleg(Algorithm):
         object.__setattr__(self, "any_pulls", whole_blocks)
         object.__setattr__(self, "any_history", whole_blocks and self.items is None)
         object.__setattr__(self, "overlaps", whole_blocks and self.asked.overlaps)
+        if self.complete is not None:
+            for name in ("redraws", "ends", "each_once"):
+                object.__setattr__(self, name, True)
+            for name in ("any_pulls", "overlaps"):
+                object.__setattr__(self, name, False)
+            object.__setattr__(self, "theorem", _ON_A_TABLE)
 
     def _check_guess(self) -> None:
         if not isinstance(self.guess, bool):
@@ -152,7 +186,13 @@ class PooledPeleg(Algorithm):
             )
 
     def measured_on(self) -> int | None:
-        return self.items
+        return self.items if self.complete is None else self.complete
+
+    def refuses_withdrawal(self) -> str:
+        return "" if self.complete is None else NO_WITHDRAWAL
+
+    def about_items(self) -> str:
+        return super().about_items() if self.complete is None else on_these(self.complete)
 
     def baseline_in(self, problem: Problem) -> int | None:
         return None if self.baseline is None else candidate_of(problem, self.baseline)
@@ -163,7 +203,7 @@ class PooledPeleg(Algorithm):
         With ``max_batch`` a block may come in several batches, each with a level of its own; and a
         number that options are compared with does not move with them.
         """
-        if self.items is not None:
+        if self.measured_on() is not None:
             return True
         if self.max_batch is not None or not self.asked.levels_cancel:
             return False
@@ -171,8 +211,8 @@ class PooledPeleg(Algorithm):
 
     def takes_strata(self, problem: Problem) -> bool:
         """A stratum is a block of its own, also where batches are small."""
-        moves = self.asked.levels_cancel  # what a number does not do
-        return self.items is None and moves and levels_cancel(problem, ways_of(problem))
+        alone, moves = self.measured_on() is None, self.asked.levels_cancel  # a number does not
+        return alone and moves and levels_cancel(problem, ways_of(problem))
 
     def refuses_options(self, problem: Problem) -> str:
         """Only where the best is asked for, among options that are measured themselves."""
@@ -189,6 +229,9 @@ class PooledPeleg(Algorithm):
     def check_problem(self, problem: Problem) -> None:
         """Options on items are compared one by one, by what they show on the same ones."""
         super().check_problem(problem)
+        if self.complete is not None:
+            self._check_table(problem)
+            return
         self.asked.check_problem(problem, self.items is not None)
         if self.asked.quantile is not None:
             self._check_quantile(problem)
@@ -226,6 +269,37 @@ class PooledPeleg(Algorithm):
                 "epsilon or quantile"
             )
 
+    def _check_table(self, problem: Problem) -> None:
+        """A table has a row for each option, and scores between bounds."""
+        Scale.of(problem)
+        if self.asked != Best():
+            raise InvalidInputError(
+                f"complete: on a complete table only the best option can be found for now, not "
+                f"{self.asked.words or self.asked.name}; leave that out, or use items=…"
+            )
+        if self.guess:
+            raise InvalidInputError(
+                "guess: on a complete table all measurements go to those that may be the best, and "
+                "whoever leads is the best guess at any time; leave guess out"
+            )
+        if problem.transductive or not problem.backend.plain:
+            raise InvalidInputError(
+                "complete: options have rows of a table only without separate candidates and "
+                "without a backend; leave both out"
+            )
+        if len(problem.distinct) < problem.n_arms:
+            raise InvalidInputError(
+                "complete: some options have the same features, and features are trusted; leave "
+                "features out, or do not trust them (misfit=math.inf)"
+            )
+        cells = problem.n_arms * (self.complete or 0)
+        if cells > _MOST_CELLS:
+            raise InvalidInputError(
+                f"complete: a table of {problem.n_arms:,} options on {self.complete:,} items has "
+                f"{cells:,} cells, and at most {_MOST_CELLS:,} can be kept; draw items instead "
+                "(items=…), or leave options out"
+            )
+
     def _check_wins(self, problem: Problem) -> None:
         """Who usually wins is seen from options' own rewards, two at a time."""
         instead = (
@@ -251,6 +325,8 @@ class PooledPeleg(Algorithm):
                 f"with a number; {instead}, or compare with an option (baseline)"
             )
 
-    def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState:
-        """A fresh state; nothing is drawn at random but items."""
+    def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState | CompleteState:
+        """A fresh state; nothing is drawn at random but items, or their order."""
+        if self.complete is not None:
+            return CompleteState(self, problem, int(rng.integers(SEEDS)))
         return PooledState(self, problem, 0 if self.items is None else int(rng.integers(2**62)))

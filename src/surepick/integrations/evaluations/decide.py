@@ -1,11 +1,14 @@
 """Find the best option with as few evaluations as it takes.
 
 What is proven is about one table: that of all options on all items, each evaluated once. Its cells
-are filled one by one where they decide, and a cell keeps its score when it is drawn again. Which
-items are drawn depends on nothing but a seed and who is still in the race, so that the row with the
-best mean is found with probability at least 1 - delta, whatever the scores have to do with each
-other. Where all cells of those still in the race are known there is nothing left to draw: the
-means themselves decide.
+are filled one by one where they decide, in one random order of items that depends on nothing but a
+seed, so that the row with the best mean is found with probability at least 1 - delta, whatever
+the scores have to do with each other (:mod:`surepick.algorithms.complete`). A score that is known
+already is used when its item comes, and not asked for. Where all cells of those still in the race
+are known, the means themselves decide.
+
+Scores that have no bounds are compared on items that are drawn with replacement, where a cell keeps
+its score when it is drawn again.
 """
 
 from __future__ import annotations
@@ -43,8 +46,10 @@ to chance: everything was evaluated.
     """
 
     option: str
-    how: str  #: ``"proven"``, ``"complete"`` (all cells of those left are known) or ``"undecided"``
-    left: tuple[str, ...]  #: options that were not ruled out
+    #: ``"proven"``, ``"complete"`` (certain, as far as those are concerned that were not ruled out
+    #: by chance: their cells are known) or ``"undecided"``
+    how: str
+    left: tuple[str, ...]  #: options that were not ruled out; several that tie at the end, perhaps
     evaluations: int  #: cells that were filled for this
     table: ScoreTable  #: with all cells that are known now
     answer: Answer  #: of the run, with its certificate
@@ -57,7 +62,7 @@ to chance: everything was evaluated.
         made = (
             f"{self.option}, after {self.evaluations:,} of {self.table.scores.size:,} evaluations."
         )
-        if self.how == "complete":
+        if self.how == "complete" and not self.answer.guarantee:
             ruled_out = len(self.table.options) - len(self.left)
             risk = (
                 f"{ruled_out:,} others were ruled out: {rules_out_the_best(self.answer.delta)}."
@@ -112,10 +117,13 @@ def decide(
     most = None if max_evaluations is None else whole(max_evaluations, "max_evaluations", least=1)
     options = list(table.options)
     problem = Problem.unstructured(options, noise=table.rewards, minimise=minimise)
-    algorithm = PooledPeleg(delta, epsilon=epsilon, items=len(table.items))
+    bounded, n = problem.noise_kind.bounds is not None, len(table.items)
+    complete, drawn = (n, None) if bounded else (None, n)
+    algorithm = PooledPeleg(delta, epsilon=epsilon, complete=complete, items=drawn)
     run, scores, filled = algorithm.start(problem, seed), table.scores.copy(), 0
     while not run.stopped:
-        if run.samples and not np.isnan(scores[list(run.active)]).any():
+        begun = run.samples or bounded  # what is fully known needs no bets
+        if begun and not np.isnan(scores[list(run.active)]).any():
             run.end()
             break
         batch = run.ask()
@@ -139,7 +147,7 @@ def _decided(run: Run, known: ScoreTable, filled: int) -> EvaluationDecision:
     left = list(run.active)
     option, how = run.answer.arm, "undecided"
     if run.answer.guarantee:
-        how = "proven"
+        how = "complete" if "for certain" in run.answer.guarantee else "proven"
     elif not np.isnan(known.scores[left]).any():
         means = run.problem.sign * known.scores[left].mean(axis=1)
         option, how = left[int(means.argmax())], "complete"

@@ -16,6 +16,7 @@ from surepick.errors import InvalidInputError
 from surepick.problem.labels import look_alikes
 from surepick.run import Run
 from surepick.run.option_changes import ADDED, RETIRED
+from surepick.run.order import fresh_seed
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
 from surepick.study.acts.base import Act, Changing, Field, Scene, Step, Who
@@ -89,6 +90,7 @@ class Planned:
         said = {"reason": content["reason"], "by": who, "at": content["at"]}
         if self.kind == ADDED:
             own = {"noise": content["noise"], "costs": content.get("costs")}
+            own["seed"] = content.get("seed")
             run.add(content["rows"], content["labels"], **own, **said)
         else:
             run.retire(content["labels"][0], **said)
@@ -144,6 +146,8 @@ class _ChangeOptions(Changing):
         own, notes = self.described(scene, run, made, given)
         waits = at.size > 0  # of a study that has ended, too: what was asked for ahead
         content = own | said | {"asked": at.batch, "waits": waits}
+        if self.link == ADDED and run.algorithm.redraws:
+            content["seed"] = fresh_seed()  # of what is drawn anew, once the options are there
         Planned(self.link, content).apply(run)
         if not run.stopped:
             run.ask()  # it may have ended, and goes on

@@ -13,7 +13,7 @@ import numpy as np
 from surepick.algorithms import registry
 from surepick.algorithms.base import Algorithm, Pulls
 from surepick.arrays.types import IntArray
-from surepick.errors import RunStateError, StudyDamagedError, SurepickError
+from surepick.errors import InvalidInputError, RunStateError, StudyDamagedError, SurepickError
 from surepick.problem import Problem
 from surepick.run import Batch, Run
 from surepick.run.codec import dumps, loads
@@ -248,6 +248,8 @@ def follow(study: StudyRecord, log: Log) -> Followed:
     """
     run = begin(study, log.past, log.memory)
     run.limit_changes = [one.change for one in log.limits]
+    if log.withdrawn and (why := run.algorithm.refuses_withdrawal()):
+        raise InvalidInputError(why)
     first = 0
     for stored in log.batches[: log.complete]:
         if stored.first != first:

@@ -71,6 +71,7 @@ declare namespace Api {
     pairs?: boolean;
     borda?: boolean;
     confirm?: boolean;
+    complete?: number | null;
     overlap?: boolean | null;
     hedge?: boolean;
     again?: boolean;
@@ -285,6 +286,7 @@ declare namespace Api {
     minimise: boolean | null;
     quantile: number | null;
     quantiles: Record<string, any> | null;
+    on_items: Record<string, any> | null;
     checks: Record<string, any>;
   }
   interface Certificate {
