@@ -9,6 +9,7 @@ import pytest
 import surepick as sp
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.integrations.optuna import final_decision
+from surepick.study import StudySpec, store
 
 optuna.logging.set_verbosity(optuna.logging.WARNING)
 LOSS = {"good": 0.1, "fair": 0.4, "poor": 0.7}
@@ -97,6 +98,15 @@ def test_what_was_cut_off_goes_on(tmp_path):
     assert final_decision(study, objective, **settings).answer == found.answer
     with pytest.raises(InvalidInputError, match="name: this storage already has a study 'search'"):
         final_decision(study, objective, **settings | {"epsilon": 0.2})
+
+
+def test_losses_that_were_kept_with_a_minus_sign_are_not_gone_on_with(tmp_path):
+    """As version 0.2 kept them: new ones would come out on the other side."""
+    study, storage = search(), f"sqlite:///{tmp_path}/kept.db"
+    old = StudySpec(name="search", problem=sp.Problem.unstructured(["trial 1", "trial 2"]))
+    store(old, storage, key="optuna search 2 0.05 0.0 None").close()
+    with pytest.raises(InvalidInputError, match="name: this storage already has a study 'search'"):
+        final_decision(study, quiet(1)[0], top=2, storage=storage, name="search")
 
 
 def test_errors_and_bounds_where_less_is_better():

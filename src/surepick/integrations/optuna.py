@@ -145,6 +145,7 @@ def final_decision(
         meta={_NOTED: [one.number for one in best]},
     )
     asked = f"optuna {study.study_name} {top} {delta} {epsilon} {noise}"
+    asked += " minimise" if minimise else ""  # version 0.2 kept losses with a minus sign
     with _stored(spec, MemoryStorage() if storage is None else storage, asked) as measured:
         # Those that were chosen when it began: the search may have gone on since.
         every = study.get_trials(deepcopy=False)
