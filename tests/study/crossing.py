@@ -73,8 +73,11 @@ def _withdraw(course: Course) -> None:
         course.forget(pull)
 
 
-def _pause(course: Course) -> None:
+def _pause(course: Course) -> bool:
     """Nobody gets anything, whoever asks and however; what is out is still taken."""
+    at = course.study.progress()
+    if at.size + at.ahead - at.asked < 3 and len(course.book) < 20:
+        return False  # nobody would get anything anyway
     others = ("cat", "dan")  # from now on it is known here where the next pull is
     out = [study.ask(1, who, stratum=course.plate) for study, who in zip(course.studies, others)]
     course.study.pause(reason="lunch")
@@ -87,6 +90,7 @@ def _pause(course: Course) -> None:
     course.tell_all()
     assert course.study.status()["paused"]
     course.study.resume()
+    return True
 
 
 def _fail(course: Course) -> None:
