@@ -120,7 +120,7 @@ class NoiseKind(ABC):
 
     @property
     def provided_on_items(self) -> str:
-        """The same where options are measured on items, and compared on each."""
+        """What a guarantee rests on where options are measured on items, and compared on each."""
         return self.provided
 
     @property

@@ -214,7 +214,7 @@ class _Option:
         return self._rate(counts_below(self._known, cuts), 1.0), paid
 
     def above(self, cuts: FloatArray) -> tuple[FloatArray, FloatArray]:
-        """The same of its quantile being above."""
+        """How fast bets grow on its quantile being above each number; and what they paid."""
         paid = self._paid.down[counts_upto(self._told, cuts)]
         return self._rate(counts_upto(self._known, cuts), -1.0), paid
 
