@@ -541,7 +541,7 @@ def apart(course: Course, status: dict[str, Any]) -> float:
     arms = np.array([entry.arm for entry in entries])
     y = np.array([entry.value for entry in entries])
     strata = sorted({entry.stratum for entry in entries if entry.stratum is not None})
-    if "any" in course.names:  # what is shown is the mean of an option's own rewards
+    if course.study.problem.noise_kind.kind == "any":  # shown are means of an option's own rewards
         strata = []
     levels = np.array([[entry.stratum == one for one in strata] for entry in entries], dtype=float)
     problem = course.study.problem

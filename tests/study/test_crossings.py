@@ -29,6 +29,7 @@ REFUSED = {  # and what it says first: which of the two it is about
     ("any", "trusted"): "noise: .*features",
     ("any", "allowed"): "noise: .*features",
     ("any", "threshold"): "threshold: ",
+    ("guide", "threshold"): "threshold: ",  # where features only guide, nothing is assumed
     ("equal", "items"): "items: ",
     ("yes-no", "again"): "again: ",
     ("bounded", "again"): "again: ",
