@@ -11,6 +11,7 @@ from benchmarks import (
     evaluation_tools,
     guess,
     noise_cost,
+    pairs,
     peeking,
     questions,
     yes_no,
@@ -245,3 +246,15 @@ def test_a_program_that_says_something_else_is_noticed():
     ):
         with pytest.raises(AssertionError):
             evaluation_tools.row(tried._replace(**wrong))
+
+
+# -- pairs -----------------------------------------------------------------------------------
+def test_pairs_are_counted():
+    assert pairs.errors(("nobody", 4, 0.2, "everyone", 2))["wrong"] == 0.0
+    assert pairs.errors(("alike", 3, 0.05, "everyone", 1))["comparisons"] == 2000
+    found = pairs.all_pairs((3, 2.0, 2))
+    assert 0 < found["until"] <= found["all"]
+    assert pairs.at_random((3, 2.0, 2))["trials"] == 2
+    n, first = pairs.crossing(0.9, 0.01, np.random.default_rng(1))
+    assert first
+    assert 8 < n < 60
