@@ -266,7 +266,8 @@ class PairsState(State):
             pairs = against_all(x, purses.pair_peaks[:, x], math.log(K / delta), size)
         else:
             enough = math.log(K * (K - 1) / delta)
-            pairs = along_cycle(purses.pair_peaks, self.leader(), enough, size)
+            preferred = self.record.preferred(self.fitted)
+            pairs = along_cycle(preferred, purses.pair_peaks, self.leader(), enough, size)
         return np.minimum(*pairs), np.maximum(*pairs)
 
     def _served(self, size: int) -> tuple[IntArray, IntArray]:

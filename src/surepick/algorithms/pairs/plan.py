@@ -77,27 +77,33 @@ def against_all(x: int, shown: FloatArray, enough: float, size: int) -> Pairs:
     return np.full(size, x), others
 
 
-def along_cycle(evidence: FloatArray, start: int, enough: float, size: int) -> Pairs:
-    """The arrows of the likeliest cycle that are not shown; ``evidence[x, r]``: r beats x."""
-    path = likely_cycle(evidence, start)
-    arrows = [(path[i], path[i - 1]) for i in range(len(path))]
-    open_ = [(x, r) for x, r in arrows if evidence[x, r] < enough] or arrows
+def along_cycle(
+    preferred: FloatArray, shown: FloatArray, start: int, enough: float, size: int
+) -> Pairs:
+    """The arrows of the likeliest cycle that are not shown.
+
+    ``preferred`` has p̂ of "the row is preferred to the column", which follows what is seen, where
+    the evidence ``shown[x, r]`` that r beats x never falls: luck would lead astray for ever.
+    """
+    path = likely_cycle(preferred, start)
+    arrows = [(path[i], path[(i + 1) % len(path)]) for i in range(len(path))]
+    open_ = [(x, r) for x, r in arrows if shown[x, r] < enough] or arrows
     chosen = [open_[i % len(open_)] for i in range(size)]
     one, other = zip(*chosen)
     return np.array(one), np.array(other)
 
 
-def likely_cycle(evidence: FloatArray, start: int) -> list[int]:
-    """From an option to who beats it most clearly, and so on, until one comes again.
+def likely_cycle(preferred: FloatArray, start: int) -> list[int]:
+    """From an option to who seems to beat it most clearly, and so on, until one comes again.
 
-    Each of those named beats the one before it, and the first beats the last.
+    Each of those named is beaten by the next one, and the last by the first.
     """
+    beaters = np.round(preferred, 9)
+    np.fill_diagonal(beaters, -1.0)
     path, now = list[int](), start
     while now not in path:
         path.append(now)
-        against = evidence[now].copy()
-        against[now] = -math.inf
-        now = int(against.argmax())
+        now = int(beaters[:, now].argmax())
     return path[path.index(now) :]
 
 
