@@ -6,6 +6,7 @@ write it down. :class:`surepick.Problem` explains the choice.
 
 from __future__ import annotations
 
+import math
 import re
 from abc import ABC, abstractmethod
 from collections.abc import Mapping
@@ -42,6 +43,7 @@ class NoiseKind(ABC):
     choice: ClassVar[str]  #: what ``noise=`` takes for it, for a message
     asked: ClassVar[str] = ""  #: what a measurement gives, as an answer to choose on a form
     wins: ClassVar[bool] = False  #: whether best is who usually wins; epsilon is a share of wins
+    cuts: ClassVar[bool] = False  #: whether rewards beyond a cap count as the cap
 
     @classmethod
     def read(cls, noise: Any, n_arms: int) -> NoiseKind | None:
@@ -127,6 +129,10 @@ class NoiseKind(ABC):
     def provided_plainly(self) -> str:
         """What it rests on, for people who do not know what noise is."""
         return ""
+
+    def cut(self, rewards: FloatArray) -> FloatArray:
+        """Rewards as they count; they are recorded as they were told."""
+        return rewards
 
     def impossible(self, rewards: FloatArray) -> IntArray:
         """Numbers of the rewards that cannot occur."""
@@ -447,6 +453,9 @@ class Between(WithinBounds):
 
     @classmethod
     def given_as(cls, written: Mapping[str, Any]) -> Any:
+        if set(written) == {"low", "high", "most"}:
+            low, cap, most = written["low"], written["high"], written["most"]
+            return Capped.of(low, cap, math.inf if most is None else most)
         return (written["low"], written["high"]) if set(written) == {"low", "high"} else None
 
     @property
@@ -456,6 +465,94 @@ class Between(WithinBounds):
     @property
     def written(self) -> Any:
         return {"low": self.low, "high": self.high}
+
+
+@dataclass(frozen=True, eq=False)
+class Capped(Between):
+    """Rewards from a lowest one up, those above a cap counting as the cap."""
+
+    most: float = math.inf  #: the highest that can occur
+    cuts = True
+
+    @classmethod
+    def of(cls, low: Any, cap: Any, most: Any) -> Capped:
+        """Checked: the cap lies above the lowest reward, and not above the highest."""
+        low, cap = real(low, "noise: the lowest reward"), in_reach(real(cap, "cap"), "cap")
+        most = real(most, "noise: the highest", finite=False)
+        if not low < cap <= most:
+            within = "" if math.isinf(most) else f" and at most the highest, {most:g}"
+            raise InvalidInputError(
+                f"cap must be above the lowest reward, {low:g}{within}; got {cap:g}"
+            )
+        in_reach(low, "noise: the lowest reward")
+        in_reach(cap - low, "cap: its distance from the lowest reward")
+        return cls(low, cap, most)
+
+    def cut(self, rewards: FloatArray) -> FloatArray:
+        return np.minimum(rewards, self.high)
+
+    def impossible(self, rewards: FloatArray) -> IntArray:
+        return np.flatnonzero(~((rewards >= self.low) & (rewards <= self.most)))
+
+    @property
+    def given(self) -> Any:
+        return self
+
+    @property
+    def written(self) -> Any:
+        most = None if math.isinf(self.most) else self.most
+        return {"low": self.low, "high": self.high, "most": most}
+
+    @property
+    def provided(self) -> str:
+        return f"where every reward above {self.high:.12g} counts as {self.high:.12g}"
+
+    @property
+    def provided_plainly(self) -> str:
+        return self.provided
+
+    @property
+    def rule(self) -> str:
+        if math.isfinite(self.most):
+            return f"rewards of this problem lie between {self.low:g} and {self.most:g}"
+        return (
+            f"rewards of this problem are at least {self.low:g} (with others, give bounds beside "
+            "the cap: noise=(-50, 1e6), --rewards=-50..1e6)"
+        )
+
+    @property
+    def words(self) -> str:
+        return f"numbers from {self.low:g} up, cut at {self.high:g}"
+
+    @property
+    def best(self) -> str:
+        return "The best option is the one with the best mean after cutting."
+
+    def turned(self) -> NoiseKind:
+        raise InvalidInputError("cap: rewards that are cut cannot be turned; use minimise")
+
+    def __str__(self) -> str:
+        return f"rewards from {self.low:g} up, cut at {self.high:g}"
+
+
+def capped(noise: Any, cap: Any) -> Any:
+    """What noise is with this cap; None: there is none.
+
+    Examples
+    --------
+    >>> str(capped(None, 200)), str(capped((-50, 1000), 200))
+    ('rewards from 0 up, cut at 200', 'rewards from -50 up, cut at 200')
+    """
+    if cap is None:
+        return noise
+    if noise is None or (isinstance(noise, str) and noise == AnyNumber.kind):
+        return Capped.of(0.0, cap, math.inf)
+    if isinstance(noise, tuple) and len(noise) == 2:
+        return Capped.of(noise[0], cap, noise[1])
+    raise InvalidInputError(
+        "cap: it is for numbers that may be large, or lie between bounds; leave out noise "
+        f"(--rewards, --noise), or give bounds; got {noise!r:.80}"
+    )
 
 
 @dataclass(frozen=True, eq=False)

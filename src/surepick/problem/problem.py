@@ -18,6 +18,7 @@ from surepick.arrays.validate import as_labels, whole
 from surepick.errors import InvalidInputError
 from surepick.problem.contents import Contents
 from surepick.problem.duplicates import first_equal, groups
+from surepick.problem.noise import capped
 from surepick.problem.pairs import Pairing, paired
 from surepick.problem.span import (
     find_large_span,
@@ -69,6 +70,9 @@ class Problem(Contents):
     minimise
         Whether smaller is better: times, costs, errors. What is told and what is shown are always
         the numbers as they are measured.
+    cap
+        Rewards above this number count as this number, so that means are those of what is left.
+        Without noise they must be at least 0; with ``noise=(lowest, highest)`` between these.
 
     Examples
     --------
@@ -90,11 +94,12 @@ class Problem(Contents):
         backend: str | Backend | None = None,
         large: bool = False,
         minimise: bool = False,
+        cap: float | None = None,
     ) -> None:
         super().__init__(
             arms,
             candidates,
-            noise,
+            capped(noise, cap),
             labels,
             misfit,
             costs,
@@ -106,7 +111,14 @@ class Problem(Contents):
         self._find_span()
 
     @classmethod
-    def unstructured(cls, labels: Any, noise: Any = "any", *, minimise: bool = False) -> Problem:
+    def unstructured(
+        cls,
+        labels: Any,
+        noise: Any = "any",
+        *,
+        minimise: bool = False,
+        cap: float | None = None,
+    ) -> Problem:
         """Options without features: measuring one says nothing about the others.
 
         Every option is a feature of its own, so no linear model is assumed; the price is that
@@ -123,12 +135,15 @@ class Problem(Contents):
             pair of bounds, ….
         minimise
             Whether smaller is better.
+        cap
+            As for :class:`Problem`.
 
         Examples
         --------
         >>> Problem.unstructured(["red", "green", "blue"]).rank
         3
         """
+        noise = capped(noise, cap)
         if isinstance(labels, int | np.integer):
             options = np.eye(whole(labels, "labels", least=1))
             return cls(options, noise=noise, minimise=minimise)

@@ -57,7 +57,7 @@ def check_past(
         raise InvalidInputError(
             f"past: rewards[{bad[0]}] is {values[bad[0]]:g}, but {problem.noise_kind.rule}"
         )
-    return numbers.astype(np.int64), values
+    return numbers.astype(np.int64), problem.noise_kind.cut(values)
 
 
 def split_past(

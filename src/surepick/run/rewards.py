@@ -41,7 +41,7 @@ def check_rewards(problem: Problem, batch: Batch, arms: IntArray, rewards: Any) 
             f"rewards[{bad[0]}] (arm {arm}, {problem.labels[arm]!r}) is {values[bad[0]]:g}, but "
             f"{problem.noise_kind.rule}; {_AGAIN}"
         )
-    return values
+    return problem.noise_kind.cut(values)
 
 
 def sums_of(pulls: Pulls, rewards: FloatArray) -> FloatArray:
@@ -53,7 +53,7 @@ def check_one_of(problem: Problem, rewards: Any, sums: Any, singly: bool) -> Non
     """Refuse both and neither; and sums, where every single reward is needed."""
     if (rewards is None) == (sums is None):
         raise InvalidInputError("give either rewards (one per pull) or sums (one per arm)")
-    if sums is not None and singly:
+    if sums is not None and (singly or problem.noise_kind.cuts):
         raise InvalidInputError(
             f"sums: with {problem.noise_kind}, give every single reward (rewards=…); sums alone do "
             "not say enough"

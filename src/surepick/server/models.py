@@ -156,6 +156,9 @@ class Bounds(BaseModel):
     model_config = example(low=0, high=10)
     low: Finite
     high: Finite
+    most: Finite | None = Field(
+        None, description="Where given: rewards up to this (null: however large) count as `high`."
+    )
 
 
 # What is known about the noise; which texts there are is checked by ``StudySpec``.

@@ -28,7 +28,7 @@ from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.contents import as_misfit
 from surepick.problem.labels import look_alikes
-from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given, usual
+from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given, capped, usual
 from surepick.problem.tables.past import PastTable
 from surepick.renamed import renamed
 from surepick.run.codec import encode, loads
@@ -53,7 +53,7 @@ MOST_SAMPLES = 1_000_000
 OLD_NAMES = {"control": "claims"}
 #: settings that say something of single measurements
 _NOT_WITH_PAIRS = ("noise", "misfit", "check_fit", "items", "strata", "past", "traffic", "again")
-_NOT_WITH_PAIRS += ("minimise",)
+_NOT_WITH_PAIRS += ("minimise", "cap")
 _RESERVED = (".", "..")  # addresses that browsers and proxies rewrite
 
 #: what can be said of the noise and of features, also of a problem
@@ -137,6 +137,17 @@ class StudySpec:
         },
         write=lambda noise: kind_of(noise).said,
         flag=False,
+    ).field()
+    cap: float | None = Setting(
+        help="Rewards above this number count as this number, and the best option is the one with "
+        "the best mean of what is left. They are recorded as they are told. They must be at least "
+        "0, or lie between the bounds of `noise`.",
+        schema={"type": "number"},
+        question="Cut numbers at",
+        hint="For times, amounts of money and other numbers that are very large now and then, if "
+        "the mean is what matters: larger ones count as this number. They must be at least 0, or "
+        "lie between the bounds above. Empty: nothing is cut.",
+        empty="nothing is cut",
     ).field()
     misfit: Any = Setting(
         help=f"{MISFIT} 'any' is the default of tables; a problem brings its own.",
@@ -456,6 +467,13 @@ class StudySpec:
             rules.check_method(str(self.algorithm), *given)
 
     def _check_noise(self) -> None:
+        if self.cap is not None:
+            if self.problem is not None:
+                raise InvalidInputError(
+                    "cap: the problem already says what a measurement is, so leave it out here and "
+                    "give it there (Problem(…, cap=…))"
+                )
+            capped(None, self.cap)  # or an error
         if self.noise is None:
             return
         if self.problem is not None:
@@ -465,10 +483,11 @@ class StudySpec:
                 f"noise: the problem already has one, so leave it out here; got {self.noise!r:.80}"
             )
         self._set(noise=kind_of(as_given(self.noise)).given)
+        capped(self.noise, self.cap)  # or an error
 
     def _take_usual_noise(self) -> None:
         """Where nothing was said; it is stored, so that a study stays what it was."""
-        if self.noise is not None or self.problem is not None or self.pairs:
+        if self.noise is not None or self.problem is not None or self.pairs or self.cap is not None:
             return
         because = ""
         if self.traffic is not None:
@@ -615,7 +634,7 @@ class StudySpec:
             meta = {**self.meta, **self.kept}
             return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
         misfit = 0.0 if self.pairs else self.misfit
-        made = self.table.problem(self.noise, misfit, self.minimise)
+        made = self.table.problem(capped(self.noise, self.cap), misfit, self.minimise)
         if self.pairs:
             own = None if self._featureless else made.problem.arms
             made = replace(made, problem=Problem.pairs(made.problem.labels, own))

@@ -41,7 +41,7 @@ _ELSEWHERE = _names(
     "counts cycle delta direct doubt dropped epsilon extra features first from from_batch "
     "gap guarantee guide head high inner items key kind label labels leads learner level "
     "levels limits links log_capital looks low machine margin max_batch max_samples measured "
-    "measurements members misfit name near nearness new noise norm_bound numpy old options "
+    "measurements members misfit most name near nearness new noise norm_bound numpy old options "
     "orders parts past period periods phases power precisions pull pulls_rule quantile "
     "question reason regularisation rivals round rounds rows rule samples scales seed "
     "settled sha256 shape shares slack spreads stages stratum study sums sure surepick "

@@ -200,11 +200,31 @@ class Bounded(Noise):
 
     @classmethod
     def read(cls, written: Any, n_arms: int, demand: Demand) -> Noise | None:
-        if not isinstance(written, dict) or set(written) != {"low", "high"}:
+        if not isinstance(written, dict) or set(written) - {"most"} != {"low", "high"}:
             return None
         low, high = (_number(written[end], f"the bound {end!r}", demand) for end in ("low", "high"))
         demand(low < high, "the lowest reward must be below the highest")
-        return cls(0.5 * (high - low), None, low, high)
+        bounds = (0.5 * (high - low), None, low, high)
+        if "most" not in written:
+            return cls(*bounds)
+        if written["most"] is not None:
+            most = _number(written["most"], "the bound 'most'", demand)
+            demand(most >= high, "the highest reward must not be below the cap")
+        return Capped(*bounds)
+
+
+class Capped(Bounded):
+    """Between two bounds, as what was above the upper one was cut there."""
+
+    @property
+    def provided(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """What the mean is of."""
+        return f"where every reward above {self.high:.12g} counts as {self.high:.12g}"
+
+    @property
+    def provided_on_items(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
+        """The same on items."""
+        return self.provided
 
 
 class Known(Noise):

@@ -11,7 +11,7 @@ from surepick.statistics.unequal import UnequalScales
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import StudyProgress
 from surepick.study.checks.checks import Checks, Measured, check_rewards
-from surepick.study.checks.tally import Tally
+from surepick.study.checks.tally import Cut, Tally, as_told
 
 
 class Findings:
@@ -23,10 +23,10 @@ class Findings:
         self._lock = threading.Lock()
         self._known: tuple[Any, Checks] | None = None
 
-    def _start(self, revision: int, n_arms: int) -> None:
+    def _start(self, revision: int, n_arms: int, cut: Cut = as_told) -> None:
         """Nothing is known yet of the rewards as they are since the last change."""
         self._about = (revision, n_arms)
-        self.tally = Tally(n_arms)
+        self.tally = Tally(n_arms, cut)
         self._scales = UnequalScales(n_arms)
         self._batches = 0  # that these scales are from
 
@@ -37,7 +37,7 @@ class Findings:
         """
         with self._lock:
             if self._about != (revision, run.problem.n_arms):
-                self._start(revision, run.problem.n_arms)
+                self._start(revision, run.problem.n_arms, run.problem.noise_kind.cut)
             while True:
                 at, all_read = self._storage.read(lambda tx: self._count(tx, run))
                 if all_read is None:

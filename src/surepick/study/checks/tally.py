@@ -7,6 +7,9 @@ of the batch is read again).
 
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import replace
+
 import numpy as np
 
 from surepick.arrays.types import FloatArray, IntArray
@@ -20,11 +23,20 @@ _SWEEPS = 20  # that fit levels of strata and means of arms to each other
 _CLOCK_SLACK = 5.0  # seconds by which the clock of a database may have been set back unnoticed
 
 
+#: rewards as they count, from those that were told
+Cut = Callable[[FloatArray], FloatArray]
+
+
+def as_told(rewards: FloatArray) -> FloatArray:
+    """Rewards that count as they were told."""
+    return rewards
+
+
 class Tally:
     """Counts, sums and spread of each arm, and the same in windows of time."""
 
-    def __init__(self, n_arms: int) -> None:
-        self._n_arms = n_arms
+    def __init__(self, n_arms: int, cut: Cut = as_told) -> None:
+        self._n_arms, self._cut = n_arms, cut
         self._past = -1  # past measurements that count; -1: not looked yet
         self._first = 0  # first pull of the open batch
         self._closed = ArmSummary.of(n_arms, [], [])
@@ -41,7 +53,7 @@ class Tally:
         if at.first > self._first:
             ends = np.array([one.samples for one in tx.closed_batches(study, at.batch)])
             end = self._end_of_piece(ends)
-            done = tx.rewards(study, self._first, end)
+            done = self._counted(tx.rewards(study, self._first, end))
             values = without_levels(done, self._closed)
             batches = np.searchsorted(ends, done.pulls, side="right")
             told = (done.arms, done.values, batches, done.strata)
@@ -55,12 +67,15 @@ class Tally:
             return True
         last, known = at.first + at.size, self._open
         since = float(known.times.max()) - _CLOCK_SLACK if len(known.times) else None
-        new = tx.rewards(study, at.first, last, since)
+        new = self._counted(tx.rewards(study, at.first, last, since))
         merged = _merged(known, new)
         if len(merged.pulls) != at.told and since is not None:
-            merged = tx.rewards(study, at.first, last)
+            merged = self._counted(tx.rewards(study, at.first, last))
         self._open = merged
         return True
+
+    def _counted(self, rewards: Rewards) -> Rewards:
+        return replace(rewards, values=self._cut(rewards.values))
 
     def _end_of_piece(self, ends: IntArray) -> int:
         """Where to read to: batches as they are, whenever somebody looks; very large ones cut."""
@@ -73,8 +88,8 @@ class Tally:
         self._past = 0
         if past is not None and past["evidence"]:
             self._past = len(past["arms"])
-            self._closed = ArmSummary.of(self._n_arms, past["arms"], past["rewards"])
-            arms, rewards = np.asarray(past["arms"]), np.asarray(past["rewards"])
+            arms, rewards = np.asarray(past["arms"]), self._cut(np.asarray(past["rewards"]))
+            self._closed = ArmSummary.of(self._n_arms, arms, rewards)
             turn = _in_turn(arms)  # often listed option by option: nobody knows when they were made
             self._windows.beside.add(np.arange(self._past), arms[turn], rewards[turn])
             self._windows.add_batch(self._closed.counts, self._closed.sums)

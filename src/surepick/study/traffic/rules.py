@@ -88,6 +88,13 @@ class TrafficRules:
             raise InvalidInputError(
                 "costs: in a traffic study all visitors cost the same; leave costs out"
             )
+        if problem.noise_kind.cuts:
+            high = problem.noise_kind.bounds[1] if problem.noise_kind.bounds else 0.0
+            raise InvalidInputError(
+                "cap: a traffic study sees sums of rewards, which cannot be cut; cut single "
+                "rewards before they are summed up, and say --rewards "
+                f"0..{high:g} (noise=(0, {high:g}))"
+            )
         REPORTS.of(problem.noise_kind).check(problem.noise_kind)
         self.sharing(problem)
 

@@ -12,6 +12,7 @@ declare namespace Api {
   interface Bounds {
     low: number;
     high: number;
+    most?: number | null;
   }
   interface Created {
     name: string;
@@ -53,6 +54,7 @@ declare namespace Api {
     table?: TableBody | null;
     problem?: ProblemBody | null;
     noise?: number | string | Bounds | number[] | null;
+    cap?: number | null;
     misfit?: number | string | null;
     minimise?: boolean;
     delta?: number;
