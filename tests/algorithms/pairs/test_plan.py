@@ -2,7 +2,13 @@
 
 import numpy as np
 
-from surepick.algorithms.pairs.plan import against_all, along_cycle, first_pairs, likely_cycle
+from surepick.algorithms.pairs.plan import (
+    against_all,
+    along_cycle,
+    first_pairs,
+    likely_cycle,
+    shortest_cycle,
+)
 
 
 def test_everybody_is_met_first():
@@ -21,6 +27,16 @@ def test_a_cycle_is_looked_for_where_options_are_beaten_now():
     assert likely_cycle(preferred, 0) == [0, 1, 2]
     one, other = along_cycle(preferred, shown, 0, 8.0, 4)
     assert set(zip(one.tolist(), other.tolist())) == {(1, 2), (2, 0)}  # 1 is shown to beat 0
+
+
+def test_a_cycle_is_found_though_somebody_beats_all_of_its_members():
+    beats = np.zeros((5, 5), dtype=bool)
+    beats[4, :4] = True  # shown most clearly of all, and nobody is shown to beat 4
+    for one, other in ((2, 1), (1, 3), (3, 2)):
+        beats[one, other] = True
+    assert shortest_cycle(beats) == [1, 3, 2]
+    beats[3, 2] = False
+    assert shortest_cycle(beats) == []
 
 
 def test_the_last_one_meets_the_hardest_most_often():

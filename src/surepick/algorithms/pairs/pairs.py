@@ -21,6 +21,7 @@ from surepick.algorithms.pairs.plan import (
     against_all,
     along_cycle,
     first_pairs,
+    shortest_cycle,
     top_two,
     words_for,
 )
@@ -206,18 +207,7 @@ class PairsState(State):
         """Options each of which is shown to beat the next one, and the last the first; or none."""
         if self.inside.any():
             return []
-        arrows = self.purses.arrows(self.config.delta)
-        evidence = np.where(arrows.T, self.purses.pair_peaks, -math.inf)
-        for start in np.flatnonzero(arrows.any(axis=0)):
-            path, now = list[int](), int(start)
-            while now not in path and arrows[:, now].any():
-                path.append(now)
-                now = int(evidence[now].argmax())
-            if now in path:
-                found = path[path.index(now) :][::-1]
-                least = found.index(min(found))
-                return found[least:] + found[:least]
-        return []
+        return shortest_cycle(self.purses.arrows(self.config.delta))
 
     def leader(self) -> int:
         accepted = self.accepted

@@ -107,6 +107,39 @@ def likely_cycle(preferred: FloatArray, start: int) -> list[int]:
     return path[path.index(now) :]
 
 
+def shortest_cycle(beats: BoolArray) -> list[int]:
+    """Options each of which beats the next one, and the last the first: as few as can be; or none.
+
+    ``beats[a, b]``: a beats b. Of several, the one with the lowest number first.
+
+    Examples
+    --------
+    >>> arrows = np.zeros((4, 4), dtype=bool)
+    >>> arrows[[3, 0, 1, 2], [0, 1, 2, 0]] = True  # 3 beats 0, and is in no cycle
+    >>> shortest_cycle(arrows)
+    [0, 1, 2]
+    """
+    found: list[int] = []
+    for start in range(len(beats)):
+        before, reached = dict[int, int](), [start]
+        for now in reached:
+            for other in np.flatnonzero(beats[now]).tolist():
+                if other == start:
+                    path = [now]
+                    while path[0] != start:
+                        path.insert(0, before[path[0]])
+                    if not found or len(path) < len(found):
+                        found = path
+                    break
+                if other not in before:
+                    before[other] = now
+                    reached.append(other)
+            else:
+                continue
+            break
+    return found
+
+
 def _root(covariance: FloatArray) -> FloatArray:
     values, vectors = np.linalg.eigh(covariance)
     # Of a symmetric matrix this root does not depend on the signs of eigenvectors.
