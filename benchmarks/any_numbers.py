@@ -182,8 +182,15 @@ def main() -> None:
     prices = {f"{name}, {kind}": (name, kind, few) for name in MEANS for kind in KINDS}
     wrong, costs = record.fill(rates, errors), record.fill(prices, price)
     gains = record.fill({f"gain, {lead}": (lead, 4000) for lead in LEADS}, gain)
-    rows = [[name, *(f"{wrong[f'{name}, {d}']['wrong']:.3f}" for d in DELTAS)] for name in CASES]
-    parts = [table(["case", *(f"wrong at δ = {d}" for d in DELTAS)], rows)]
+    rows = [
+        [
+            name,
+            *(f"{wrong[f'{name}, {d}']['wrong']:.3f}" for d in DELTAS),
+            " and ".join(f"{wrong[f'{name}, {d}']['trials']:,}" for d in DELTAS),
+        ]
+        for name in CASES
+    ]
+    parts = [table(["case", *(f"wrong at δ = {d}" for d in DELTAS), "trials"], rows)]
     rows, ratios = [], []
     for name in MEANS:
         mean = {kind: costs[f"{name}, {kind}"]["pulls"] for kind in KINDS}
