@@ -109,7 +109,7 @@ export function rewardsChoice(changed) {
       others,
       h("label", { class: "choice" }, any, anyNumber),
       hint(
-        "If it is anything else, nothing is assumed about it: the best option is the one that usually wins a comparison of two. Otherwise it is the one with the largest mean. A standard deviation that is too small voids the guarantee.",
+        "If it is anything else, nothing is assumed about it: the best option is the one that usually wins a comparison of two. Otherwise it is the one with the best mean. A standard deviation that is too small voids the guarantee.",
       ),
     ),
   };

@@ -13,10 +13,10 @@ import { tableSource } from "../parts/table-source.js";
 
 const ASKED = "as asked";
 const REWARDS = [
-  ["any", "anything: a time, an amount of money, a count"],
+  ["any", "numbers of any kind"],
   ["yes-no", "yes or no"],
   ["between", "a number between two bounds"],
-  ["symmetric", "a reading that scatters evenly"],
+  ["symmetric", "readings that scatter evenly"],
 ];
 
 /** @type {View} */
