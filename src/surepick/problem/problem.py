@@ -39,11 +39,14 @@ class Problem(Contents):
         One row per possible answer, in the same features; by default the arms themselves.
         Each must lie in the span of the arms.
     noise
-        What is known about the noise of one measurement:
+        What a measurement is. By default ``"symmetric"``, as trusted features speak of means, and
+        ``"any"`` where features only guide (``misfit=inf``):
 
-        - ``None``, the default: its scale is not known, may differ from arm to arm and from pull
-          to pull, and tails may be heavy; each reward is as likely to be above its mean as below
-          it by the same amount.
+        - ``"any"``: a number of any kind. Nothing is assumed; the best is the option that usually
+          wins a comparison of two measurements.
+        - ``"symmetric"``: the scale of its noise is not known, may differ from arm to arm and from
+          pull to pull, and tails may be heavy; each reward is as likely to be above its mean as
+          below it by the same amount.
         - ``"equal"``: normal, with the same scale for all arms, which is not known.
         - a number: its scale sigma, or more (rewards are sigma-sub-Gaussian); a list: one per arm.
         - ``"yes-no"``: rewards are 0 or 1.
