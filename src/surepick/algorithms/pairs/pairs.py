@@ -81,7 +81,7 @@ class Pairs(Algorithm):
         ``"most"``: the one that wins most often against another one at random.
     confirm
         Go on when one option is left, until it is shown that it beats everyone, or that nobody
-        does, with a cycle.
+        does; a cycle is then looked for with at most as many comparisons again.
     block
         The least comparisons in a block, which can be judged at the same time.
 
@@ -156,7 +156,7 @@ class PairsState(State):
 
     singly = True
     noise_factor = 0.5  # no result varies more
-    saved: ClassVar[tuple[str, ...]] = ("inside", "blocks", "samples")
+    saved: ClassVar[tuple[str, ...]] = ("inside", "blocks", "samples", "out_at")
 
     def __init__(self, config: Pairs, problem: Problem) -> None:
         assert problem.pairing is not None
@@ -169,6 +169,7 @@ class PairsState(State):
         self.blocks: list[int] = []  # numbers of the batches that were taken in
         self._recorded: list[int] | None = None  # the same, as a certificate has them
         self.samples = 0
+        self.out_at = 0  # after how many comparisons nobody was left
         self._fitted: Strengths | None = None
 
     # -- where it stands -------------------------------------------------------------------
@@ -195,7 +196,10 @@ class PairsState(State):
             return len(self.accepted) > 0
         if not self.config.confirm:
             return True
-        return self.shown if left else bool(self.cycle())
+        if left:
+            return self.shown
+        # There may be none: whoever beats everybody is ruled out with probability delta.
+        return self.samples >= 2 * self.out_at or bool(self.cycle())
 
     @property
     def shown(self) -> bool:
@@ -286,6 +290,8 @@ class PairsState(State):
         self.blocks.append(number)
         racing = 2.0 if self.config.epsilon else 1.0
         self.inside = self.inside & (self.purses.peaks < math.log(racing / self.config.delta))
+        if not self.inside.any() and not self.out_at:
+            self.out_at = self.samples
 
     def _number(self) -> int:
         """The number of the batch that is told."""
