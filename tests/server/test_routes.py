@@ -34,6 +34,8 @@ def test_from_a_table_to_an_answer(http, service, study):
     first = http.post(at(study, "/ask"), json={"worker": "w"}).json()["pulls"][0]
     assert first == {"id": 0, "arm": 0, "label": "a", "attempt": 1, "stratum": None} | {
         "item": None,
+        "first": None,
+        "second": None,
         "features": {"price": "1", "colour": "red"},
     } | {key: first[key] for key in ("arm", "label", "features")}
     assert http.get(at(study, "/answer")).status_code == 409
