@@ -233,7 +233,7 @@ class State(ABC):
         """The share that the leader won of its comparisons with each candidate; None: of none."""
         return None
 
-    def cycle(self) -> list[int]:
+    def circle(self) -> list[int]:
         """Where no candidate is the answer: those of which each is shown to beat the next one."""
         return []
 

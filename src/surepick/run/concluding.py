@@ -100,7 +100,7 @@ def _won(
     if compared is not None:
         met, labels = np.flatnonzero(~np.isnan(compared)).tolist(), problem.candidate_labels
         found = {labels[i]: float(compared[i]) for i in met}
-        return {"wins": found, "circle": tuple(labels[i] for i in state.cycle())}
+        return {"wins": found, "circle": tuple(labels[i] for i in state.circle())}
     if not state.by_wins or state.claims() is not None or len(state.named()) > 1:
         return {}
     n, on_items = problem.n_arms, algorithm.measured_on() is not None

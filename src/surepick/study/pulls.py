@@ -63,7 +63,7 @@ class Reward(NamedTuple):
     """
 
     pull: int
-    value: float
+    value: Any  #: a number; where two options are compared, the label of the better one, or "tie"
     worker: str | None = None  #: who measured it, if that was said
     token: str | None = None  #: id of the token it came with; None: on this machine
 

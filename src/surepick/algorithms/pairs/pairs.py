@@ -199,7 +199,7 @@ class PairsState(State):
         if left:
             return self.shown
         # There may be none: whoever beats everybody is ruled out with probability delta.
-        return self.samples >= 2 * self.out_at or bool(self.cycle())
+        return self.samples >= 2 * self.out_at or bool(self.circle())
 
     @property
     def shown(self) -> bool:
@@ -207,7 +207,7 @@ class PairsState(State):
         left = self.active
         return len(left) == 1 and self.purses.shown(int(left[0]), self.config.delta)
 
-    def cycle(self) -> list[int]:
+    def circle(self) -> list[int]:
         """Options each of which is shown to beat the next one, and the last the first; or none."""
         if self.inside.any():
             return []
@@ -346,7 +346,7 @@ class PairsState(State):
                 best = "the one that beats every other"
             return Guarantee("pac", f"{best} {sure}")
         labels = self.problem.candidate_labels
-        found = [labels[i] for i in self.cycle()]
+        found = [labels[i] for i in self.circle()]
         beaten = [f"{a!r} beats {b!r}" for a, b in zip(found, [*found[1:], *found[:1]])]
         half = f"with probability at least {confidence(config.delta / 2)}"
         more = f"; of which {', '.join(beaten)} {half}" if found else ""
@@ -386,7 +386,7 @@ class PairsState(State):
             "log_capital": purses.peaks,
         }
         if self.config.beats == "everyone":
-            found |= {"against": purses.pair_peaks[:, leader], "cycle": self.cycle()}
+            found |= {"against": purses.pair_peaks[:, leader], "cycle": self.circle()}
         if self.config.epsilon:
             found["near"] = purses.near_peaks[leader]
         return found
