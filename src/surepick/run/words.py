@@ -61,6 +61,8 @@ MEANINGS = {
     AnyNumber().provided_on_items: "Better means here: wins on more than half of the items; if no "
     "option beats all others, any may be named.",
 }
+#: of these, where epsilon is a share of comparisons
+_BY_WINS = (AnyNumber().provided, AnyNumber().provided_on_items)
 #: what a promise rests on, as certificates say it, and as people do
 _CONDITIONS = {
     "if rewards are linear in the features": "if the effects of features add up (rewards are "
@@ -114,11 +116,12 @@ features add up (rewards are linear in them).
     promised, *parts = text.split("; ")
     promised, provided, more = promised.partition(", provided that ")
     parts = [provided[2:] + more, *parts] if provided else parts
+    by_wins = any(part in _BY_WINS for part in parts)
     beaten = [part for part in parts if part.startswith(_ARROWS)]
     parts = [part for part in parts if part not in beaten]
     stopped = [_how(part) for part in parts if _STOPPED.fullmatch(part)]
     parts = [part for part in parts if not _STOPPED.fullmatch(part)]
-    said = [_promised(promised, delta, it or "It"), *(f"The study {how}." for how in stopped)]
+    said = [_promised(promised, delta, it or "It", by_wins), *(f"The study {how}." for how in stopped)]
     said += [f"{part.removeprefix(_ARROWS).partition(' with probability')[0]}." for part in beaten]
     return " ".join(filter(None, [*said, _rests(parts) if conditions else ""]))
 
@@ -219,13 +222,17 @@ def _written(many: int) -> str:
     return f"{many:,}" if many <= 10**9 else f"{many:.3g}"
 
 
-def _promised(said: str, delta: float, it: str) -> str:
+def _promised(said: str, delta: float, it: str, by_wins: bool = False) -> str:
     best, near = _BEST.match(said), _NEAR.match(said)
     if _CERTAIN.match(said):
         return "It is certain: everything that could change the answer was measured."
     not_so = f"{_of_many(delta, 'name')} one that is not."
     if near:
         return f"Each is within {near[2]} of the {near[1]} best. {not_so}"
+    if best and best[1] and by_wins:
+        most = f"{100 * (0.5 + float(best[1])):.3g} %"
+        with_it = f"of direct comparisons with {'it' if it == 'It' else it}"
+        return f"{it} is the best, or the best wins at most {most} {with_it}. {not_so}"
     if best and best[1]:
         return f"{it} is within {best[1]} of the best. {not_so}"
     if best:

@@ -312,3 +312,11 @@ def test_who_was_ruled_out_is_not_measured_any_more_nor_bet_on():
     for batch in record["batches"][-3:]:
         pulls += np.bincount(batch["arms"], batch["counts"], minlength=5).astype(int)
     assert pulls[:2].sum() == 0
+
+
+def test_close_enough_is_said_in_shares_of_comparisons():
+    means = np.array([0.0, 1.0, 1.0])
+    run = raced(lambda arms, rng: means[arms] + rng.normal(size=len(arms)), 3, 0, epsilon=0.1)
+    assert run.answer.guarantee.kind == "eps-pac"
+    said = "It is the best, or the best wins at most 60 % of direct comparisons with it."
+    assert said in run.answer.plain
