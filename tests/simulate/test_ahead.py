@@ -153,3 +153,19 @@ def test_an_option_that_waits_for_the_end_of_a_batch_is_ahead_too(noise, own):
     assert means.shape == scales.shape == (4,)
     found = ahead(run, copies=3, seconds=0.5)
     assert found.unit == "measurements"
+
+
+@pytest.mark.parametrize("minimise", [False, True])
+def test_numbers_of_any_kind_have_a_forecast_that_minds_only_their_order(minimise):
+    means, found = np.array([0.0, 0.3, 0.9, 1.2]), []
+    for stretched in (lambda z: z, lambda z: np.exp(4.0 * z)):
+        problem = sp.Problem.unstructured(4, minimise=minimise)
+        run, rng = sp.algorithms.PooledPeleg(0.05).start(problem, 3), np.random.default_rng(3)
+        while run.samples < 60:
+            batch = run.ask()
+            sign = -1.0 if minimise else 1.0
+            run.tell(batch, stretched(sign * means[batch.arms] + rng.normal(size=len(batch))))
+        found.append(ahead(run, seconds=60.0))
+    assert found[0] == found[1]
+    assert found[0].simulated == 40
+    assert found[0].low > 20

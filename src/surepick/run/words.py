@@ -121,7 +121,10 @@ features add up (rewards are linear in them).
     parts = [part for part in parts if part not in beaten]
     stopped = [_how(part) for part in parts if _STOPPED.fullmatch(part)]
     parts = [part for part in parts if not _STOPPED.fullmatch(part)]
-    said = [_promised(promised, delta, it or "It", by_wins), *(f"The study {how}." for how in stopped)]
+    said = [
+        _promised(promised, delta, it or "It", by_wins),
+        *(f"The study {how}." for how in stopped),
+    ]
     said += [f"{part.removeprefix(_ARROWS).partition(' with probability')[0]}." for part in beaten]
     return " ".join(filter(None, [*said, _rests(parts) if conditions else ""]))
 

@@ -3,11 +3,13 @@
 from __future__ import annotations
 
 import math
+from dataclasses import dataclass
 from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.arrays.types import FloatArray
+from surepick.arrays.backend import HOST
+from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.problem import Problem
 from surepick.problem.layers import Layer
@@ -24,6 +26,7 @@ from surepick.simulate.noise import (
     Scale,
     TwoPoint,
 )
+from surepick.statistics.scores import normal_scores
 
 
 class Drawing:
@@ -62,8 +65,12 @@ class Drawing:
         """Rewards as they were so far."""
         return self.family(run.problem.noise_kind)
 
+    def seen(self, run: Run) -> tuple[IntArray, FloatArray]:
+        """How often each arm was measured, and the sums of what was, as truths are drawn by it."""
+        return run.totals()
+
     def scales(self, run: Run) -> FloatArray:
-        """How much a single reward of each arm varies, in units of the reward.
+        """How much a single reward of each arm varies, in the same units.
 
         Options that wait to come in are taken to vary as the others do.
         """
@@ -86,20 +93,60 @@ class ByBucket(Drawing):
 
 
 class OfAnyKind(Drawing):
-    """Numbers of which only single ones tell how much they vary."""
+    """Numbers of which only the order counts: what lies ahead is drawn by normal scores."""
 
     no_reports = "single rewards are compared"
 
+    def ahead(self, run: Run) -> Noise:
+        return AsMeasured(np.sort(_single(run)[1]))
+
+    def seen(self, run: Run) -> tuple[IntArray, FloatArray]:
+        arms, numbers = _single(run)
+        n = run.problem.n_arms
+        sums = np.zeros(n)
+        np.add.at(sums, arms, normal_scores(numbers))
+        return np.bincount(arms, minlength=n).astype(np.int64), sums
+
     def scales(self, run: Run) -> FloatArray:
-        counts, sums = totals_ahead(run)
-        squares = np.zeros(len(counts))
-        for told in run.told():
-            np.add.at(squares, told.pulls.arms, told.sums**2 / told.pulls.counts)
-        means = sums / np.maximum(counts, 1)
-        within = float(np.maximum(squares - counts * means**2, 0.0).sum())
-        freedom = max(float(counts.sum()) - np.count_nonzero(counts), 1.0)
-        found = math.sqrt(within / freedom)
-        return np.full(len(counts), max(found, 1e-9 * (1.0 + float(np.abs(means).max()))))
+        arms, numbers = _single(run)
+        scores, n = normal_scores(numbers), run.problem_ahead.n_arms
+        counts = np.bincount(arms, minlength=n)
+        means = np.bincount(arms, scores, minlength=n) / np.maximum(counts, 1)
+        # One more residual, as large as they differ altogether: few may be small by chance.
+        within = float(((scores - means[arms]) ** 2).sum()) + float(scores.var())
+        freedom = len(arms) - np.count_nonzero(counts) + 1
+        return np.full(n, max(math.sqrt(within / freedom), 1e-3))
+
+
+@dataclass(frozen=True)
+class AsMeasured(Noise):
+    """Numbers as those that were measured: normal scores, each in place of the number it had.
+
+    Means and scales are those of the scores.
+    """
+
+    numbers: FloatArray  #: in order
+
+    def sums(
+        self, rng: np.random.Generator, means: FloatArray, counts: Any, scale: Scale
+    ) -> FloatArray:
+        if (counts > 1).any():
+            return super().sums(rng, means, counts, scale)
+        return self._of(rng.normal(means, scale))
+
+    def draw(self, rng: np.random.Generator, mean: float, n: int, scale: float) -> FloatArray:
+        return self._of(rng.normal(mean, scale, n))
+
+    def _of(self, scores: FloatArray) -> FloatArray:
+        n = len(self.numbers)
+        return self.numbers[np.minimum((HOST.special("ndtr")(scores) * n).astype(int), n - 1)]
+
+
+def _single(run: Run) -> tuple[IntArray, FloatArray]:
+    """Arms and rewards of a run that was told every single one."""
+    told = run.told()
+    arms = np.concatenate([one.pulls.arms for one in told])
+    return arms, np.concatenate([one.sums / one.pulls.counts for one in told])
 
 
 class OfKnownScale(Drawing):

@@ -36,7 +36,7 @@ class Posterior:
 
     def __init__(self, run: Run) -> None:
         self.problem = problem = run.problem_ahead  # with options that wait to come in
-        counts, sums = run.totals()
+        counts, sums = DRAWINGS.of(problem.noise_kind).seen(run)
         self.measured: IntArray = np.flatnonzero(counts)
         self.counts = counts[self.measured].astype(float)
         self.means: FloatArray = sums[self.measured] / self.counts

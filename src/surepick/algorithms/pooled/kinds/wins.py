@@ -28,6 +28,7 @@ from surepick.algorithms.pooled.values import Seen
 from surepick.arrays.backend import HOST
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
+from surepick.statistics.scores import normal_scores
 
 _HALF = 0.5
 _PER_LEAD = 1.0 / (2.0 * math.sqrt(math.pi))  # share of wins that a small lead in scores adds
@@ -183,15 +184,8 @@ def scored_on_items(rows: Rows) -> Rows:
     scores = np.empty(len(rows.sums))
     for item in np.unique(rows.parts):
         own = rows.parts == item
-        scores[own] = _quantiles(rows.sums[own])
+        scores[own] = normal_scores(rows.sums[own])
     return rows._replace(sums=scores)
-
-
-def _quantiles(values: FloatArray) -> FloatArray:
-    """Normal quantiles of ranks, those that are alike sharing theirs."""
-    order = np.sort(values)
-    below, upto = (np.searchsorted(order, values, side=side) for side in ("left", "right"))
-    return HOST.special("ndtri")((below + upto) / (2.0 * len(values)))
 
 
 def scored(rows: Rows) -> Rows:
@@ -200,7 +194,7 @@ def scored(rows: Rows) -> Rows:
     Ranks are those among all rows of the block, ties sharing theirs. One more residual is added, as
     large as scores differ altogether: few may be small by chance.
     """
-    scores = _quantiles(rows.sums / rows.counts)
+    scores = normal_scores(rows.sums / rows.counts)
     found = rows._replace(sums=scores * rows.counts, spreads=0.0 * scores).by_arm()
     pulls = float(rows.counts.sum())
     altogether = float(rows.counts @ scores**2) / pulls
