@@ -190,7 +190,7 @@ class StudyRequests:
     def tell(
         self,
         pull_id: int,
-        reward: float,
+        reward: float | str,
         worker: str | None = None,
         *,
         strict: bool = False,

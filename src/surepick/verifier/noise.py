@@ -48,6 +48,10 @@ class Noise:
         """What a certificate says of it; None: that is no noise of this kind."""
         return cls() if isinstance(written, str) and written == cls.kind else None
 
+    def rests_on(self, items: bool) -> str:
+        """On what a guarantee rests; with ``items``, where options are measured on them."""
+        return self.provided_on_items if items else self.provided
+
     @property
     def bounded(self) -> bool:
         """Whether rewards have bounds."""
@@ -216,15 +220,8 @@ class Bounded(Noise):
 class Capped(Bounded):
     """Between two bounds, as what was above the upper one was cut there."""
 
-    @property
-    def provided(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """What the mean is of."""
+    def rests_on(self, items: bool) -> str:
         return f"where every reward above {self.high:.12g} counts as {self.high:.12g}"
-
-    @property
-    def provided_on_items(self) -> str:  # pyright: ignore[reportIncompatibleVariableOverride]
-        """The same on items."""
-        return self.provided
 
 
 class Known(Noise):

@@ -210,8 +210,8 @@ def _resting(check: Check, promise: str) -> list[str]:
     """A promise with all that it rests on; what earlier releases left out may be left out."""
     way = _way(check)
     if _on_items(check):
-        return [joined(check, [promise, way, check.kind.provided_on_items])]
-    noise = check.meaning or check.kind.provided
+        return [joined(check, [promise, way, check.kind.rests_on(items=True)])]
+    noise = check.meaning or check.kind.rests_on(items=False)
     return [joined(check, [promise, way, features, noise]) for features in _features(check)]
 
 
@@ -331,8 +331,8 @@ def _stopped_early(check: Check, left: int) -> list[str]:
     best = f"the {check.top} best are" if check.top > 1 else f"{check.best} is"
     among = f", and {best} among those {left} with probability at least {_sure(check)}"
     if _on_items(check):
-        return [joined(check, [early + among, check.kind.provided_on_items]), early]
-    noise = check.meaning or check.kind.provided
+        return [joined(check, [early + among, check.kind.rests_on(items=True)]), early]
+    noise = check.meaning or check.kind.rests_on(items=False)
     return [
         *(joined(check, [early + among, one, noise]) for one in _features(check)),
         early,

@@ -124,7 +124,7 @@ def _conclude_nobody(check: Check, found: Found) -> None:
         arrows = [f"{a!r} beats {b!r}" for a, b in zip(names, [*names[1:], names[0]])]
         sure = _sure(delta / 2)
         parts.append(f"of which {', '.join(arrows)} with probability at least {sure}")
-    due = joined(check, [*parts, check.kind.provided])
+    due = joined(check, [*parts, check.kind.rests_on(items=False)])
     check.demand(claim["statement"] == due, f"the statement should be {due!r}")
 
 
