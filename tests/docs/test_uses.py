@@ -48,11 +48,11 @@ def test_every_picture_is_drawn_by_a_command_of_a_page_and_shown():
 
 
 def test_readme_and_door_tell_the_same_number_of_calls():
-    """The door's is what its block prints."""
+    """The door's is what its block prints; it is told in hundreds, as it varies from run to run."""
     door = (USES / "prompts.md").read_text(encoding="utf-8")
-    (calls,) = re.findall(r"^after (\d+) measurements", door, re.M)
+    (calls,) = re.findall(r"^after ([\d,]+) measurements", door, re.M)
+    about = f"{round(int(calls.replace(',', '')), -2):,}"
     for page in (README, USES / "prompts.md"):
-        told = re.findall(
-            r"after (\d+) calls|(\d+)\s+were enough", page.read_text(encoding="utf-8")
-        )
-        assert [max(pair) for pair in told] == [calls, calls], page.name
+        text = page.read_text(encoding="utf-8")
+        told = re.findall(r"after about ([\d,]+) calls|[Aa]bout\s+([\d,]+) are enough", text)
+        assert [max(pair) for pair in told] == [about, about], page.name
