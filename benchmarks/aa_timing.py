@@ -1,12 +1,12 @@
 """One function timed under two or three names: is it "proven" faster than itself?
 
 A function that loads what it needs at its first call is timed under several names, through every
-door: ``identify``, ``compare``, the pytest fixture and a study. Each run is a process of its own.
-Cold: nothing was called before the first measurement that counts. Warm: the function was called
-twenty times. No name is better than another, so at most δ of the runs may decide. Decided means
-that the answer carries its guarantee; withdrawn, that it was named and its promise taken back (as
-something drifted). Smaller is better, and nothing is assumed about the times. The last rows measure
-arm by arm, as version 0.2 did: that is what the random order is for.
+door: ``identify``, ``compare``, the pytest fixture, a study and ``timing``. Each run is a process
+of its own. Cold: nothing was called before the first measurement that counts. Warm: the function
+was called twenty times. No name is better than another, so at most δ of the runs may decide.
+Decided means that the answer carries its guarantee; withdrawn, that it was named and its promise
+taken back (as something drifted). Smaller is better, and nothing is assumed about the times. The
+last rows measure arm by arm, as version 0.2 did: that is what the random order is for.
 
 Run with: python -m benchmarks.aa_timing (``--runs 5`` for a look; ten minutes on a busy machine).
 """
@@ -102,12 +102,19 @@ def by_study() -> sp.Answer:
     return study.answer
 
 
+def by_timing() -> sp.Answer:
+    """``timing.fastest``, without runs that warm up."""
+    found = sp.timing.fastest({"one": work, "other": work}, max_runs=MOST, delta=DELTA, warmup=0)
+    return found.answer
+
+
 DOORS: dict[str, Callable[[], sp.Answer]] = {
     "identify, two names": lambda: by_identify(2),
     "identify, three names": lambda: by_identify(3),
     "compare": by_compare,
     "pytest fixture": by_fixture,
     "study": by_study,
+    "timing.fastest": by_timing,
     "arm by arm, two names": lambda: by_identify(2, shuffled=False),
 }
 

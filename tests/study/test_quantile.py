@@ -53,3 +53,11 @@ def test_it_is_refused_with_traffic_and_a_check_of_the_model():
         StudySpec(name="site", problem=problem(), quantile=0.5, traffic=True)
     with pytest.raises(InvalidInputError, match="leave out check_fit or quantile"):
         StudySpec(name="model", problem=problem(), quantile=0.5, check_fit=1.0)
+
+
+def test_a_forecast_is_made_once_something_was_measured():
+    study = sp.create_study("ahead", problem(), storage=MemoryStorage(), quantile=0.9, seed=0)
+    rng = np.random.default_rng(0)
+    for _ in range(3):
+        study.tell_many([(p.id, rng.exponential() + p.arm) for p in study.ask(20)])
+    assert study.forecast().simulated >= 10

@@ -147,7 +147,7 @@ def _cannot(run: Run) -> str:
         return "the candidates differ from the measured arms"
     if problem.large or problem.n_arms > _LARGEST:
         return f"simulating studies of more than {_LARGEST} options takes too long"
-    unknown = run.state.reward_scale() is None and not run.state.by_wins
-    if not run.totals()[0].any() or unknown:
+    scaled = DRAWINGS.of(problem.noise_kind).by_scale
+    if not run.totals()[0].any() or (scaled and run.state.reward_scale() is None):
         return "the first batch is not complete yet"
     return ""

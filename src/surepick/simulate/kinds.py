@@ -34,6 +34,7 @@ class Drawing:
 
     told_scale: ClassVar[bool] = False  #: whether the problem says how much rewards vary
     rates: ClassVar[bool] = False  #: whether a lead is given as a rate and how much it is raised
+    by_scale: ClassVar[bool] = True  #: whether how much rewards vary is the state's to say
     gaussian: ClassVar[bool] = True  #: whether what holds for normal noise holds here, too
     no_reports: ClassVar[str] = ""  #: why reports of periods cannot be drawn, if so
     no_copies: ClassVar[str] = ""  #: why nothing can be said of how long a run will take, if so
@@ -95,6 +96,7 @@ class ByBucket(Drawing):
 class OfAnyKind(Drawing):
     """Numbers of which only the order counts: what lies ahead is drawn by normal scores."""
 
+    by_scale = False
     no_reports = "single rewards are compared"
 
     def ahead(self, run: Run) -> Noise:

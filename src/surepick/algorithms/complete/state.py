@@ -161,10 +161,7 @@ class CompleteState(State):
         return _cells(np.repeat(arms, size), np.tile(places, len(arms)))
 
     def _next(self, size: int) -> Pulls:
-        if self.piece is None:
-            return self.block.left.capped(size)
-        first = self.block.asked
-        return self.piece(len(self.blocks), self.block.whole, first, first + size)
+        return self.block.next(size, self.piece, len(self.blocks))
 
     def replace(self, pulls: Pulls) -> None:
         self.block.begin(pulls)

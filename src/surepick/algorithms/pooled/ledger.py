@@ -51,6 +51,12 @@ class OpenBlock:
         """How many of its pulls were made."""
         return self.whole.total - self.left.total
 
+    def next(self, size: int, cut: Any, number: int) -> Pulls:
+        """So many of its pulls, as ``cut`` takes pieces of block ``number``; None: by shares."""
+        if cut is None:
+            return self.left.capped(size)
+        return cut(number, self.whole, self.asked, self.asked + size)
+
     def save(self) -> dict[str, Any]:
         """Its memory."""
         return {

@@ -167,10 +167,7 @@ class PooledState(State):
 
     def _next(self, size: int) -> Pulls:
         """So many pulls of the block under way."""
-        if self.piece is None:
-            return self.block.left.capped(size)
-        first = self.block.asked
-        return self.piece(len(self.blocks), self.block.whole, first, first + size)
+        return self.block.next(size, self.piece, len(self.blocks))
 
     def replace(self, pulls: Pulls) -> None:
         self.block.begin(pulls)
