@@ -1,14 +1,16 @@
-"""One function timed under two or three names: is it "proven" faster than itself?
+"""One function timed under two to six names: is it "proven" faster than itself?
 
 A function that loads what it needs at its first call is timed under several names, through every
 door: ``identify``, ``compare``, the pytest fixture, a study and ``timing``. Each run is a process
 of its own. Cold: nothing was called before the first measurement that counts. Warm: the function
 was called twenty times. No name is better than another, so at most δ of the runs may decide.
 Decided means that the answer carries its guarantee; withdrawn, that it was named and its promise
-taken back (as something drifted). Smaller is better, and nothing is assumed about the times. The
-last rows measure arm by arm, as version 0.2 did: that is what the random order is for.
+taken back (as something drifted). "Commands" are processes, as of ``surepick time``. Smaller is
+better, and nothing is assumed about the times. The last rows measure arm by arm, as version 0.2
+did: that is what the random order is for.
 
-Run with: python -m benchmarks.aa_timing (``--runs 5`` for a look; ten minutes on a busy machine).
+Run with: python -m benchmarks.aa_timing (``--runs 5`` for a look, ``--doors commands`` for some of
+the rows; ten minutes on a busy machine, and another half hour for the commands).
 """
 
 from __future__ import annotations
@@ -102,10 +104,16 @@ def by_study() -> sp.Answer:
     return study.answer
 
 
-def by_timing() -> sp.Answer:
+def by_timing(names: int) -> sp.Answer:
     """``timing.fastest``, without runs that warm up."""
-    found = sp.timing.fastest({"one": work, "other": work}, max_runs=MOST, delta=DELTA, warmup=0)
-    return found.answer
+    options = {f"name {i}": work for i in range(names)}
+    return sp.timing.fastest(options, max_runs=MOST, delta=DELTA, warmup=0).answer
+
+
+def by_commands(names: int) -> sp.Answer:
+    """What ``surepick time`` does, without runs that warm up."""
+    options = [sp.timing.Command(f"name {i}", "true", shell=None) for i in range(names)]
+    return sp.timing.fastest(options, max_runs=MOST, delta=DELTA, warmup=0).answer
 
 
 DOORS: dict[str, Callable[[], sp.Answer]] = {
@@ -114,7 +122,11 @@ DOORS: dict[str, Callable[[], sp.Answer]] = {
     "compare": by_compare,
     "pytest fixture": by_fixture,
     "study": by_study,
-    "timing.fastest": by_timing,
+    "timing.fastest": lambda: by_timing(2),
+    "timing.fastest, four names": lambda: by_timing(4),
+    "timing.fastest, six names": lambda: by_timing(6),
+    "two commands": lambda: by_commands(2),
+    "six commands": lambda: by_commands(6),
     "arm by arm, two names": lambda: by_identify(2, shuffled=False),
 }
 
@@ -127,6 +139,8 @@ def one(door: str, warm: bool) -> str:
         _TABLE.clear()
         for _ in range(20 if warm else 0):
             work()
+            if "commands" in door:
+                sp.timing.Command("true", "true", shell=None).once()
         answer = DOORS[door]()
         cut = answer.guarantee.kind == "none"
         said = "decided" if answer.guarantee else "undecided" if cut else "withdrawn"
@@ -145,16 +159,21 @@ def main() -> None:
     """Run all, print a table, and keep it in results/aa_timing.md."""
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("--runs", type=int, default=50)
-    runs = parser.parse_args().runs
-    for door in DOORS.values():  # code that is compiled when it is first used is no part of this
-        door()
-    rows = []
-    for door in DOORS:
+    parser.add_argument("--doors", default="", help="only those whose name has this")
+    given = parser.parse_args()
+    runs, wanted = given.runs, [door for door in DOORS if given.doors in door]
+    for door in wanted:  # code that is compiled when it is first used is no part of this
+        DOORS[door]()
+    kept = json.loads(RESULT.with_suffix(".json").read_text()) if given.doors else []
+    rows = [row for row in kept if row["door"] not in wanted]
+    for door in wanted:
         for warm in (False, True):
             found = [one(door, warm) for _ in range(runs)]
             counts = {kind: found.count(kind) for kind in ("decided", "withdrawn", "undecided")}
             rows.append({"door": door, "start": "warm" if warm else "cold", "runs": runs} | counts)
             print(rows[-1], flush=True)
+    order = list(DOORS)
+    rows.sort(key=lambda row: (order.index(row["door"]), row["start"]))
     head = ["door", "start", "runs", "decided", "withdrawn", "undecided"]
     lines = [f"| {' | '.join(head)} |", f"|{' --- |' * len(head)}"]
     lines += [f"| {' | '.join(str(row[name]) for name in head)} |" for row in rows]

@@ -1,4 +1,4 @@
-"""promptfoo and lm-evaluation-harness themselves, before and after surepick.
+"""promptfoo, lm-evaluation-harness and Inspect themselves, before and after surepick.
 
 Pupils stand in for models: each adds numbers, and gets a share of the sums wrong that is its own.
 Each program
@@ -8,14 +8,16 @@ Each program
 2. evaluates what ``decide`` asks it for, and nothing else. Sums that pupils were asked are counted
    by the pupils.
 3. reads what surepick wrote of that: promptfoo imports and exports it again, the harness finds the
-   files, prints its table from them and loads the samples.
+   files, prints its table from them and loads the samples. Inspect is asked by its early stopping
+   which samples to run, and its logs have what it ran.
 
 Nothing is installed. promptfoo is a command (0.123 needs Node 22 or newer), the harness a package
 of the Python that runs this:
 
     OPENBLAS_NUM_THREADS=1 python -m benchmarks.evaluation_tools --promptfoo "npx promptfoo"
 
-(eleven minutes on two busy cores, most of it for promptfoo to start, again and again)
+(eleven minutes on two busy cores, most of it for promptfoo to start, again and again). What is not
+there is left out; ``--only inspect`` records the row of one program beside those that are there.
 """
 
 from __future__ import annotations
@@ -40,6 +42,7 @@ from benchmarks.recorded import FOLDER, table
 from surepick.files import write_whole
 from surepick.integrations.evaluations import (
     EvaluationDecision,
+    InspectRace,
     ScoreTable,
     decide,
     read_lm_eval,
@@ -293,6 +296,92 @@ def named(read: ScoreTable) -> ScoreTable:
     return ScoreTable(names, read.items, read.scores)
 
 
+# -- Inspect ---------------------------------------------------------------------------------
+def try_inspect(folder: Path, count: int) -> Tried:
+    """Its own evaluation, with a task for each pupil and our early stopping."""
+    os.environ |= {"INSPECT_LOG_DIR": str(folder), "INSPECT_DISPLAY": "none"}
+    from inspect_ai import Task
+    from inspect_ai import eval as evaluate
+    from inspect_ai.dataset import Sample
+    from inspect_ai.scorer import match
+    from inspect_ai.solver import solver
+
+    asked: list[tuple[str, Any]] = []
+
+    @solver
+    def pupil(name: str, stumbles: bool = False) -> Any:
+        async def solve(state: Any, generate: Any) -> Any:
+            a, b = map(int, re.findall(r"\d+", state.input_text))
+            asked.append((name, state.sample_id))
+            if stumbles and state.sample_id == "sum 5":
+                raise RuntimeError("no pencil")
+            state.output.completion = str(a + b + (0 if is_right(name, a, b) else 1))
+            return state
+
+        return solve
+
+    def samples() -> list[Any]:
+        return [
+            Sample(id=f"sum {i}", input=f"{a} + {b} =", target=str(a + b))
+            for i, (a, b) in enumerate(sums(count))
+        ]
+
+    how: dict[str, Any] = {
+        "model": "mockllm/model",
+        "max_tasks": len(PUPILS),
+        "log_dir": str(folder),
+    }
+    every = [Task(samples(), solver=pupil(n), scorer=match(), name=n[7:]) for n in PUPILS]
+    cells, reported = {}, {}
+    for name, log in zip(PUPILS, evaluate(every, **how)):
+        assert log.status == "success", log.error
+        cells |= {(name, s.id): float(s.scores["match"].value == "C") for s in log.samples}
+        reported[name] = log.results.scores[0].metrics["accuracy"].value
+    items = [f"sum {i}" for i in range(count)]
+    full = ScoreTable(
+        list(PUPILS), items, [[cells[name, item] for item in items] for name in PUPILS]
+    )
+
+    def race(stumbles: str = "") -> tuple[InspectRace, list[Any]]:
+        made = InspectRace(list(PUPILS), samples())
+        tasks = [
+            Task(
+                made.samples,
+                solver=pupil(name, name == stumbles),
+                scorer=match(),
+                name=name[7:],
+                early_stopping=made.option(name),
+                fail_on_error=False,
+            )
+            for name in PUPILS
+        ]
+        asked.clear()
+        return made, evaluate(tasks, **how)
+
+    made, logs = race()
+    found, count_asked = made.decision, len(asked)
+    assert len(set(asked)) == count_asked
+    back = {
+        (name, s.id): float(s.scores["match"].value == "C")
+        for name, log in zip(PUPILS, logs)
+        for s in log.samples or ()
+        if s.scores
+    }
+    stopped = [log.results.early_stopping for log in logs]
+    assert all(one is not None and one.manager == "surepick" for one in stopped)
+    left_out = sum(len(one.early_stops) for one in stopped)
+    assert left_out + count_asked == len(PUPILS) * count
+    # A sample that ends in an error counts as the worst score, and nobody waits for it.
+    stumbled = race("school/dana")[0].decision
+    assert stumbled.option == "school/dana"
+    if ("school/dana", "sum 5") in asked:
+        assert stumbled.failed == (("school/dana", "sum 5", "no pencil"),)
+    program = f"Inspect {version('inspect_ai')}"
+    return Tried(
+        program, full, reported, found, count_asked, found.answer.batches, filled(full, back)
+    )
+
+
 # -- what came out ---------------------------------------------------------------------------
 def row(tried: Tried) -> list[str]:
     """A line of the table; an error where something does not fit."""
@@ -316,17 +405,24 @@ def main() -> None:
     parser.add_argument("--items", type=int, default=300)
     parser.add_argument("--promptfoo", default="promptfoo", help="the command")
     parser.add_argument("--out", type=Path, default=FOLDER, help="folder of the result")
+    parser.add_argument("--only", choices=["promptfoo", "lm-eval", "inspect"], default=None)
     given = parser.parse_args()
     ways: list[Callable[[Path], Tried]] = []
-    if shutil.which(shlex.split(given.promptfoo)[0]):
+    if given.only not in (None, "promptfoo"):
+        pass
+    elif shutil.which(shlex.split(given.promptfoo)[0]):
         ways.append(lambda folder: try_promptfoo(folder, given.items, given.promptfoo))
     else:
         print(f"left out: there is no command {given.promptfoo!r}; see --promptfoo")
-    try:
-        version("lm_eval")
-        ways.append(lambda folder: try_lm_eval(folder, given.items))
-    except PackageNotFoundError:
-        print("left out: this Python has no lm_eval")
+    packages = {"lm-eval": ("lm_eval", try_lm_eval), "inspect": ("inspect_ai", try_inspect)}
+    for name, (package, trying) in packages.items():
+        if given.only not in (None, name):
+            continue
+        try:
+            version(package)
+            ways.append(lambda folder, trying=trying: trying(folder, given.items))
+        except PackageNotFoundError:
+            print(f"left out: this Python has no {package}")
     rows = []
     for way in ways:
         with tempfile.TemporaryDirectory() as folder:
@@ -338,8 +434,13 @@ def main() -> None:
         "ours is what we wrote.\n\n" + table(head, rows)
     )
     print(text)
-    if len(ways) == 2:  # what is recorded is about both
-        write_whole(given.out / "evaluation_tools.md", text + "\n")
+    recorded = given.out / "evaluation_tools.md"
+    if given.only and recorded.exists():  # the rows of the others stay
+        lines = recorded.read_text("utf-8").splitlines()
+        own = [line for line in lines if not line.startswith(f"| {rows[0][0].split()[0]} ")]
+        text = "\n".join([*own, table(head, rows).splitlines()[-1]])
+    if given.only or len(ways) == 3:
+        write_whole(recorded, text + "\n")
 
 
 if __name__ == "__main__":

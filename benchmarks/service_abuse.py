@@ -46,7 +46,7 @@ import time
 from contextlib import ExitStack
 from pathlib import Path
 
-import httpx
+import httpx2
 import numpy as np
 from benchmarks.abuse import attackers, loads, prepared
 from benchmarks.abuse.memory import Watched
@@ -140,9 +140,9 @@ def headers(place: Place, seconds: float) -> dict:
             started, answered = time.monotonic(), None
             while answered is None and time.monotonic() - started < 60:
                 try:
-                    httpx.get(f"{service.url}/health", timeout=2)
+                    httpx2.get(f"{service.url}/health", timeout=2)
                     answered = time.monotonic() - started
-                except httpx.TransportError:
+                except httpx2.TransportError:
                     time.sleep(0.2)
             for one in sockets:
                 one.close()

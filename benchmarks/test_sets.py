@@ -13,9 +13,12 @@ seen to be wrong. Each table is decided in 20 random orders:
   the number of options and looks; at the end the best mean of those left;
 - *halving*: successive halving, from as many items as make its rounds add up to the cells that
   *complete* took;
-- *subset*: all options on one random set of items, with the cells that *complete* took.
+- *subset*: all options on one random set of items, with the cells that *complete* took;
+- *knowing*: no way to go, but a limit: as *complete*, with bets that know who is the best and by
+  how much it is ahead of each other option in the end.
 
-The error rate is measured where the best is ahead of its twin by a single item, at δ = 0.2.
+The error rate is measured where the best is ahead of its twin by a single item, at δ = 0.2; the
+price also where 60 prompts meet 1,000 questions.
 
 Run with: OPENBLAS_NUM_THREADS=1 python -m benchmarks.test_sets --trials 20 (needs scikit-learn)
 """
@@ -30,6 +33,7 @@ from itertools import product
 from typing import Any
 
 import numpy as np
+from benchmarks import pairing
 from benchmarks.recorded import Record, options, table
 
 import surepick as sp
@@ -38,8 +42,8 @@ from surepick.arrays.types import BoolArray, FloatArray
 DELTA = 0.05
 RARE = 0.2  # delta where errors are counted
 OLD = 1  # orders in which the earlier way is measured
-SETS = {50: 200, 200: 100, 1000: 20}  # items, and tables on which errors are counted
-WAYS = ("complete", "drawn", "tests", "halving", "subset")
+SETS = {50: 400, 200: 200, 1000: 100}  # items, and tables on which errors are counted
+WAYS = ("complete", "drawn", "tests", "halving", "subset", "knowing")
 _CLASSES = ("iris", "wine", "cancer", "digits")
 TABLES = (
     *(f"{data} · {model}" for data in _CLASSES for model in ("neighbours", "trees")),
@@ -170,6 +174,29 @@ def subset(scores: FloatArray, rng: np.random.Generator, cells: int) -> int:
     return int(scores[:, some].sum(axis=1).argmax())
 
 
+def knowing(scores: FloatArray, rng: np.random.Generator, delta: float) -> tuple[int, int]:
+    """Bets that know what nobody does: λ = e/(v + e²), e = S_N/left and v the true ones."""
+    K, N = scores.shape
+    own = scores[:, rng.permutation(N)]
+    best, alive = int(own.sum(axis=1).argmax()), np.ones(K, dtype=bool)
+    leads, capital, cells = own[best] - own, np.zeros(K), 0
+    ahead, spread, lead = leads.sum(axis=1), (leads**2).mean(axis=1), np.zeros(K)
+    alive[best] = False
+    for t in range(N):
+        if not alive.any():
+            break
+        cells += int(alive.sum()) + 1
+        left, now = N - t, leads[:, t]
+        mean, edge = -lead / left, ahead / left
+        inside = np.abs(mean) < 1.0
+        most = 0.9 / np.where(inside, 1.0 + mean, 1.0)
+        stake = np.minimum(edge / np.maximum(spread + edge**2, 1e-12), most)
+        capital += np.log1p(np.where(inside, stake, 0.0) * (now - mean))
+        lead = lead + now
+        alive &= (capital < -math.log(delta)) & (lead <= left - 1 + 1e-9)
+    return best, cells
+
+
 def measure(task: tuple[str, int, int]) -> dict[str, Any]:
     """One table, all ways."""
     name, trials, seed = task
@@ -190,6 +217,7 @@ def measure(task: tuple[str, int, int]) -> dict[str, Any]:
         note("tests", *tests(scores, rng, DELTA))
         note("halving", halving(scores, rng, cells), cells)
         note("subset", subset(scores, rng, cells), cells)
+        note("knowing", *knowing(scores, rng, DELTA))
         if i < OLD:
             note("drawn", *drawn(scores, rng, DELTA))
     best = int((np.abs(totals - totals.max()) < 1e-6).sum())
@@ -228,9 +256,27 @@ def errors(task: tuple[int, int, int]) -> dict[str, Any]:
     }
 
 
+def large(task: tuple[str, int, int]) -> dict[str, Any]:
+    """60 prompts on 1,000 questions, right or wrong, as ``benchmarks.pairing`` draws them."""
+    name, count, seed = task
+    started, cells, wrong = time.process_time(), [], 0
+    for i in range(count):
+        rng = pairing.generator(seed, name, i)
+        means = np.zeros(2)
+        scores = np.zeros((0, 0))
+        while np.diff(np.sort(means)[-2:])[0] < pairing.LEAD:
+            likely = pairing.chances(name, rng)
+            scores = (rng.random(likely.shape) < likely).astype(float)
+            means = scores.mean(axis=1)
+        arm, took = complete(scores, rng, DELTA)
+        cells.append(took)
+        wrong += bool(means[arm] < means.max())
+    return {"cells": cells, "wrong": wrong, "seconds": round(time.process_time() - started, 1)}
+
+
 def report(parts: dict[str, Any]) -> str:
     rows, total = [], dict.fromkeys(WAYS, 0)
-    trials, ratios = dict.fromkeys(WAYS, 0), []
+    trials, ratios, least = dict.fromkeys(WAYS, 0), [], []
     for name in (name for name in TABLES if name in parts):
         part = parts[name]
         size = part["options"] * part["items"]
@@ -239,6 +285,7 @@ def report(parts: dict[str, Any]) -> str:
             total[way] += sum(part[way]["wrong"])
             trials[way] += len(part[way]["wrong"])
         ratios.append(mean["complete"] / mean["drawn"])
+        least.append(mean["knowing"] / mean["complete"])
         rows.append(
             [
                 name + (f" ({part['best']} tie)" if part["best"] > 1 else ""),
@@ -247,18 +294,24 @@ def report(parts: dict[str, Any]) -> str:
                 f"{max(part['complete']['cells']) / size:.2f}",
                 f"{mean['drawn'] / size:.2f}",
                 f"{ratios[-1]:.2f}",
+                f"{mean['knowing'] / size:.2f}",
                 f"{mean['tests'] / size:.2f}",
-                *(f"{sum(part[way]['wrong'])} of {len(part[way]['wrong'])}" for way in WAYS),
+                *(f"{sum(part[way]['wrong'])} of {len(part[way]['wrong'])}" for way in WAYS[:-1]),
             ]
         )
-    head = ["table", "cells", "complete", "at most", "drawn", "ratio", "tests"]
-    head += [f"wrong: {way}" for way in WAYS]
+    head = ["table", "cells", "complete", "at most", "drawn", "ratio", "knowing", "tests"]
+    head += [f"wrong: {way}" for way in WAYS[:-1]]
     rare = [
         [f"{N:,}", f"{part['wrong']} of {part['trials']}", f"{part['cells']:.2f}"]
         for N in SETS
         if (part := parts[f"ahead by one of {N}"])
     ]
-    wrong = ", ".join(f"{way} {total[way]} of {trials[way]}" for way in WAYS)
+    many = [
+        [name, f"{np.mean(part['cells']):,.0f}", f"{part['wrong']} of {len(part['cells'])}"]
+        for name in pairing.EVALUATIONS
+        if (part := parts[f"60 × 1,000: {name}"])
+    ]
+    wrong = ", ".join(f"{way} {total[way]} of {trials[way]}" for way in WAYS[:-1])
     return "\n".join(
         [
             "# Test sets: the best on these items",
@@ -269,11 +322,17 @@ def report(parts: dict[str, Any]) -> str:
             table(head, rows),
             "",
             f"Wrong in all: {wrong}. Ratio of cells: {np.mean(ratios):.2f} on average, "
-            f"{min(ratios):.2f} to {max(ratios):.2f}.",
+            f"{min(ratios):.2f} to {max(ratios):.2f}. Bets that know the best option, and all "
+            f"leads in the end, take {np.mean(least):.2f} of the cells of *complete*, "
+            f"{min(least):.2f} to {max(least):.2f}.",
             "",
             f"The best is ahead by one item, five options, δ = {RARE:g}:",
             "",
             table(["items", "wrong", "share of the table"], rare),
+            "",
+            "60 prompts on 1,000 questions, right or wrong (60,000 cells):",
+            "",
+            table(["prompts and questions", "cells", "wrong"], many),
         ]
     )
 
@@ -283,6 +342,8 @@ def main() -> None:
     record = Record("test_sets", {"trials": given.trials, "seed": given.seed}, given)
     rare = {f"ahead by one of {N}": (N, count, given.seed) for N, count in SETS.items()}
     parts = record.fill(rare, errors)
+    many = {f"60 × 1,000: {name}": (name, given.trials, given.seed) for name in pairing.EVALUATIONS}
+    parts |= record.fill(many, large)
     for name in TABLES:  # the table is written as far as it is known: some take long
         parts |= record.fill({name: (name, given.trials, given.seed)}, measure)
         record.write(report(parts))

@@ -30,3 +30,8 @@ def first(n: int, values: Sequence[Any]) -> list[Any]:
     """Some values, of which the first ``n`` are tried in every run: repetitions, such as seeds."""
     rest = [pytest.param(value, marks=pytest.mark.validation) for value in values[n:]]
     return [*values[:n], *rest]
+
+
+def first_rows(n: int, rows: Sequence[Sequence[Any]]) -> list[Any]:
+    """Rows with values of several parameters, of which the first ``n`` are tried in every run."""
+    return [*rows[:n], *(pytest.param(*row, marks=pytest.mark.validation) for row in rows[n:])]

@@ -14,6 +14,7 @@ from benchmarks import (
     pairs,
     peeking,
     questions,
+    real_judge,
     yes_no,
 )
 from benchmarks.recorded import Record, chunks, options, table
@@ -250,11 +251,19 @@ def test_a_program_that_says_something_else_is_noticed():
 
 # -- pairs -----------------------------------------------------------------------------------
 def test_pairs_are_counted():
-    assert pairs.errors(("nobody", 4, 0.2, "everyone", 2))["wrong"] == 0.0
-    assert pairs.errors(("alike", 3, 0.05, "everyone", 1))["comparisons"] == 2000
+    assert pairs.errors(("nobody", 4, 0.2, "everyone", 0, 2))["wrong"] == 0.0
+    assert pairs.errors(("alike", 3, 0.05, "everyone", 0, 1))["comparisons"] == 2000
     found = pairs.all_pairs((3, 2.0, 2))
     assert 0 < found["until"] <= found["all"]
-    assert pairs.at_random((3, 2.0, 2))["trials"] == 2
+    for name in pairs.OTHERS:
+        assert pairs.beside((name, 3, 2.0, 2))["wrong"] == 0.0
+    assert pairs.errors(("items", 4, 0.2, "everyone", 0, 1))["trials"] == 1
     n, first = pairs.crossing(0.9, 0.01, np.random.default_rng(1))
     assert first
     assert 8 < n < 60
+
+
+def test_a_real_judge_is_asked():
+    found = real_judge.measure(1)
+    assert sum(found["answers"].values()) == 1
+    assert 0.5 <= found["full"][0][2] <= 1.0

@@ -148,6 +148,7 @@ def test_intervals_mirror(kind):
     assert np.allclose(turned[1], 1.0 - low, atol=1e-9)
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("kind", KINDS)
 def test_an_interval_leaves_the_mean_out_as_rarely_as_it_says(kind):
     looks = [2, 5, 10, 20, 40]

@@ -1,6 +1,7 @@
 """Which tests a change concerns."""
 
 import pytest
+from benchmarks import outdated
 from tests.changed import ROOT, chosen
 
 
@@ -40,8 +41,16 @@ def test_nothing_has_changed():
     assert chosen([]) == []
 
 
+@pytest.mark.validation
 def test_every_module_is_tested_by_something():
     without = {"__main__.py"}
     for file in (ROOT / "src").glob("surepick/**/*.py"):
         if "migrations/versions" not in file.as_posix() and file.name not in without:
             assert chosen([file.relative_to(ROOT).as_posix()]), file
+
+
+def test_records_know_which_files_decide_about_them():
+    found = outdated.deciding_files(outdated.ROOT / "benchmarks" / "yes_no.py")
+    assert "src/surepick/algorithms/pooled/planning.py" in found
+    assert not any("/cli/" in file or "/report/" in file for file in found)
+    assert all((outdated.ROOT / file).is_file() for file in found)

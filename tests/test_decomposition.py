@@ -27,6 +27,7 @@ def test_factors_multiply_to_the_pulls_that_trials_take(text):
     assert min(each["blocks"], each["first block"], each["overshoot"]) > 1
 
 
+@pytest.mark.validation
 def test_luck_is_none_where_only_one_can_be_last():
     # Two arms: the information of a block with n and m pulls is nm/(n + m), with one rival nothing
     # is lost between rivals, and what the truth would earn has the mean that Wald's identity gives.

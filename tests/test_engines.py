@@ -90,6 +90,7 @@ def cluster(tmp_path):
         process.wait()
 
 
+@pytest.mark.validation
 def test_the_paper_on_a_dask_cluster(cluster, tmp_path):
     """Same rows from one process, two processes, and a cluster that loses one of two workers."""
     from surepick.bench.reproduce.reproduction import Reproduction, collect, run_tasks

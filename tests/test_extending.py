@@ -151,6 +151,7 @@ def test_a_setting_at_the_service_and_in_the_form_of_its_page(served):
         "choices": [],
         "empty": "enough",
         "traffic": False,
+        "pairs": None,
         "first": False,
     }
 
@@ -177,9 +178,12 @@ rng = np.random.default_rng(0)
 problem = sp.Problem.unstructured(["a", "b", "c"], noise="stars")
 answer = sp.identify(problem, lambda arm: 1.0 + rng.binomial(4, 0.3 + 0.2 * arm), delta=0.1)
 assert answer.label == "c" and answer.guarantee, answer
+assert "; provided that nobody rates twice" in answer.guarantee, answer
+assert answer.plain.endswith("This holds if each of them votes once."), answer.plain
 certificate = json.loads(json.dumps(answer.certificate()))
 checked = sp.verify(certificate, replay=True)
 assert checked.label == "c" and checked.replayed, checked
+assert checked.plain == answer.guarantee.promise.plain(), checked
 Path("stars.json").write_text(json.dumps(certificate))
 certificate["batches"][0]["sums"][0] += 0.5
 certificate["digest"] = fingerprint(certificate)
@@ -392,8 +396,10 @@ means, asked = [9.0, 9.0, 1.0, 2.0], "group:begins=blue"
 answer = sp.identify(problem, lambda arm: rng.normal(means[arm]), 0.1, question=asked)
 assert answer.label == "blue 2", answer
 assert answer.guarantee.startswith("the best of those called blue… with probability"), answer
+assert answer.plain.startswith("It is the best of those called blue…. Of 100"), answer.plain
 certificate = json.loads(json.dumps(answer.certificate()))
-assert sp.verify(certificate, replay=True).replayed
+checked = sp.verify(certificate, replay=True)
+assert checked.replayed and checked.plain == answer.plain, checked
 Path("group.json").write_text(json.dumps(certificate))
 certificate["evidence"]["question"]["asked"] = "group:begins=red"
 certificate["digest"] = fingerprint(certificate)

@@ -14,7 +14,8 @@ BRINGS = {
     "postgres": {"psycopg"},
     "dask": {"dask", "distributed"},
     "server": {"fastapi", "starlette", "pydantic", "uvicorn", "prometheus_client"},
-    "client": {"httpx", "httpcore"},
+    "client": {"httpx2", "httpcore2"},
+    "mcp": {"mcp", "mcp_types", "httpx2", "httpcore2", "starlette", "pydantic", "uvicorn"},
     "gpu": {"torch", "array_api_compat"},
     "optuna": {"optuna", "colorlog", "tqdm"},
     "pytest": {"pytest", "_pytest"},
@@ -53,6 +54,10 @@ USES = {
         """,
     "client": """
         assert sp.Client("http://127.0.0.1:1", "sp_token").url == "http://127.0.0.1:1"
+        """,
+    "mcp": """
+        from surepick.agents import Place, mcp_server
+        assert mcp_server(Place("sqlite:///studies.db")).name == "surepick"
         """,
     "gpu": """
         from surepick.arrays.backend import backend_named

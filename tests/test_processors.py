@@ -51,6 +51,7 @@ def elsewhere(names, **settings):
     return json.loads(done.stdout)
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("number", range(3))
 def test_with_products_made_for_other_processors(number):
     kernels = KERNELS.get(platform.machine(), ())

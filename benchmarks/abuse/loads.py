@@ -15,7 +15,7 @@ from dataclasses import dataclass
 from functools import cache
 from typing import Any, Protocol
 
-import httpx
+import httpx2
 from benchmarks.abuse import attackers, prepared
 
 _LARGE = 16 * 2**20 - 4096  # bytes of a body
@@ -189,7 +189,7 @@ LOADS = {
 }
 
 
-def let_in(api: httpx.Client, kind: str) -> list[tuple[str, str]]:
+def let_in(api: httpx2.Client, kind: str) -> list[tuple[str, str]]:
     """A token for each attacker of a kind, and the study that it attacks."""
     load, found = LOADS[kind], []
     _unknown_report(), _formulas(), _tables(), [_rewards(x) for x in _LAST]  # not while it attacks

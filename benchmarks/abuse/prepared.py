@@ -7,7 +7,7 @@ import subprocess
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 import numpy as np
 
 import surepick as sp
@@ -51,7 +51,7 @@ def told(url: str) -> None:
         study.tell_many([(pull.id, 0.1) for pull in pulls], "loader")
 
 
-def site(api: httpx.Client, name: str) -> None:
+def site(api: httpx2.Client, name: str) -> None:
     """A study of traffic with 100 options."""
     table = "label,size\n" + "".join(f"o{i},{i}\n" for i in range(100))
     body = {"name": name, "table": {"csv": table, "unstructured": True}}

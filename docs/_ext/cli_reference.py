@@ -14,6 +14,7 @@ def contexts() -> list[click.Context]:
     """The program's and each verb's."""
     width = {"terminal_width": _WIDTH, "max_content_width": _WIDTH, "resilient_parsing": True}
     program = cli.make_context("surepick", [], **width)
+    program.meta["surepick.all"] = True  # every verb is explained
     found = [program]
     for name in cli.list_commands(program):
         command = cli.get_command(program, name)

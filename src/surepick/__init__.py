@@ -5,17 +5,16 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from surepick.arrays.progress import watching
-
-# Light (NumPy only), and it teaches algorithms how runs are started.
 from surepick.errors import SurepickError
-from surepick.problem import Problem
-from surepick.run import Answer, Batch, Run, identify, verify
 
 if TYPE_CHECKING:
     from surepick import algorithms, bets, design, game, notebook, simulate, study, timing
+    from surepick.arrays.progress import watching
     from surepick.client import AsyncClient, Client
+    from surepick.problem import Problem
+    from surepick.run import Answer, Batch, Run, identify, verify
     from surepick.study import Pull, Study, create_study, delete_study, list_studies, load_study
+    from surepick.visitors import assign
 
 __version__ = "0.2.0"
 
@@ -30,6 +29,7 @@ __all__ = [
     "Study",
     "SurepickError",
     "algorithms",
+    "assign",
     "bets",
     "create_study",
     "delete_study",
@@ -48,17 +48,30 @@ __all__ = [
 
 _LAZY = ("algorithms", "bets", "design", "errors", "game", "notebook", "problem", "run", "simulate")
 _LAZY += ("storage", "study", "testing", "timing")
-_STUDY = ("Pull", "Study", "create_study", "delete_study", "list_studies", "load_study")
+_HOMES = {
+    "surepick.arrays.progress": ("watching",),
+    "surepick.client": ("AsyncClient", "Client"),
+    "surepick.problem": ("Problem",),
+    "surepick.run": ("Answer", "Batch", "Run", "identify", "verify"),
+    "surepick.study": (
+        "Pull",
+        "Study",
+        "create_study",
+        "delete_study",
+        "list_studies",
+        "load_study",
+    ),
+    "surepick.visitors": ("assign",),
+}
+_HOME = {name: home for home, names in _HOMES.items() for name in names}
 
 
 def __getattr__(name: str) -> Any:
-    """Load a subpackage when it is first used."""
+    """Load what is first used now: the command's --help and --version need nothing of it."""
     if name in _LAZY:
         return importlib.import_module(f"surepick.{name}")
-    if name in ("AsyncClient", "Client"):
-        return getattr(importlib.import_module("surepick.client"), name)
-    if name in _STUDY:
-        return getattr(importlib.import_module("surepick.study"), name)
+    if name in _HOME:
+        return getattr(importlib.import_module(_HOME[name]), name)
     raise AttributeError(f"module 'surepick' has no attribute {name!r}")
 
 

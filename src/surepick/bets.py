@@ -94,6 +94,24 @@ def bounded(
     average where the mean is ``mean``, whatever the rewards are otherwise. 48 stakes share
     the capital.
 
+    Parameters
+    ----------
+    rewards
+        One after the other.
+    mean
+        What is bet against.
+    low
+        The least reward that can occur.
+    high
+        The largest one.
+    alternative
+        ``"greater"`` bets on a larger mean, ``"less"`` on a smaller one, ``"two-sided"`` on both.
+
+    Returns
+    -------
+    Log capital after each reward; beyond log(1/δ) the claim is refuted at level δ, at any
+    time.
+
     Examples
     --------
     >>> import numpy as np, surepick as sp
@@ -130,6 +148,20 @@ def symmetric(
     that nearly everything would be lost taken for nearer ones. The stakes are in units of the
     scatter of the rewards so far, so nothing is bet on the first two.
 
+    Parameters
+    ----------
+    rewards
+        One after the other.
+    mean
+        What is bet against.
+    alternative
+        ``"greater"`` bets on a larger mean, ``"less"`` on a smaller one, ``"two-sided"`` on both.
+
+    Returns
+    -------
+    Log capital after each reward; beyond log(1/δ) the claim is refuted at level δ, at any
+    time.
+
     Examples
     --------
     >>> import numpy as np, surepick as sp
@@ -159,6 +191,22 @@ def t(
     deviation of ``size`` noise scales: fair where the mean is ``mean``, whatever the scale is.
     Where the mean is below, every t is smaller than it would be if all rewards were moved
     up to ``mean``, and so is the capital.
+
+    Parameters
+    ----------
+    rewards
+        One after the other.
+    mean
+        What is bet against.
+    size
+        Leads that are expected, in units of the noise.
+    alternative
+        ``"greater"`` bets on a larger mean, ``"less"`` on a smaller one, ``"two-sided"`` on both.
+
+    Returns
+    -------
+    Log capital after each reward; beyond log(1/δ) the claim is refuted at level δ, at any
+    time.
 
     Examples
     --------
@@ -197,6 +245,24 @@ def gaussian(
 
     Leads that are bet on are half-normal with a deviation of ``size`` times ``scale``. Besides
     normal noise it serves any that is sub-Gaussian with this scale.
+
+    Parameters
+    ----------
+    rewards
+        One after the other.
+    mean
+        What is bet against.
+    scale
+        Standard deviation of a reward.
+    size
+        Leads that are expected, in units of the scale.
+    alternative
+        ``"greater"`` bets on a larger mean, ``"less"`` on a smaller one, ``"two-sided"`` on both.
+
+    Returns
+    -------
+    Log capital after each reward; beyond log(1/δ) the claim is refuted at level δ, at any
+    time.
 
     Examples
     --------

@@ -144,6 +144,10 @@ class AccessError(ServiceError, PermissionError):
     """The service refuses this caller: no valid token, or one that is not for this."""
 
 
+class NotAllowedError(AccessError):
+    """The token is good, but does not allow this."""
+
+
 class TooManyRequestsError(ServiceError):
     """The service has too much to do at the moment."""
 

@@ -22,6 +22,7 @@ PUBLIC = [
 ]
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(("instance", "reference"), PUBLIC, ids=lambda v: getattr(v, "name", ""))
 def test_needs_fewer_pulls_than_public_code(instance, reference):
     norm = float(np.linalg.norm(instance.theta))

@@ -5,9 +5,10 @@ PyTorch is loaded by the tests that use it: it takes seconds, and every process 
 
 import numpy as np
 import pytest
+import scipy.special
 
 import surepick as sp
-from surepick.arrays import memory
+from surepick.arrays import backend, memory
 from surepick.arrays.backend import HOST, backend_named, backend_of
 from surepick.errors import InvalidInputError, InvalidTypeError, OutOfMemoryError, UnknownNameError
 from surepick.problem.duplicates import first_equal
@@ -194,3 +195,10 @@ def test_free_memory_is_the_least_of_all_limits():
     assert free() == 5_120_000
     files.clear()
     assert free() is None
+
+
+def test_the_scaled_complement_of_a_gpu_is_that_of_scipy():
+    torch = pytest.importorskip("torch")
+    x = np.concatenate([np.linspace(0.0, 30.0, 3001), np.geomspace(1.0, 1e8, 300)])
+    ours = backend._torch_erfcx(torch.tensor(x)).numpy()
+    np.testing.assert_allclose(ours, scipy.special.erfcx(x), rtol=3e-13)

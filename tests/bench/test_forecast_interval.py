@@ -10,6 +10,7 @@ from surepick.bench.forecast import ASKED, HALF_GAP, Question, forecast
 PROBLEM = Problem([[1, 0], [1, 1], [1, 2], [1, 4]], noise=2.0)
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("trials", [3, 12])
 def test_the_interval_is_students(trials):
     found = forecast(

@@ -1,6 +1,8 @@
 import json
+import re
 import shutil
 import subprocess
+import sys
 import sysconfig
 from pathlib import Path
 
@@ -9,6 +11,7 @@ import pytest
 from tests.forks import client as forks
 
 import surepick as sp
+from surepick.cli import _GROUPS, _VERBS
 
 
 @pytest.fixture(scope="module")
@@ -238,14 +241,52 @@ def test_verify_needs_a_file(surepick, tmp_path):
 
 
 # -- the command itself --------------------------------------------------------------------
-def test_help_names_every_verb(surepick):
+def test_help_names_every_verb_and_explains_ten(surepick):
     for flag in ("--help", "-h"):
         code, out, _ = surepick(flag)
         assert code == 0
         assert "Find the best of many options" in out
-        for verb, does in (("demo", "Watch a small study"), ("verify", "Work out again why")):
-            assert verb in out
-            assert does in out
+        for group in _GROUPS:
+            assert f"\n{group}:\n" in out
+        for verb in _VERBS:
+            assert re.search(rf"\b{verb}\b", out), verb
+        explained = [verb for verb in _VERBS if re.search(rf"^  {verb}  +[A-Z]", out, re.M)]
+        assert len(explained) == 10
+        assert "Watch a small study" in out
+        assert "Work out again why" not in out
+
+
+@pytest.mark.parametrize("words", [["--all"], ["--help", "--all"], ["--all", "--help"]])
+def test_all_explains_every_verb(surepick, words):
+    code, out, _ = surepick(*words)
+    assert code == 0
+    for verb in _VERBS:
+        assert re.search(rf"^  {verb}  +[A-Z]", out, re.M), verb
+
+
+def test_version_and_verbs_load_what_they_need():
+    code = """
+import sys
+from surepick.cli import cli
+print([name for name in ("numpy", "sqlalchemy") if name in sys.modules])
+"""
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout == "[]\n"
+
+
+def test_verbs_about_studies_load_no_library_that_takes_long(tmp_path):
+    code = f"""
+import sys
+from surepick.cli import cli
+(open("options.csv", "w")).write("label,price\\na,1\\nb,2\\n")
+store = ["--storage", "sqlite:///{tmp_path / "studies.db"}"]
+for words in (["new", "s", "options.csv"], ["ask", "s"], ["tell", "s", "0", "1.5"], ["pause", "s"]):
+    cli([*words, *store], standalone_mode=False)
+print([name for name in ("scipy", "numba", "rich", "alembic", "matplotlib") if name in sys.modules])
+"""
+    run = {"capture_output": True, "text": True, "check": True, "cwd": tmp_path}
+    done = subprocess.run([sys.executable, "-c", code], **run)
+    assert done.stdout.endswith("[]\n"), done.stdout
 
 
 @pytest.mark.parametrize("verb", ["demo", "verify"])

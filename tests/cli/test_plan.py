@@ -117,6 +117,7 @@ def test_a_file_that_is_not_there(plan):
     assert "no file 'missing.csv'" in str(done.exception)
 
 
+@pytest.mark.validation
 def test_features_that_are_not_trusted_cost_more(plan, tmp_path):
     rows = "".join(f"o{i},{i % 6},{i // 6}\n" for i in range(36))
     (tmp_path / "options.csv").write_text("label,x,y\n" + rows)

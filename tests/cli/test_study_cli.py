@@ -157,15 +157,33 @@ def test_status_shows_what_decides(surepick, study, folder):
         for pull in opened.ask(100):
             opened.tell(pull.id, 0.1 * pull.arm)
         state = opened.current_run.state
-    code, content = run_json(surepick, "status", study)
+    code, content = run_json(surepick, "status", study, "--forecast")
     assert content["batch"]["number"] == 1
     assert content["evidence"] == state.progress().tolist()
     assert content["forecast"]["low"] > 0
     assert content["forecast"]["low"] <= (content["forecast"]["high"] or math.inf)
     assert len(content["behind"]) == len(content["standard_error"]) == 4
-    code, out, _ = surepick("status", study)
+    code, out, _ = surepick("status", study, "--forecast")
     assert "evidence against" in out
     assert content["forecast"]["text"] in out
+
+
+def test_a_forecast_that_takes_long_is_left_to_those_who_ask_for_it(surepick, study, monkeypatch):
+    from surepick.run.forecast import FORECAST_SECONDS, Ahead
+
+    asked = []
+
+    def forecast(self, seconds=FORECAST_SECONDS):
+        asked.append(seconds)
+        few = seconds < 1.0
+        return Ahead(*((None,) * 3 if few else (3, 4, 5)), 7, "why" if few else "", slow=few)
+
+    monkeypatch.setattr(sp.Study, "forecast", forecast)
+    out = surepick("status", study)[1]
+    assert "How many more measurements: surepick status s --forecast works it out" in out
+    assert "Probably 3 to 5 more measurements" in surepick("status", study, "--forecast")[1]
+    assert asked[0] < 0.5
+    assert asked[1] == FORECAST_SECONDS
 
 
 def test_answer_before_the_end(surepick, study):

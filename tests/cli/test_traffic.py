@@ -2,6 +2,7 @@
 
 import csv
 import json
+import sqlite3
 
 import numpy as np
 import pytest
@@ -39,7 +40,7 @@ def test_from_a_table_to_a_decided_test(surepick, folder):
         site(json.loads(out), number, folder)
         code, said, _ = surepick("record", "shop", "report.csv", "--period", f"day {number}")
         assert code == 0
-    assert "send all visitors to its answer" in err
+    assert "there are no more shares" in err
     assert "Decided: d is best" in said
     code, out, _ = surepick("status", "shop")
     assert "a (control)" in out
@@ -67,6 +68,54 @@ def test_shares_as_a_table_and_mistakes_with_exit_codes(surepick, folder):
     code, _, err = surepick("ask", "shop")
     assert code == 2
     assert "is a traffic study" in err
+
+
+def test_new_says_what_it_understood(surepick):
+    given = ("options.csv", "--unstructured", "--rewards", "yes-no", "--traffic")
+    rules = ("--control", "a", "--control-share", "20%", "--at-least", "5%", "--window", "36h")
+    _, out, _ = surepick("new", "shop", *given, *rules, "--epsilon", "0.2%", "--top", "2")
+    for line in (
+        "Asked: which 2 options are the best.",
+        "Close enough: within 0.2 percentage points of the best (epsilon 0.002).",
+        "a is the control: it keeps 20 % of the visitors.",
+        "Every option that is still in gets 5 % at least.",
+        "Visitors have 36 hours to respond; periods are recorded after that.",
+    ):
+        assert line in out.splitlines()
+    _, out, _ = surepick("new", "claims", *given, "--baseline", "b", "--minimise")
+    assert "Asked: which options are better than b, and which are worse." in out
+    assert "Smaller is better." in out
+
+
+def test_shares_as_a_flag(surepick, folder):
+    surepick("new", "shop", "options.csv", "--unstructured", "--rewards", "yes-no", "--traffic")
+    code, out, _ = surepick("split", "shop", "--flags", "flags.json")
+    assert code == 0
+    assert "4 shares written to flags.json" in out
+    flag = json.loads((folder / "flags.json").read_text())["flags"]["shop"]
+    assert flag["state"] == "ENABLED"
+    assert flag["targeting"] == {"fractional": [[label, 250_000] for label in "abcd"]}
+    assert flag["defaultVariant"] in flag["variants"]
+
+
+def test_a_report_that_a_database_counts(surepick, folder):
+    surepick("new", "shop", "options.csv", "--unstructured", "--rewards", "yes-no", "--traffic")
+    surepick("split", "shop")
+    with sqlite3.connect(folder / "events.db") as database:
+        database.execute("CREATE TABLE counts (label, visits, successes)")
+        database.executemany("INSERT INTO counts VALUES (?, 500, 9)", [("a",), ("b",), ("c",)])
+    database.close()
+    sql = ("--sql", "SELECT * FROM counts", "--database", "sqlite:///events.db")
+    code, out, _ = surepick("record", "shop", *sql, "--period", "monday", "--check")
+    assert code == 0
+    assert "1,500 visits; no mistakes found" in out
+    code, out, _ = surepick("record", "shop", *sql, "--period", "monday")
+    assert code == 0
+    assert "1,500 visits recorded" in out
+    for wrong in (("report.csv", *sql), sql[:2], ("report.csv", *sql[2:]), ()):
+        code, _, err = surepick("record", "shop", *wrong, "--period", "tuesday")
+        assert code == 2
+        assert "database" in err
 
 
 def test_a_report_is_looked_at_recorded_and_corrected(surepick, folder):
@@ -127,3 +176,48 @@ def test_what_does_not_go_with_traffic_is_refused(surepick, options, message):
     code, _, err = surepick("new", "shop", "options.csv", "--features", "price", *options)
     assert code == 2
     assert message in err
+
+
+def test_a_version_better_than_the_baseline_is_named_and_never_called_ruled_out(surepick, folder):
+    options = ("options.csv", "--unstructured", "--rewards", "yes-no", "--baseline", "a")
+    surepick("new", "shop", *options, "--traffic")
+    for number in range(6):
+        _, out, _ = surepick("split", "shop", "--json")
+        site(json.loads(out), number, folder)
+        _, said, _ = surepick("record", "shop", "report.csv", "--period", f"day {number}")
+        if "(d better)" in said:
+            break
+    assert "Compared with a: 1 better" in said
+    shares = json.loads(surepick("split", "shop", "--json")[1])["shares"]
+    assert shares["a"] > 0.0
+    told = surepick("split", "shop")[1] + surepick("status", "shop")[1]
+    assert "ruled out" not in told
+
+
+def test_a_version_that_wins_and_breaks_a_guardrail_is_named_and_not_chosen(surepick, folder):
+    """By the command line alone, from a list of versions to a certificate."""
+    (folder / "versions.csv").write_text("version\nold\nfair\npushy\n")
+    sells, returns = (0.04, 0.06, 0.09), (0.01, 0.01, 0.04)
+    how = ("--traffic", "--rewards", "yes-no", "--control", "old")
+    limit = ("--keep", "refunds <= control + 0.5%")
+    code, out, _ = surepick("new", "guarded", "versions.csv", *how, *limit)
+    assert (code, "label, visits, successes, refunds" in out) == (0, True)
+    rng = np.random.default_rng(3)
+    for number in range(20):
+        code, out, _ = surepick("split", "guarded", "--visits", "6000", "--json")
+        if code:
+            break
+        lines = ["label,visits,successes,refunds"]
+        for version, (label, n) in enumerate(json.loads(out)["visits"].items()):
+            sold, back = rng.binomial(n, sells[version]), rng.binomial(n, returns[version])
+            lines.append(f"{label},{n},{sold},{back}")
+        (folder / "day.csv").write_text("\n".join(lines) + "\n")
+        code, said, err = surepick("record", "guarded", "day.csv", "--period", f"day {number}")
+        assert code == 0, err
+    assert "Decided: fair is the best that keeps refunds <= old + 0.5 %" in said
+    assert "looks better, but breaks this limit and is not chosen" in said
+    code, out, _ = surepick("answer", "guarded", "--certificate", "guarded.json")
+    assert (code, out.splitlines()[0]) == (0, "Answer: fair")
+    assert "pushy: breaks" in out
+    code, out, _ = surepick("verify", "guarded.json", "--replay")
+    assert (code, "the answer is fair" in out) == (0, True)

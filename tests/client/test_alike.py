@@ -18,7 +18,7 @@ from itertools import count
 from types import MappingProxyType
 from typing import NamedTuple
 
-import httpx
+import httpx2
 import numpy as np
 import pytest
 from tests.coroutines import completed
@@ -77,6 +77,7 @@ CALLS = [
     call("two", "fail", 12, "broke" * 1000, "ben"),
     call("two", "fail", 13, reason="lost"),
     call("two", "fail", 10_000),
+    call("two", "fail", 12, "no score", "cat", final=True),  # this is no table
     call("two", "correct", 1, 0.75, reason="typo", by="boss"),
     call("two", "correct", 1, 0.75, reason=" "),
     call("two", "withdraw", 0, reason="spilt", by="boss"),
@@ -104,10 +105,11 @@ CALLS = [
     call("two", "standing"),
     call("two", "status"),
     call("two", "checks"),
-    call("two", "forecast"),
+    call("two", "forecast", seconds=2.0),
     call("two", "events"),
     call("two", "events", "failed", "late"),
     call("two", "history"),
+    call("two", "judgements"),
     call("two", "definition"),
     call("two", "export", "rows.csv"),
     call("two", "export", "rows.txt", "json", "options"),
@@ -115,6 +117,7 @@ CALLS = [
     call("two", "stop", "enough", "boss"),
     call("two", "answer"),
     call("site", "split", 2003, "monday"),
+    call("site", "periods"),
     call("site", "record", REPORT, "monday", check=True),
     call("site", "record", REPORT, "monday"),
     call("site", "record", {"label": ["a"], "visits": [1]}, "tuesday"),
@@ -152,7 +155,8 @@ SENT = [
     ("/site/acts/record", {"period": "monday", "check": True}),
     ("/tokens", {"role": "worker", "studies": ["two"], "expires_in": 60.0, "note": "lab"}),
 ]
-HERE = {"problem", "algorithm", "meta", "strata", "features_of", "features_by_arm", "run", "close"}
+HERE = {"problem", "algorithm", "meta", "strata", "features_of", "features_by_arm", "shown", "run"}
+HERE |= {"close"}
 
 
 def test_every_method_and_parameter_is_tried():
@@ -202,11 +206,11 @@ class Sent(NamedTuple):
         return cls(request.method, path, request.content, request.headers["Authorization"], timeout)
 
 
-class Recorder(httpx.BaseTransport):
+class Recorder(httpx2.BaseTransport):
     """Writes down what goes to a service, and what comes back."""
 
     def __init__(self):
-        self._to, self.log = httpx.HTTPTransport(), []
+        self._to, self.log = httpx2.HTTPTransport(), []
 
     def close(self):
         self._to.close()
@@ -220,7 +224,7 @@ class Recorder(httpx.BaseTransport):
         return response
 
 
-class Played(httpx.AsyncBaseTransport):
+class Played(httpx2.AsyncBaseTransport):
     """Gives the answers that were written down, to whoever sends the same requests."""
 
     def __init__(self, log):
@@ -232,7 +236,7 @@ class Played(httpx.AsyncBaseTransport):
         sent, status, headers, content = self._log.popleft()
         assert Sent.of(request) == sent
         plain = {k: v for k, v in headers.items() if not k.startswith(("content", "transfer"))}
-        return httpx.Response(status, headers=plain, content=content)
+        return httpx2.Response(status, headers=plain, content=content)
 
     def done(self):
         assert not self._log, f"never sent: {self._log[0][0]}"
@@ -307,7 +311,7 @@ def test_both_send_the_same_and_understand_the_same(service, numbered, tmp_path)
     numbered()
     with sp.Client(service.url, service.token) as client:
         own = client._transport
-        own._client = httpx.Client(base_url=own.url, headers=own._headers, transport=recorder)
+        own._client = httpx2.Client(base_url=own.url, headers=own._headers, transport=recorder)
         wanted = by_threads(client, tmp_path / "sync")
     said = [(one.path, json.loads(one.body or b"{}")) for one, *_ in recorder.log]
     for path, body in SENT:
@@ -377,7 +381,7 @@ TROUBLE = {
     "broken": [(500, {}, {})],
     "a stranger": [(401, {}, {})],
     "not allowed": [(403, {}, {})],
-    "away": [httpx.ConnectError("no"), httpx.ReadTimeout("no"), FINE],
+    "away": [httpx2.ConnectError("no"), httpx2.ReadTimeout("no"), FINE],
     "does not count": [(409, {}, _TOLD)],
     "a conflict of another kind": [(409, {}, {})],
 }
@@ -417,9 +421,9 @@ def answering(answers):
         if isinstance(found, Exception):
             raise found
         status, headers, body = found
-        return httpx.Response(status, headers=headers, json=body)
+        return httpx2.Response(status, headers=headers, json=body)
 
-    return httpx.MockTransport(answer), left
+    return httpx2.MockTransport(answer), left
 
 
 def both(answers, clock, work, patience=300.0):
@@ -434,7 +438,7 @@ def both(answers, clock, work, patience=300.0):
 
     with sp.Client(*place, patience=patience) as client:
         own, (way, left) = client._transport, answering(answers)
-        own._client = httpx.Client(base_url=own.url, headers=own._headers, transport=way)
+        own._client = httpx2.Client(base_url=own.url, headers=own._headers, transport=way)
         found.append((ended(lambda: work(client)), clock.copy(), len(left)))
     clock.clear()
 
@@ -470,7 +474,7 @@ def test_both_wait_and_give_up_alike(kind, clock):
 
 def test_patience_ends_alike(clock):
     """Tries go on as long as a client has patience, with longer and longer pauses."""
-    away = [httpx.ConnectError("no")] * 50
+    away = [httpx2.ConnectError("no")] * 50
     one, other = both(away, clock, lambda client: client.list_studies(), patience=30.0)
     assert one == other
     assert one[1][:8] == [0.05, 0.1, 0.2, 0.4, 0.8, 1.6, 3.2, 5.0]
@@ -479,7 +483,7 @@ def test_patience_ends_alike(clock):
 
 def test_what_is_gone_at_the_second_try_was_removed_by_the_first(clock):
     for answers in (
-        [httpx.ReadTimeout("no"), (404, {}, _GONE)],
+        [httpx2.ReadTimeout("no"), (404, {}, _GONE)],
         [(404, {}, _GONE)],
         [(200, {}, {})],
     ):

@@ -31,7 +31,7 @@ def test_it_has_the_methods_of_the_client():
 
     # What needs the definition of the study has no awaited form: `await study.definition()` has it.
     without = {"problem", "algorithm", "meta", "strata", "features_of", "run", "close"}
-    without |= {"features_by_arm"}
+    without |= {"features_by_arm", "shown"}
     assert public(RemoteStudy) - without <= public(AsyncStudy)
     assert public(sp.Client) <= public(sp.AsyncClient)
     for name in public(sp.Client) - {"url", "close"}:

@@ -80,6 +80,7 @@ def test_it_has_the_public_core_of_a_study():
     assert here.keys() - core.keys() == ONLY_HERE
 
 
+@pytest.mark.validation
 def test_a_study_to_its_answer_is_the_same_as_here(service, client, study):
     here = sp.create_study("here", PROBLEM, storage="memory://client-test")
     for one in (here, study):
@@ -307,13 +308,14 @@ def test_a_busy_service_is_asked_again_and_a_broken_one_is_not():
     ],
 )
 def test_answers_become_errors(status, body, error):
-    import httpx
+    import httpx2
 
     text = body if isinstance(body, str) else json.dumps(body)
-    assert type(error_of(httpx.Response(status, text=text))) is error
+    assert type(error_of(httpx2.Response(status, text=text))) is error
 
 
 # -- the command line -----------------------------------------------------------------------
+@pytest.mark.validation
 def test_a_remote_worker(service, client, tmp_path):
     (tmp_path / "options.csv").write_text(OPTIONS)
     client.create_study("cli", table=tmp_path / "options.csv", features="price", noise=0.5)

@@ -41,6 +41,7 @@ def test_the_first_order_bracket_holds_and_can_be_checked(backend):
     assert np.count_nonzero(result.weights) <= 1024
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("tens", range(10))
 def test_bounds_of_many_problems_are_those_of_the_plain_solver(tens):
     """Each on an array of either library; what goes wrong once in five is noticed (99 %)."""

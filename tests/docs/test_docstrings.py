@@ -3,6 +3,7 @@
 import doctest
 import importlib
 import inspect
+import re
 
 import pytest
 from tests.docs.pages import ROOT, blocks
@@ -55,6 +56,28 @@ ON_A_PAGE = {
     "surepick.AsyncClient": "sp.AsyncClient(",
     "surepick.client.AsyncStudy": "await service.load_study(",
 }
+
+
+def _described(name: str, doc: str) -> bool:
+    """Whether a parameter has a place in the section about parameters."""
+    section = re.search(r"^Parameters\n-+\n(.*?)(?=^\w+\n-+\n|\Z)", doc, re.M | re.S)
+    named = [] if section is None else re.findall(r"^(\S.*)$", section[1], re.M)
+    return any(name in re.split(r"[, *]+", line) for line in named)
+
+
+FUNCTIONS = {name: value for name, value in PUBLIC.items() if inspect.isfunction(value)}
+for place in ("surepick.bets", "surepick.timing", "surepick.study.acts"):
+    module = importlib.import_module(place)
+    for name in module.__all__:
+        if inspect.isfunction(getattr(module, name)):
+            FUNCTIONS[f"{place}.{name}"] = getattr(module, name)
+
+
+@pytest.mark.parametrize("name", sorted(FUNCTIONS))
+def test_parameters_of_functions_are_described(name):
+    doc = inspect.getdoc(FUNCTIONS[name]) or ""
+    own = inspect.signature(FUNCTIONS[name]).parameters
+    assert [one for one in own if not _described(one, doc)] == []
 
 
 def test_those_without_an_example_are_used_on_a_page():

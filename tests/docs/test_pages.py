@@ -20,10 +20,31 @@ EXAMPLE_PORTS = ("8421", "8786")  # of `surepick serve`, and of Dask's scheduler
 _MAKE = re.compile(r"^make (\S+)", re.MULTILINE)
 README, LAYOUTS = ROOT / "README.md", ROOT / "docs" / "tutorials" / "layouts.md"
 USES = ROOT / "docs" / "uses"
-DOORS = [USES / f"{door}.md" for door in ("website", "prompts", "laboratory")]
+DOORS = [USES / f"{door}.md" for door in ("website", "prompts", "laboratory", "fastest")]
 FRONT = (README, ROOT / "docs" / "index.md", USES / "gallery.md")  # they repeat what the doors run
 _PICTURES = "SUREPICK_PICTURES"  # a folder: pictures that pages draw are then left there
 _WITH_CODE = [page for page in pages() if any(block.is_run for block in blocks(page))]
+# Pages that take long, and show what other tests try as well: `make validate` runs them.
+_LONG = {
+    "docs/choosing.md",
+    "docs/howto/cluster.md",
+    "docs/howto/limits.md",
+    "docs/howto/site.md",
+    "docs/scale.md",
+    "docs/tutorials/coroutines.md",
+    "docs/tutorials/layouts.md",
+    "docs/tutorials/limits.md",
+    "docs/tutorials/mlflow.md",
+    "docs/tutorials/optuna.md",
+    "docs/tutorials/prompts.md",
+    "docs/tutorials/pytest.md",
+    "docs/tutorials/team.md",
+}
+
+
+def _in_every_run(page):
+    marks = pytest.mark.validation if name_of(page) in _LONG else ()
+    return pytest.param(page, id=name_of(page), marks=marks)
 
 
 @pytest.fixture
@@ -70,7 +91,7 @@ def is_part_of(page, block) -> bool:
     )
 
 
-@pytest.mark.parametrize("page", _WITH_CODE, ids=name_of)
+@pytest.mark.parametrize("page", [_in_every_run(page) for page in _WITH_CODE])
 def test_code_runs(page, tmp_path, database):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     work = json.dumps(to_run(page, database))
@@ -94,7 +115,7 @@ def test_code_runs(page, tmp_path, database):
 @pytest.mark.parametrize("page", pages(), ids=name_of)
 def test_blocks_say_what_they_are(page):
     """Code that is called console, bash or nothing at all would never be run."""
-    plain = {"python", "sh", "text", "json", "csv", "toml", "yaml", "nginx"}
+    plain = {"python", "sh", "text", "json", "csv", "toml", "yaml", "nginx", "js"}
     for info in infos(page):
         assert info in plain or info.startswith("{"), f"{name_of(page)}: block marked {info!r}"
 

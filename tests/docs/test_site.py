@@ -28,6 +28,7 @@ def site(tmp_path_factory):
     return folder / "html"
 
 
+@pytest.mark.validation
 def test_nothing_is_loaded_from_elsewhere(site):
     pages = list(site.rglob("*.html"))
     assert len(pages) > 30
@@ -117,7 +118,7 @@ def test_ten_questions_are_answered_within_two_clicks(site):
             assert len(words) > 40, (question, page, section)
 
 
-DOORS = ("index", "uses/website", "uses/prompts", "uses/laboratory")
+DOORS = ("index", "uses/website", "uses/prompts", "uses/laboratory", "uses/fastest")
 ROOMS = ("uses/for-me", "uses/prices", "uses/ten-questions", "uses/gallery")
 LOOKS = (("light", 1280), ("dark", 1280), ("light", 360))
 

@@ -36,7 +36,7 @@ def test_front_pages_tell_the_same_prices(page):
 def test_every_picture_is_drawn_by_a_command_of_a_page_and_shown():
     drawn = {
         name
-        for page in [*DOORS, GALLERY]
+        for page in [*DOORS, GALLERY, ROOT / "docs" / "tutorials" / "limits.md"]
         for block in blocks(page)
         if block.is_run
         for name in re.findall(r"(?:--out|plan\.png) (\w+\.png)", block.code)

@@ -31,7 +31,7 @@ def load(folder: Path) -> None:
         importlib.import_module(f"surepick.cli.{verb}")
     os.environ.setdefault("MPLBACKEND", "agg")  # read when Matplotlib is loaded: here
     for module in (
-        "alembic.command", "httpx", "matplotlib.pyplot", "pandas", "psycopg", "rich.table",
+        "alembic.command", "httpx2", "matplotlib.pyplot", "pandas", "psycopg", "rich.table",
         "sqlite3", "uvicorn",
     ):  # fmt: skip
         importlib.import_module(module)

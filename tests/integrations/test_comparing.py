@@ -3,8 +3,10 @@
 A clock of its own stands in for the machine's, so that nothing hangs on how busy that one is.
 """
 
+import asyncio
 import random
 
+import numpy as np
 import pytest
 
 import surepick as sp
@@ -71,6 +73,7 @@ def by_study(call, seed):
     return bool(study.answer.guarantee)
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("door", [by_identify, by_three, by_compare, by_fixture, by_study])
 def test_one_thing_under_two_names_is_not_told_apart(door):
     runs = RUNS // 3 if door is by_study else RUNS
@@ -121,3 +124,121 @@ def test_the_order_of_calls_is_random_and_can_be_repeated():
 
     assert order(1) == order(1) != order(2)
     assert sorted(order(1)[:10]) != order(1)[:10]
+
+
+# -- items, coroutines, errors ---------------------------------------------------------------
+QUESTIONS = [f"question {i}" for i in range(80)]
+RIGHT = dict(zip(QUESTIONS, np.random.default_rng(0).random(80)))
+
+
+def answers(share, asked):
+    def variant(question):
+        asked.append(question)
+        return float(RIGHT[question] < share)
+
+    return variant
+
+
+@pytest.mark.parametrize(("share", "verdict"), [(0.82, "not worse"), (0.4, "worse")])
+def test_both_are_called_with_the_same_items_each_once(share, verdict):
+    new, old = [], []
+    how = {"epsilon": 0.1, "items": QUESTIONS, "noise": "yes-no"}
+    found = compare(answers(share, new), answers(0.85, old), **how)
+    assert found.verdict == verdict
+    assert set(new) == set(old)
+    assert len(new) == len(set(new))
+    assert found.calls == len(new) + len(old) < 160
+    assert "best on these 80 items" in str(found.answer.guarantee)
+    assert sp.verify(found.answer.certificate())
+    # Exactly as much worse as is allowed is not worse by more than that.
+    same = compare(answers(0.5, []), answers(0.5, []), **how | {"epsilon": 1e-6})
+    assert same.verdict == "not worse"
+
+
+def test_items_need_bounds():
+    with pytest.raises(ValueError, match="items: give at least one, and say between which"):
+        compare(float, float, epsilon=0.1, items=QUESTIONS)
+    with pytest.raises(ValueError, match="max_calls: say how many"):
+        compare(float, float, epsilon=0.1)
+
+
+def test_coroutines_are_called_at_the_same_time():
+    now = most = 0
+    draw = random.Random(0)
+    together = asyncio.Event()  # the first ones wait for each other, however busy the machine is
+
+    async def score():
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        if now == 2:
+            together.set()
+        await asyncio.wait_for(together.wait(), 60)
+        await asyncio.sleep(0.001)
+        now -= 1
+        return float(draw.random() < 0.8)
+
+    how = {"epsilon": 0.3, "max_calls": 400, "noise": "yes-no"}
+    assert compare(score, score, workers=3, **how).verdict == "not worse"
+    assert 1 < most <= 3
+
+
+def test_an_error_is_named_and_what_was_seen_before_is_not_lost():
+    draw, calls = random.Random(0), []
+
+    def new():
+        calls.append(1)
+        if len(calls) == 20:
+            raise ValueError("no number in the reply")
+        return float(draw.random() < 0.8)
+
+    how = {"epsilon": 0.001, "max_calls": 400, "noise": "yes-no"}
+
+    def old():
+        return float(draw.random() < 0.8)
+
+    found = compare(new, old, **how)
+    assert found.verdict == "undecided"
+    assert found.calls > 20
+    assert str(found).startswith("new failed: ValueError: no number in the reply; it is not tried")
+    assert f"mean scores {found.new:.4g} and {found.old:.4g}" in str(found)
+    calls.clear()
+    with pytest.raises(pytest.fail.Exception, match="new failed: ValueError"):
+        Sure(Request()).not_worse(new, old, undecided="skip", **how)
+
+
+def test_errors_that_pass_are_tried_again_and_counted():
+    draw, calls = random.Random(0), []
+
+    def score():
+        calls.append(1)
+        if len(calls) % 10 == 0:
+            raise RuntimeError("dark")
+        return float(draw.random() < 0.8)
+
+    found = compare(score, score, epsilon=0.3, max_calls=400, noise="yes-no", warm_up=0)
+    assert found.verdict == "not worse"
+    assert found.again == len(calls) // 10 > 0
+    assert "failed and had to be made again" in str(found)
+
+
+def test_what_fails_at_once_says_so():
+    found = compare(lambda: 1 / 0, lambda: 1.0, epsilon=0.1, max_calls=10)
+    assert "new failed: ZeroDivisionError: division by zero (tried 3 times)" in str(found)
+    assert found.calls == 0
+
+
+def test_an_item_that_cannot_be_answered_counts_as_the_worst_score():
+    def new(question):
+        if question == QUESTIONS[7]:
+            raise ValueError("no answer")
+        return 1.0
+
+    how = {"epsilon": 0.5, "items": QUESTIONS[:12], "noise": "yes-no"}
+    found = compare(new, lambda question: 1.0, **how)
+    assert found.verdict == "not worse"
+    if found.answer.unmeasured:
+        assert "new on item 7 (ValueError: no answer)" in str(found)
+    full = compare(new, lambda question: 1.0, **how | {"epsilon": 1 / 12 - 1e-6})
+    assert full.verdict == "worse"  # by one of twelve
+    assert "new on item 7 (ValueError: no answer)" in str(full)

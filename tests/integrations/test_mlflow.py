@@ -167,6 +167,7 @@ def test_a_study_that_goes_on_after_its_end_has_no_answer_until_the_next_one(flo
     assert (created["max_samples"], created["options"]) == ("12", "4")
 
 
+@pytest.mark.validation
 def test_a_study_of_a_service_is_logged_as_it_is_from_its_database(flow, database_folder):
     from surepick.integrations.mlflow import log_study
 

@@ -86,10 +86,15 @@ def test_what_cannot_be_scored_is_refused():
 @pytest.mark.parametrize(
     "search",
     [
-        SureSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2, random_state=0),
-        SureSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=2, random_state=0),
+        pytest.param(
+            SureSearchCV(LogisticRegression(), {"C": [0.1, 1.0]}, cv=2, random_state=0),
+            id="classifier",
+            marks=pytest.mark.validation,
+        ),
+        pytest.param(
+            SureSearchCV(Ridge(), {"alpha": [0.1, 1.0]}, cv=2, random_state=0), id="regressor"
+        ),
     ],
-    ids=["classifier", "regressor"],
 )
 def test_it_is_an_estimator_like_others(search):
     results = check_estimator(search, on_fail=None)

@@ -7,6 +7,7 @@ import numpy as np
 from surepick.algorithms.pooled.kinds import READINGS
 from surepick.algorithms.pooled.kinds.bounded import BoundedRewards
 from surepick.problem import noise
+from surepick.promise import Condition
 from surepick.run.assumed import ASSUMED, Assumed
 from surepick.simulate.kinds import DRAWINGS, WithinBounds
 from surepick.simulate.noise import OnInterval
@@ -27,6 +28,7 @@ class Stars(noise.WithinBounds):
     values = (1.0, 2.0, 3.0, 4.0, 5.0)
     rule = "rewards of this problem are 1, 2, 3, 4 or 5 stars"
     words = measurement = asked
+    provided = Condition("provided that nobody rates twice", "if each of them votes once")
 
     def impossible(self, rewards):
         return np.flatnonzero(~np.isin(rewards, self.values))
@@ -46,19 +48,16 @@ class Votes(OnInterval):
 
 
 class DrawnStars(WithinBounds):
-    def family(self, kind):
+    def family(self, *_):
         return Votes()
 
-    def guessed(self, kind, deviation):
-        return Votes()
-
-    def ahead(self, run):
-        return Votes()
+    guessed = ahead = family
 
 
 # -- what the verifier knows of it, by code of its own -------------------------------------
 class VerifiedStars(verified.Noise):
     kind = "stars"
+    provided = provided_on_items = "provided that nobody rates twice"
     columns = frozenset({"spreads"})
     squares = True
 

@@ -84,7 +84,7 @@ def test_the_verifier_has_parts_of_its_own_that_say_the_same(kind):
     assert payoff_of(theirs)
     read = verifier.read_noise(ours.written, 2, lambda holds, what: None)
     assert type(read) is theirs
-    assert (theirs.provided, theirs.scale_known) == (ours.provided, ours.scale_known)
+    assert (theirs.provided, theirs.scale_known) == (ours.provided or "", ours.scale_known)
     assert (read.unit, read.bounded) == (ours.unit, ours.bounds is not None)
     reading = READINGS.of(ours)
     assert theirs.on_items == (reading.on_items is not None)
@@ -96,7 +96,7 @@ def test_the_verifier_has_parts_of_its_own_that_say_the_same(kind):
     reports = REPORTS.of(ours)
     assert (theirs.by_bucket, theirs.squares) == (reports.by_bucket, reports.squares)
     if theirs.on_items:
-        assert theirs.provided_on_items == ours.provided_on_items
+        assert theirs.provided_on_items == (ours.provided_on_items or "")
 
 
 @pytest.mark.parametrize("kind", KINDS)

@@ -163,3 +163,56 @@ def test_the_picture_shows_the_estimates_that_tables_have():
     status = study.status()
     shown = {row.label: row.mean for row in view(study).rows}
     assert shown == dict(zip(status["labels"], status["estimates"], strict=True))
+
+
+def judged(name, most=10**6, **settings):
+    """Four options compared two at a time, by two judges."""
+    study = sp.create_study(
+        name, sp.Problem.pairs(LABELS[:4]), storage=f"memory://drawn {name}", seed=2, **settings
+    )
+    rng, told = np.random.default_rng(3), 0
+    while not study.finished and told < most:
+        for worker in ("ann", "bob"):
+            for pull in study.ask(2, worker=worker):
+                first, second = (LABELS.index(one) for one in (pull.first, pull.second))
+                study.tell(pull.id, float((first < second) == (rng.random() < 0.85)), worker=worker)
+                told += 1
+    return study
+
+
+def test_pairs_are_drawn_by_shares_of_wins_and_the_matrix():
+    study = judged("pairs")
+    seen, found = view(study), study.judgements()
+    assert seen.title == "plain is the answer"
+    assert f"{study.answer.samples} comparisons" in seen.subtitle
+    for row, told in zip(seen.rows, found["standings"]):
+        assert (row.label, row.value, row.low, row.high) == (
+            *(told["option"], told["share"], told["low"], told["high"]),
+        )
+    assert seen.rows[0].state == "best"
+    won = sum(cell[0] for row in seen.wins for cell in row)
+    assert won == found["comparisons"] == study.answer.samples
+    assert draw(seen)["png"].startswith(b"\x89PNG")
+    page = study_page(study)
+    assert "Which option beats every other?" in page
+    assert "share of wins" in page
+    assert "agrees with others" in page
+    early = view(judged("early", 12))
+    assert "options still in" in early.title
+
+
+def test_two_numbers_are_axes_where_a_limit_has_to_be_kept():
+    problem = sp.Problem.unstructured(LABELS, noise=1.0, numbers={"cost": 1.0})
+    rng, costs = np.random.default_rng(0), np.array([-2.0, -2.0, -2.0, -2.0, 2.0])
+    study = sp.create_study("kept", problem, storage=MemoryStorage(), keep=["cost <= 0"], seed=1)
+    for _ in range(4):
+        for pull in study.ask(30):
+            reward, cost = MEANS[pull.arm] + rng.normal(), costs[pull.arm] + rng.normal()
+            study.tell(pull.id, {"reward": reward, "cost": cost})
+    seen = view(study)
+    assert seen.limited is not None
+    assert (seen.limited.limit, seen.limited.mark, seen.limited.above) == ("cost <= 0", 0.0, False)
+    columns = study.standing().columns
+    for row, value in zip(seen.rows, seen.limited.values, strict=True):
+        assert value == columns["cost <= 0: mean"][LABELS.index(row.label)]
+    assert draw(seen) == draw(seen)

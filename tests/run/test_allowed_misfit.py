@@ -38,6 +38,7 @@ def test_no_deviation_that_is_allowed_moves_a_residual_further():
     assert (rest * worst).sum(axis=1) == pytest.approx(most, rel=1e-9)
 
 
+@pytest.mark.validation
 def test_no_more_false_alarms_than_allowed_with_deviations_against_the_features():
     """Deviations of the full size, zigzag or in one option; looked at after every round.
 

@@ -196,3 +196,26 @@ def test_more_options_than_are_looked_at():
     assert len(seen._slots) == beside.MOST_OPTIONS
     assert not seen._paired
     assert not seen.evidence(True, 0.05).arms
+
+
+def test_rewards_that_repeat_are_set_apart_at_once_and_count_as_one_by_one(monkeypatch):
+    rng = np.random.default_rng(4)
+    arms = rng.integers(0, 3, 900)
+    rewards = np.where(arms == 0, 2.0, 0.0)  # the first two never vary, the third does late
+    rewards[(arms == 2) & (np.arange(900) > 700)] = rng.normal(size=900)[
+        (arms == 2) & (np.arange(900) > 700)
+    ]
+    steps = []
+    add = beside._Accounts.add
+    monkeypatch.setattr(beside._Accounts, "add", lambda *given: (steps.append(1), add(*given)))
+    together, one_by_one = Beside(3), Beside(3)
+    together._by_itself(beside._Pulls(np.arange(900.0), arms, rewards))
+    assert len(steps) < 10  # not one for every pull
+    for at in range(900):
+        one = slice(at, at + 1)
+        one_by_one._by_itself(beside._Pulls(np.arange(900.0)[one], arms[one], rewards[one]))
+    for name in ("sums", "origins", "trained", "shrunk"):
+        both = (getattr(seen._alone, name) for seen in (together, one_by_one))
+        if name == "origins":  # the last time is that of the last group, not of the last pull
+            both = (found[:, :2] for found in both)
+        np.testing.assert_allclose(*both, rtol=1e-9, atol=1e-9)

@@ -73,11 +73,13 @@ def rates(name, runs, **settings):
 # -- rates over whole runs ---------------------------------------------------------------------
 # At most 5 % of the runs may raise a false alarm: of 19, none. A check that does so in 20 % of them
 # is caught with probability 99 %.
+@pytest.mark.validation
 @pytest.mark.parametrize("name", ["peleg", "pooled-peleg"])
 def test_false_alarms_over_whole_runs(name):
     assert (rates(name, 19, gap=0.2, check=MISFIT) == 0).all()
 
 
+@pytest.mark.validation
 def test_false_alarms_of_a_rule_that_chases_what_looks_good():
     """The sampling that fools naive residuals: the leader is measured, with many looks."""
     problem = sp.Problem(np.column_stack([np.ones(6), np.arange(6) - 2.5]), noise=1.0)
@@ -335,6 +337,7 @@ def test_an_option_that_changes_alone_is_named():
     assert "'b'" in finding.message
 
 
+@pytest.mark.validation
 def test_options_that_change_together_raise_no_alarm():
     """A hundred timelines of arms that all jump together, looked at five times each."""
     problem = sp.Problem(np.eye(4), noise=1.0)

@@ -10,14 +10,14 @@ import sysconfig
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 from tests.forks.client import ADDRESS, Forked
 
 from surepick.client import Client
 
 ROOT = Path(__file__).resolve().parents[2]
 COMMAND = Path(sysconfig.get_path("scripts")) / "surepick"
-# Trusts nobody: without one httpx reads the system's list for every client, for 50 ms.
+# Trusts nobody: without one httpx2 reads the system's list for every client, for 50 ms.
 _NO_TLS = ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
 OPTIONS = "label,price,colour\na,1,red\nb,2,blue\nc,3,red\nd,4,blue\n"
 
@@ -83,7 +83,7 @@ class Served:
                 try:
                     if http.get("/health").status_code == 200:
                         return
-                except httpx.TransportError:
+                except httpx2.TransportError:
                     time.sleep(0.05)
         raise RuntimeError(f"the service does not start: {self.log.read_text()[-2000:]}")
 
@@ -91,7 +91,7 @@ class Served:
         """An HTTP client; without a token where it is empty."""
         token = self.token if token is None else token
         headers = {"Authorization": f"Bearer {token}"} if token else {}
-        return httpx.Client(
+        return httpx2.Client(
             base_url=self.url, headers=headers, timeout=60, verify=self.verify, **options
         )
 

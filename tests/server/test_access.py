@@ -3,7 +3,7 @@
 import itertools
 import time
 
-import httpx
+import httpx2
 import pytest
 from tests.server.served import OPTIONS
 
@@ -74,7 +74,7 @@ def test_every_operation_without_a_valid_token(service, setup, token):
     description, made = setup
     token = made.get(token, token) if isinstance(token, str) else token.decode("latin-1")
     headers = {"Authorization": f"Bearer {token}".encode("latin-1")} if token else {}
-    with httpx.Client(base_url=service.url, headers=headers, timeout=60) as http:
+    with httpx2.Client(base_url=service.url, headers=headers, timeout=60) as http:
         for method, path, spec in operations(description):
             if not spec.get("x-roles"):
                 continue
@@ -122,7 +122,7 @@ def test_paths_that_are_not_described_need_a_token_too(service):
         "/api/v1/openapi.json",
         "/static",
     ):
-        assert httpx.get(service.url + path).status_code == 401, path
+        assert httpx2.get(service.url + path).status_code == 401, path
 
 
 def test_lists_show_what_the_token_is_for(service, setup, http):

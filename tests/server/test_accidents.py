@@ -11,7 +11,7 @@ import threading
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from tests.coroutines import completed
 from tests.postgres import Server
@@ -112,7 +112,7 @@ def test_a_database_that_cannot_be_reached(distant, tmp_path):
         away = http.post(at("s", "/tell"), json=tell)
         assert away.status_code == 503
         assert int(away.headers["Retry-After"]) >= 1
-        assert httpx.get(f"{served.url}/health").status_code == 200
+        assert httpx2.get(f"{served.url}/health").status_code == 200
         told = []
 
         def work():
@@ -193,7 +193,7 @@ def test_behind_nginx(nginx, database_folder):
         url, certificate = nginx(served)
         trusted = ssl.create_default_context(cafile=certificate)
         head = {"Authorization": f"Bearer {served.token}", "Host": "surepick.example.org"}
-        with httpx.Client(base_url=url, verify=trusted, headers=head, timeout=60) as http:
+        with httpx2.Client(base_url=url, verify=trusted, headers=head, timeout=60) as http:
             wait_for(lambda: http.get("/health").status_code == 200)
             http.post("/api/v1/studies", json=BODY | {"name": "a / b"}).raise_for_status()
             login = http.post("/api/v1/session", json={"token": served.token})
@@ -222,7 +222,7 @@ def test_behind_nginx(nginx, database_folder):
 def wait_for(holds, seconds=30):
     end = time.monotonic() + seconds
     while True:
-        with contextlib.suppress(httpx.TransportError):
+        with contextlib.suppress(httpx2.TransportError):
             if holds():
                 return
         assert time.monotonic() < end

@@ -32,6 +32,7 @@ def test_the_description_covers_all_that_is_promised(fuzzed):
     assert set(promised) <= set(found)
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("mode", ["valid", "invalid"])
 def test_random_requests(fuzzed, mode):
     served, found = fuzzed

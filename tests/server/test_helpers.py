@@ -7,7 +7,7 @@ import threading
 import time
 from pathlib import Path
 
-import httpx
+import httpx2
 import pytest
 from tests.server.test_routes import at
 
@@ -43,7 +43,7 @@ LONG["table"]["unstructured"] = True
 def test_a_task_ends_when_its_caller_leaves(service, http):
     """And the service is there for others all the time."""
     before = helpers(service)
-    with pytest.raises(httpx.TimeoutException):
+    with pytest.raises(httpx2.TimeoutException):
         http.post("/api/v1/studies", json=LONG, timeout=3.0)
     end = time.monotonic() + 60
     while time.monotonic() < end:

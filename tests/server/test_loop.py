@@ -41,6 +41,7 @@ def _made(reply):
     return reply.json()
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("kind", ["report", "table"])
 def test_a_report_of_16_megabytes(watched, kind):
     service, worker, longest = watched

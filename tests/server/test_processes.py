@@ -11,7 +11,7 @@ import time
 from functools import cache
 from pathlib import Path
 
-import httpx
+import httpx2
 import numpy as np
 import psutil
 import pytest
@@ -140,6 +140,7 @@ def test_a_stop_finishes_what_is_under_way(database_folder):
     assert not [line for line in lines if line["level"] == "error"]
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(
     "kills", [(20,), pytest.param((20, 60), marks=pytest.mark.validation)], ids=len
 )
@@ -206,7 +207,7 @@ def test_a_database_that_goes_away_and_comes_back(postgres, database_folder):
             assert int(away.headers["Retry-After"]) >= 1
             for secret in ("tester", "host", "psycopg", str(postgres.folder)):
                 assert secret not in away.text
-            assert httpx.get(f"{served.url}/health").status_code == 200
+            assert httpx2.get(f"{served.url}/health").status_code == 200
         finally:
             postgres.start()
         assert http.post(at("s", "/ask"), json={}).status_code == 200

@@ -18,20 +18,27 @@ ROLES = {
     ("get", "/api/v1/studies/{name}/progress"): EVERYONE,
     ("get", "/api/v1/studies/{name}/definition"): EVERYONE,
     ("get", "/api/v1/studies/{name}/history"): READERS,
+    ("get", "/api/v1/studies/{name}/judgements"): READERS,
+    ("get", "/api/v1/studies/{name}/periods"): READERS,
+    ("get", "/api/v1/studies/{name}/shown"): EVERYONE,
     ("get", "/api/v1/studies/{name}/rewards"): READERS,
     ("get", "/api/v1/studies/{name}/events"): READERS,
     ("get", "/api/v1/studies/{name}/stream"): READERS,
     ("get", "/api/v1/studies/{name}/answer"): READERS,
     ("get", "/api/v1/studies/{name}/certificate"): READERS,
+    ("get", "/api/v1/studies/{name}/envelope"): READERS,
     ("post", "/api/v1/studies/{name}/verify"): READERS,
     ("get", "/api/v1/key"): EVERYONE,
     ("get", "/api/v1/studies/{name}/export"): READERS,
     ("get", "/api/v1/studies/{name}/picture"): READERS,
+    ("get", "/api/v1/studies/{name}/report"): READERS,
     ("get", "/api/v1/studies/{name}/acts"): READERS,
     **{
         ("post", f"/api/v1/studies/{{name}}/acts/{kind}"): ADMINS
-        for kind in ("correct", "withdraw", "add", "retire", "limit", "pause", "resume", "stop")
+        for kind in ("withdraw", "add", "retire", "limit", "pause", "resume", "stop")
     },
+    # of a worker only what it told last, where two options are compared (test_judging.py)
+    ("post", "/api/v1/studies/{name}/acts/correct"): WORKERS,
     ("post", "/api/v1/studies/{name}/acts/record"): WORKERS,
     ("post", "/api/v1/studies/{name}/acts/correct-report"): ADMINS,
     ("get", "/api/v1/studies/{name}/report-changes"): READERS,

@@ -6,7 +6,7 @@ import threading
 import time
 from urllib.parse import quote
 
-import httpx
+import httpx2
 import pytest
 from tests.server.served import OPTIONS
 
@@ -302,7 +302,7 @@ def test_exports(http, study, form, begins):
 
 
 def test_health_and_metrics(http, service, study):
-    assert httpx.get(f"{service.url}/health").json() == {"status": "ok"}
+    assert httpx2.get(f"{service.url}/health").json() == {"status": "ok"}
     http.post(at(study, "/ask"), json={})
     http.post(at(study, "/tell"), json={"rewards": [{"pull": 0, "reward": 1}]})
     text = http.get("/metrics").text

@@ -6,7 +6,7 @@ import json
 import socket
 import time
 
-import httpx
+import httpx2
 import pytest
 from tests.server.served import Served
 from tests.server.test_routes import at, work
@@ -51,7 +51,7 @@ def test_logging_out_ends_the_session(page, service):
 
 
 def test_a_wrong_token_does_not_log_in(service):
-    found = httpx.post(f"{service.url}/api/v1/session", json={"token": "sp_guess"})
+    found = httpx2.post(f"{service.url}/api/v1/session", json={"token": "sp_guess"})
     assert (found.status_code, "set-cookie" in found.headers) == (401, False)
 
 
@@ -104,10 +104,10 @@ def test_no_other_site_may_read_answers(http, service):
 
 def test_every_answer_has_the_headers(http, service, study):
     answers = [
-        httpx.get(f"{service.url}/health"),
-        httpx.get(f"{service.url}/"),
-        httpx.get(f"{service.url}/api/v1/studies"),
-        httpx.get(f"{service.url}/", headers={"Host": "evil.example"}),
+        httpx2.get(f"{service.url}/health"),
+        httpx2.get(f"{service.url}/"),
+        httpx2.get(f"{service.url}/api/v1/studies"),
+        httpx2.get(f"{service.url}/", headers={"Host": "evil.example"}),
         http.get("/nothing"),
         http.get(at(study)),
         http.get(at(study, "/export")),
@@ -133,7 +133,7 @@ def test_bodies_that_are_too_large(service, http):
     # Without a length in advance, the service stops reading; the caller may notice that first.
     try:
         assert http.post("/api/v1/tables", content=pieces()).status_code == 413
-    except httpx.TransportError:
+    except httpx2.TransportError:
         assert http.get("/health").status_code == 200
 
 
@@ -187,7 +187,7 @@ def test_too_many_requests(database_folder):
             assert looks == [200, 200, 200, 429]
             assert viewer.get("/api/v1/studies").status_code == 200
         guesses = [
-            httpx.post(f"{served.url}/api/v1/session", json={"token": f"sp_{i}"}).status_code
+            httpx2.post(f"{served.url}/api/v1/session", json={"token": f"sp_{i}"}).status_code
             for i in range(12)
         ]
         assert guesses[0] == 401

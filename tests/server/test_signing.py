@@ -1,5 +1,6 @@
 """What the service signs: certificates and heads of chains, with a key of its own."""
 
+import base64
 import json
 import os
 import stat
@@ -10,10 +11,11 @@ from tests.server.served import OPTIONS, Served
 
 import surepick as sp
 from surepick.cli import cli
-from surepick.errors import CertificateError, InvalidInputError
+from surepick.errors import CertificateError, FormatError, InvalidInputError
 from surepick.run.certificate import fingerprint
 from surepick.run.signature import check_signature, check_signed, signed_text
 from surepick.server.signing import Signer, default_path
+from surepick.verifier.envelope import signed_bytes
 
 pytest.importorskip("cryptography")  # of the extra "server"
 
@@ -111,3 +113,85 @@ def test_where_the_key_is_kept(monkeypatch, tmp_path):
     one, other = Signer(there), Signer(there)
     assert one.public == other.public
     assert one.sign("chain", "x") == other.sign("chain", "x")
+
+
+@pytest.fixture(scope="module")
+def enveloped(signed):
+    """The certificate in an envelope, and the key as a file of other tools holds it."""
+    served, _, _, key = signed
+    with served.http() as http:
+        return http.get("/api/v1/studies/s/envelope").json(), key["pem"]
+
+
+def test_an_envelope_is_checked_by_somebody_elses_verifier(enveloped):
+    from cryptography.hazmat.primitives.serialization import load_pem_public_key
+    from securesystemslib.dsse import Envelope
+    from securesystemslib.exceptions import VerificationError
+    from securesystemslib.signer import SSlibKey
+
+    envelope, pem = enveloped
+    theirs = Envelope.from_dict(json.loads(json.dumps(envelope)))
+    keyid = envelope["signatures"][0]["keyid"]
+    public = SSlibKey.from_crypto(load_pem_public_key(pem.encode()), keyid=keyid)
+    assert list(theirs.verify([public], 1)) == [keyid]
+    changed = envelope | {"payload": base64.b64encode(theirs.payload + b" ").decode()}
+    with pytest.raises(VerificationError):
+        Envelope.from_dict(json.loads(json.dumps(changed))).verify([public], 1)
+
+
+def test_an_envelope_is_a_certificate_to_us(signed, enveloped, tmp_path):
+    _, certificate, _, key = signed
+    envelope, _ = enveloped
+    statement = json.loads(base64.b64decode(envelope["payload"]))
+    bare = {name: value for name, value in certificate.items() if name != "signature"}
+    assert statement["predicate"] == bare
+    assert statement["subject"][0]["name"] == "s"
+    assert sp.verify(envelope, replay=True).replayed
+    path = tmp_path / "c.dsse.json"
+    path.write_text(json.dumps(envelope))
+    done = CliRunner().invoke(cli, ["verify", str(path), "--signed-by", key["key"]])
+    assert (done.exit_code, f"Signed by {key['key']}." in done.output) == (0, True)
+    other = CliRunner().invoke(cli, ["verify", str(path), "--signed-by", "0" * 64])
+    assert (other.exit_code, "not signed with this key" in other.output) == (1, True)
+
+
+def test_a_changed_envelope_is_refused(signed, enveloped):
+    _, _, _, key = signed
+    envelope, _ = enveloped
+    statement = json.loads(base64.b64decode(envelope["payload"]))
+
+    def holding(content, **more):
+        payload = base64.b64encode(json.dumps(content).encode()).decode()
+        return envelope | {"payload": payload} | more
+
+    changed = json.loads(json.dumps(statement))
+    changed["predicate"]["made"]["machine"] = "another"
+    changed["predicate"]["digest"] = fingerprint(changed["predicate"])
+    with pytest.raises(CertificateError, match="signature does not match"):
+        check_signature(holding(changed), key["key"])
+    for wrong, said in (
+        (holding(statement | {"_type": "other"}), "not a statement"),
+        (holding(statement | {"predicateType": "other"}), "not about a certificate"),
+        (holding(statement, payloadType="text/plain"), "this envelope holds 'text/plain'"),
+        (envelope | {"payload": "?"}, "not in base64"),
+    ):
+        with pytest.raises(FormatError, match=said):
+            sp.verify(wrong)
+    for signatures in ([], [{"keyid": key["key"]}], [{"keyid": key["key"], "sig": "AA=="}], 3):
+        with pytest.raises(CertificateError, match="envelope refused"):
+            check_signature(envelope | {"signatures": signatures}, key["key"])
+
+
+def test_the_service_may_not_say_what_the_statement_is_about_wrongly(signed, tmp_path):
+    _, certificate, _, _ = signed
+    signer = Signer(tmp_path / "key")
+    envelope = signer.enveloped(certificate, "s")
+    assert check_signature(envelope, signer.public) == signer.public
+    statement = json.loads(base64.b64decode(envelope["payload"]))
+    statement["subject"][0]["digest"]["sha256"] = "0" * 64
+    payload = base64.b64encode(json.dumps(statement).encode()).decode()
+    forged = envelope | {"payload": payload}
+    value = base64.b64encode(signer._key.sign(signed_bytes(forged))).decode()
+    forged["signatures"] = [{"keyid": signer.public, "sig": value}]
+    with pytest.raises(CertificateError, match="about another certificate"):
+        check_signature(forged, signer.public)

@@ -6,7 +6,7 @@ import socket
 import sqlite3
 import time
 
-import httpx
+import httpx2
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
@@ -66,7 +66,7 @@ def warnings(service):
 def test_logging_in_takes_a_small_body_only(service):
     """However large it is said to be, and whatever it is made of."""
     for content in (b"[" * 2**20, b" " * 5000):
-        found = httpx.post(f"{service.url}/api/v1/session", content=content)
+        found = httpx2.post(f"{service.url}/api/v1/session", content=content)
         assert (found.status_code, "4096 bytes" in found.text) == (413, True)
 
 
@@ -126,7 +126,7 @@ def test_half_sent_heads_shut_nobody_out(hasty):
         with connected(hasty, b"") as refused:
             assert all_of(refused).startswith(b"HTTP/1.1 429 ")
         assert all(ended(one) for one in open_ones)
-    assert httpx.get(f"{hasty.url}/health").status_code == 200
+    assert httpx2.get(f"{hasty.url}/health").status_code == 200
     assert any("127.0.0.1" in text and "no request comes" in text for text in warnings(hasty))
 
 
@@ -186,7 +186,7 @@ def test_guesses_are_limited_before_the_database_is_asked(database_folder):
         with sqlite3.connect(file) as other:
             other.execute("BEGIN EXCLUSIVE")
             for i in range(2):
-                found = httpx.get(
+                found = httpx2.get(
                     f"{served.url}/api/v1/studies",
                     headers={"Authorization": f"Bearer sp_{i}"},
                     timeout=10,

@@ -5,7 +5,7 @@ import threading
 import time
 from dataclasses import replace
 
-import httpx
+import httpx2
 import pytest
 from tests.server.hasty import hasty_service
 
@@ -34,7 +34,9 @@ def follow(service, token, name):
     def read():
         place = f"/api/v1/studies/{name}/stream"
         with (
-            contextlib.suppress(httpx.HTTPError),  # the end of the service is not that of the token
+            contextlib.suppress(
+                httpx2.HTTPError
+            ),  # the end of the service is not that of the token
             service.http(token) as http,
             http.stream("GET", place) as stream,
         ):

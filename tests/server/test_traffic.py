@@ -41,6 +41,26 @@ def test_a_service_says_what_the_library_says(service, tmp_path):
         assert len(rows[1].split(",")[-1]) > 4  # who reported it
 
 
+def test_options_come_and_go_at_a_service(service):
+    with service.client(patience=20) as client:
+        study = client.create_study("coming and going", PROBLEM, traffic=True)
+        study.split(period="monday")
+        assert (
+            study.add(["new"], reason="one more").said
+            == "Added: new. It comes with the next period."
+        )
+        assert study.retire("bold", reason="sold out").said.endswith(
+            "open period is finished first."
+        )
+        assert "new" not in study.split(period="monday").shares
+        shares = study.split(period="tuesday").shares
+        assert {"new", "plain"} <= shares.keys()
+        assert "bold" not in shares
+        study.record(dict.fromkeys(site.LABELS, (100, 4)), "monday")
+        assert study.record(dict.fromkeys(shares, (100, 4)), "tuesday").left == len(shares)
+        assert [one["recorded"] for one in study.periods()] == [True, True]
+
+
 def test_what_a_service_refuses_has_the_same_sentence(service):
     with service.client(patience=20) as client:
         pair = client.create_study("mistakes", PROBLEM, traffic=True), site.create(name="mistakes")

@@ -101,7 +101,8 @@ def test_what_cannot_be_said_is_not_said():
     assert said.high is None
     assert "too early to say" in said.text
     in_no_time = ahead(tied, seconds=0.0)
-    assert (in_no_time.low, in_no_time.simulated) == (None, 0)
+    assert (in_no_time.low, in_no_time.simulated, in_no_time.slow) == (None, 0, True)
+    assert in_no_time.text.startswith("It is not known how many more measurements")
     done = ahead(Run.from_json(json.dumps(json.loads(fresh.to_json()) | {"ended": True})))
     assert done == Ahead(0, 0, 0, 0)
 
@@ -155,6 +156,7 @@ def test_an_option_that_waits_for_the_end_of_a_batch_is_ahead_too(noise, own):
     assert found.unit == "measurements"
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("minimise", [False, True])
 def test_numbers_of_any_kind_have_a_forecast_that_minds_only_their_order(minimise):
     means, found = np.array([0.0, 0.3, 0.9, 1.2]), []
@@ -169,3 +171,22 @@ def test_numbers_of_any_kind_have_a_forecast_that_minds_only_their_order(minimis
     assert found[0] == found[1]
     assert found[0].simulated == 40
     assert found[0].low > 20
+
+
+def test_a_run_that_compares_two_at_a_time():
+    """Copies go on with judges that are likely; how long it really takes lies between the ends."""
+    from surepick.simulate.judges import Judge, bradley_terry
+
+    run = sp.algorithms.Pairs(0.05).start(sp.Problem.pairs(5), 3)
+    assert ahead(run).why == "the first batch is not complete yet"
+    judge = Judge(bradley_terry([1.2, 0.3, 0.0, -0.5, -1.0]), left=0.6, ties=0.1, rng=1)
+    pairing, found = run.problem.pairing, None
+    while not run.stopped:
+        batch = run.ask()
+        first, second = pairing.firsts(batch.arms), pairing.seconds(batch.arms)
+        run.tell(batch, judge.many(first, second))
+        if found is None and run.samples >= 60:
+            found, since = ahead(run, copies=12, seconds=20.0), run.samples
+    assert 0 < found.low <= found.middle
+    assert found.low <= run.samples - since <= (found.high or 10**9)
+    assert ahead(run).high == 0

@@ -6,7 +6,16 @@ import math
 import numpy as np
 import pytest
 
-from surepick.statistics.complete import STAKES, WEIGHTS, behind, log_paid, log_sum, new_items
+from surepick.statistics.complete import (
+    STAKES,
+    WEIGHTS,
+    behind,
+    log_paid,
+    log_sum,
+    new_items,
+    over_rivals,
+    walk,
+)
 
 ORDERS = {n: np.array(list(itertools.permutations(range(n)))) for n in (4, 6)}
 
@@ -18,7 +27,7 @@ def capital(leads, unit=1, slack=0):
     Q, path, sure = np.zeros(len(leads)), [], []
     for t in range(N):
         D = leads[:, t]
-        logs = logs + log_paid(S, D, Q, t, N, unit, slack)
+        logs = logs + log_paid(S / unit, D / unit, Q, t, N, slack / unit)
         S, Q = S + D, Q + (D / unit) ** 2
         path.append(logs)
         sure.append(behind(S, N - t - 1, unit, slack))
@@ -80,6 +89,32 @@ def test_closeness_is_the_same_with_an_allowance():
             assert not sure.any()
         elif sum(leads) > -2:
             assert sure[:, -1].all()
+
+
+@pytest.mark.parametrize("seed", range(4))
+def test_over_all_orders_no_average_of_rivals_gains_against_the_best(seed):
+    rng = np.random.default_rng(seed)
+    table = rng.integers(0, 2, (4, 6))
+    best, mean = int(table.sum(axis=1).argmax()), np.zeros((6, STAKES))
+    for order in ORDERS[6]:
+        own, logs = table[:, order], np.zeros(STAKES)
+        for t in range(6):  # weights are chosen anew before each item
+            leads = over_rivals(own[:, : t + 1], t, 1)
+            ((_, paid),) = walk(leads, t, 6)
+            logs = logs + paid[best]
+            mean[t] += np.exp(logs) / len(ORDERS[6])
+    assert mean.max() <= 1 + 1e-12
+
+
+def test_the_rival_of_each_is_an_average_of_the_others():
+    table = np.array([[1, 1, 1, 0, 1], [1, 0, 0, 0, 0], [0, 0, 0, 0, 1]])
+    leads = over_rivals(table, 4, 1)
+    for x, row in enumerate(table):
+        others = np.delete(table, x, axis=0)
+        assert (leads[x] + row >= others.min(axis=0) - 1e-12).all()
+        assert (leads[x] + row <= others.max(axis=0) + 1e-12).all()
+    assert np.allclose(leads[2], table[0] - table[2], atol=0.2)  # who leads has most of the weight
+    assert over_rivals(7 * table, 4, 7) == pytest.approx(leads)
 
 
 def test_one_item_behind_among_many_that_differ():

@@ -30,6 +30,7 @@ def is_zero(expression):
 
 
 # -- noise of known scale --------------------------------------------------------------------
+@pytest.mark.validation
 def test_a_gaussian_bet_has_the_mean_that_the_proof_says():
     # S is the information times an estimate with mean `lead` and variance 1/I.
     bet = sp.exp(mu * s - mu**2 * info / 2)

@@ -6,6 +6,7 @@ import pytest
 from surepick.statistics.lift import Lifts, Sums
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("yes_no", [True, False])
 def test_intervals_hold_at_all_looks_and_shrink(yes_no):
     rng, missed, widths = np.random.default_rng(5), 0, []

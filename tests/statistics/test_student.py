@@ -9,7 +9,12 @@ from scipy.special import log_ndtr
 from surepick.arrays.backend import backend_named
 from surepick.statistics.payoff_kernels import student_payoffs
 from surepick.statistics.payoffs import log_payoff
-from surepick.statistics.student import array_log_student_payoff, legendre, log_student_payoff
+from surepick.statistics.student import (
+    array_log_student_payoff,
+    legendre,
+    log_constant,
+    log_student_payoff,
+)
 
 # b, p, estimate, I, RSS, ν, log payoff; worked out independently
 KNOWN = [
@@ -138,7 +143,6 @@ def test_clear_leads_do_not_drown_in_rounding(freedom):
     np.testing.assert_allclose(np.diff(found), freedom * math.log(10), rtol=1e-3)
     bets = (row[0][:, None] / 4.0, np.full((10, 1), 4.0), np.zeros((10, 1)))
     news = (row[1][:, None], np.full((10, 1), 9.0))
-    compiled = student_payoffs(
-        bets, news, np.array([1.0]), float(freedom), float(freedom), *legendre()
-    )
+    scale = (float(freedom), float(freedom), *legendre(), log_constant(freedom))
+    compiled = student_payoffs(bets, news, np.array([1.0]), *scale)
     np.testing.assert_allclose(compiled[:, 0, 0], found, rtol=1e-10)

@@ -114,6 +114,7 @@ def _pairs():
     return itertools.product(range(5), range(5))
 
 
+@pytest.mark.validation
 def test_slips_of_one_option_alone_do_not_lead_to_wrong_answers():
     """Whole studies of two equal options; of one, every fiftieth reading has a slipped point."""
     wrong = replaced = 0

@@ -1,5 +1,6 @@
 """Studies on a finite set of items: shared by workers, no cell twice, changed on the way."""
 
+import heapq
 import json
 
 import numpy as np
@@ -138,3 +139,40 @@ def test_one_that_was_not_is_measured_again():
     study.tell(pull.id, 1.0)
     study.withdraw(pull.id, reason="never mind")
     assert pull.id in [one.id for one in study.ask(6, worker="bob")]
+
+
+def crowd(study, table, workers, seed):
+    """Measure with so many workers, some slow; the share of the time in which they do."""
+    rng, now, busy = np.random.default_rng(seed), 0.0, 0.0
+    queue, idle, told = [], list(range(workers)), set()
+    while not study.finished:
+        waiting = []
+        for worker in idle:
+            pulls = study.ask(1, worker=f"w{worker}")
+            if not pulls:
+                waiting.append(worker)
+                continue
+            cell = (pulls[0].arm, pulls[0].item)
+            assert cell not in told
+            told.add(cell)
+            takes = rng.exponential()
+            busy += takes
+            heapq.heappush(queue, (now + takes, worker, pulls[0]))
+        now, worker, pull = heapq.heappop(queue)
+        idle = [*waiting, worker]
+        study.tell(pull.id, table[pull.arm, pull.item])
+    return busy / (workers * now)
+
+
+def test_a_crowd_of_workers_keeps_busy():
+    rng = np.random.default_rng(1)
+    table = (rng.random((6, N)) < np.linspace(0.5, 0.65, 6)[:, None]).astype(float)
+    busy, cells = {}, {}
+    for overlap in (None, False):
+        study = begin("memory://crowd", f"overlap {overlap}", overlap=overlap)
+        busy[overlap] = crowd(study, table, 16, seed=2)
+        cells[overlap] = study.answer.samples
+        assert study.answer.label == LABELS[int(table.sum(axis=1).argmax())]
+        assert checked(study).replayed
+    assert busy[None] > 0.6 > 2 * busy[False]
+    assert cells[None] < 1.2 * cells[False]

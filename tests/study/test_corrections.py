@@ -221,8 +221,8 @@ def test_the_database_cannot_be_changed_behind_a_correction(database_folder):
     for change in (
         "UPDATE surepick_tells SET value = 41 WHERE pull = 1",
         "DELETE FROM surepick_tells WHERE pull = 1",
-        "INSERT INTO surepick_tells SELECT study, 2, arm, value, worker, at, token, stratum "
-        "FROM surepick_tells WHERE pull = 3",
+        "INSERT INTO surepick_tells SELECT study, 2, arm, value, worker, at, token, stratum, "
+        "numbers FROM surepick_tells WHERE pull = 3",
     ):
         with sqlite3.connect(f"{database_folder}/studies.db") as database:
             kept = database.execute("SELECT * FROM surepick_tells").fetchall()

@@ -43,6 +43,7 @@ def test_killed_at_any_contact_while_options_come_and_go_nothing_is_lost(shared_
     assert found["turns"] >= 33 // step  # the benchmark takes every single contact
 
 
+@pytest.mark.validation
 def test_killed_at_any_contact_with_several_batches_open_nothing_is_lost(shared_url):
     every = 61 if shared_url.startswith("sqlite") else 151  # the benchmark takes every single one
     found = run("ahead", shared_url, "--step", every)

@@ -6,6 +6,7 @@
 import os
 
 import numpy as np
+import pytest
 from scipy.stats import binom
 
 import surepick as sp
@@ -37,6 +38,7 @@ def simulate(trial):
     return study
 
 
+@pytest.mark.validation
 def test_the_error_rate_is_at_most_delta(record_property):
     errors = withdrawn = samples = 0
     for trial in range(TRIALS):

@@ -125,9 +125,6 @@ def test_what_is_refused(tmp_path):
         plain.add(MORE)
     with pytest.raises(InvalidInputError, match="have 1 features; give the new ones"):
         plain.add(["e"])
-    traffic = study_of("memory://", "traffic", noise="yes-no", traffic=True)
-    with pytest.raises(InvalidInputError, match="in a traffic study"):
-        traffic.retire("a", reason="sold out")
     study.export(tmp_path / "changes.csv", what="option-changes")
     assert not (tmp_path / "changes.csv").read_text()
 

@@ -12,6 +12,7 @@ from tests.server.served import Served
 
 import surepick as sp
 from surepick.cli import main
+from surepick.cli.status import _count
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.study import StudySpec
 from surepick.study.manage import describe_studies
@@ -110,11 +111,11 @@ def test_an_item_of_wins_most_that_is_withdrawn():
 
 
 REFUSED = {
-    "top": 2,
+    "quantile": 0.5,
     "baseline": "terse",
     "noise": "yes-no",
     "misfit": 0.1,
-    "items": 5,
+    "complete": 5,
     "strata": "day",
     "check_fit": 1.0,
     "traffic": True,
@@ -129,6 +130,85 @@ def test_what_pairs_cannot_have_is_refused_with_words(name):
     given = {name: REFUSED[name]}
     with pytest.raises(InvalidInputError, match=f"{name}: .*two at a time"):
         StudySpec(name="no", table=OptionTable(Sheet(csv=CSV)), pairs=True, **given)
+
+
+def test_the_two_that_win_most(storage_url):
+    table = OptionTable(Sheet(csv=CSV))
+    name = f"two of them {storage_url[:4]}"
+    given = {"pairs": True, "borda": True, "top": 2}
+    study = sp.create_study(name, table=table, storage=storage_url, **given)
+    for pull in study.ask(8):
+        study.tell(pull.id, better(pull))
+    status = study.status()
+    assert status["standing"]["question"] == "top"
+    assert status["standing"]["columns"]["state"].count("leads") == 2
+    assert "the 2 that win most" in status["promise"]["text"]
+    judged(study)
+    assert set(study.answer.labels) == {"terse", "polite"}
+    assert sp.verify(study.answer.certificate(), replay=True).replayed
+    assert study.rebuild().answer == study.answer
+    with pytest.raises(InvalidInputError, match=r"top: only one .*--borda"):
+        StudySpec(name="no", table=table, pairs=True, top=2)
+    with pytest.raises(InvalidInputError, match="asks for the 2 best"):
+        study.retire("odd", reason="odd")
+
+
+def test_items_costs_and_a_budget_in_a_study(storage_url):
+    table = OptionTable(Sheet(csv=CSV), cost="tokens")
+    given = {"pairs": True, "items": 6, "budget": 3000}
+    study = sp.create_study(
+        f"on items {storage_url[:4]}", table=table, storage=storage_url, **given
+    )
+    pulls = study.ask(8, worker="judge")
+    assert {pull.item for pull in pulls} <= set(range(6))
+    assert len({pull.item for pull in pulls}) > 1
+    for pull in pulls:
+        study.tell(pull.id, better(pull))
+    judged(study)
+    assert study.answer.label == "terse"
+    assert "best on average over all 6 items" in study.answer.guarantee
+    assert sp.verify(study.answer.certificate(), replay=True).replayed
+    # A comparison costs what both of its options cost.
+    costs = dict(zip(LABELS, (10, 20, 90, 15)))
+    spent = sum(costs[pull.first] + costs[pull.second] for pull in pulls)
+    assert 0 < spent < study.answer.cost <= 3000
+    assert study.rebuild().answer == study.answer
+
+
+def test_a_crowd_of_judges_never_waits_for_the_slowest():
+    problem = sp.Problem.pairs(LABELS)
+    study = sp.create_study("crowd", problem, storage="memory://pairs-crowd")
+    slow = study.ask(1, worker="asleep", lease=10_000)
+    told = 0
+    for turn in range(60):
+        for pull in study.ask(4, worker=f"judge {turn % 6}"):
+            study.tell(pull.id, better(pull))
+            told += 1
+    assert told >= 32  # far more than the block that is waited for
+    for pull in slow:
+        study.tell(pull.id, better(pull))
+    judged(study)
+    assert study.answer.label == "terse"
+    assert "as batches overlapped" in study.answer.guarantee
+    assert sp.verify(study.answer.certificate(), replay=True).replayed
+    assert study.rebuild().answer == study.answer
+
+
+def test_a_comparison_that_holds_up_others_is_handed_out_twice(storage_url):
+    study = sp.create_study(
+        "hedged", sp.Problem.pairs(LABELS), storage=storage_url, seed=2, hedge=True, overlap=False
+    )
+    lost = study.ask(1, "lost")[0]
+    for _ in range(100):
+        for pull in study.ask(8, "judge"):
+            assert study.tell(pull.id, better(pull), "judge").status == "accepted"
+        if study.finished:
+            break
+    assert study.tell(lost.id, lost.first, "lost").status == "late"
+    certificate = study.answer.certificate()
+    assert (study.answer.label, certificate["hedged"]) == ("terse", 1)
+    assert sp.verify(certificate, replay=True).replayed
+    assert study.judgements()["comparisons"] == len(study.rewards().arms)
 
 
 def test_lists_and_exports_speak_of_options(tmp_path):
@@ -152,16 +232,59 @@ def test_where_nobody_is_left_nobody_is_listed(tmp_path):
     assert describe_studies(url)[0]["answer"] == "nobody"
     assert study.answer.guarantee.kind == study.status()["promise"]["kind"] == "nobody"
     assert study.answer.circle == ("0", "1", "2")
+    assert study.status()["circle"] == ["0", "1", "2"]
+    status = study.status()
+    assert _count(status, 3) == "no option beats every other: 0 beats 1 beats 2 beats 0"
+    status |= {"circle": [], "finished": False}
+    assert _count(status, 3) == "no option beats every other; a circle is looked for"
     assert study.standing()["state"].count("leads") <= 1
     assert sp.verify(study.answer.certificate(), replay=True).replayed
     study.close()
 
 
-def test_options_of_pairs_cannot_come_and_go_yet():
-    study = sp.create_study("stay", sp.Problem.pairs(LABELS), storage="memory://pairs-stay")
-    for act in (lambda: study.retire("terse", reason="no"), lambda: study.add(["new"])):
-        with pytest.raises(InvalidInputError, match="cannot come and go"):
-            act()
+@pytest.mark.parametrize("borda", [False, True])
+def test_options_come_and_go(storage_url, borda):
+    table = OptionTable(Sheet(csv="prompt,tokens,text\npolite,20,Please.\nlong,90,Write.\n"))
+    name = f"living {borda}"
+    study = sp.create_study(name, table=table, pairs=True, borda=borda, storage=storage_url)
+    for pull in study.ask(3):
+        study.tell(pull.id, better(pull))
+    more = Sheet(csv="prompt,tokens,text\nterse,10,Brief.\nodd,15,Sing.\n")
+    assert study.add(more, reason="new ideas").waits
+    judged(study)
+    assert study.answer.label == "terse"
+    assert (
+        study.features_of(study.problem.labels.index("terse vs odd"))["second"]["text"] == "Sing."
+    )
+    study.retire("terse", reason="the customer hates it")
+    assert study.status()["retired"] == ["terse"]
+    judged(study)
+    assert study.answer.label == "polite"
+    status = study.status()
+    assert (status["options"], status["started_with"]) == (3, 2)
+    states = dict(zip(*(status["standing"]["columns"][name] for name in ("option", "state"))))
+    assert states["terse"] == "retired"
+    assert sp.verify(study.answer.certificate(), replay=True).replayed
+    assert study.rebuild().answer == study.answer
+    with pytest.raises(InvalidInputError, match="already exists"):
+        study.add(more, reason="again, and again")
+
+
+def test_newcomers_by_label_alone_and_a_correction_while_blocks_overlap():
+    study = sp.create_study("labels", sp.Problem.pairs(LABELS[1:]), storage="memory://pairs-labels")
+    slow = study.ask(1, worker="asleep", lease=10_000)
+    for turn in range(8):
+        for pull in study.ask(4, worker=f"judge {turn}"):
+            study.tell(pull.id, better(pull))
+    study.correct(3, "tie", reason="the judge slept")
+    study.add(["terse"], reason="late")
+    for pull in slow:
+        study.tell(pull.id, better(pull))
+    judged(study)
+    assert study.answer.label == "terse"
+    assert sp.verify(study.answer.certificate()).candidate == 3
+    again = study.rebuild().state.purses.peaks
+    assert study.answer.certificate()["evidence"]["log_capital"] == pytest.approx(again)
 
 
 def test_borda_alone_says_what_is_missing():
@@ -176,7 +299,7 @@ def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     Path("prompts.csv").write_text(CSV)
     Path("judges.py").write_text(
         "def judge(task):\n    return min((task.first, task.second), key=['terse', 'polite', "
-        "'long', 'odd'].index)\n"
+        "'long', 'odd'].index)\nasync def later(task):\n    return judge(task)\n"
     )
 
     def typed(*words):
@@ -197,12 +320,20 @@ def test_from_the_command_line(tmp_path, monkeypatch, capsys):
     assert pull["features"]["first"]["text"]
     Path("told.csv").write_text(f"pull,reward\n{pull['id']},tie\n")
     assert "1 reward is recorded" in typed("tell", "arena", "--file", "told.csv")
-    typed("run", "arena", "--call", "judges:judge")
+    typed("run", "arena", "--call", "judges:later", "--workers", "4")
     said = " ".join(typed("answer", "arena", "--certificate", "c.json").split())
     assert "Answer: terse" in said
     assert "If any option beats every other, it is this one" in said
     assert "certificate holds" in typed("verify", "c.json", "--replay")
-    assert "terse" in typed("status", "arena")
+    said = " ".join(typed("status", "arena").split())
+    assert "Estimates are a Bradley–Terry model's" in said
+    typed("new", "two", "prompts.csv", "--pairs", "--borda", "--top", "2")
+    typed("run", "two", "--call", "judges:judge")
+    said = " ".join(typed("answer", "two").split())
+    assert "They win most" in said
+    assert "terse" in said
+    assert "polite" in said
+    assert "4 options" in typed("status", "two")
 
 
 def test_a_command_may_print_the_better_one(tmp_path, monkeypatch):
@@ -243,3 +374,9 @@ def test_through_the_service(service):
         (pull,) = other.ask()
         assert other.features_of(pull.arm)["second"]["text"]
         assert other.status()["promise"]["kind"] == "pac"
+        both = client.create_study("two", sp.Problem.pairs(LABELS), borda=True, top=2)
+        assert set(judged(both).answer.labels) == {"terse", "polite"}
+        study = client.create_study("more to come", sp.Problem.pairs(LABELS[1:]))
+        study.add(["terse"], reason="late")
+        study.retire("odd", reason="odd")
+        assert judged(study).answer.label == "terse"

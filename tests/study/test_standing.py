@@ -71,6 +71,7 @@ def test_one_picture_at_every_moment(misfit, fields, past, tmp_path):
     assert study.answer.label == study.status()["leader"] == study.standing().leader
 
 
+@pytest.mark.validation
 def test_intervals_of_leads_hold_whoever_leads():
     """Near ties, so that leaders change: intervals miss in at most one run of five."""
     means, missed = np.array([0.0, 0.0, 0.02, -0.3]), 0

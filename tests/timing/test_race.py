@@ -89,6 +89,30 @@ def test_close_enough_is_shown_where_the_fastest_cannot_be():
     assert (clear.label, clear.decided, clear.within) == ("a", True, 0.0)
 
 
+class Even(Timed):
+    """On a machine that stays as it is; one that may take far longer now and then."""
+
+    def __init__(self, name, least, seed, hangs=0.0):
+        self.name, self.least, self.hangs = name, least, hangs
+        self.draw = np.random.default_rng(seed)
+
+    def once(self):
+        return self.least + 0.1 * self.draw.random() + 5.0 * (self.draw.random() < self.hangs)
+
+
+def test_the_shortest_quantile_is_another_question():
+    two = [Even("steady", 1.0, 0), Even("spiky", 0.5, 1, hangs=0.25)]
+    usual = sp.timing.fastest(two, seed=0)
+    assert (usual.label, usual.decided) == ("spiky", True)
+    late = sp.timing.fastest(two, quantile=0.9, seed=0)
+    assert (late.label, late.decided) == ("steady", True)
+    assert str(late).startswith("steady has the shortest 90th percentile (after")
+    assert "next is spiky with 5." in str(late)
+    assert "that is open" in str(sp.timing.fastest(two, quantile=0.9, max_runs=10, seed=0))
+    with pytest.raises(InvalidInputError, match="with a quantile"):
+        sp.timing.fastest(two, quantile=0.9, epsilon=0.1)
+
+
 def test_close_enough_is_hardly_ever_shown_where_it_does_not_hold():
     # a is faster than b by exactly the margin, the hardest case: naming b is wrong
     wrong = 0

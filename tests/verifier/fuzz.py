@@ -18,9 +18,12 @@ from tests.verifier.samples import (
     compared,
     corrected,
     distrusted,
+    judged,
+    keeping,
     of_any_kind,
     of_any_kind_on_items,
     of_study,
+    on_a_table,
     on_days,
     on_items,
     several,
@@ -58,6 +61,13 @@ RULES = {
     ],
     "strata": [lambda: as_json(on_days(0.0)), lambda: as_json(on_days(math.inf))],
     "items": [lambda: as_json(on_items())],
+    "complete": [
+        lambda: as_json(on_a_table()),
+        lambda: as_json(on_a_table(noise=(0.0, 2.0), epsilon=0.3)),
+        lambda: as_json(on_a_table(top=2)),
+        lambda: as_json(on_a_table(baseline="b")),
+        lambda: as_json(on_a_table(threshold=0.5, claims="fdr")),
+    ],
     "compared": [
         lambda: compared("all", baseline="now"),
         lambda: compared("fdr", baseline="now"),
@@ -73,6 +83,22 @@ RULES = {
         lambda: as_json(of_any_kind(quantile=0.5)),
         lambda: as_json(of_any_kind(digits=0, quantile=0.8)),
         lambda: as_json(of_any_kind(digits=1, quantile=0.7, minimise=True)),
+    ],
+    "pairs": [
+        lambda: as_json(judged()),
+        lambda: as_json(judged(beats="most")),
+        lambda: as_json(judged(beats="most", top=2)),
+        lambda: as_json(judged(epsilon=0.2, items=4)),
+        lambda: as_json(judged(confirm=True, cycle=True)),
+        lambda: as_json(judged(living=True)),
+        lambda: as_json(judged(beats="most", living=True)),
+    ],
+    "keeping": [
+        lambda: as_json(keeping()),
+        lambda: as_json(keeping("any", "any", ["p80 of cost <= 0.5"])),
+        lambda: as_json(keeping("symmetric", "symmetric", ["cost <= a + 0.3"])),
+        lambda: as_json(keeping(keep=["cost <= 0.3 ± 0.2", "cost >= 0.05"], epsilon=0.1)),
+        lambda: as_json(keeping(keep=["cost <= 0.05"])),
     ],
     "corrected": [lambda: of_study(corrected())],
     "traffic": [lambda: of_study(visited()), lambda: of_study(visited(wrong=True))],
@@ -244,7 +270,13 @@ def change_pulls(rng, body):
 def change_rewards(rng, body):
     batch = _some(rng, body["batches"])
     i = int(rng.integers(len(batch["sums"])))
-    batch["sums"][i] += float(rng.normal()) * 10.0 ** int(rng.integers(-6, 2))
+    if body["problem"]["noise"] == "pairs":
+        batch["sums"][i] = _some(rng, [0.0, 0.5, 1.0])
+        return
+    told = batch
+    if batch.get("numbers") and rng.random() < 0.5:
+        told = batch["numbers"][_some(rng, sorted(batch["numbers"]))]
+    told["sums"][i] += float(rng.normal()) * 10.0 ** int(rng.integers(-6, 2))
 
 
 CHANGES = {
@@ -276,6 +308,8 @@ def changed(rng, honest):
         kind = kinds[int(rng.choice(len(kinds), p=weights / weights.sum()))]
         with contextlib.suppress(Exception):  # what the forger stumbles over stays as it is
             kind(rng, body)
+            if kind in _OF_BATCHES and body["evidence"]["rule"] == "pairs":
+                body["evidence"]["blocks"] = list(range(len(body["batches"])))
             if kind in _OF_BATCHES:
                 body["claim"]["samples"] = sum(sum(b["counts"]) for b in body["batches"])
             if kind in _COMPLETED and rng.random() < 0.7:
@@ -318,6 +352,9 @@ def _accepted(honest, body, found):
             return f"{'replayed' if found.replayed else 'accepted'}: another answer" + (
                 "" if found.replayed else ", not replayed"
             )
+    nobody = [claim == "nobody" for claim in (found.guarantee, honest["claim"]["guarantee"])]
+    if nobody[0] != nobody[1] and found.guarantee in ("pac", "eps-pac", "nobody"):
+        return "replayed: another answer" if found.replayed else OUTCOMES[6]
     if _sides(body) != _sides(honest) and found.guarantee in ("claims", "fdr"):
         return "replayed: another answer" if found.replayed else OUTCOMES[6]
     if _pulls(body) != _pulls(honest):
@@ -325,7 +362,7 @@ def _accepted(honest, body, found):
         return "replayed: other pulls" if recomputed else "accepted: other pulls, not replayed"
     if body["problem"] != honest["problem"] or body.get("past") != honest.get("past"):
         return "accepted: another problem"
-    if [b["sums"] for b in body["batches"]] != [b["sums"] for b in honest["batches"]]:
+    if _told(body) != _told(honest):
         return "accepted: other rewards"
     if body == honest:
         return "accepted: the same"
@@ -334,6 +371,10 @@ def _accepted(honest, body, found):
 
 def _row(body, candidate):
     return (body["problem"]["candidates"] or body["problem"]["arms"])[candidate]
+
+
+def _told(body):
+    return [(batch["sums"], batch.get("numbers")) for batch in body["batches"]]
 
 
 def _sides(body):

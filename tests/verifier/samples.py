@@ -49,6 +49,20 @@ def on_items():
     return run
 
 
+def on_a_table(noise="yes-no", delta=0.2, items=14, **settings):
+    """A run on a table that could be filled in, with some batches asked for ahead."""
+    rng = np.random.default_rng(1)
+    answers = (rng.random((4, items)) < np.linspace(0.2, 0.9, 4)[:, None]).astype(float)
+    problem = sp.Problem.unstructured(["a", "b", "c", "d"], noise=noise)
+    run = sp.algorithms.PooledPeleg(delta, complete=items, **settings).start(problem, 1)
+    while not run.stopped:
+        batch = run.ask()
+        if batch.number % 3 == 0:
+            run.ask_ahead()
+        run.tell(batch, answers[batch.arms, batch.items])
+    return run
+
+
 def compared(control, **question):
     """Claims against a baseline, or a number."""
     rng = np.random.default_rng(2)
@@ -97,6 +111,42 @@ def of_any_kind_on_items():
     while not run.stopped:
         batch = run.ask()
         run.tell(batch, table[batch.arms, batch.items])
+    return run
+
+
+def judged(cycle=False, living=False, **asked):
+    """Options compared two at a time: some in a cycle, or some that come and go."""
+    rng = np.random.default_rng(4)
+    strengths = np.array([0.0, 1.5, -1.0, 2.5])
+    wins = 1 / (1 + np.exp(strengths - strengths[:, None]))
+    if cycle:
+        for one, other in ((0, 1), (1, 2), (2, 0)):
+            wins[one, other], wins[other, one] = 0.9, 0.1
+    run = sp.algorithms.Pairs(0.2, **asked).start(sp.Problem.pairs(["a", "b", "c"]), 1)
+    while not run.stopped:
+        batch, pairing = run.ask(), run.problem.pairing
+        chance = wins[pairing.firsts(batch.arms), pairing.seconds(batch.arms)]
+        said = (rng.random(batch.size) < chance).astype(float)
+        run.tell(batch, np.where(rng.random(batch.size) < 0.1, 0.5, said))
+        if living and run.batches == 2:
+            run.add(None, ["d"], reason="new")
+        if living and run.batches == 4:
+            run.retire("b", reason="broken")
+    return run
+
+
+def keeping(noise="yes-no", number=(0, 1), keep=("cost <= 0.5",), epsilon=0.0):
+    """A run that looks for the best of those that keep limits."""
+    rng = np.random.default_rng(5)
+    problem = sp.Problem.unstructured(["a", "b", "c"], noise=noise, numbers={"cost": number})
+    run = sp.algorithms.PooledPeleg(0.2, keep=keep, epsilon=epsilon).start(problem, 1)
+    while not run.stopped and run.samples < 2_000:
+        batch = run.ask()
+        y = (rng.random(len(batch)) < np.array([0.2, 0.6, 0.9])[batch.arms]).astype(float)
+        if noise != "yes-no":
+            y += rng.standard_normal(len(batch))
+        cost = np.array([0.2, 0.3, 0.8])[batch.arms] + 0.1 * rng.standard_normal(len(batch))
+        run.tell(batch, y, numbers={"cost": np.clip(cost, 0.0, 1.0)})
     return run
 
 

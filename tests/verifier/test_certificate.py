@@ -11,6 +11,7 @@ from pathlib import Path
 
 import numpy as np
 import pytest
+from tests.lazily import Lazily
 
 import surepick as sp
 from surepick.algorithms import Peleg
@@ -39,26 +40,34 @@ THETA = np.array([0.6, -0.4])
 TWINS = ARMS[[0, 1, 2, 3, 1, 3, 4]]
 # Three points on a circle, the second one nearly as good as the first (or exactly as good).
 CIRCLE = np.array([[1.0, 0.1], [1.0, -0.1], [-0.6, 0.8]])
-CERTIFICATES = {
-    "pac": certified(sp.Problem(ARMS, noise=0.7), ARMS @ THETA, Peleg(0.1)),
-    "duplicates": certified(sp.Problem(TWINS, noise=1.0), TWINS @ THETA, Peleg(0.1)),
-    "transductive": certified(
-        sp.Problem(CIRCLE, ARMS[:4], labels=list("xyz"), candidate_labels=list("abcd"), noise=1.0),
-        CIRCLE @ THETA,
-        Peleg(0.1),
-    ),
-    "paper": certified(sp.Problem(CIRCLE, noise=0.3), CIRCLE @ [1.0, 0.15], Peleg.paper(0.1)),
-    "eps-pac": certified(
-        sp.Problem(CIRCLE, noise=0.5), CIRCLE @ [1.0, 0.0], Peleg(0.1, epsilon=0.2)
-    ),
-    "paper eps-pac": certified(
-        sp.Problem(CIRCLE, noise=0.3), CIRCLE @ [1.0, 0.0], Peleg.paper(0.1, epsilon=0.2)
-    ),
-    "none": certified(
-        sp.Problem(ARMS, noise=1.0), ARMS @ THETA, Peleg(0.01, max_samples=150), seed=3
-    ),
-    "one arm": certified(sp.Problem([[1.0, 2.0]], noise=1.0), np.array([1.0]), Peleg(0.1)),
-}
+CERTIFICATES = Lazily(
+    {
+        "pac": lambda: certified(sp.Problem(ARMS, noise=0.7), ARMS @ THETA, Peleg(0.1)),
+        "duplicates": lambda: certified(sp.Problem(TWINS, noise=1.0), TWINS @ THETA, Peleg(0.1)),
+        "transductive": lambda: certified(
+            sp.Problem(
+                CIRCLE, ARMS[:4], labels=list("xyz"), candidate_labels=list("abcd"), noise=1.0
+            ),
+            CIRCLE @ THETA,
+            Peleg(0.1),
+        ),
+        "paper": lambda: certified(
+            sp.Problem(CIRCLE, noise=0.3), CIRCLE @ [1.0, 0.15], Peleg.paper(0.1)
+        ),
+        "eps-pac": lambda: certified(
+            sp.Problem(CIRCLE, noise=0.5), CIRCLE @ [1.0, 0.0], Peleg(0.1, epsilon=0.2)
+        ),
+        "paper eps-pac": lambda: certified(
+            sp.Problem(CIRCLE, noise=0.3), CIRCLE @ [1.0, 0.0], Peleg.paper(0.1, epsilon=0.2)
+        ),
+        "none": lambda: certified(
+            sp.Problem(ARMS, noise=1.0), ARMS @ THETA, Peleg(0.01, max_samples=150), seed=3
+        ),
+        "one arm": lambda: certified(
+            sp.Problem([[1.0, 2.0]], noise=1.0), np.array([1.0]), Peleg(0.1)
+        ),
+    }
+)
 
 
 def forged(certificate):
@@ -577,7 +586,7 @@ def test_the_verifier_works_without_the_rest_of_the_package(tmp_path):
     (package / "__init__.py").write_text("")
     shutil.copy(SOURCE / "errors.py", package)
     shutil.copytree(SOURCE / "verifier", package / "verifier")
-    (tmp_path / "all.json").write_text(json.dumps(CERTIFICATES))
+    (tmp_path / "all.json").write_text(json.dumps(dict(CERTIFICATES)))
     code = """
 import json, sys
 from surepick.verifier.verify import verify

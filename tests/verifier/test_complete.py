@@ -59,6 +59,46 @@ def test_who_is_in_meets_the_next_items_and_no_others(genuine):
     assert "other cells than are due" in refused(body)
 
 
+@pytest.fixture(scope="module")
+def partly_known(table):
+    problem = sp.Problem.unstructured([f"o{i}" for i in range(len(table))], noise="yes-no")
+    run = sp.algorithms.PooledPeleg(0.1, complete=60).start(problem, 2)
+    run.state.begin_with([5, 50, 20])
+    while not run.stopped:
+        batch = run.ask()
+        run.tell(batch, table[batch.arms, batch.items])
+    return json.loads(json.dumps(run.answer.certificate()))
+
+
+def test_nothing_is_bet_on_what_was_known(partly_known):
+    assert verify(partly_known).guarantee == "pac"
+    for first in ([5, 50], [5, 50, 20, 1], []):  # then others would have been bet on
+        body = copy.deepcopy(partly_known)
+        body["evidence"]["orders"][0]["first"] = first
+        assert "block 1" in refused(body) or "block 2" in refused(body)
+    body = copy.deepcopy(partly_known)
+    body["evidence"]["blocks"][0]["bets"] = True
+    assert "bet on, or not, against the rule" in refused(body)
+
+
+@pytest.mark.parametrize("first", [[5, 5, 20], [5, 60, 20], [-1, 5, 20], "5", [0.5, 1, 2]])
+def test_what_was_known_are_items(partly_known, first):
+    body = copy.deepcopy(partly_known)
+    body["evidence"]["orders"][0]["first"] = first
+    refused(body)
+
+
+def test_who_is_out_meets_no_items(genuine):
+    body = copy.deepcopy(genuine)
+    out = next(i for i, b in enumerate(body["evidence"]["blocks"]) if b["dropped"]["candidate"])
+    arm = body["evidence"]["blocks"][out]["dropped"]["candidate"][0]
+    batch = body["batches"][out + 1]
+    for name, value in (("arms", arm), ("parts", batch["parts"][0]), ("counts", 1), ("sums", 0.0)):
+        batch[name].append(value)
+    body["claim"]["samples"] += 1
+    assert "other cells than are due" in refused(body)
+
+
 def test_scores_that_were_changed_do_not_give_the_capital(genuine):
     body = copy.deepcopy(genuine)
     for batch in body["batches"][:5]:
@@ -124,3 +164,30 @@ def test_a_p_value_of_its_own_is_refused(genuine):
     body = copy.deepcopy(genuine)
     body["claim"]["p_value"] = 1e-9
     assert "p-value" in refused(body)
+
+
+@pytest.mark.parametrize("settings", [{"baseline": 1}, {"threshold": 0.5, "claims": "fdr"}])
+def test_claims_that_were_not_shown_are_refused(table, settings):
+    honest = certified(table, **settings)
+    assert verify(honest).guarantee in ("claims", "fdr")
+    body = copy.deepcopy(honest)
+    body["evidence"]["claims"][0]["block"] = 1  # too early
+    assert "capital" in refused(body) or "order" in refused(body)
+    body = copy.deepcopy(honest)
+    first = body["evidence"]["claims"][0]
+    first["claim"] = "worse" if first["claim"] == "better" else "better"
+    assert "capital" in refused(body)
+    body = copy.deepcopy(honest)
+    body["evidence"]["claims"][0]["certain"] ^= True
+    assert "for certain" in refused(body)
+
+
+def test_others_than_the_m_best_are_refused(table):
+    honest = certified(table, top=2)
+    body = copy.deepcopy(honest)
+    body["claim"]["candidates"] = [0, 1]
+    body["claim"] |= {"candidate": 0, "label": "o0"}
+    assert refused(body)
+    body = copy.deepcopy(honest)
+    body["evidence"]["question"]["top"] = 3
+    assert refused(body)

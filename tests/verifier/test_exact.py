@@ -6,6 +6,7 @@ from itertools import count
 
 import numpy as np
 import pytest
+from tests.lazily import Lazily
 from tests.verifier.kinds import as_json, finished
 from tests.verifier.test_certificate import (
     CERTIFICATES,
@@ -22,15 +23,26 @@ from surepick.algorithms import Peleg
 from surepick.errors import CertificateError, FormatError
 from surepick.verifier.verify import verify
 
-SAMPLES = {
-    ruler: certificate_of(ruler)
-    for ruler in ("phases", "pooled", "static", "alba", "intervals", "ellipsoid", "checked-fit")
-} | {
-    "glr by a determinant": certificate_of("glr by a determinant"),
-    "estimated-noise": certificate_of("estimated-noise"),
-    "parts": as_json(finished("symmetric", past=30)),
-    "transductive": CERTIFICATES["transductive"],
-}
+SAMPLES = Lazily(
+    {
+        ruler: lambda ruler=ruler: certificate_of(ruler)
+        for ruler in (
+            "phases",
+            "pooled",
+            "static",
+            "alba",
+            "intervals",
+            "ellipsoid",
+            "checked-fit",
+            "glr by a determinant",
+            "estimated-noise",
+        )
+    }
+    | {
+        "parts": lambda: as_json(finished("symmetric", past=30)),
+        "transductive": lambda: CERTIFICATES["transductive"],
+    }
+)
 
 
 def read_as_numbers(certificate):

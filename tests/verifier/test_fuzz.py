@@ -4,7 +4,7 @@ import numpy as np
 import pytest
 from tests.verifier.fuzz import BAD, RULES, VARIANTS, changed, fuzz
 
-SLOW = ("pooled", "compared", "any", "quantile")
+SLOW = ("pooled", "compared", "any", "quantile", "keeping")
 
 
 @pytest.mark.parametrize("times", [1, pytest.param(10, marks=pytest.mark.validation)])

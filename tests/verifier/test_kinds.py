@@ -1,12 +1,14 @@
 """Certificates of every kind of noise: those of runs hold, and forged ones do not."""
 
 import copy
+import functools
 import hashlib
 import json
 
 import numpy as np
 import pytest
 from tests.breadth import each_value
+from tests.lazily import Lazily
 from tests.verifier.kinds import KINDS, as_json, finished
 from tests.verifier.test_forgeries import concluded, refused
 
@@ -24,8 +26,13 @@ WAYS = {
     "in pieces": {"max_batch": 7},
     "large": {"large": True, "epsilon": 0.15},
 }
-CERTIFICATES = {name: as_json(finished(name)) for name in KINDS}
-IN_PARTS = as_json(finished("symmetric", delta=1e-6))
+CERTIFICATES = Lazily({name: lambda name=name: as_json(finished(name)) for name in KINDS})
+
+
+@functools.cache
+def in_parts():
+    """A certificate some of whose blocks are dealt into several parts."""
+    return as_json(finished("symmetric", delta=1e-6))
 
 
 def forged(certificate, change):
@@ -71,7 +78,8 @@ def test_the_runs_go_many_ways():
     assert within["claim"]["guarantee"] == "eps-pac"
     pieces = as_json(finished("symmetric", **WAYS["in pieces"]))
     assert any(block["batches"] > 1 for block in pieces["evidence"]["blocks"])
-    assert max(max(batch["parts"]) for batch in IN_PARTS["batches"]) >= 3
+    batches = in_parts()["batches"]
+    assert max(max(batch["parts"]) for batch in batches) >= 3
     blocks = as_json(finished("yes-no", **WAYS["past in advance"]))["evidence"]["blocks"]
     assert sum(block.get("past", 0) for block in blocks) > 2
     guide = as_json(finished("yes-no", **WAYS["past by results"]))["past"]["batches"][0]
@@ -362,22 +370,22 @@ def test_equal_scales_by_arm_are_one_scale():
 
 
 # -- parts ---------------------------------------------------------------------------------
-def in_parts():
+def dealt_batch():
     """A batch that is a whole block, dealt into four parts or more, though not the last one."""
-    blocks = IN_PARTS["evidence"]["blocks"]
+    blocks = in_parts()["evidence"]["blocks"]
     assert all(block["batches"] == 1 for block in blocks)
-    batches = IN_PARTS["batches"][: len(blocks) - 1]
+    batches = in_parts()["batches"][: len(blocks) - 1]
     return next(b for b, batch in enumerate(batches) if max(batch["parts"]) >= 3)
 
 
 def test_sums_cannot_be_moved_from_part_to_part():
-    b = in_parts()
+    b = dealt_batch()
 
     def move(body):
         body["batches"][b]["sums"][0] += 0.5
         body["batches"][b]["sums"][1] -= 0.5
 
-    assert "log capital" in refusal(forged(IN_PARTS, move))
+    assert "log capital" in refusal(forged(in_parts(), move))
 
 
 def merged(batch, label):
@@ -402,15 +410,15 @@ def merged(batch, label):
     }
 
 
-@pytest.mark.parametrize("b", [in_parts()])
-def test_parts_cannot_be_merged_in_hindsight(b):
-    first = IN_PARTS["batches"][b]["arms"][0]
+def test_parts_cannot_be_merged_in_hindsight():
+    b = dealt_batch()
+    first = in_parts()["batches"][b]["arms"][0]
 
     def with_labels(label):
         def change(body):
             body["batches"][b] = merged(body["batches"][b], label)
 
-        return forged(IN_PARTS, change)
+        return forged(in_parts(), change)
 
     evenly = with_labels(lambda arm, part: part // 2)
     assert "log capital" in refusal(evenly)
@@ -424,11 +432,11 @@ def test_parts_cannot_be_merged_in_hindsight(b):
 
 
 def test_parts_must_be_numbers_from_zero_on():
-    b = in_parts()
+    b = dealt_batch()
     word = "not a whole number"
     for part, why in ((True, word), (-1, "no part"), (0.5, word), ("0", word)):
-        assert why in refusal(with_entry(IN_PARTS, b, "parts", 1, part))
-    twice = with_entry(IN_PARTS, b, "parts", 1, 0)
+        assert why in refusal(with_entry(in_parts(), b, "parts", 1, part))
+    twice = with_entry(in_parts(), b, "parts", 1, 0)
     assert "inconsistent" in refusal(twice)
-    none = forged(IN_PARTS, lambda body: body["batches"][b].pop("parts"))
+    none = forged(in_parts(), lambda body: body["batches"][b].pop("parts"))
     assert f"batch {b} " in refusal(none)

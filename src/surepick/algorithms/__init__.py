@@ -5,7 +5,8 @@ from __future__ import annotations
 import importlib
 from typing import TYPE_CHECKING, Any
 
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
+from surepick.algorithms.base import Algorithm, Pulls, State
+from surepick.algorithms.findings import Guarantee
 from surepick.algorithms.registry import classes, get, names, register
 
 if TYPE_CHECKING:

@@ -48,7 +48,7 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State
+from surepick.algorithms.base import Algorithm, Pulls, State
 from surepick.algorithms.conditions import norm_condition
 from surepick.algorithms.designs import candidate_design, root_of_inverse
 from surepick.arrays.grid import first_best
@@ -57,6 +57,7 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive, real
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.promise import Condition
 from surepick.statistics.mixture import log_evidence
 
 
@@ -108,10 +109,8 @@ class Alba(Algorithm):
             else _State(self, problem, rng)
         )
 
-    def guarantee(self, epsilon_used: bool) -> Guarantee:
-        """What is promised, and what it rests on."""
-        given = super().guarantee(epsilon_used)
-        return Guarantee(given.kind, f"{given}, {norm_condition(self.norm_bound)}")
+    def needs(self) -> tuple[Condition, ...]:
+        return (norm_condition(self.norm_bound),)
 
 
 class _Lead(NamedTuple):

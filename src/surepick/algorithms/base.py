@@ -7,6 +7,7 @@ noise scale (where one is known, rewards arrive divided by it) or the run around
 
 from __future__ import annotations
 
+import importlib
 import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
@@ -16,13 +17,16 @@ from typing import Any, ClassVar, Protocol
 import numpy as np
 from numpy.typing import NDArray
 
-from surepick.algorithms.findings import Claims, Guarantee, Known
+from surepick.algorithms.findings import Claims, Known
+from surepick.algorithms.findings import Kept as KeptLimit
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.algorithms.questions import Asked, Best
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.arrays.validate import in_reach, positive, probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
+from surepick.problem.noise import NoiseKind
+from surepick.promise import Condition, Promise, Reason
 
 #: what a state either keeps as an attribute or works out in a property: no type fits both
 Kept = Any
@@ -53,7 +57,7 @@ class Drawn(Protocol):
 
     @property
     def batch(self) -> int: ...  #: its number
-    def words(self, stream: int, count: int) -> NDArray[np.uint64]: ...  #: of one of three streams
+    def words(self, stream: int, count: int) -> NDArray[np.uint64]: ...  #: of one of four streams
     def of(self, batch: int) -> Drawn: ...  #: those of another batch
 
 
@@ -92,6 +96,9 @@ class State(ABC):
     #: whether every single reward must be told: sums of them do not say enough
     singly: bool = False
 
+    #: further numbers that it needs of every measurement, beside the reward
+    further: tuple[Any, ...] = ()
+
     #: what the pulls of the next batch may cost, set before it is asked for them
     funds: float = math.inf
     #: whether it keeps to that by itself; otherwise it is asked for so few pulls that it does
@@ -111,6 +118,9 @@ class State(ABC):
     #: a seed drawn after options were recorded, set before they come; see ``Algorithm.redraws``
     fresh: int | None = None
 
+    #: whether it takes in reports after its answer, on which it bets nothing
+    waits: ClassVar[bool] = False
+
     #: whether its answer is a matter of arithmetic by now, and not of chance
     certain: Kept = False
 
@@ -128,12 +138,21 @@ class State(ABC):
     def as_recorded(self, evidence: dict[str, Any]) -> None:  # noqa: B027
         """Before anything is asked: go by the rule of the release that wrote this evidence."""
 
+    def deal_by(self, seed: str) -> None:  # noqa: B027
+        """Deal the first batch into two after it came in; see :mod:`surepick.statistics.dealing`.
+
+        Before anything is told; nothing is done where rewards cannot be dealt.
+        """
+
     def propose_ahead(self, budget: int, out: int) -> Pulls | None:
         """One batch more, while so many pulls that were asked for have not been observed.
 
         None where that would be too far ahead; see ``Algorithm.overlaps``.
         """
         return None
+
+    def note_ahead(self, pulls: Pulls) -> None:  # noqa: B027
+        """These are asked for ahead: what was proposed, or other pulls in its place."""
 
     def replace(self, pulls: Pulls) -> None:  # noqa: B027
         """Other pulls come in the place of those asked for; see ``Algorithm.any_history``."""
@@ -146,6 +165,12 @@ class State(ABC):
         """Take in Σ (reward − mean)² of each row of the pulls, where single rewards are known.
 
         Comes before :meth:`observe` of the same batch.
+        """
+
+    def observe_numbers(self, pulls: Pulls, numbers: dict[str, Any]) -> None:  # noqa: B027
+        """Take in sums (and spreads, or None) of further numbers for each row, by their names.
+
+        As they were measured, in their own units. Comes before :meth:`observe` of the same batch.
         """
 
     def split_past(self, arms: IntArray, rewards: FloatArray, evidence: bool) -> list[ToldPulls]:
@@ -237,12 +262,20 @@ class State(ABC):
         """Where no candidate is the answer: those of which each is shown to beat the next one."""
         return []
 
-    def promise(self) -> Guarantee | None:
+    def promise(self) -> Promise | None:
         """What an answer promises, where that depends on what was shown; None: as always."""
         return None
 
     def claims(self) -> Claims | None:
         """What is claimed now, where candidates are compared with a baseline; else None."""
+        return None
+
+    def limits_kept(self) -> list[KeptLimit]:
+        """How options stand to each limit, where they have to keep some."""
+        return []
+
+    def not_beaten(self) -> BoolArray | None:
+        """Where there are limits: whom nobody seems to beat on all numbers at once; no proof."""
         return None
 
     def p_value(self) -> float | None:
@@ -407,9 +440,18 @@ class Algorithm(ABC):
         """How many items options are measured on, such as test questions; None: on none."""
         return None
 
-    def about_items(self) -> str:
-        """What being the best means where options are measured on items, for the guarantee."""
-        return f"best on average over all {self.measured_on()} items"
+    def worst_score(self, problem: Problem) -> float | None:
+        """What a measurement counts as that cannot be made; None: nothing, it has to be made."""
+        return None
+
+    def about_items(self) -> Condition:
+        """What being the best means where options are measured on items."""
+        average = f"on average over all {self.measured_on()} items"
+        return Condition(f"best {average}", meaning=f"“Best” is meant {average}.")
+
+    def needs(self) -> tuple[Condition, ...]:
+        """What its theorem rests on beside the model."""
+        return ()
 
     def baseline_in(self, problem: Problem) -> int | None:
         """The candidate that the others are compared with; None: there is none."""
@@ -426,6 +468,7 @@ class Algorithm(ABC):
     def settings(self) -> dict[str, Any]:
         """The fields that differ from their defaults: with the name, the whole configuration."""
         given = {f.name: getattr(self, f.name) for f in fields(self) if f.init}
+        given = {k: list(v) if isinstance(v, tuple) else v for k, v in given.items()}  # as JSON
         default = {f.name: f.default for f in fields(self) if f.default is not MISSING}
         return {k: v for k, v in given.items() if k not in default or default[k] != v}
 
@@ -440,31 +483,29 @@ class Algorithm(ABC):
             raise InvalidInputError("rng is the old name of seed: give only one of them")
         if not isinstance(problem, Problem):
             raise InvalidTypeError(f"problem must be a surepick.Problem; got {problem!r:.80}")
-        if _start_run is None:
-            raise RuntimeError("surepick.run has not been imported")
-        return _start_run(self, problem, rng if seed is None else seed)
+        if _start_run is None:  # runs stand above algorithms, and say how they are started
+            importlib.import_module("surepick.run")
+        start: Any = _start_run
+        return start(self, problem, rng if seed is None else seed)
 
-    def guarantee(self, epsilon_used: bool) -> Guarantee:
-        """What an answer reached by the stopping rule promises."""
+    def promise(self, kind: NoiseKind, epsilon_used: bool) -> Promise:
+        """What an answer reached by the stopping rule promises, with such noise."""
         if not self.theorem:
-            return Guarantee(
-                "heuristic",
-                f"no guarantee: {self.registered_name()} stops by a heuristic threshold",
-            )
-        what = self.asked.promised(self.epsilon if epsilon_used else None)
-        sure = f"with probability at least {confidence(self.delta)}"
-        kind = "eps-pac" if epsilon_used else "pac"
-        return Guarantee(kind, f"{what} {sure} ({self.theorem}{self.asked.union})")
+            why = f"{self.registered_name()} stops by a heuristic threshold"
+            return Promise(self.delta, why=Reason(why))
+        on_items = self.measured_on() is not None
+        epsilon = self.epsilon if epsilon_used else None
+        what = self.asked.promised(epsilon, kind, on_items)
+        theorem = f"{self.theorem}{self.asked.union}"
+        return Promise(self.delta, what, theorem, self.needs())
 
-    def guarantee_for_certain(self) -> Guarantee:
+    def promise_for_certain(self, kind: NoiseKind) -> Promise:
         """What an answer promises that is no matter of chance."""
-        return Guarantee("pac", f"{self.asked.promised(None)} for certain ({CERTAIN})")
+        what = self.asked.promised(None, kind).certain(
+            "It is certain: everything that could change the answer was measured."
+        )
+        return Promise(self.delta, what, CERTAIN)
 
-    def guarantee_of_claims(self, baseline: str) -> Guarantee:
+    def promise_of_claims(self, baseline: str) -> Promise:
         """What claims against a baseline promise, whenever they are made."""
-        return self.asked.guarantee_of_claims(confidence(self.delta), self.delta, baseline)
-
-
-def confidence(delta: float) -> str:
-    """1 - delta in words: never rounded up to a certainty."""
-    return f"{1 - delta:.12g}" if delta >= 1e-9 else f"1 - {delta:g}"
+        return self.asked.promise_of_claims(self.delta, baseline)

@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from surepick.promise import Condition
+
 REGULARISATION = 1.0  #: lambda, the weight of the prior, where nothing else is set
 
 
-def norm_condition(norm_bound: float, regularisation: float = REGULARISATION) -> str:
+def norm_condition(norm_bound: float, regularisation: float = REGULARISATION) -> Condition:
     """The condition of a guarantee that needs a bound on the length of theta*.
 
     Any lambda is valid that was chosen before rewards were seen. Nobody can see when it was, so
@@ -20,4 +22,4 @@ def norm_condition(norm_bound: float, regularisation: float = REGULARISATION) ->
     """
     usual = regularisation == REGULARISATION
     more = "" if usual else f" and that regularisation={regularisation:g} was set in advance"
-    return f"provided that ‖theta*‖ <= {norm_bound:g}{more}"
+    return Condition(f"provided that ‖theta*‖ <= {norm_bound:g}{more}")

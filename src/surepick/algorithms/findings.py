@@ -5,17 +5,11 @@ from __future__ import annotations
 from typing import Any, NamedTuple
 
 from surepick.arrays.types import FloatArray, IntArray
-
-#: kinds of guarantees that have a theorem behind them
-PROVEN = ("pac", "eps-pac", "claims", "fdr")
-
-
-#: the kind of what is shown where no option is the answer
-NOBODY = "nobody"
+from surepick.promise import NOBODY, PROVEN, Promise, as_said
 
 
 class Guarantee(str):
-    """What an answer promises, as a sentence; ``kind`` is for programs.
+    """What an answer promises, as a sentence; ``kind`` is for programs, ``promise`` has its parts.
 
     Kinds: ``"pac"`` (the best candidate, or the m best, with probability at least 1 - delta),
     ``"eps-pac"`` (within epsilon of the best, or of the m-th best), ``"claims"`` (all claims
@@ -32,15 +26,22 @@ class Guarantee(str):
     """
 
     kind: str
+    promise: Promise
 
-    def __new__(cls, kind: str, sentence: str) -> Guarantee:
-        """A guarantee of this kind, in these words."""
+    def __new__(cls, kind: str, sentence: str, promise: Promise | None = None) -> Guarantee:
+        """A guarantee of this kind, in these words; without parts they say it all."""
         made = super().__new__(cls, sentence)
         made.kind = kind
+        made.promise = promise or Promise(0.0, as_said(kind, sentence))
         return made
 
+    @classmethod
+    def of(cls, promise: Promise) -> Guarantee:
+        """What a promise comes to."""
+        return cls(promise.kind, promise.exact, promise)
+
     def __reduce__(self) -> tuple[Any, ...]:  # for copies, and answers sent between processes
-        return type(self), (self.kind, str(self))
+        return type(self), (self.kind, str(self), self.promise)
 
     def __bool__(self) -> bool:
         return self.kind in PROVEN
@@ -75,3 +76,20 @@ class Known(NamedTuple):
     low: FloatArray  #: it lies between these at all times, each with probability 1 - delta
     high: FloatArray
     p_value: FloatArray | None  #: of "this one is the best", at any time; None: not known
+
+
+class Kept(NamedTuple):
+    """How options stand to one limit, in the units of the number it is on; (M,) each."""
+
+    limit: str
+    #: means of what was measured (over the other option's, where the limit is a margin to one); of
+    #: a quantile, the share of measurements on the right side of it
+    estimates: FloatArray
+    low: FloatArray  #: the mean lies between these at all times
+    high: FloatArray
+    #: "keeps", "breaks" or "not clear yet"; of each option, this and the ends are ever wrong with
+    #: probability delta at most
+    verdicts: list[str]
+    mark: float  #: what the mean is compared with
+    above: bool  #: whether the limit is kept above that
+    about: str  #: what the mean is of

@@ -87,10 +87,13 @@ class ToldPulls(NamedTuple):
     pulls: Pulls
     sums: FloatArray
     spreads: FloatArray | None = None  #: Σ (reward − mean)² of each row
+    #: sums, and where they count spreads, of further numbers by their names
+    numbers: dict[str, list[Any]] | None = None
 
     def columns(self) -> list[Any]:
         """What files hold."""
-        return [*self.pulls, self.sums, self.spreads]
+        more = [] if self.numbers is None else [self.numbers]
+        return [*self.pulls, self.sums, self.spreads, *more]
 
     @classmethod
     def from_columns(cls, columns: list[Any]) -> ToldPulls:

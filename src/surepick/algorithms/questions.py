@@ -15,11 +15,15 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick import plugins
-from surepick.algorithms.findings import Guarantee
+from surepick.arrays import limits
 from surepick.arrays.validate import in_reach, probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError, listed
 from surepick.problem import Problem
+from surepick.problem.noise import NoiseKind
+from surepick.promise import ON_AVERAGE, Condition, Promise, Promised
 from surepick.text import parse, write
+
+_BEST = "the best"
 
 
 @dataclass(frozen=True)
@@ -29,6 +33,7 @@ class Asked(ABC):
     name: ClassVar[str]  #: in files, and in what is known of a study
     compares: ClassVar[bool] = False  #: whether claims are made of each candidate
     several: ClassVar[bool] = False  #: whether more than one candidate is named
+    ranks: ClassVar[bool] = True  #: whether who is ruled out is worse than who is named
 
     @property
     def words(self) -> str:
@@ -38,7 +43,7 @@ class Asked(ABC):
     @property
     def best(self) -> str:
         """What is looked for."""
-        return "the best"
+        return _BEST
 
     @property
     def number(self) -> float | None:
@@ -51,14 +56,24 @@ class Asked(ABC):
         return None
 
     @property
-    def meaning(self) -> str:
+    def within(self) -> float | None:
+        """How far below the best is good enough, where the cheapest such option is looked for."""
+        return None
+
+    @property
+    def meaning(self) -> Condition | None:
         """What better means, where the question says it and not the kind of noise."""
-        return ""
+        return None
 
     @property
     def levels_cancel(self) -> bool:
         """Whether a level that all measurements of a block share has no part in it."""
         return self.number is None
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        """Further numbers that every measurement must have, as options have to keep limits."""
+        return ()
 
     @property
     def overlaps(self) -> bool:
@@ -86,11 +101,27 @@ class Asked(ABC):
     def check_problem(self, problem: Problem, items: bool) -> None:  # noqa: B027
         """Refuse a problem about which it cannot be asked; ``items``: measured on items."""
 
-    def promised(self, epsilon: float | None) -> str:
-        """What an answer is, with the probability that follows; up to epsilon, if that was used."""
-        return self.best if epsilon is None else f"within {epsilon:.12g} of {self.best}"
+    def rests_on(self, problem: Problem) -> list[Condition]:
+        """What else has to be true."""
+        return []
 
-    def guarantee_of_claims(self, sure: str, delta: float, baseline: str) -> Guarantee:
+    def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
+        """What an answer is promised to be; up to epsilon, if that was used."""
+        if epsilon is None:
+            return Promised(self.best, "" if self.best == _BEST else f"{{It}} is {self.best}.")
+        return kind.near(self.best, epsilon, items)
+
+    def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
+        """All that an answer may be promised to be."""
+        return [self.promised(one, kind, items) for one in (None, epsilon)]
+
+    def among(self, left: int, several: bool) -> Promised:
+        """What is promised of those that are left where it was stopped by hand."""
+        best = f"{self.best} {'are' if several else 'is'} among those {left}"
+        wrong = f"rule {'one of them' if several else 'it'} out"
+        return Promised(best, f"{best[:1].upper()}{best[1:]}", wrong)
+
+    def promise_of_claims(self, delta: float, baseline: str) -> Promise:
         """What claims against a baseline promise; only asked where it compares."""
         raise InvalidInputError(f"baseline: {self.name!r} does not compare with one")
 
@@ -138,11 +169,10 @@ class Top(Asked):
     def union(self) -> str:
         return f", union over {self.m}"
 
-    def promised(self, epsilon: float | None) -> str:
+    def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
         if epsilon is None:
-            return self.best
-        within = f"each at most {epsilon:.12g} worse than the worst of {self.best}"
-        return f"{self.m} options, {within},"
+            return Promised(self.best, wrong=f"are wrong about {self.best}")
+        return kind.near_several(self.m, epsilon)
 
     def check_problem(self, problem: Problem, items: bool) -> None:
         n, m = len(problem.distinct), self.m
@@ -226,16 +256,17 @@ class Against(Asked):
                 "which is best, or leave items out"
             )
 
-    def guarantee_of_claims(self, sure: str, delta: float, baseline: str) -> Guarantee:
+    def promise_of_claims(self, delta: float, baseline: str) -> Promise:
         name = f"claims against {baseline}"
         bets = "capital bet against what is true is a supermartingale"
         if self.claims == "fdr":
-            share = f"a share of at most {delta:.12g} is wrong on average"
-            return Guarantee("fdr", f"of all {name}, {share} ({bets}; e-BH)")
-        right = f"are right with probability at least {sure}"
-        return Guarantee(
-            "claims", f"all {name} {right} ({bets}; Ville's inequality, closed testing)"
-        )
+            share = f"of all {name}, a share of at most {delta:.12g} is wrong"
+            wrong = "the claims are wrong"
+            what = Promised(share, wrong=wrong, kind="fdr", chance=ON_AVERAGE)
+            return Promise(delta, what, f"{bets}; e-BH", compares=True)
+        what = Promised(f"all {name} are right", wrong="make a wrong claim", kind="claims")
+        theorem = f"{bets}; Ville's inequality, closed testing"
+        return Promise(delta, what, theorem, compares=True)
 
 
 @dataclass(frozen=True)
@@ -268,11 +299,13 @@ class BestQuantile(Asked):
         return f"which option has the best {percentile(self.p)}"
 
     @property
-    def meaning(self) -> str:
-        return (
+    def meaning(self) -> Condition:
+        return Condition(
             f"where better means a better {self.p:.12g}-quantile, the least number that a "
             f"measurement does not exceed with a probability of at least {self.p:.12g}, which does "
-            "not change over time"
+            "not change over time",
+            "if measurements of an option vary in the same way all the time, whatever that way is",
+            meaning=f"Better means here: a better {percentile(self.p)}.",
         )
 
     def check_problem(self, problem: Problem, items: bool) -> None:
@@ -280,6 +313,94 @@ class BestQuantile(Asked):
             raise InvalidInputError(
                 "quantile: quantiles are those of an option's own measurements, not of items; "
                 "leave out quantile or items"
+            )
+
+
+@dataclass(frozen=True)
+class Cheapest(Asked):
+    """Which is the cheapest option of those within so much of the best, by costs that are known?"""
+
+    name = "cheapest"
+    ranks = False
+    enough: float
+
+    def __post_init__(self) -> None:
+        enough = in_reach(real(self.enough, "within"), "within")
+        if not enough > 0:
+            raise InvalidInputError(
+                f"within must be above 0: how far below the best is good enough; got {enough:g}"
+            )
+        object.__setattr__(self, "enough", enough)
+
+    def settings(self) -> dict[str, Any]:
+        return {"cheapest": True, "within": self.enough}
+
+    @property
+    def within(self) -> float | None:
+        return self.enough
+
+    @property
+    def words(self) -> str:
+        return f"which option is the cheapest of those within {self.enough:g} of the best"
+
+    @property
+    def best(self) -> str:
+        return f"the cheapest option within {self.enough:.12g} of the best"
+
+    @property
+    def refuses_options(self) -> str:
+        return "the study looks for the cheapest that is good enough; ask for the best alone"
+
+    def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
+        cheapest = f"the cheapest option {kind.good(self.enough)}"
+        if epsilon is None:
+            return Promised(cheapest, f"{{It}} is {cheapest}.")
+        own = kind.good(self.enough + epsilon)
+        said = f"no dearer than {cheapest}, and itself one {own}"
+        return Promised(
+            f"{said},",
+            f"{{It}} is {said}.",
+            wrong="name one of which that is not true",
+            close=own,
+            others="dearer, or may not be good enough",
+            kind="eps-pac",
+        )
+
+    def check_problem(self, problem: Problem, items: bool) -> None:
+        if problem.costs is None:
+            raise InvalidInputError(
+                "cheapest: say what each option costs (costs=… of the problem; --cost COLUMN)"
+            )
+        costs = np.broadcast_to(np.asarray(problem.costs, dtype=np.float64), problem.n_arms)
+        if (costs == costs[0]).all() and problem.n_arms > 1:
+            raise InvalidInputError(
+                f"cheapest: all options cost {costs[0]:g}; ask for the best one, and accept what "
+                "is close to it (epsilon)"
+            )
+        if items:
+            raise InvalidInputError("cheapest: not with items for now; leave one of them out")
+        if problem.transductive or problem.large or not problem.backend.plain:
+            raise InvalidInputError(
+                "cheapest: costs are those of options that are measured themselves: without "
+                "separate candidates and without a backend; leave these out"
+            )
+        if len(problem.distinct) < problem.n_candidates:
+            labels = problem.candidate_labels
+            twin = int(np.flatnonzero(problem.same_as != np.arange(problem.n_candidates))[0])
+            raise InvalidInputError(
+                f"cheapest: {labels[twin]!r} has the same features as "
+                f"{labels[problem.same_as[twin]]!r}, so the two cannot be told apart; leave one "
+                "of them out, or do not trust features (misfit=math.inf)"
+            )
+        if problem.n_arms > limits.LIMITED_OPTIONS:
+            raise InvalidInputError(
+                f"cheapest: {problem.n_arms:,} options are too many to compare each with every "
+                f"other; at most {limits.LIMITED_OPTIONS}"
+            )
+        if problem.noise_kind.wins and not self.enough < 0.5:
+            raise InvalidInputError(
+                "within: with numbers of any kind it is a share of direct comparisons, below 0.5 "
+                f"(0.05: no other option wins more than 55 % of them); got {self.enough:g}"
             )
 
 
@@ -300,7 +421,7 @@ def percentile(p: float) -> str:
     return f"{number}{ending} percentile"
 
 
-_OWN = (Best, Top, Against, BestQuantile)
+_OWN = (Best, Top, Against, BestQuantile, Cheapest)
 #: by name
 QUESTIONS: dict[str, type[Asked]] = {one.name: one for one in _OWN}
 
@@ -348,9 +469,16 @@ def read(given: Any) -> Asked:
 
 
 def asked_by(
-    question: Any, baseline: Any, threshold: Any, claims: Any, top: Any, quantile: Any = None
+    question: Any,
+    baseline: Any,
+    threshold: Any,
+    claims: Any,
+    top: Any,
+    quantile: Any = None,
+    cheapest: Any = False,
+    within: Any = None,
 ) -> Asked:
-    """The question that settings ask."""
+    """The question that settings ask, but for limits that are to be kept."""
     if claims not in ("all", "fdr"):
         raise InvalidInputError(f"claims must be 'all' or 'fdr'; got {claims!r:.80}")
     against, top = baseline is not None or threshold is not None, whole(top, "top", least=1)
@@ -366,6 +494,22 @@ def asked_by(
     if not against and claims != "all":
         raise InvalidInputError(
             "claims are made against a baseline: give baseline=… or threshold=…"
+        )
+    if cheapest:
+        if question is not None or quantile is not None or against or top > 1:
+            raise InvalidInputError(
+                "cheapest: the cheapest option that is good enough is looked for; leave out top, "
+                "quantile, baseline, threshold and question, or cheapest"
+            )
+        if within is None:
+            raise InvalidInputError(
+                "cheapest: say how far below the best is good enough, with within=… (--within 1%)"
+            )
+        return Cheapest(within)
+    if within is not None:
+        raise InvalidInputError(
+            "within says which options are good enough for the cheapest of them (cheapest=True, "
+            "--cheapest); to accept any option that close to the best, use epsilon"
         )
     if question is not None:
         return read(question)

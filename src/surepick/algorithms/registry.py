@@ -62,6 +62,13 @@ _REGISTERED: dict[str, Any] = {}
 def register(name: str, make: Any) -> None:
     """Add an algorithm of your own: ``make(**settings)`` must return an ``Algorithm``.
 
+    Parameters
+    ----------
+    name
+        What to call it.
+    make
+        Called with settings.
+
     Examples
     --------
     >>> from surepick.algorithms import Peleg
@@ -107,6 +114,13 @@ def maker(name: str) -> Callable[..., Algorithm]:
 
 def get(name: str, **settings: Any) -> Algorithm:
     """The algorithm registered under ``name``, with these settings.
+
+    Parameters
+    ----------
+    name
+        Of the registry; ``names()`` lists them.
+    settings
+        Those of the algorithm, such as ``delta``.
 
     Examples
     --------

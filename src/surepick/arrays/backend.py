@@ -10,6 +10,7 @@ from __future__ import annotations
 
 import importlib
 import logging
+import math
 import sys
 from collections.abc import Iterator
 from functools import cache
@@ -224,6 +225,8 @@ class Backend:
 
     def special(self, name: str) -> Any:
         """``erfcx`` or ``log_ndtr`` of this library."""
+        if self.name == "torch" and self.on_gpu and name == "erfcx":
+            return _torch_erfcx
         return _special(self.name, name)
 
     def free_memory(self) -> int | None:
@@ -291,6 +294,24 @@ def _gpu_kernels(device: str) -> Any:
         )
         return None
     return kernels
+
+
+def _torch_erfcx(x: Any) -> Any:
+    """e^{x²} erfc(x) for x ≥ 0, to 13 digits.
+
+    PyTorch compiles its own for the GPU when it is first called: eight seconds. Up to 20 this is
+    2 e^{x²} Φ(−x√2), whose logarithm is at hand. Beyond, where x² would hide the last digits of
+    that, seven terms of the series in 1/(2x²) are exact.
+    """
+    xp = _namespace("torch")
+    near = xp.clip(x, 0.0, 20.0)
+    small = 2.0 * xp.exp(near * near + _special("torch", "log_ndtr")(near * -math.sqrt(2.0)))
+    far = xp.clip(x, 20.0, None)
+    step = 0.5 / far**2
+    series = xp.ones_like(far)
+    for odd in range(13, 0, -2):  # 1 − s(1 − 3s(1 − 5s(…)))
+        series = 1.0 - odd * step * series
+    return xp.where(x > 20.0, series / (far * math.sqrt(math.pi)), small)
 
 
 @cache

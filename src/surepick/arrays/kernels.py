@@ -1,6 +1,6 @@
 """Compiled linear algebra on small matrices, shared by everything that needs speed.
 
-Imported only by code that is about to run (numba takes a moment to load). All matrices are
+All matrices are
 C-contiguous float64; points are stored one per *column*, ``(d, M)``, so that the inner loops
 run along memory and need no reordering of sums: equal inputs give equal bits on every processor,
 which keeps exact ties exact. Beyond ``limits.FIXED_WORK`` multiplications BLAS is so much faster
@@ -13,13 +13,27 @@ that it does them, in an order of its own; what is decided by that is compared w
 from __future__ import annotations
 
 import numpy as np
-from numba import njit
 
+from surepick.arrays.compiled import compiled
 from surepick.arrays.grid import TIED
 from surepick.arrays.limits import FIXED_WORK
 
 
-@njit(cache=True)
+def array_steps(products, operations):
+    """Steps of plain Python that so many multiplications take, in so many operations on arrays.
+
+    Very many are left to BLAS, by compiled code alone.
+    """
+    return 3 * operations + products / 16 if products <= FIXED_WORK else np.inf
+
+
+def _multiply(a, b, out):
+    out[:] = 0.0
+    for c in range(a.shape[1]):
+        out += a[:, c, None] * b[c]
+
+
+@compiled(work=lambda a, b, out: array_steps(a.size * b.shape[1], len(b)), plain=_multiply)
 def multiply(a, b, out):
     """``out = a b``; each entry is added up in the order of the columns of ``a``."""
     n, d = a.shape
@@ -44,7 +58,18 @@ def multiply(a, b, out):
             c += 1
 
 
-@njit(cache=True)
+def _weighted_gram(points, weights, out):
+    out[:] = 0.0
+    for weight, x in zip(weights, points):
+        out += (weight * x)[:, None] * x
+    upper = np.triu_indices(len(out), 1)
+    out[upper] = out.T[upper]
+
+
+@compiled(
+    work=lambda points, weights, out: array_steps(points.size * len(out), len(points)),
+    plain=_weighted_gram,
+)
 def weighted_gram(points, weights, out):
     """``out = sum_k weights[k] x_k x_kᵀ`` for points ``(K, d)``, one per row."""
     K, d = points.shape
@@ -73,7 +98,21 @@ def weighted_gram(points, weights, out):
             out[j, i] = out[i, j]
 
 
-@njit(cache=True)
+def _cholesky(matrix, out):
+    rest = np.array(matrix)
+    for k in range(len(rest)):
+        if rest[k, k] <= 0.0:
+            return False
+        out[k, k] = np.sqrt(rest[k, k])
+        below = out[k + 1 :, k]
+        below[:] = rest[k + 1 :, k] / out[k, k]
+        rest[k + 1 :, k + 1 :] -= below[:, None] * below
+    return True
+
+
+@compiled(
+    work=lambda matrix, out: array_steps(matrix.size * len(out), 3 * len(out)), plain=_cholesky
+)
 def cholesky(matrix, out):
     """Lower factor of a positive definite matrix; False when it is not one."""
     d = matrix.shape[0]
@@ -91,7 +130,16 @@ def cholesky(matrix, out):
     return True
 
 
-@njit(cache=True)
+def _whiten(lower, columns, out):
+    out[:] = columns
+    for j in range(len(lower)):
+        out[j] *= 1.0 / lower[j, j]
+        out[j + 1 :] -= lower[j + 1 :, j, None] * out[j]
+
+
+@compiled(
+    work=lambda lower, columns, out: array_steps(out.size * len(out), 2 * len(out)), plain=_whiten
+)
 def whiten(lower, columns, out):
     """``out = lower⁻¹ columns`` by forward substitution, all columns ``(d, M)`` at once."""
     d, M = columns.shape
@@ -109,7 +157,7 @@ def whiten(lower, columns, out):
             row[m] *= inverse
 
 
-@njit(cache=True)
+@compiled
 def back_substitute(lower, vector, out):
     """``out = lower⁻ᵀ vector``."""
     d = vector.shape[0]
@@ -120,7 +168,7 @@ def back_substitute(lower, vector, out):
         out[i] = total / lower[i, i]
 
 
-@njit(cache=True)
+@compiled
 def farthest_pair(columns, products):
     """The two columns farthest apart: ``(i, j, squared distance)``, first pair on ties.
 
@@ -143,7 +191,7 @@ def farthest_pair(columns, products):
     return bi, bj, exact
 
 
-@njit(cache=True)
+@compiled
 def longest(columns, norms):
     """The longest column: ``(index, squared length)``, first on ties."""
     d, M = columns.shape
@@ -160,7 +208,7 @@ def longest(columns, norms):
     return best, norms[best]
 
 
-@njit(cache=True)
+@compiled
 def ball_multiplier(coords, eigenvalues, eps, radius):
     """Shift mu >= 0 so that the minimiser of lᵀMl, lᵀy >= eps, ‖l‖ <= radius is l(mu).
 
@@ -175,7 +223,7 @@ def ball_multiplier(coords, eigenvalues, eps, radius):
         length2 += coords[i] * coords[i]
     if eps > radius * np.sqrt(length2) * (1.0 + 1e-14):  # a touching ball leaves one point
         return -1.0
-    goal = (radius / eps) ** 2
+    goal = (radius / eps) * (radius / eps)
     low, high, mu = 0.0, np.inf, 0.0
     for _ in range(200):
         a, b, c = 0.0, 0.0, 0.0
@@ -207,7 +255,7 @@ def ball_multiplier(coords, eigenvalues, eps, radius):
     return mu
 
 
-@njit(cache=True)
+@compiled
 def alternative(coords, eigenvalues, eps, radius, out):
     """Minimise lᵀMl over lᵀy >= eps, ‖l‖ <= radius, in the eigenbasis of M.
 

@@ -26,6 +26,12 @@ LONGEST_LABEL = 10_000
 # fixed order, the same on every processor. Compiled in: numba's cache notices a change in
 # kernels.py only, so touch that too.
 FIXED_WORK = 1 << 22
+# Steps of plain Python, a tenth of a microsecond to a whole one each, after which a kernel is
+# compiled: they have taken about as long as compiling does, so at most twice the least possible
+# time is spent. Not above FIXED_WORK, beyond which products are made by other libraries.
+COMPILED_STEPS = 1 << 21
+# Steps after which it is worth to load numba, and what it has compiled before.
+LOADED_STEPS = 1 << 20
 
 # -- how much at a time --------------------------------------------------------------------
 # Bytes of one block of rows: what a core's cache holds; on a GPU, enough to keep its processors
@@ -98,3 +104,6 @@ COMPLEXITY_PAIRS = 200
 # Pulls per dimension that are a reason to ask what is wrong with a run that has no budget:
 # differences of a thirtieth of the noise have been seen by then.
 LONG_RUN = 10_000
+
+#: options, where limits have to be kept: each is compared with every other one
+LIMITED_OPTIONS = 200

@@ -78,6 +78,13 @@ def family_names() -> tuple[str, ...]:
 def register_family(name: str, make: Callable[..., Instance]) -> None:
     """Add a family of your own: ``make(**parameters)`` must return an ``Instance``.
 
+    Parameters
+    ----------
+    name
+        What to call it.
+    make
+        Called with the parameters that follow the name.
+
     Examples
     --------
     >>> register_family("wide", lambda d: instances.standard(0.5, d=d))
@@ -98,6 +105,11 @@ def unregister_family(name: str) -> None:
 
 def instance_named(text: str) -> Named:
     """The instance that ``text`` names.
+
+    Parameters
+    ----------
+    text
+        Name of a family, with parameters after a colon.
 
     Examples
     --------
@@ -131,6 +143,13 @@ def instance_named(text: str) -> Named:
 
 def build_instance(text: str, rng: Any = None) -> Instance:
     """The instance that ``text`` names; ``rng`` replaces its own, where the family draws.
+
+    Parameters
+    ----------
+    text
+        Name of a family, with parameters after a colon.
+    rng
+        Seed, or generator.
 
     Examples
     --------

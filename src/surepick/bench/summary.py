@@ -23,6 +23,15 @@ def summarise(rows: Table, confidence: float = 0.95, *, own_stops_only: bool = F
     With ``own_stops_only`` the statistics of the pulls leave out the trials that stopped early,
     where others did not: what they took says how large the budget was.
 
+    Parameters
+    ----------
+    rows
+        As :func:`run_plan` returns them.
+    confidence
+        Of the interval of the error rate.
+    own_stops_only
+        Leave out trials that a budget ended, where others were not.
+
     Examples
     --------
     >>> from surepick.bench import Plan, run_plan

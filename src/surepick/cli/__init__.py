@@ -8,6 +8,7 @@ import sys
 
 import click
 
+from surepick import __version__
 from surepick.errors import (
     ServiceError,
     StorageError,
@@ -18,41 +19,24 @@ from surepick.errors import (
     UnknownStudyError,
 )
 
-_VERBS = (
-    "new",
-    "ask",
-    "tell",
-    "fail",
-    "correct",
-    "withdraw",
-    "add",
-    "retire",
-    "limit",
-    "act",
-    "split",
-    "record",
-    "run",
-    "status",
-    "answer",
-    "pause",
-    "resume",
-    "stop",
-    "list",
-    "copy",
-    "delete",
-    "export",
-    "plot",
-    "report",
-    "verify",
-    "time",
-    "plan",
-    "lookback",
-    "bench",
-    "reproduce",
-    "demo",
-    "serve",
+# Every verb, by what people do. Those in the first list of a group are explained by --help.
+_GROUPS: dict[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
+    "Start": (("new", "time", "demo"), ("plan", "lookback")),
+    "Measure": (("ask", "tell", "run"), ("fail", "split", "record")),
+    "Look": (("status", "answer"), ("judges", "list", "plot", "notify")),
+    "Change": (
+        ("correct",),
+        ("withdraw", "add", "retire", "limit", "act", "pause", "resume", "stop", "delete"),
+    ),
+    "Share": (("report",), ("verify", "export", "copy", "serve", "mcp")),
+    "Research": ((), ("bench", "reproduce")),
+}
+_VERBS = tuple(verb for group in _GROUPS.values() for verbs in group for verb in verbs)
+# Those about no study, which print other things than what programs wait for.
+_STUDY_VERBS = frozenset(_VERBS) - frozenset(
+    ("verify", "time", "plan", "lookback", "bench", "reproduce", "demo", "serve", "mcp")
 )
-_STUDY_VERBS = frozenset(_VERBS[: _VERBS.index("verify")])  # those that programs talk to
+_ALL = "surepick.all"  # whether every verb is explained
 _CALLERS_MISTAKES = (StudyExistsError, TellConflictError, UnknownPullError, UnknownStudyError)
 _CODES = """\b
 Exit codes:
@@ -75,6 +59,28 @@ Exit codes:
 class _Verbs(click.Group):
     """Verbs by name; each lives in the file of that name."""
 
+    def parse_args(self, ctx: click.Context, args: list[str]) -> list[str]:
+        ctx.meta[_ALL] = "--all" in args[:2]  # also behind --help
+        return super().parse_args(ctx, args)
+
+    def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
+        everything = ctx.meta.get(_ALL, True)
+        for title, (first, others) in _GROUPS.items():
+            explained = [*first, *(others if everything else ())]
+            rows = [(verb, self._short_help(ctx, verb)) for verb in explained]
+            if not everything and others:
+                rows.append(("", f"also: {', '.join(others)}"))
+            with formatter.section(title):
+                formatter.write_dl(rows, col_max=12)
+        if not everything:
+            formatter.write_paragraph()
+            formatter.write_text("surepick --all explains every verb, surepick VERB --help one.")
+
+    def _short_help(self, ctx: click.Context, verb: str) -> str:
+        command = self.get_command(ctx, verb)
+        assert command is not None
+        return command.get_short_help_str(limit=80)
+
     def list_commands(self, ctx: click.Context) -> list[str]:
         return [*_VERBS]  # a module here is called list
 
@@ -84,8 +90,21 @@ class _Verbs(click.Group):
         return importlib.import_module(f"surepick.cli.{cmd_name}").command
 
 
+def _explain(ctx: click.Context) -> None:
+    click.echo(ctx.get_help(), color=ctx.color)
+    ctx.exit()
+
+
 @click.group(cls=_Verbs, context_settings={"help_option_names": ["-h", "--help"]}, epilog=_CODES)
-@click.version_option(package_name="surepick")
+@click.version_option(__version__)
+@click.option(
+    "--all",
+    is_flag=True,
+    is_eager=True,
+    expose_value=False,
+    callback=lambda ctx, option, value: _explain(ctx) if value else None,
+    help="Show this message with every verb.",
+)
 def cli() -> None:
     """Find the best of many options from few noisy measurements, and prove it."""
 

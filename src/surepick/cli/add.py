@@ -23,7 +23,8 @@ def command(
 
     That includes the column of costs, where options cost different amounts.
 
-    They come with the next batch; a study that has ended goes on. The answer is then the best of
+    They come with the next batch, or with the shares of the next period of a website test; a study
+    that has ended goes on. The answer is then the best of
     all options that were not retired, and the guarantee stands, even if options are added because
     of what was seen. A category may have levels that no option had before.
     """

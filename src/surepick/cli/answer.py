@@ -20,6 +20,7 @@ from surepick.cli.studies import (
     spent,
     study_options,
 )
+from surepick.errors import InvalidInputError
 from surepick.run.standing import best_first, between
 from surepick.study.outlook import no_answer_yet
 from surepick.text import plural, typed
@@ -37,17 +38,34 @@ if TYPE_CHECKING:
     help="Write the proof to this file; surepick verify checks it.",
 )
 @click.option("--explain", is_flag=True, help=EXPLAIN_HELP)
+@click.option(
+    "--export",
+    "exports",
+    multiple=True,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="For a pipeline: .md (for a comment) or .xml (JUnit), also where there is no answer yet.",
+)
 def command(
-    name: str, storage: str, as_json: bool, certificate: Path | None, explain: bool
+    name: str,
+    storage: str,
+    as_json: bool,
+    certificate: Path | None,
+    explain: bool,
+    exports: tuple[Path, ...],
 ) -> None:
     """Print the answer of a finished study, how sure it is, and what that takes.
 
     The exit code is 4 as long as there is none, and 7 where the answer is not proven: the study was
     stopped before, or measurements contradict what it rests on (the warnings say why).
     """
+    for file in exports:
+        if file.suffix.lower() not in (".md", ".xml"):
+            raise InvalidInputError(f"export: {file.name} must end in .md or .xml")
     study = open_study(name, storage)
     if not study.finished:
-        _not_yet(study.status(), as_json)
+        status = study.status()
+        _export(exports, name, False, no_answer_yet(status))
+        _not_yet(status, as_json)
         raise SystemExit(NOT_YET)
     checks, answer = study.checks(), study.answer
     if certificate is not None:
@@ -61,6 +79,7 @@ def command(
         *said_of_uncounted(study.progress().uncounted),
         answer.plain,
     ]
+    lines += _kept(answer)
     if explain:
         lines.append(f"Exactly: {shown(str(answer.guarantee))}.")
     if answer.equivalent and not answer.lifts:
@@ -78,18 +97,49 @@ def command(
     content = {"finished": True, "study": name, **answer.to_dict(), "checks": checks.to_dict()}
     content["warnings"] = warnings
     content["certificate"] = None if certificate is None else str(certificate)
+    _export(exports, name, bool(answer.guarantee), "\n\n".join(lines))
     say(as_json, content, "\n".join(lines))
     if not answer.guarantee:
         raise SystemExit(UNPROVEN)
 
 
+def _export(files: tuple[Path, ...], name: str, proven: bool, text: str) -> None:
+    """What a pipeline reads: passed where the answer is proven, else undecided."""
+    from surepick.files import write_whole
+    from surepick.report.gates import PASSED, UNDECIDED, Case, comment, junit
+
+    outcome = PASSED if proven else UNDECIDED
+    for file in files:
+        if file.suffix.lower() == ".md":
+            write_whole(file, comment(name, outcome, shown_lines(text)))
+        else:
+            write_whole(file, junit("answer", [Case(name, outcome, text)]))
+
+
+def shown_lines(text: str) -> str:
+    """Several lines as they can be printed."""
+    return "\n".join(shown(line) for line in text.split("\n"))
+
+
 def _named(answer: Answer) -> str:
     """What is best, or which ones are."""
     if answer.guarantee.kind == NOBODY:
-        return "Answer: no option beats every other"
+        return f"Answer: {shown(str(answer.guarantee).partition(' with probability')[0])}"
     several = len(answer.labels) > 1
     labels = ", ".join(shown(label) for label in answer.labels)
     return f"{'Answer, best-looking first' if several else 'Answer'}: {labels}"
+
+
+def _kept(answer: Answer) -> list[str]:
+    """How options stand to limits; those that are named first."""
+    lines = []
+    for limit, options in answer.limits.items():
+        lines.append(f"{shown(limit)}:")
+        for label in sorted(options, key=lambda label: label not in answer.labels):
+            one = options[label]
+            known = "" if one.estimate is None else f" ({one.estimate:.4g})"
+            lines.append(f"  {shown(label)}: {one.verdict}{known}")
+    return lines
 
 
 def _compared(answer: Answer) -> list[str]:

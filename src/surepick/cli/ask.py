@@ -11,6 +11,7 @@ from surepick.cli.studies import (
     FINISHED,
     NOT_YET,
     STRATUM_HELP,
+    at_server,
     open_study,
     say,
     shown,
@@ -80,7 +81,8 @@ def command(
     elif study.progress().paused:
         click.echo(f"Study {name!r} is paused: {typed('resume', name)}", err=True)
     else:
-        click.echo(f"Nothing to measure now: {shown(study.desk.waits_for())}.", err=True)
+        waits = "the open batch is with others" if at_server() else study.desk.waits_for()
+        click.echo(f"Nothing to measure now: {shown(waits)}.", err=True)
     raise SystemExit(FINISHED if finished else NOT_YET)
 
 

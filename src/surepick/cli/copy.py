@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import click
 
-from surepick.cli.studies import say, shown, study_options
+from surepick.cli.studies import local_study_options, say, shown
 from surepick.text import typed
 
 
 @click.command("copy", short_help="Copy a study to another database, or move it.")
-@study_options
+@local_study_options
 @click.option("--to", required=True, metavar="URL", help="The other database, as for --storage.")
 @click.option("--as", "new_name", metavar="NAME", help="What the copy is called.")
 @click.option("--move", is_flag=True, help="Delete the original once the copy is there.")

@@ -16,18 +16,22 @@ from surepick.cli.studies import open_study, say_changes, study_options
 )
 @study_options
 @click.argument("pull", type=int)
-@click.argument("reward", type=Number())
+@click.argument("reward")
 @click.option(
     "--reason", required=True, help="Reason; stored with the study and shown in the certificate."
 )
 @click.option("--by", default=None, help="Who corrects it.")
 def command(
-    name: str, storage: str, as_json: bool, pull: int, reward: float, reason: str, by: str | None
+    name: str, storage: str, as_json: bool, pull: int, reward: str, reason: str, by: str | None
 ) -> None:
     """Let REWARD count for a PULL that was told, instead of what was told.
+
+    Where two options are compared, REWARD is the label of the better one, or tie.
 
     As long as its batch is open, the reward is simply replaced; afterwards everything is worked out
     again from what was measured. Old and new reward, who, when and why are kept.
     """
     study = open_study(name, storage)
-    say_changes(study, [study.correct(pull, reward, reason=reason, by=by)], as_json)
+    paired = study.problem.pairing is not None
+    value = reward if paired else Number().convert(reward, None, None)
+    say_changes(study, [study.correct(pull, value, reason=reason, by=by)], as_json)

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from surepick.cli.studies import open_study, say, shown, study_options
+from surepick.cli.studies import at_server, open_study, say, shown, study_options
 from surepick.text import plural
 
 
@@ -16,13 +16,15 @@ def command(name: str, storage: str, as_json: bool, yes: bool) -> None:
     from surepick.study import delete_study
 
     with open_study(name, storage) as study:
-        at = study.progress()
+        told = study.progress().measured
     if not yes:
-        told = at.measured
         click.confirm(
             f"Delete {shown(name)} with its {plural(told, 'measurement')}? This cannot be undone.",
             abort=True,
             err=True,
         )
-    delete_study(name, storage)
+    if (at := at_server()) is not None:
+        at.delete_study(name)
+    else:
+        delete_study(name, storage)
     say(as_json, {"deleted": name}, f"{shown(name)} is deleted.")

@@ -131,7 +131,7 @@ def _race(console: Console, study: Study, seed: int) -> None:
 
     from surepick.cli.status import look, screen
 
-    rng, seen = np.random.default_rng(seed), look(study)
+    rng, seen = np.random.default_rng(seed), look(study, patient=True)
     with Live(screen(study, seen, 0), console=console, auto_refresh=False, transient=True) as live:
         for number in count(1):
             study.tell_many([(pull.id, _mark(pull, rng)) for pull in study.ask(_AT_ONCE)])
@@ -139,10 +139,10 @@ def _race(console: Console, study: Study, seed: int) -> None:
                 break
             if console.is_terminal:
                 # A forecast takes a second: a new one now and then, the rest at every look.
-                seen = look(study) if number % 5 == 0 else seen | study.status()
+                seen = look(study, patient=True) if number % 5 == 0 else seen | study.status()
                 live.update(screen(study, seen, 0), refresh=True)
                 time.sleep(_PAUSE)
-    console.print(screen(study, look(study), 0))
+    console.print(screen(study, look(study, patient=True), 0))
 
 
 def _mark(pull: Pull, rng: np.random.Generator) -> float:

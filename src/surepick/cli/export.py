@@ -6,7 +6,7 @@ from pathlib import Path
 
 import click
 
-from surepick.cli.studies import open_study, say, study_options
+from surepick.cli.studies import local_study_options, open_study, say
 from surepick.errors import InvalidInputError
 from surepick.text import plural
 
@@ -15,7 +15,7 @@ _FORMATS = ("csv", "json", "parquet")
 
 
 @click.command("export")
-@study_options
+@local_study_options
 @click.option(
     "--what",
     type=click.Choice(_KINDS),

@@ -30,6 +30,8 @@ def screen(study: Study, content: dict[str, Any], top: int) -> Any:
     ]
     forecast = content["forecast"]
     ahead = at["ahead"] if forecast["low"] is None else f"{forecast['text']}."
+    if forecast["slow"]:
+        ahead = f"{ahead or ''} {forecast['text']}.".lstrip()
     said = (at["worth"], None if content["finished"] else ahead)
     lines += [Text(shown(text)) for text in said if text]
     feet = [Text(f"Warning: {shown(text)}", "bold red") for text in content["warnings"]]
@@ -50,6 +52,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
     heads = ["visits", "rate" if _is_rate(study) else "mean"]
     if at["lift"] is not None:
         heads += ["over control", f"{_sure(content)} interval"]
+    heads += [shown(one["title"]) for one in at["guardrails"]]
     heads += ["share"] if at["shares"] is not None else []
     compared = compares(content["standing"]["question"])
     for head in [*heads, "evidence" if compared else "evidence against"]:
@@ -69,6 +72,7 @@ def _table(study: Study, content: dict[str, Any], top: int) -> Any:
             f"{content['pulls'][i]:,}",
             value(means[i], _is_rate(study)),
             *lift,
+            *(one["cells"][i] for one in at["guardrails"]),
             *share,
             _evidence(content, words, i),
             style="" if i in survivors else "dim",

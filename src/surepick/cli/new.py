@@ -11,7 +11,7 @@ import click
 from surepick.algorithms.registry import DEFAULT
 from surepick.cli.numbers import Rewards, in_rates
 from surepick.cli.setting_options import in_numbers, setting_options
-from surepick.cli.studies import ends_at, say, shown, study_options
+from surepick.cli.studies import ends_at, local_study_options, say, shown
 from surepick.cli.trust import MISFIT_HELP, Misfit, trust, trusted
 from surepick.errors import InvalidInputError
 from surepick.text import plural, typed
@@ -73,7 +73,7 @@ class _Noise(click.ParamType):
 
 
 @click.command("new", short_help="Start a study: which of the options in a table is best?")
-@study_options
+@local_study_options
 @click.argument("options", type=click.Path(path_type=Path))
 @click.option("--features", default=None, help="Columns that describe an option: price,colour.")
 @click.option("--formula", default=None, help="A formula instead: 'price + C(colour)*C(layout)'.")
@@ -99,6 +99,19 @@ class _Noise(click.ParamType):
     help="Column with the cost of measuring each option; the study then spends as little as "
     "possible.",
 )
+@click.option(
+    "--number",
+    "numbers",
+    multiple=True,
+    help="A further number of a measurement, and what it is: latency=0..100, failed=yes-no, "
+    "time=any; may be repeated.",
+)
+@click.option(
+    "--keep",
+    multiple=True,
+    help="A limit that the answer has to keep, such as 'latency <= 50', 'refunds <= control + "
+    "0.2%' or 'p95 of time <= 2'; with a tolerance: 'latency <= 50 ± 2'. May be repeated.",
+)
 @setting_options
 @click.option("--past-label", default=None, help="Column of options in --past, if not label.")
 @click.option("--past-reward", default=None, help="Column of rewards in --past, if not reward.")
@@ -109,8 +122,9 @@ class _Noise(click.ParamType):
 )
 @click.option(
     "--at-least",
-    default=None,
-    help="With --traffic: the smallest share of an option that is still in, such as 5%.",
+    multiple=True,
+    help="With --traffic: how long the test runs at least, such as 7d (a full week is a good "
+    "choice), or the smallest share of an option that is still in, such as 5%; may be repeated.",
 )
 @click.option(
     "--control", default=None, help="With --traffic: the option that always keeps a share."
@@ -136,10 +150,12 @@ def command(
     noise: float | str | list[float] | None,
     misfit: float | None,
     trust_features: bool,
+    numbers: tuple[str, ...],
+    keep: tuple[str, ...],
     past_label: str | None,
     past_reward: str | None,
     traffic: bool,
-    at_least: str | None,
+    at_least: tuple[str, ...],
     control: str | None,
     control_share: str | None,
     window: str | None,
@@ -179,7 +195,7 @@ def command(
         )
     given = rewards if noise is None else noise
     misfit = trusted(in_rates(misfit, "misfit", given), trust_features)
-    asked = {"at_least": at_least, "control": control, "control_share": control_share}
+    asked = {"at_least": [*at_least] or None, "control": control, "control_share": control_share}
     asked = {k: v for k, v in (asked | {"window": window}).items() if v is not None}
     if asked and not traffic:
         raise InvalidInputError(f"{next(iter(asked))}: only for website tests; add --traffic")
@@ -200,6 +216,8 @@ def command(
         settings=settings,
         noise=given,
         misfit=misfit,
+        numbers=dict(map(_further, numbers)) or None,
+        keep=list(keep) or None,
         traffic=asked if traffic else None,
         past_columns=named or None,
         **in_numbers(fields, given or usual(traffic or misfit not in (None, math.inf))),
@@ -228,7 +246,8 @@ def command(
     if traffic:
         notes = [f"Note: {shown(note)}" for note in made.notes]
         *lines, following = _traffic_lines(study, problem)
-        lines += [*_taken(spec), *notes, *_meant(problem, spec.epsilon)]
+        lines += [*_understood(study, problem), *_taken(spec), *notes]
+        lines += _meant(problem, spec.epsilon)
         say(as_json, content, "\n".join([*lines, following]))
         return
     quantile = study.algorithm.asked.quantile  # says itself what the best is
@@ -245,7 +264,11 @@ def command(
         + (" Smaller is better." if problem.minimise else "")
         + f" {best}".rstrip(),
         *(_taken(spec) if quantile is None else []),
-        *trust(problem, study.algorithm.delta, study.algorithm.sample_limit()),
+        *(
+            trust(problem, study.algorithm.delta, study.algorithm.sample_limit())
+            if not keep
+            else ()
+        ),
         *(shown(words(value)) for one, value in spec.kept.items() if (words := find(one).words)),
         ends_at(study.algorithm),
         *(f"Note: {shown(note)}" for note in made.notes),
@@ -289,6 +312,60 @@ def _meant(problem: Problem, epsilon: float) -> list[str]:
         f"Is that what you meant? Any option within {points} of the best is accepted (epsilon "
         f"{epsilon:g}). For {epsilon:g} percentage points write --epsilon {epsilon:g}%."
     ]
+
+
+def _further(text: str) -> tuple[str, Any]:
+    """The name of a further number, and what it is."""
+    from surepick.problem.rewards import read_rewards
+
+    name, equals, what = text.partition("=")
+    if not equals or not name.strip() or not what.strip():
+        raise InvalidInputError(
+            f"number: write it as NAME=WHAT, such as latency=0..100 or failed=yes-no; got {text!r}"
+        )
+    meant = read_rewards(what.strip())
+    return name.strip(), "symmetric" if meant is None else meant
+
+
+def _understood(study: Study, problem: Problem) -> list[str]:
+    """What was understood of the question, the control and the window."""
+    from surepick.study.traffic.words import duration
+
+    rules, asked = study.traffic.desk.rules, study.algorithm.asked
+    rates, epsilon = problem.noise_kind.bounds == (0.0, 1.0), study.algorithm.epsilon
+    points = f"{100 * epsilon:.6g} percentage points" if rates else f"{epsilon:g}"
+    lines = [f"Asked: {shown(asked.words)}."] if asked.words else []
+    for limit in getattr(asked, "limits", ()):
+        if limit.than is None:
+            lines.append(
+                f"{limit.text} compares with a number, so it is not protected against drift: if "
+                f"the whole site changes, all options do. A margin to an option ({limit.number} "
+                f"{'>=' if limit.at_least else '<='} control + 0.2%) is."
+            )
+    for name, kind in problem.numbers.items():
+        if kind.successes:
+            lines.append(f"{name} are counted like successes: so many of the visits.")
+    if problem.minimise:
+        lines.append("Smaller is better.")
+    if epsilon:
+        lines.append(f"Close enough: within {points} of the best (epsilon {epsilon:g}).")
+    if rules.control is not None:
+        share = f"{100 * study.traffic.desk.sharing.control_share:.4g} %"
+        lines.append(f"{shown(rules.control)} is the control: it keeps {share} of the visitors.")
+    if rules.at_least:
+        lines.append(f"Every option that is still in gets {100 * rules.at_least:.4g} % at least.")
+    if rules.lasts:
+        lines.append(f"It takes {duration(rules.lasts)} at least.")
+    else:
+        lines.append(
+            "It may end within days. If weekends differ, or people click what is new to them, let "
+            "it take a week: --at-least 7d."
+        )
+    if rules.window:
+        lines.append(
+            f"Visitors have {duration(rules.window)} to respond; periods are recorded after that."
+        )
+    return lines
 
 
 def _traffic_lines(study: Study, problem: Problem) -> list[str]:

@@ -6,12 +6,12 @@ from pathlib import Path
 
 import click
 
-from surepick.cli.studies import open_study, say, study_options
+from surepick.cli.studies import local_study_options, open_study, say
 from surepick.errors import InvalidInputError
 
 
 @click.command("plot", short_help="Draw where the options stand, for a slide.")
-@study_options
+@local_study_options
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),

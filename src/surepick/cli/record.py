@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -10,10 +11,25 @@ from surepick.cli.studies import open_study, say, shown, study_options
 from surepick.errors import InvalidInputError
 from surepick.text import plural
 
+if TYPE_CHECKING:
+    from surepick.study import Sheet, Study
+
 
 @click.command("record", short_help="Website tests: hand in the counts of a period.")
 @study_options
-@click.argument("report", type=click.Path(path_type=Path))
+@click.argument("report", required=False, type=click.Path(path_type=Path))
+@click.option(
+    "--sql",
+    default=None,
+    help="Instead of REPORT: a SELECT that counts it. It may use :since, :until, :window, "
+    ":period and :number of the period.",
+)
+@click.option(
+    "--database",
+    default=None,
+    help="Where to run --sql (only reading): sqlite:///shop.db, "
+    "postgresql+psycopg://user@host/shop, …",
+)
 @click.option("--period", required=True, help="The name of the period, such as monday.")
 @click.option("--check", is_flag=True, help="Check the report without recording it.")
 @click.option("--correct", is_flag=True, help="Replace an earlier report that was wrong.")
@@ -23,7 +39,9 @@ def command(
     name: str,
     storage: str,
     as_json: bool,
-    report: Path,
+    report: Path | None,
+    sql: str | None,
+    database: str | None,
     period: str,
     check: bool,
     correct: bool,
@@ -36,6 +54,10 @@ def command(
     and squares (the sum of squared rewards); with numbers of unknown scale label, bucket, visits
     and sum, where visitors are dealt into buckets 0 to 15 by a hash of who they are.
 
+    With --sql and --database the report is counted by a database, which is asked from here, also
+    with --server: :since and :until are when the shares of the period were stored and when those of
+    the next one were (UTC). Options without a row had no visitors.
+
     Everybody belongs to the period in which the option was assigned, whenever the response
     came. Periods are recorded in their order. The same report again changes nothing; other
     numbers for the same period are refused, with exit code 2, like a report with a mistake in it.
@@ -47,17 +69,18 @@ def command(
     from surepick.study.traffic.words import step
 
     study = open_study(name, storage)
+    content = _report(study, report, sql, database, period)
     if correct:
         if check:
             raise InvalidInputError("check: a correction is always checked; leave --check out")
-        made = study.correct_report(period, report, reason=reason, by=by)
+        made = study.correct_report(period, content, reason=reason, by=by)
         at = study.status()["traffic"]
         lines = [shown(made.said), CAUTION, shown(at["headline"]), shown(step(at))]
         say(as_json, made.to_dict() | {"headline": at["headline"]}, "\n".join(lines))
         return
     if reason or by:
         raise InvalidInputError("reason: only a correction needs one; did you mean --correct?")
-    done = study.record(report, period, check=check)
+    done = study.record(content, period, check=check)
     if done.status == "checked":
         text = f"{plural(done.visits, 'visit')}; no mistakes found. Nothing was recorded."
         say(as_json, done.to_dict(), text)
@@ -70,9 +93,27 @@ def command(
         "it counts once.",
         shown(at["headline"]),
     ]
-    if at["ratio"]["alarm"]:
-        lines.append(f"Warning: {shown(at['ratio']['message'])}")
+    for found in (at["ratio"], at["own_past"]):
+        if found is not None and found["alarm"]:
+            lines.append(f"Warning: {shown(found['message'])}")
     lines.append(shown(step(at)))
-    keys = ("headline", "next", "command", "risk", "ratio")
-    content = done.to_dict() | {key: at[key] for key in keys}
-    say(as_json, content, "\n".join(lines))
+    keys = ("headline", "next", "command", "risk", "ratio", "own_past")
+    found = done.to_dict() | {key: at[key] for key in keys}
+    say(as_json, found, "\n".join(lines))
+
+
+def _report(
+    study: Study, report: Path | None, sql: str | None, database: str | None, period: str
+) -> Path | Sheet:
+    """The report: a file, or what a database counts."""
+    if (report is None) == (sql is None):
+        raise InvalidInputError("give either a REPORT or --sql with --database")
+    if report is not None:
+        if database is not None:
+            raise InvalidInputError("database: only for --sql")
+        return report
+    if database is None:
+        raise InvalidInputError("database: say where to run --sql, such as sqlite:///shop.db")
+    from surepick.study.traffic.query import query_report
+
+    return query_report(study, str(sql), database, period)

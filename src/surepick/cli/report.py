@@ -7,11 +7,11 @@ from pathlib import Path
 import click
 
 from surepick.cli.plot import as_file
-from surepick.cli.studies import open_study, say, study_options
+from surepick.cli.studies import local_study_options, open_study, say
 
 
 @click.command("report", short_help="Write a page about a study, for a colleague.")
-@study_options
+@local_study_options
 @click.option(
     "--out",
     type=click.Path(path_type=Path, dir_okay=False),

@@ -19,7 +19,8 @@ def command(
 ) -> None:
     """Retire the option called LABEL: it is not measured any more, and cannot be the answer.
 
-    The batch that is open is finished first. Unless the option had been ruled out, all that had
+    The batch that is open is finished first; in a website test it has no share from the next period
+    on. Unless the option had been ruled out, all that had
     been are back in the race, as they may be the best of those that are left; so a study that has
     ended may go on.
     """

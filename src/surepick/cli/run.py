@@ -17,7 +17,6 @@ from surepick.cli.studies import (
     GAVE_UP,
     STRATUM_HELP,
     UNPROVEN,
-    open_remote_study,
     open_study,
     say,
     shown,
@@ -28,21 +27,28 @@ from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.study import StudyCore
+    from surepick.study.workers.measure import Measure
     from surepick.study.workers.work import Work
 
 
 @click.command("run", short_help="Measure until the study is finished.")
 @study_options
-@click.option("--server", default=None, help="Instead of a storage: address of surepick serve.")
-@click.option(
-    "--token-file",
-    default=None,
-    type=click.Path(path_type=Path, dir_okay=False),
-    help="File with the token for the server; also taken from SUREPICK_TOKEN.",
-)
 @click.option("--exec", "line", default=None, help="Command that prints one number.")
 @click.option("--call", "function", default=None, help="Instead: a Python function, module:name.")
+@click.option(
+    "--known",
+    default=None,
+    type=click.Path(path_type=Path, dir_okay=False, exists=True),
+    help="Scores that are known already, in a study with items: a table with the columns label, "
+    "item and reward. They are taken from there when they are needed.",
+)
 @click.option("--workers", default=1, show_default=True, help="Measurements at a time.")
+@click.option(
+    "--per-minute",
+    default=None,
+    type=float,
+    help="Most measurements that begin in a minute, of all workers on this machine.",
+)
 @click.option("--timeout", default=60.0, show_default=True, help="Seconds for a measurement.")
 @click.option("--retries", default=2, show_default=True, help="Retries of a pull that failed.")
 @click.option("--worker", default=None, help="Name of these workers.  [default: host and process]")
@@ -58,11 +64,11 @@ def command(
     name: str,
     storage: str,
     as_json: bool,
-    server: str | None,
-    token_file: Path | None,
     line: str | None,
     function: str | None,
+    known: Path | None,
     workers: int,
+    per_minute: float | None,
     timeout: float,
     retries: int,
     worker: str | None,
@@ -80,7 +86,15 @@ def command(
     A command that fails, takes too long (it is killed, with all it started) or does not print
     exactly one finite number has failed; its pull is tried again later. A function gets an object
     with label, arm, pull, attempt and features, perhaps in several threads at once, and returns a
-    number.
+    number. It may be a coroutine function, which is cancelled when its time is up.
+
+    When a service says that there are too many calls (status 429: in the error of a function, or in
+    the last line that a command says), all workers wait, as long as it asks for or longer each
+    time, and the call is made again; --per-minute keeps it from coming to that. What may pass (lost
+    connections, time-outs, status 500 and above) is tried again after a while. What would fail
+    again (a wrong key, an address that is not there, a mistake in the function) is not: it ends
+    the work at once, and says what to do. In a study of a finite set of items (new --complete) a
+    cell that cannot be measured counts as the worst score, and is listed.
 
     After Ctrl-C nothing new is started and what is being measured is still told (again: it is
     given up). Several of these may run at the same time, on several machines with a shared
@@ -92,17 +106,15 @@ def command(
     """
     from surepick.arrays.validate import positive
     from surepick.study.workers.bar import Bar
-    from surepick.study.workers.measure import Call, Command
+    from surepick.study.workers.run import pace_of
     from surepick.study.workers.work import Workers
 
-    if (line is None) == (function is None):
+    if (line is None) == (function is None) and (line is not None or known is None):
         raise InvalidInputError("give either --exec 'command {label}' or --call module:function")
     positive(timeout, "timeout")
-    if server is None:
-        study: StudyCore = open_study(name, storage)
-    else:
-        study = open_remote_study(name, server, token_file)
-    measure = Command(line, timeout) if line is not None else Call(str(function), timeout)
+    study: StudyCore = open_study(name, storage)
+    pace = pace_of(study, per_minute)
+    measure = _measure(study, line, function, known, timeout)
     log = log or Path(re.sub(r"[^\w.-]", "_", name) + ".measurements.jsonl")
     with log.open("ab", buffering=0) as file, Bar(study) as progress:
 
@@ -124,10 +136,31 @@ def command(
             keep=keep,
             on_change=progress.show,
             stratum=stratum,
+            pace=pace,
         )
         with _signals_to(crew.interrupt):
             work = crew.run()
     _conclude(study, work, log, as_json)
+
+
+def _measure(
+    study: StudyCore, line: str | None, function: str | None, known: Path | None, timeout: float
+) -> Measure:
+    """How to measure."""
+    from surepick.study.workers.known import Known, Nothing, known_scores
+    from surepick.study.workers.measure import Call, Command
+
+    items = study.algorithm.measured_on()
+    if known is not None and items is None:
+        raise InvalidInputError("known: only studies with items (new --complete) have known scores")
+    scores = None
+    if known is not None and items is not None:
+        scores = known_scores(known, study.problem, items)
+    if line is not None:
+        measure: Measure = Command(line, timeout)
+    else:
+        measure = Nothing() if function is None else Call(function, timeout)
+    return measure if scores is None else Known(scores, measure)
 
 
 @contextmanager
@@ -143,17 +176,30 @@ def _signals_to(handler: Callable[..., None]) -> Iterator[None]:
 
 
 def _conclude(study: StudyCore, work: Work, log: Path, as_json: bool) -> None:
+    cost = None if study.problem.costs is None else study.status()["cost"]
     content = {
         "study": study.name,
         "finished": work.finished,
         "told": work.told,
         "failed": work.failed,
+        "refused": work.refused,
+        "lowest": work.lowest,
+        "cost": cost,
         "stopped": work.stopped or None,
         "log": str(log),
     }
     again = " and were tried again" if work.finished else ""
     failed = f", {work.failed:,} failed{again}" if work.failed else ""
+    failed += f", {work.refused:,} refused and made again later" if work.refused else ""
     text = f"{plural(work.told, 'measurement')}{failed}. What they printed is in {log}"
+    if cost is not None:
+        text += f"\nCost of all measurements so far: {cost:,.6g}"
+    if work.lowest:
+        text += (
+            f"\n{plural(work.lowest, 'cell')} could not be measured and count as the worst score; "
+            f"the answer lists them. To change one: "
+            f"{typed('correct', study.name, more='PULL SCORE --reason WHY')}"
+        )
     if work.finished:
         text += f"\nFinished: {typed('answer', study.name)}"
     say(as_json, content, text)

@@ -27,6 +27,12 @@ from surepick.cli.studies import storage_option
     multiple=True,
     help="Name under which clients reach the service; requests for others are refused. Repeatable.",
 )
+@click.option(
+    "--pictures-from",
+    multiple=True,
+    help="Site whose pictures judges see on the page, such as https://pictures.example; those of "
+    "other sites are links. Repeatable.",
+)
 @click.option("--plain-http", is_flag=True, help="Other machines may send tokens unencrypted.")
 @click.option("--max-body", default=16 * 2**20, show_default=True, help="Bytes in a request.")
 @click.option(
@@ -65,6 +71,13 @@ from surepick.cli.studies import storage_option
 )
 @click.option(
     "--plan-seconds", default=120.0, show_default=True, help="Longest time for a forecast."
+)
+@click.option(
+    "--notices",
+    default=30.0,
+    show_default=True,
+    help="Seconds between two looks at what is to be sent to webhooks (surepick notify); 0: "
+    "nothing is sent.",
 )
 @click.option(
     "--signing-key",

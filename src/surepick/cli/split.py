@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import json
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import click
 
 from surepick.cli.studies import open_study, say, shown, study_options
-from surepick.text import plural, typed
+from surepick.text import typed
 
 if TYPE_CHECKING:
     from surepick.study import Split
@@ -34,26 +35,44 @@ if TYPE_CHECKING:
     type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
     help="Write the shares to this file, as a table with the columns label and share; - prints it.",
 )
+@click.option(
+    "--flags",
+    default=None,
+    type=click.Path(path_type=Path, dir_okay=False, allow_dash=True),
+    help="Write the shares to this file as a flag of OpenFeature's flagd; - prints it.",
+)
 def command(
-    name: str, storage: str, as_json: bool, visits: int | None, period: str | None, target: Path
+    name: str,
+    storage: str,
+    as_json: bool,
+    visits: int | None,
+    period: str | None,
+    target: Path | None,
+    flags: Path | None,
 ) -> None:
     """Print which share of the visitors each option gets, in this period or the next one.
 
     Shares are stored before they are printed, and stay the same until a period is recorded. Send
-    every visitor at random, by these shares alone. End the period by the clock or by a number of
+    every visitor at random, by these shares alone (surepick.assign does it, in Python and in
+    JavaScript). End the period by the clock or by a number of
     visitors, never because it looks good. Count each visitor once.
     """
     study = open_study(name, storage)
     split = study.split(visits, period)
+    written = []
     if target is not None:
-        text = split.to_csv()
-        if str(target) == "-":
+        written.append((target, split.to_csv()))
+    if flags is not None:
+        written.append((flags, json.dumps(split.to_flags(name), indent=2) + "\n"))
+    for path, text in written:
+        if str(path) == "-":
             click.echo(text, nl=False)
-            return
+            continue
         from surepick.files import write_whole
 
-        write_whole(target, text)
-        say(as_json, split.to_dict(), f"{len(split.shares):,} shares written to {target}")
+        write_whole(path, text)
+        say(as_json, split.to_dict(), f"{len(split.shares):,} shares written to {path}")
+    if written:
         return
     say(as_json, split.to_dict(), "\n".join(_lines(name, split)))
 
@@ -68,13 +87,13 @@ def _lines(name: str, split: Split) -> list[str]:
         lines.append(f"  {shown(label):<{width}}  {100 * share:8.3f} %{counts}")
     nobody = len(split.shares) - len(sent)
     if nobody:
-        lines.append(
-            f"  The other {plural(nobody, 'one is', 'are')} ruled out and get no visitors."
-        )
+        others = "one gets" if nobody == 1 else f"{nobody:,} get"
+        lines.append(f"  The other {others} no more visitors: that is decided.")
     if split.number == 0:
         lines.append(
-            "The first period only guides the next ones: keep it short, a few hundred visitors "
-            "per option."
+            "A few hundred visitors per option are enough for the first period: a tenth of them "
+            "guides, and the rest counts (with guardrails, or rewards other than yes or no, all of "
+            "them guide)."
         )
     period = "NAME" if split.period is None else shown(split.period)
     over = typed("record", name, "REPORT.csv", "--period", period)

@@ -18,6 +18,7 @@ from surepick.cli.studies import (
     spent_of,
     study_options,
 )
+from surepick.errors import listed
 from surepick.run.standing import VERDICTS, best_first, between, counted
 from surepick.study.outlook import states_in_words
 from surepick.text import plural, typed
@@ -25,13 +26,23 @@ from surepick.text import plural, typed
 if TYPE_CHECKING:
     from surepick.study import Study
 
+_MOMENT = 0.25  # seconds of processor time for a forecast that nobody asked for
+
 
 @click.command("status", short_help="Show which options are still in, and what looks wrong.")
 @study_options
 @click.option("--watch", is_flag=True, help="Keep updating until the study is finished.")
 @click.option("--every", default=2.0, show_default=True, help="Seconds between two looks.")
+@click.option(
+    "--forecast",
+    "patient",
+    is_flag=True,
+    help="How many more measurements, also where it takes some seconds to work that out.",
+)
 @click.option("--top", default=12, show_default=True, help="Options to show; 0 for all.")
-def command(name: str, storage: str, as_json: bool, watch: bool, every: float, top: int) -> None:
+def command(
+    name: str, storage: str, as_json: bool, watch: bool, every: float, patient: bool, top: int
+) -> None:
     """Show who is still in the race, estimates, pulls, and whether anything looks wrong.
 
     The evidence against an option is what decides: at 100 % it is ruled out. The p-value is that of
@@ -43,7 +54,7 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
     """
     study = open_study(name, storage)
     if as_json:
-        _stream(study, watch, every)
+        _stream(study, watch, every, patient)
         return
     from rich.console import Console
     from rich.live import Live
@@ -51,7 +62,7 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
     console = Console(highlight=False)
     if not console.is_terminal:
         console.width = 120
-    content = look(study)
+    content = look(study, patient)
     if not watch:
         console.print(screen(study, content, top))
         return
@@ -59,23 +70,28 @@ def command(name: str, storage: str, as_json: bool, watch: bool, every: float, t
         with Live(screen(study, content, top), console=console, auto_refresh=False) as live:
             while not content["finished"]:
                 time.sleep(every)
-                content = look(study)
+                content = look(study, patient=True)
                 live.update(screen(study, content, top), refresh=True)
     except KeyboardInterrupt:
         return
 
 
-def look(study: Study) -> dict[str, Any]:
-    """The status, with a forecast; that of a batch is worked out once."""
-    return study.status() | {"forecast": study.forecast().to_dict()}
+def look(study: Study, patient: bool) -> dict[str, Any]:
+    """The status, with a forecast if that is a matter of a moment; that of a batch is made once."""
+    ahead = study.forecast() if patient else study.forecast(_MOMENT)
+    found = ahead.to_dict()
+    if ahead.slow and not patient:
+        how = typed("status", study.name, "--forecast")
+        found["text"] = f"How many more {ahead.unit}: {how} works it out, in some seconds"
+    return study.status() | {"forecast": found}
 
 
-def _stream(study: Study, watch: bool, every: float) -> None:
-    content = look(study)
+def _stream(study: Study, watch: bool, every: float, patient: bool) -> None:
+    content = look(study, patient)
     click.echo(json.dumps(content))
     while watch and not content["finished"]:
         time.sleep(every)
-        content = look(study)
+        content = look(study, patient=True)
         click.echo(json.dumps(content))
 
 
@@ -94,6 +110,7 @@ def screen(study: Study, content: dict[str, Any], top: int) -> Any:
     if fit is not None and not fit["alarm"] and content["samples"]:
         feet.append(Text(f"Check: {fit['message']}", "dim"))
     feet += [Text(f"Note: {text}", "dim") for text in content["checks"]["remarks"]]
+    feet += [Text(text, "dim") for text in (_front(content),) if text]
     return Group(*lines, _Fitting(study, content, top), *feet)
 
 
@@ -122,7 +139,7 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
         gives += (
             f"; options within {content['epsilon']:g} of the baseline count as equally good"
             if compares(content["standing"]["question"])
-            else f"; any option within {content['epsilon']:g} of the best is accepted"
+            else f"; any option is accepted that is {content['promise']['close']}"
         )
     total = content["options"]
     lines = [
@@ -134,6 +151,9 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
             "",
         ),
     ]
+    if getattr(study.algorithm, "beats", "") == "everyone" and content["samples"]:
+        model = "Estimates are a Bradley–Terry model's: how often an option is preferred to another"
+        lines.append((f"{model} one, with a standard error; they prove nothing.", "dim"))
     if spent_of(content["limits"]):
         lines.append((spent_of(content["limits"]), ""))
     if content["finished"]:
@@ -157,9 +177,24 @@ def _head(study: Study, content: dict[str, Any]) -> list[tuple[str, str]]:
     return lines
 
 
+def _front(content: dict[str, Any]) -> str:
+    """Whom nobody seems to beat on all numbers at once; empty where there is but one number."""
+    columns = content["standing"]["columns"]
+    if "front" not in columns:
+        return ""
+    who = [label for label, on in zip(columns["option"], columns["front"]) if on]
+    numbers = " and ".join(["the reward", *content.get("numbers", [])])
+    said = listed(map(shown, who))
+    return f"Not beaten on {numbers} at once, by two standard errors (a view, no proof): {said}"
+
+
 def _count(content: dict[str, Any], total: int) -> str:
     now = content["standing"]
     states = now["columns"]["state"]
+    if content.get("pairs") and not content["survivors"]:
+        around = " beats ".join([*content["circle"], *content["circle"][:1]])
+        looking = "" if content["finished"] else "; a circle is looked for"
+        return f"no option beats every other{f': {around}' if around else looking}"
     if not compares(now["question"]):
         places = f" for {states.count('leads')} places" if named(now["question"]).several else ""
         left = f"{len(content['survivors'])} of {total} options"
@@ -185,7 +220,20 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
     failed = any(content["failures"])
     known = any(p is not None for p in columns["p_value"])
     shown_if = {"between": bounded, "p-value": known, "failures": failed}
-    heads = ("estimate", "behind the best", "between", "p-value", "evidence against", "pulls")
+    limits = content["standing"].get("limits", [])
+    priced = ("cost",) if "cost" in columns else ()
+    heads = (
+        "estimate",
+        *priced,
+        *limits,
+        "behind the best",
+        "between",
+        "p-value",
+        "evidence against",
+    )
+    heads = (*heads, "pulls")
+    if limits:  # who is out is not behind: it may break a limit
+        left_out = (*left_out, "behind the best", "p-value")
     heads = [
         head for head in (*heads, "failures") if shown_if.get(head, True) and head not in left_out
     ]
@@ -204,6 +252,8 @@ def _table(study: Study, content: dict[str, Any], top: int, left_out: tuple[str,
             "p-value": _p_value(columns["p_value"][i]),
             "evidence against": _evidence(content, words, i),
             "pulls": f"{content['pulls'][i]:,}" if measured else "",
+            "cost": f"{columns['cost'][i]:.4g}" if priced else "",
+            **{limit: _kept(columns, limit, i) for limit in limits},
             "failures": _failures(content["failures"][i]) if measured else "",
         }
         table.add_row(
@@ -222,6 +272,13 @@ def _behind(content: dict[str, Any], i: int) -> str:
     if content["standing"]["columns"]["state"][i] == "out":
         return behind
     return f"{behind} ± {content['standard_error'][i]:.2g}"
+
+
+def _kept(columns: dict[str, Any], limit: str, i: int) -> str:
+    """How an option stands to a limit: its mean, and what that comes to."""
+    mean = columns[f"{limit}: mean"][i]
+    known = "" if mean is None else f"{mean:.3g}, "
+    return f"{known}{columns[limit][i]}"
 
 
 def _evidence(content: dict[str, Any], words: list[str], i: int) -> str:

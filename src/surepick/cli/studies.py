@@ -6,16 +6,17 @@ import json
 import os
 from collections.abc import Callable
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 
 import click
+from click.core import ParameterSource
 
 from surepick.errors import InvalidInputError
 from surepick.text import plural, typed
 
 if TYPE_CHECKING:
     from surepick.algorithms.base import Algorithm
-    from surepick.client import RemoteStudy
+    from surepick.client import Client
     from surepick.study import Study
     from surepick.study.acts.options import OptionChange
     from surepick.study.acts.rewards import Change
@@ -27,7 +28,17 @@ NOT_YET, GAVE_UP, FINISHED, UNPROVEN = 4, 5, 6, 7  # exit codes; surepick --help
 
 
 def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
-    """NAME, --storage and --json."""
+    """NAME, --storage or --server, and --json; :func:`open_study` opens it, wherever it is."""
+    return local_study_options(server_options(command))
+
+
+def server_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """--server and --token-file, for :func:`at_server`."""
+    return _server_option(_token_file_option(command))
+
+
+def local_study_options(command: Callable[..., Any]) -> Callable[..., Any]:
+    """NAME, --storage and --json, for verbs that need the database itself."""
     command = click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")(
         command
     )
@@ -35,6 +46,27 @@ def study_options(command: Callable[..., Any]) -> Callable[..., Any]:
     return click.argument("name")(command)
 
 
+def _keep(ctx: click.Context, option: click.Parameter, value: Any) -> Any:
+    """For :func:`open_study`: no verb needs to know where its study is."""
+    ctx.meta[f"surepick.{option.name}"] = value
+    return value
+
+
+_server_option = click.option(
+    "--server",
+    default=None,
+    expose_value=False,
+    callback=_keep,
+    help="Instead of a storage: address of surepick serve.",
+)
+_token_file_option = click.option(
+    "--token-file",
+    default=None,
+    expose_value=False,
+    callback=_keep,
+    type=click.Path(path_type=Path, dir_okay=False),
+    help="File with the token for the server; also taken from SUREPICK_TOKEN.",
+)
 storage_option = click.option(
     "--storage",
     default=STORAGE,
@@ -46,22 +78,33 @@ storage_option = click.option(
 
 
 def open_study(name: str, storage: str) -> Study:
-    """The study of this name."""
+    """The study of this name: in a database or, with --server, at a service.
+
+    One at a service has all methods of :class:`~surepick.study.StudyCore`, and no others.
+    """
+    if (at := at_server()) is not None:
+        return cast("Study", at.load_study(name))
     from surepick.study import load_study
 
     return load_study(name, storage)
 
 
-def open_remote_study(name: str, server: str, token_file: Path | None) -> RemoteStudy:
-    """The study of this name at a service."""
+def at_server() -> Client | None:
+    """The way to the service that --server names; None where there is none."""
+    ctx = click.get_current_context(silent=True)
+    server = None if ctx is None else ctx.meta.get("surepick.server")
+    if ctx is None or server is None:
+        return None
+    if ctx.get_parameter_source("storage") is ParameterSource.COMMANDLINE:
+        raise InvalidInputError("server: not with --storage; a study is in one of the two")
     from surepick.client import Client
 
-    token = os.environ.get("SUREPICK_TOKEN", "")
-    if token_file is not None:
-        token = token_file.read_text(encoding="utf-8").strip()
+    token, file = os.environ.get("SUREPICK_TOKEN", ""), ctx.meta["surepick.token_file"]
+    if file is not None:
+        token = file.read_text(encoding="utf-8").strip()
     if not token:
         raise InvalidInputError("a server needs a token: --token-file FILE, or SUREPICK_TOKEN")
-    return Client(server, token).load_study(name)
+    return Client(server, token)
 
 
 def say(as_json: bool, content: dict[str, Any], text: str) -> None:

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from surepick.cli.numbers import Number
-from surepick.cli.studies import open_study, say, study_options
+from surepick.cli.studies import at_server, open_study, say, study_options
 from surepick.errors import InvalidInputError
 from surepick.text import plural, typed
 
@@ -42,6 +42,12 @@ _CONFIRMATIONS = {
     default=None,
     help="The option you measured; refused if the pull was for another one.",
 )
+@click.option(
+    "--number",
+    "numbers",
+    multiple=True,
+    help="A further number of the measurement, such as latency=12; may be repeated.",
+)
 @click.option("--worker", default=None, help="Who measured it.")
 @click.option(
     "--file",
@@ -63,6 +69,7 @@ def command(
     pull: str | None,
     reward: str | None,
     label: str | None,
+    numbers: tuple[str, ...],
     worker: str | None,
     source: Path | None,
     strict: bool,
@@ -71,7 +78,8 @@ def command(
 
     The first reward of a pull counts. The same one again is fine; another one is refused, with
     exit code 2. Where two options are compared, the reward is the label of the better one, or tie
-    (or 1 for the first, 0 for the second, 0.5 for neither).
+    (or 1 for the first, 0 for the second, 0.5 for neither). Where measurements have further
+    numbers, give each with --number NAME=VALUE, or as a column of the file.
 
     Of a file, either all rewards are recorded or (on an error) none. Rows without a
     reward are skipped, and named; their pulls stay open. Where a column (option, label, arm) says
@@ -83,13 +91,18 @@ def command(
         raise InvalidInputError("give either a pull and its reward, or --file with a table of them")
     if source is not None and label is not None:
         raise InvalidInputError("label: not with --file; the file can have a column label")
+    if source is not None and numbers:
+        raise InvalidInputError("number: not with --file; the file can have a column of that name")
     study = open_study(name, storage)
     if source is not None:
         _tell_file(study, source, worker, as_json, strict)
         return
     assert pull is not None
     assert reward is not None
-    value = reward if study.problem.pairing is not None else Number().convert(reward, None, None)
+    paired = study.problem.pairing is not None
+    value: Any = reward if paired else Number().convert(reward, None, None)
+    if numbers:
+        value = {"reward": value} | dict(map(_further, numbers))
     told = study.tell(_number(pull), value, worker, strict=strict, label=label)
     finished = study.finished
     text = (
@@ -102,6 +115,14 @@ def command(
         text += f"\nThe study is finished: {typed('answer', name)}"
     _point_out([told], name)
     say(as_json, dataclasses.asdict(told) | {"used": told.used, "finished": finished}, text)
+
+
+def _further(text: str) -> tuple[str, float]:
+    """The name of a further number, and its value."""
+    name, equals, value = text.partition("=")
+    if not equals or not name.strip():
+        raise InvalidInputError(f"number: write it as NAME=VALUE, such as latency=12; got {text!r}")
+    return name.strip(), Number().convert(value.strip(), None, None)
 
 
 def _number(pull: str) -> int:
@@ -131,14 +152,18 @@ def _tell_file(study: Study, source: Path, worker: str | None, as_json: bool, st
 
     paired = study.problem.pairing is not None
     column = None if paired else study.meta.get("label_column")
-    sheet = RewardSheet.of(source, study.problem.labels, column, words=paired)
+    more = tuple(study.problem.numbers)
+    sheet = RewardSheet.of(source, study.problem.labels, column, words=paired, numbers=more)
     if sheet.skipped and strict:
         raise InvalidInputError(
             f"{plural(len(sheet.skipped), 'row has', 'rows have')} no reward: "
             f"{_some(sheet.skipped)}; nothing was recorded, because --strict is set"
         )
-    study.desk.refuse_others(sheet.said)
-    told = study.tell_many(sheet.rewards, worker, strict=strict)
+    if at_server() is None:
+        study.desk.refuse_others(sheet.said)
+        told = study.tell_many(sheet.rewards, worker, strict=strict)
+    else:  # a service compares what each row says with what its pull was for
+        told = study.tell_many(sheet.named(study.problem.labels), worker, strict=strict)
     _point_out(told, study.name)
     counts = Counter(one.status for one in told)
     refused = [one.pull for one in told if one.status == "conflict"]

@@ -21,8 +21,9 @@ if TYPE_CHECKING:
     from surepick.timing import Beside, Fastest
 
 _SLOWER = 1  # exit code
+_BUSY = "For a quantile it should be as busy all the time."
 _MARGIN = 0.05  # that is not slower yet, unless another one is given
-_EXPORTS = (".json", ".md", ".csv")
+_EXPORTS = (".json", ".md", ".csv", ".xml")
 _PICTURES = (".png", ".pdf", ".svg")
 
 
@@ -75,14 +76,20 @@ _PICTURES = (".png", ".pdf", ".svg")
     help="How much slower than the fastest is quick enough, such as 2% (by default nothing is); "
     "with --not-slower-than: how much slower is not slower yet (by default 5%).",
 )
+@click.option(
+    "--quantile",
+    type=Rate(),
+    help="Find the one with the shortest quantile instead: 95% for the time within which 95 of 100 "
+    "runs end.",
+)
 @click.option("--seed", type=int, help="Of the random order.")
 @click.option(
     "--export",
     "exports",
     multiple=True,
     type=click.Path(path_type=Path, dir_okay=False),
-    help="Write the result to a file: .json (with all times), .md or .csv; as a picture: .png, "
-    ".pdf or .svg.",
+    help="Write the result to a file: .json (with all times), .md, .csv or .xml (JUnit); as a "
+    "picture: .png, .pdf or .svg.",
 )
 @click.option("--json", "as_json", is_flag=True, help="Print the result as JSON.")
 def command(
@@ -100,6 +107,7 @@ def command(
     max_seconds: float | None,
     not_slower_than: str | None,
     epsilon: float | None,
+    quantile: float | None,
     seed: int | None,
     exports: tuple[Path, ...],
     as_json: bool,
@@ -121,6 +129,8 @@ def command(
             raise InvalidInputError(
                 f"export: {file.name} must end in {', '.join((*_EXPORTS, *_PICTURES))}"
             )
+    if quantile is not None and not_slower_than is not None:
+        raise InvalidInputError("quantile: leave it out with --not-slower-than, or that")
     used = None if shell == "none" else shell
     labelled = _named([*commands, *_lines(listed)], names, parameters)
     raced = [
@@ -135,7 +145,7 @@ def command(
         with _Progress(len(raced)) as progress:
             if not_slower_than is None:
                 found: Fastest | Beside = timing.fastest(
-                    raced, epsilon=epsilon or 0.0, progress=progress.told, **own
+                    raced, epsilon=epsilon or 0.0, quantile=quantile, progress=progress.told, **own
                 )
             else:
                 margin = _MARGIN if epsilon is None else epsilon
@@ -219,8 +229,28 @@ def _export(found: Any, file: Path) -> None:
         write_whole(file, draw(found, form[1:]))
     elif form == ".json":
         write_whole(file, json.dumps(found.to_dict(), indent=1) + "\n")
+    elif form == ".xml":
+        write_whole(file, _junit(found))
     else:
         write_whole(file, found.markdown() if form == ".md" else found.csv())
+
+
+def _junit(found: Any) -> str:
+    """A case for each command that was compared; for the fastest of all, one."""
+    from surepick.report.gates import FAILED, PASSED, UNDECIDED, Case, junit
+    from surepick.timing import Fastest
+
+    if isinstance(found, Fastest):
+        outcome = PASSED if found.decided else UNDECIDED
+        return junit("time", [Case("which is the fastest", outcome, str(found))])
+    took = {row.name: row.median for row in found.rows}
+    outcomes = ((found.slower, FAILED), (found.not_slower, PASSED), (found.undecided, UNDECIDED))
+    cases = [
+        Case(f"{name} is not slower than {found.than}", outcome, str(found), took[name])
+        for names, outcome in outcomes
+        for name in names
+    ]
+    return junit("time", cases)
 
 
 def _aligned(found: Any) -> str:
@@ -250,11 +280,13 @@ def _machine(found: Any, shell: str | None) -> list[str]:
             f"Note: about {seconds(start)} of each run is {what}. It is the same for all, but it "
             f"makes ratios look smaller{'. --shell none is quicker' if shell else ''}."
         )
+    steady = found.answer.quantile is None
     cores, load = os.cpu_count() or 1, os.getloadavg()[0]
     if load > cores:
         said.append(
             f"Note: the machine is busy (load {load:.1f} on {plural(cores, 'processor')}). Times "
-            "vary more then, and it takes more runs. What was shown holds all the same."
+            "vary more then, and it takes more runs. "
+            + ("What was shown holds all the same." if steady else _BUSY)
         )
     return said
 

@@ -119,7 +119,7 @@ def _check_file(
     from surepick import verify
 
     result = verify(path, problem, replay=replay)
-    content, text = _content(result), _said(result, explain)
+    content, text = dataclasses.asdict(result), _said(result, explain)
     if signed_by is not None:
         from surepick.run.signature import check_signature
 
@@ -154,16 +154,10 @@ def _check_study(
             )
         if study.finished:
             result = verify(study.answer.certificate(), study.problem, replay=replay)
-            content |= _content(result)
+            content |= dataclasses.asdict(result)
             said = _said(result, explain)
             text = f"{text}\n{said}" if result.complete else f"{said}\n{text}"
     return content, text
-
-
-def _content(result: Any) -> dict[str, Any]:
-    from surepick.run.words import in_plain_words
-
-    return dataclasses.asdict(result) | {"plain": in_plain_words(result.statement, result.delta)}
 
 
 def _said(result: Any, explain: bool) -> str:

@@ -84,6 +84,7 @@ class AsyncStudy:
     resume = _awaited_act(StudyCore.resume)
     stop = _awaited(StudyRequests.stop)
     split = _awaited(StudyRequests.split)
+    periods = _awaited(StudyRequests.periods)
     record = _awaited_act(StudyCore.record)
     correct_report = _awaited_act(StudyCore.correct_report)
     report_changes = _awaited_act(StudyCore.report_changes)
@@ -95,6 +96,7 @@ class AsyncStudy:
     rewards = _awaited(StudyRequests.rewards)
     events = _awaited(StudyRequests.events)
     history = _awaited(StudyRequests.history)
+    judgements = _awaited(StudyRequests.judgements)
 
     async def export(
         self, path: str | Path, form: str | None = None, what: str = "measurements"

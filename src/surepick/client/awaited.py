@@ -3,22 +3,10 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from importlib.util import find_spec
 from typing import Any
 
 from surepick.client.requests import R, Request, Steps
 from surepick.client.transport import Transport, Tries, content, judged, proxy_of
-
-
-def _remember_what_is_missing() -> None:
-    """Say once that sniffio is not installed, where it is not.
-
-    httpx tries to import it several times with every request, and looking for it everywhere takes
-    about as long as the request itself.
-    """
-    if "sniffio" not in sys.modules and find_spec("sniffio") is None:
-        sys.modules["sniffio"] = None  # pyright: ignore[reportArgumentType]
 
 
 class AsyncTransport(Transport):
@@ -49,8 +37,8 @@ class AsyncTransport(Transport):
             await asyncio.sleep(pause)
 
     async def _attempt(self, request: Request) -> tuple[Any, float | None]:
-        timeout = self._httpx.Timeout(self.timeout + request.wait, connect=self.timeout)
-        made = self._httpx.Request(
+        timeout = self._http.Timeout(self.timeout + request.wait, connect=self.timeout)
+        made = self._http.Request(
             request.method,
             f"{self.url}{request.path}",
             params=request.query or None,
@@ -60,7 +48,7 @@ class AsyncTransport(Transport):
         )
         try:
             return judged(request, await self._exchange(made))
-        except self._httpx.TransportError as error:
+        except self._http.TransportError as error:
             return self.lost(error)
 
     async def _exchange(self, request: Any) -> Any:
@@ -81,9 +69,8 @@ class AsyncTransport(Transport):
 
     def _connection(self) -> Any:
         if self._trusted is None:
-            _remember_what_is_missing()
-            self._trusted = self._httpx.create_ssl_context(verify=self.trusted())
-        return self._httpx.AsyncHTTPTransport(verify=self._trusted, proxy=proxy_of(self.url))
+            self._trusted = self._http.create_ssl_context(verify=self.trusted())
+        return self._http.AsyncHTTPTransport(verify=self._trusted, proxy=proxy_of(self.url))
 
     async def aclose(self) -> None:
         """Let go of connections; they come back when needed."""

@@ -9,10 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import Guarantee
+from surepick.algorithms.findings import Guarantee
 from surepick.run import Answer
-from surepick.run.answer import COMPARED, Lift
+from surepick.run.answer import COMPARED, Kept, Lift
 from surepick.run.forecast import Ahead
+from surepick.run.unmeasured import Unmeasured
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.named import Said, refuse_others
 from surepick.study.pulls import Pull, Reward, Told
@@ -26,6 +27,12 @@ class RemoteAnswer(Answer):
     """An answer whose certificate came from the service."""
 
     _certificate: dict[str, Any] = field(default_factory=dict, repr=False)
+    _plain: str = field(default="", repr=False)
+
+    @property
+    def plain(self) -> str:
+        """See :class:`surepick.Answer`; as the service says it."""
+        return self._plain
 
     def certificate(self) -> dict[str, Any]:
         """See :class:`surepick.Answer`."""
@@ -43,6 +50,14 @@ def _compared(found: dict[str, Any]) -> dict[str, Any]:
     }
     groups = {name: tuple(found.get(name) or ()) for name in (*COMPARED, "close")}
     return groups | {"lifts": lifts}
+
+
+def _kept(found: dict[str, Any]) -> dict[str, dict[str, Kept]]:
+    """How options stand to limits, where they have to keep some."""
+    return {
+        limit: {label: Kept(**one) for label, one in options.items()}
+        for limit, options in (found.get("limits") or {}).items()
+    }
 
 
 def split_of(found: dict[str, Any]) -> Split:
@@ -75,9 +90,12 @@ def answer_of(found: dict[str, Any], certificate: dict[str, Any]) -> RemoteAnswe
         quantile=found.get("quantile"),
         quantiles=found.get("quantiles") or {},
         on_items=found.get("on_items"),
+        unmeasured=tuple(Unmeasured(**cell) for cell in found.get("unmeasured") or ()),
+        limits=_kept(found),
         **_compared(found),
         _record={},
         _certificate=certificate,
+        _plain=guarantee.get("plain", guarantee["text"]),
     )
 
 
@@ -112,6 +130,7 @@ def rewards_of(found: dict[str, Any]) -> Rewards:
         np.array(found["values"], dtype=np.float64),
         np.array(found["times"], dtype=np.float64),
         None if found.get("strata") is None else np.array(found["strata"], dtype=np.str_),
+        found.get("numbers"),
     )
 
 
@@ -124,7 +143,11 @@ def events_of(found: dict[str, Any]) -> list[Event]:
 def reward_rows(rewards: Sequence[Reward], said: Sequence[Said]) -> list[dict[str, Any]]:
     """Rewards as a request has them, with the labels that they are said to be of."""
     labels = {one.pull: str(one.option) for one in said}
-    rows: list[dict[str, Any]] = [{"pull": one.pull, "reward": one.value} for one in rewards]
+    rows: list[dict[str, Any]] = [
+        {"pull": one.pull, "reward": one.value}
+        | ({} if one.numbers is None else {"numbers": dict(one.numbers)})
+        for one in rewards
+    ]
     return [row | {"label": labels[row["pull"]]} if row["pull"] in labels else row for row in rows]
 
 

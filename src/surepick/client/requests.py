@@ -36,7 +36,7 @@ from surepick.client.replies import (
 from surepick.problem import Problem
 from surepick.run import Answer
 from surepick.run.codec import decode
-from surepick.run.forecast import Ahead
+from surepick.run.forecast import FORECAST_SECONDS, Ahead
 from surepick.run.standing import Standing
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study import StudySpec
@@ -45,6 +45,7 @@ from surepick.study.acts import registry as registry_of_acts
 from surepick.study.checks.checks import Checks
 from surepick.study.pulls import (
     ONCE,
+    OneReward,
     Pull,
     Reward,
     Rewarded,
@@ -190,7 +191,7 @@ class StudyRequests:
     def tell(
         self,
         pull_id: int,
-        reward: float | str,
+        reward: OneReward,
         worker: str | None = None,
         *,
         strict: bool = False,
@@ -224,12 +225,15 @@ class StudyRequests:
             self._labels.pop(reward.pull, None)
         return told
 
-    def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> Steps[bool]:
+    def fail(
+        self, pull_id: int, reason: str = "", worker: str | None = None, *, final: bool = False
+    ) -> Steps[bool]:
         """See :meth:`surepick.Study.fail`."""
         pull, reason = as_pull(pull_id), as_reason(reason)
         holder = self._held.pop(pull, None) if worker is None else as_name(worker, "worker")
         body: dict[str, Any] = {"pull": pull, "reason": reason[:MOST_LETTERS]}
         body |= {} if holder is None else {"worker": holder}
+        body |= {"final": True} if final else {}
         return (yield from self._post("/fail", body))["returned"]
 
     # -- what people do to it: the methods of a study for single kinds go through these -----
@@ -268,6 +272,10 @@ class StudyRequests:
             body["period"] = as_name(period, "period")
         return split_of((yield from self._post("/split", body)))
 
+    def periods(self) -> Steps[list[dict[str, Any]]]:
+        """See :meth:`surepick.Study.periods`."""
+        return (yield from self._get("/periods"))["periods"]
+
     # -- where it stands -------------------------------------------------------------------
     def finished(self) -> Steps[bool]:
         """Whether there is an answer."""
@@ -286,9 +294,9 @@ class StudyRequests:
         """See :meth:`surepick.Study.standing`."""
         return Standing.from_dict((yield from self.status())["standing"])
 
-    def forecast(self) -> Steps[Ahead]:
+    def forecast(self, seconds: float = FORECAST_SECONDS) -> Steps[Ahead]:
         """See :meth:`surepick.Study.forecast`."""
-        return ahead_of((yield from self._get("/forecast")))
+        return ahead_of((yield from self._get("/forecast", seconds=seconds)))
 
     def status(self) -> Steps[dict[str, Any]]:
         """Where the study stands, with the checks and the outlook, as JSON-ready values."""
@@ -309,6 +317,10 @@ class StudyRequests:
     def history(self) -> Steps[list[dict[str, int]]]:
         """A row for each complete batch: its number, samples so far, survivors after it."""
         return (yield from self._get("/history"))["batches"]
+
+    def judgements(self) -> Steps[dict[str, Any]]:
+        """See :meth:`surepick.Study.judgements`."""
+        return (yield from self._get("/judgements"))
 
     def exported(self, path: Path, form: str | None, what: str) -> Steps[bytes]:
         """What was measured, as the contents of a file."""

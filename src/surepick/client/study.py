@@ -75,6 +75,7 @@ class RemoteStudy(StudyCore):
     acts = _blocking(StudyRequests.acts)
     _records = _blocking(StudyRequests._records)
     split = _blocking(StudyRequests.split)
+    periods = _blocking(StudyRequests.periods)
     progress = _blocking(StudyRequests.progress)
     standing = _blocking(StudyRequests.standing)
     forecast = _blocking(StudyRequests.forecast)
@@ -83,6 +84,7 @@ class RemoteStudy(StudyCore):
     rewards = _blocking(StudyRequests.rewards)
     events = _blocking(StudyRequests.events)
     history = _blocking(StudyRequests.history)
+    judgements = _blocking(StudyRequests.judgements)
 
     def run(
         self,
@@ -94,9 +96,11 @@ class RemoteStudy(StudyCore):
         retries: int = 2,
         name: str | None = None,
         stratum: str | None = None,
+        per_minute: float | None = None,
     ) -> Answer:
         """See :meth:`surepick.Study.run`."""
-        return run_study(self, measure, workers, progress, timeout, retries, name, stratum)
+        how = (workers, progress, timeout, retries, name, stratum, per_minute)
+        return run_study(self, measure, *how)
 
     def export(self, path: str | Path, form: str | None = None, what: str = "measurements") -> Path:
         """Write what was measured to a file: CSV, JSON or Parquet, by its ending or ``form``."""

@@ -60,7 +60,7 @@ class Transport:
         if not isinstance(token, str) or not token.isascii() or not token.strip():
             raise InvalidInputError("token must be the text that the service showed")
         self.url, self.patience, self.timeout = url.rstrip("/"), patience, timeout
-        self._httpx = _need_httpx()
+        self._http = _need_http()
         self._headers = {"Authorization": f"Bearer {token.strip()}"}
         self._verify = verify
         if isinstance(verify, str | os.PathLike):
@@ -89,8 +89,8 @@ class Transport:
 
     def _try(self, request: Request) -> tuple[Any, float | None]:
         """A response, or an error and how many seconds later to try again (None: do not)."""
-        httpx = self._httpx
-        timeout = httpx.Timeout(self.timeout + request.wait, connect=self.timeout)
+        http = self._http
+        timeout = http.Timeout(self.timeout + request.wait, connect=self.timeout)
         try:
             response = self._connected().request(
                 request.method,
@@ -99,7 +99,7 @@ class Transport:
                 params=request.query or None,
                 timeout=timeout,
             )
-        except httpx.TransportError as error:
+        except http.TransportError as error:
             return self.lost(error)
         return judged(request, response)
 
@@ -120,8 +120,8 @@ class Transport:
         with self._lock:
             if self._client is None:
                 # As many connections as there are threads: none waits for another.
-                limits = self._httpx.Limits(max_connections=None, max_keepalive_connections=64)
-                self._client = self._httpx.Client(
+                limits = self._http.Limits(max_connections=None, max_keepalive_connections=64)
+                self._client = self._http.Client(
                     base_url=self.url, headers=self._headers, limits=limits, verify=self.trusted()
                 )
                 weakref.finalize(self, self._client.close)  # where close is never called
@@ -214,9 +214,9 @@ def _retry_after(response: Any) -> float | None:
         return None
 
 
-def _need_httpx() -> ModuleType:
+def _need_http() -> ModuleType:
     try:
-        import httpx
+        import httpx2
     except ImportError:
-        raise MissingExtraError("the client needs httpx: pip install 'surepick[client]'") from None
-    return httpx
+        raise MissingExtraError("the client needs httpx2: pip install 'surepick[client]'") from None
+    return httpx2

@@ -13,17 +13,32 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from numba import njit
 from scipy.linalg import lapack as _lapack
 
 from surepick.arrays import kernels, limits
+from surepick.arrays.compiled import compiled
 from surepick.arrays.fixed import spread_rows
 from surepick.arrays.types import FloatArray, IntArray
 
 lapack: Any = _lapack  # its functions are made at import time, unknown to type checkers
 
 
-@njit(cache=True)
+def _plain_cholesky(matrix, out):
+    upper = matrix.copy()
+    for k in range(len(upper)):
+        row = upper[k, k:]
+        if not row[0] > 0.0:
+            return False
+        row /= np.sqrt(row[0])
+        upper[k + 1 :, k + 1 :] -= row[1:, None] * row[1:]
+        out[k:, k] = row
+    return True
+
+
+@compiled(
+    work=lambda matrix, out: kernels.array_steps(matrix.size * len(out), 3 * len(out)),
+    plain=_plain_cholesky,
+)
 def _cholesky(matrix, out):
     """Lower factor; row after row of its transpose, which runs along memory."""
     n = matrix.shape[0]
@@ -44,7 +59,19 @@ def _cholesky(matrix, out):
     return True
 
 
-@njit(cache=True)
+def _plain_backward(factor, columns, out):
+    d = len(factor)
+    for i in range(d - 1, -1, -1):
+        out[i] = columns[i]
+        for j in range(i + 1, d):
+            out[i] -= factor[j, i] * out[j]
+        out[i] /= factor[i, i]
+
+
+@compiled(
+    work=lambda factor, columns, out: kernels.array_steps(out.size * len(out), len(out) ** 2),
+    plain=_plain_backward,
+)
 def _backward(factor, columns, out):
     """``out = factor⁻ᵀ columns``."""
     d, M = columns.shape

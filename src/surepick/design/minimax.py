@@ -141,7 +141,5 @@ def _distinct(arms: FloatArray) -> tuple[IntArray, IntArray]:
     return first, group.reshape(-1)
 
 
-def _as_directions(directions: ArrayLike | Directions) -> Directions:
-    if hasattr(directions, "violators"):
-        return directions  # pyright: ignore[reportReturnType]
-    return Listed(directions)  # pyright: ignore[reportArgumentType]
+def _as_directions(given: Any) -> Directions:
+    return given if hasattr(given, "violators") else Listed(given)

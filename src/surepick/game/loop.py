@@ -138,6 +138,12 @@ def solve_game(
         ``(K, d)``, spanning the space.
     points
         Directions ``(P, d)``; with ``pairs``, points whose differences are the directions.
+    pairs
+        Whether ``points`` are taken two at a time.
+    tol
+        Width of the bracket, as a share of its lower end, at which it is enough.
+    max_rounds
+        Rounds after which it ends anyway.
     learner
         :class:`AdaHedge` unless given.
 

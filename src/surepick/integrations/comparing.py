@@ -5,26 +5,37 @@ one made worse by epsilon. It is one run with two options, so that one error pro
 ways in which its answer could be wrong. Of numbers of any kind the better one is the one that
 usually wins: the new variant is not worse if it wins more than half of the direct comparisons with
 such an old one.
+
+With items, such as test questions, it is the same question about their means over these items: each
+variant is called at most once with each.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import math
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, Literal
 
 import numpy as np
 
+from surepick.algorithms.registry import DEFAULT, get
 from surepick.arrays.validate import real, whole
+from surepick.calls.many import AT_ONCE, Calls, Failed
+from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
-from surepick.problem.noise import noise_kind
-from surepick.run import Answer, identify
+from surepick.problem.noise import NoiseKind, noise_kind
+from surepick.run import Answer, Run
 from surepick.run.assumed import ASSUMED
+from surepick.run.unmeasured import Unmeasured, in_words
 from surepick.run.words import out_of
+from surepick.text import plural
 
 Verdict = Literal["not worse", "worse", "undecided"]
 _NEW, _OLD = 0, 1
+_NAMES = ("new", "old")
 _FEWEST = 10  # fewer scores may be 0 or 1 by chance
 
 
@@ -38,11 +49,21 @@ class Comparison:
     new: float  #: mean score of the new variant
     old: float  #: and of the old one
     answer: Answer  #: for "the new one, or the old one and epsilon?", with its certificate
+    error: str = ""  #: what ended it, where a variant failed for good
+    again: int = 0  #: calls that failed, and worked when they were made again
 
     def __str__(self) -> str:
         """The verdict in a sentence or two."""
+        more = (
+            f"{plural(self.again, 'call')} failed and had to be made again." if self.again else ""
+        )
+        return " ".join(filter(None, [self._verdict(), more, in_words(self.answer.unmeasured)]))
+
+    def _verdict(self) -> str:
         seen = f"mean scores {self.new:.4g} and {self.old:.4g}, {self.calls:,} calls"
         by = f"by more than {self.epsilon:g}"
+        if self.error:
+            return f"{self.error}. It is not known whether the new variant is worse {by} ({seen})."
         if self.verdict == "undecided":
             p_value = self.answer.p_value
             near = (
@@ -61,16 +82,21 @@ class Comparison:
 
 
 def compare(
-    new: Callable[[], float],
-    old: Callable[[], float],
+    new: Callable[..., Any],
+    old: Callable[..., Any],
     *,
     epsilon: float,
-    max_calls: int,
+    max_calls: int | None = None,
+    items: Sequence[Any] | None = None,
     delta: float = 0.05,
     noise: Any = "any",
-    warm_up: int = 1,
+    warm_up: int | None = None,
     seed: Any = None,
     minimise: bool = False,
+    workers: int | None = None,
+    per_minute: float | None = None,
+    timeout: float | None = None,
+    retries: int = 2,
 ) -> Comparison:
     """Call two variants until it is known whether the new one is worse by more than epsilon.
 
@@ -81,12 +107,17 @@ def compare(
     ----------
     new, old
         Called without arguments, each returns a score. Whatever varies must be drawn anew at
-        every call.
+        every call. May be coroutine functions.
     epsilon
         What the new variant may be worse by, in units of the score: above 0, as equals could
         never be told apart.
     max_calls
-        The most calls of both together, beside those that warm them up.
+        The most calls of both together, beside those that warm them up. With items it may be left
+        out: it ends when all were met.
+    items
+        Test questions, say: both variants are called with the same ones, ``new(item)``, in random
+        order, each at most once. The verdict is about the means over these items. Scores must have
+        bounds (``noise``).
     delta
         The share of such tests that come to a wrong verdict, at most.
     noise
@@ -94,11 +125,19 @@ def compare(
         a pair of bounds, ``"symmetric"``: then their means are compared. By default nothing, and
         the variant is better that usually wins.
     warm_up
-        Calls of each beforehand, whose scores are thrown away.
+        Calls of each beforehand, whose scores are thrown away; by default one, with items none.
     seed
         Of the order of calls, which is drawn afresh by default; the certificate has it.
     minimise
         Whether smaller scores are better: times, costs, errors.
+    workers, per_minute
+        Calls at a time (by default one, or 64 coroutines), and the most that begin in a minute.
+    timeout
+        Seconds after which a coroutine is cancelled, and has failed.
+    retries
+        How often a call is tried again that failed in a way that may pass. Where a variant fails
+        for good, ``error`` says how, and the verdict is "undecided"; with items that one counts as
+        the worst score, unless nothing else works.
 
     Examples
     --------
@@ -108,46 +147,117 @@ def compare(
     >>> found.verdict
     'not worse'
     """
-    epsilon, most = real(epsilon, "epsilon"), whole(max_calls, "max_calls", least=4)
-    warm_up = whole(warm_up, "warm_up", least=0)
+    epsilon = real(epsilon, "epsilon")
+    if max_calls is None and items is None:
+        raise InvalidInputError("max_calls: say how many calls there may be")
+    most = None if max_calls is None else whole(max_calls, "max_calls", least=4)
+    warm_up = whole(int(items is None) if warm_up is None else warm_up, "warm_up", least=0)
     if epsilon <= 0:
         raise InvalidInputError(
             "epsilon must be above 0, because equal variants can never be told apart; got "
             f"{epsilon:g}"
         )
     variants = (new, old)
-    for name, variant in zip(("new", "old"), variants):
+    for name, variant in zip(_NAMES, variants):
         if not callable(variant):
             raise InvalidTypeError(f"{name} must be a function; got {variant!r:.80}")
-    scores: tuple[list[float], list[float]] = ([], [])
     kind = noise_kind(noise, len(variants))
     shift = epsilon if minimise else -epsilon
     if kind.bounds is not None:
         low, high = kind.bounds
         noise = (min(low, low + shift), max(high, high + shift))
+    given = None if items is None else list(items)
+    if given is not None and (not given or kind.bounds is None):
+        raise InvalidInputError(
+            "items: give at least one, and say between which numbers scores lie: noise='yes-no' "
+            "for pass or fail, or noise=(lowest, highest)"
+        )
     labels = ["new", f"old {'plus' if minimise else 'less'} epsilon"]
     problem = Problem.unstructured(labels, noise=noise, minimise=minimise)
+    settings: dict[str, Any] = {} if given is None else {"complete": len(given)}
+    run = get(DEFAULT, delta=delta, max_samples=most, **settings).start(problem, seed)
 
-    def measure(which: int) -> float:
-        score = float(variants[which]())
-        if len(kind.impossible(np.array([score]))):
-            raise InvalidInputError(
-                f"{('new', 'old')[which]} returned {score:g}, but {kind.rule}: see noise="
-            )
-        scores[which].append(score)
-        return score + shift if which == _OLD else score
+    def call(which: int, *item: int) -> Any:
+        return variants[which](*(given[i] for i in item if given is not None))
 
-    for variant in variants * warm_up:
-        variant()
-    answer = identify(problem, measure, delta, max_samples=most, seed=seed)
-    seen = [*scores[_NEW], *scores[_OLD]]
-    if ASSUMED.of(kind).symmetric and len(seen) >= _FEWEST and set(seen) == {0.0, 1.0}:
-        raise InvalidInputError(
-            "noise: all scores are 0 or 1, and such scores are not symmetric around their mean; "
-            "set noise='yes-no'"
-        )
+    if workers is None and not any(map(inspect.iscoroutinefunction, variants)):
+        workers = 1
+    found = _Scores(kind, shift)
+    how: dict[str, Any] = {"timeout": timeout, "retries": retries, "pace": Pace(per_minute)}
+    with Calls(call, workers=workers or AT_ONCE, **how) as calls:
+        some = () if given is None else (0,)
+        found.failed(calls.all([(which, *some) for which in (_NEW, _OLD)] * warm_up))
+        while not (run.stopped or found.error):
+            batch = run.ask()
+            columns = [batch.arms] if batch.items is None else [batch.arms, batch.items]
+            rows = [tuple(map(int, row)) for row in zip(*columns)]
+            rewards = found.of(rows, calls, run)
+            if not found.error:
+                run.tell(batch, rewards)
+    if found.error:
+        run.end()
+    answer = run.without(run.conclude(lost=calls.again), found.lacking)
+    found.check_kind()
     verdict: Verdict = "undecided"
     if answer.guarantee:
-        verdict = "not worse" if answer.arm == _NEW else "worse"
-    means = [sum(values) / len(values) for values in scores]
-    return Comparison(verdict, epsilon, answer.samples, means[_NEW], means[_OLD], answer)
+        verdict = "not worse" if _NEW in answer.arms else "worse"
+    new_mean, old_mean = found.means()
+    calls_made = sum(map(len, found.scores))
+    seen = (new_mean, old_mean, answer, found.error, calls.again)
+    return Comparison(verdict, epsilon, calls_made, *seen)
+
+
+class _Scores:
+    """What the variants scored, and what went wrong."""
+
+    def __init__(self, kind: NoiseKind, shift: float) -> None:
+        self.scores: tuple[list[float], list[float]] = ([], [])
+        self.lacking: list[Unmeasured] = []
+        self.error = ""
+        self._kind, self._shift = kind, shift
+
+    def of(self, rows: list[tuple[int, ...]], calls: Calls, run: Run) -> list[float]:
+        """The rewards of these calls, where the old variant is worse by epsilon."""
+        found, worst = calls.all(rows), run.algorithm.worst_score(run.problem)
+        rewards = []
+        for (which, *item), score in zip(rows, found):
+            if isinstance(score, Failed):
+                if worst is None or not (score.few and calls.in_a_row.own(score.fault)):
+                    self.failed([score], which)
+                    continue
+                self.lacking.append(Unmeasured(run.problem.labels[which], item[0], str(score)))
+                score = self._kind.bounds[run.problem.sign < 0] if self._kind.bounds else 0.0
+            rewards.append(self._counted(which, score))
+        return rewards
+
+    def _counted(self, which: int, score: Any) -> float:
+        score = float(score)
+        if len(self._kind.impossible(np.array([score]))):
+            raise InvalidInputError(
+                f"{_NAMES[which]} returned {score:g}, but {self._kind.rule}: see noise="
+            )
+        self.scores[which].append(score)
+        return score + self._shift if which == _OLD else score
+
+    def failed(self, found: list[Any], which: int | None = None) -> None:
+        """Keep the first error of these; those of both variants by turns, if nothing is said."""
+        for place, one in enumerate(found):
+            if isinstance(one, Failed) and not self.error:
+                name = _NAMES[place % 2 if which is None else which]
+                self.error = f"{name} failed: {one}"
+                self.error += one.fault.cure and f"; {one.fault.cure}"
+
+    def means(self) -> tuple[float, float]:
+        """The mean scores of both; not a number where there are none."""
+        new, old = (sum(x) / len(x) if x else math.nan for x in self.scores)
+        return new, old
+
+    def check_kind(self) -> None:
+        """Raise where scores are of a kind that nobody named."""
+        seen = [*self.scores[_NEW], *self.scores[_OLD]]
+        symmetric = ASSUMED.of(self._kind).symmetric
+        if symmetric and len(seen) >= _FEWEST and set(seen) == {0.0, 1.0}:
+            raise InvalidInputError(
+                "noise: all scores are 0 or 1, and such scores are not symmetric around their "
+                "mean; set noise='yes-no'"
+            )

@@ -6,7 +6,7 @@ within the calls that it is allowed does not pass: "no difference was seen" is n
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import TYPE_CHECKING, Any, Literal, NoReturn
 
 from surepick.errors import InvalidInputError, MissingExtraError
@@ -30,24 +30,31 @@ class Sure:
 
     def not_worse(
         self,
-        new: Callable[[], float],
-        old: Callable[[], float],
+        new: Callable[..., Any],
+        old: Callable[..., Any],
         *,
         epsilon: float,
-        max_calls: int,
+        max_calls: int | None = None,
+        items: Sequence[Any] | None = None,
         delta: float = 0.05,
         noise: Any = "any",
-        warm_up: int = 1,
+        warm_up: int | None = None,
         seed: Any = None,
         minimise: bool = False,
+        workers: int | None = None,
+        per_minute: float | None = None,
+        timeout: float | None = None,
+        retries: int = 2,
         undecided: Undecided = "fail",
     ) -> Comparison:
         """The test passes if ``new`` is proven not to be worse than ``old`` by more than epsilon.
 
         See :func:`surepick.integrations.comparing.compare`: the two are called in random order,
         after ``warm_up`` calls of each that do not count. With ``minimise`` smaller is better, as
-        with times. ``undecided`` says what becomes of a test
-        that is not decided after ``max_calls``: it fails, is skipped, or fails as expected.
+        with times. They may be coroutine functions, and with ``items`` both are called with the
+        same ones. ``undecided`` says what becomes of a test that is not decided after
+        ``max_calls``: it fails, is skipped, or fails as expected. Where one of the two raises an
+        error that does not pass, the test fails, and says which and what was seen before.
         """
         __tracebackhide__ = True
         from surepick.integrations.comparing import compare
@@ -65,14 +72,19 @@ class Sure:
             *(new, old),
             epsilon=epsilon,
             max_calls=max_calls,
+            items=items,
             delta=delta,
             noise=noise,
             warm_up=warm_up,
             seed=seed,
             minimise=minimise,
+            workers=workers,
+            per_minute=per_minute,
+            timeout=timeout,
+            retries=retries,
         )
         self._request.node.user_properties.append(("surepick", str(found)))
-        if found.verdict == "worse":
+        if found.verdict == "worse" or found.error:
             pytest.fail(str(found), pytrace=False)
         if found.verdict == "undecided":
             outcomes[undecided](str(found))

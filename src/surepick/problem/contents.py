@@ -18,6 +18,8 @@ from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
 from surepick.problem.costs import as_costs
 from surepick.problem.labels import Labels, describe_labels, make_labels
 from surepick.problem.noise import NoiseKind, noise_kind, read_kind, usual
+from surepick.problem.numbers import as_further, written
+from surepick.problem.numbers import read as read_further
 
 _numbers = itertools.count()  # names of large problems, whose content is not hashed for a name
 
@@ -38,6 +40,7 @@ class Contents:
         backend: str | Backend | None = None,
         large: bool = False,
         minimise: bool = False,
+        numbers: Any = None,
     ) -> None:
         if not isinstance(large, bool):
             raise InvalidTypeError(f"large must be True or False; got {large!r:.80}")
@@ -51,6 +54,8 @@ class Contents:
         taken = usual(math.isfinite(self.misfit)) if noise is None else noise
         #: what is known about the noise
         self.noise_kind: NoiseKind = noise_kind(taken, len(self.arms))
+        #: what is known about further numbers of a measurement, by their names
+        self.numbers: dict[str, NoiseKind] = as_further(numbers, len(self.arms))
         #: whether the smallest rewards are the best
         self.minimise: bool = as_direction(minimise, self.noise_kind)
         #: what a measurement of each arm costs; None: all the same
@@ -151,6 +156,8 @@ class Contents:
             content = (*content, "costs", self.costs.tolist())
         if self.minimise:
             content = (*content, "minimise")
+        if self.numbers:
+            content = (*content, written(self.numbers))
         return hashlib.sha256(repr(content).encode()).hexdigest()
 
     @cached_property
@@ -186,6 +193,20 @@ class Contents:
             return self
         other = self._copy()
         other.minimise = minimise
+        return other
+
+    def guided(self) -> Self:
+        """This problem where features only guide: what is shown holds even if they are wrong."""
+        other = self._copy()
+        for name in ("same_as", "distinct", "duplicate_candidates", "duplicate_arms"):
+            other.__dict__.pop(name, None)
+        other.misfit = as_misfit(math.inf, None)
+        return other
+
+    def with_further(self, numbers: Any) -> Self:
+        """This problem where measurements have these further numbers."""
+        other = self._copy()
+        other.numbers = as_further(numbers, self.n_arms)
         return other
 
     def _copy(self) -> Self:
@@ -241,7 +262,8 @@ class Contents:
     def written_more(self) -> dict[str, Any]:
         """What files say only where it is not as usual: misfit, costs, smaller is better."""
         costs = {} if self.costs is None else {"costs": self.costs.tolist()}
-        return self.written_misfit() | costs | ({"minimise": True} if self.minimise else {})
+        smaller = {"minimise": True} if self.minimise else {}
+        return self.written_misfit() | costs | smaller | written(self.numbers)
 
     def cost_of(self, pulls: Any) -> float:
         """What so many pulls of each arm cost; their number, where all cost the same."""
@@ -262,6 +284,7 @@ class Contents:
                 # 0.1.0 wrote backend: "numpy" for what large: true says now
                 large=saved.get("large", "backend" in saved),
                 minimise=saved.get("minimise", False),
+                numbers=read_further(saved, len(saved["arms"])),
             )
         except KeyError as missing:
             raise FormatError(f"saved problem lacks {missing}") from None

@@ -9,6 +9,7 @@ import numpy as np
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError
+from surepick.problem.pairs import of_rows, with_options
 from surepick.problem.problem import Problem
 
 
@@ -35,6 +36,10 @@ def with_more(
     >>> more.arms.tolist(), more.labels
     ([[1.0, 0.0], [2.0, 0.0], [1.0, 1.0]], ('a', 'b', 'c'))
     """
+    if problem.pairing is not None:
+        own = (tuple(problem.candidate_labels), np.asarray(problem.candidates), problem.costs)
+        prices = _costs(problem, len(labels), costs)
+        return Problem(**with_options(*own, list(labels), prices))
     new = np.atleast_2d(np.asarray(rows, dtype=np.float64))
     width = new.shape[1]
     old = np.zeros((problem.n_arms, max(width, problem.n_features)))
@@ -49,12 +54,18 @@ def with_more(
         noise=_noise(problem, len(new), scales),
         labels=[*problem.labels, *labels],
         misfit=problem.misfit,
-        costs=_costs(problem, len(new), costs),
+        costs=_with_those_of(problem, _costs(problem, len(new), costs)),
         minimise=problem.minimise,
     )
 
 
+def _with_those_of(problem: Problem, new: FloatArray | None) -> FloatArray | None:
+    old = problem.costs
+    return None if old is None or new is None else np.append(old, new)
+
+
 def _costs(problem: Problem, count: int, costs: Any) -> FloatArray | None:
+    """Costs of the new options; None where options have none."""
     if problem.costs is None:
         if costs is not None:
             raise InvalidInputError(
@@ -67,7 +78,7 @@ def _costs(problem: Problem, count: int, costs: Any) -> FloatArray | None:
             "costs: options of this study have different costs; give the cost of measuring each "
             f"of the {count} new ones (a column of the table, or costs= of a problem)"
         )
-    return np.append(problem.costs, own)
+    return own
 
 
 def _noise(problem: Problem, count: int, scales: Any) -> Any:
@@ -103,6 +114,10 @@ def some_of(problem: Problem, arms: IntArray) -> Problem:
 
 def first_of(problem: Problem, arms: int, features: int) -> Problem:
     """The problem as it was with its first options and features only."""
+    if problem.pairing is not None:
+        named, rows = tuple(problem.candidate_labels)[:arms], np.asarray(problem.candidates)[:arms]
+        costs = None if problem.costs is None else problem.costs[: arms * (arms - 1)]
+        return Problem(**of_rows(named, rows, costs))
     found = some_of(problem, np.arange(arms))
     if features == found.n_features:
         return found

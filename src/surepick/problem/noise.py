@@ -19,6 +19,7 @@ from surepick import plugins
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers, in_reach, positive, real
 from surepick.errors import FormatError, InvalidInputError, InvalidTypeError
+from surepick.promise import Condition, Promised
 
 _BOUNDS = re.compile(r"(.+?)\.\.(.+)")  # "0...5" is 0 to 0.5
 #: what to do instead of what 0.1.0 had for noise that is not known
@@ -27,9 +28,11 @@ INSTEAD_OF_ESTIMATE = (
     "noise out: the guarantee then holds however large the noise is"
 )
 #: what bets on items rest on, where rewards have no bounds
-ITEMS_PROVIDED = (
+ITEMS_PROVIDED = Condition(
     "provided that what two options differ by on an item is as likely to be above its mean as "
-    "below it by the same amount"
+    "below it by the same amount",
+    "if the difference between two options on an item is as likely to be above its mean as below "
+    "it by the same amount",
 )
 
 
@@ -116,19 +119,44 @@ class NoiseKind(ABC):
         return True
 
     @property
-    def provided(self) -> str:
-        """What a guarantee rests on, for its sentence; empty where the numbers given say it."""
-        return ""
+    def provided(self) -> Condition | None:
+        """What a guarantee rests on; None where the numbers given say it."""
+        return None
 
     @property
-    def provided_on_items(self) -> str:
+    def provided_on_items(self) -> Condition | None:
         """What a guarantee rests on where options are measured on items, and compared on each."""
         return self.provided
 
-    @property
-    def provided_plainly(self) -> str:
-        """What it rests on, for people who do not know what noise is."""
-        return ""
+    def near(self, best: str, epsilon: float, items: bool) -> Promised:
+        """What is promised of an option that may be short of the best by epsilon."""
+        within = f"within {epsilon:.12g} of {best}"
+        return Promised(
+            within,
+            f"{{It}} is {within}.",
+            wrong="name one that is not",
+            ahead=f"name an option that is not {within}",
+            kind="eps-pac",
+            close=within,
+            others=f"at most {epsilon:.12g} better",
+        )
+
+    def good(self, within: float) -> str:
+        """Options that are good enough, in words after "an option"."""
+        return f"within {within:.12g} of the best"
+
+    def near_several(self, m: int, epsilon: float) -> Promised:
+        """What is promised of m options that may be short of the m best by epsilon."""
+        within = f"within {epsilon:.12g} of the {m} best"
+        return Promised(
+            f"{m} options, each at most {epsilon:.12g} worse than the worst of the {m} best,",
+            f"Each is {within}.",
+            wrong="name one that is not",
+            ahead=f"name an option that is not {within}",
+            kind="eps-pac",
+            close=within,
+            others=f"at most {epsilon:.12g} better",
+        )
 
     def cut(self, rewards: FloatArray) -> FloatArray:
         """Rewards as they count; they are recorded as they were told."""
@@ -196,19 +224,16 @@ class SymmetricNoise(NoiseKind):
         return False
 
     @property
-    def provided(self) -> str:
-        return (
+    def provided(self) -> Condition:
+        return Condition(
             "provided that each reward is as likely to be above its mean as below it by the same "
-            "amount"
+            "amount",
+            "if a measurement is as likely to come out too high as too low by the same amount",
         )
 
     @property
-    def provided_on_items(self) -> str:
+    def provided_on_items(self) -> Condition:
         return ITEMS_PROVIDED
-
-    @property
-    def provided_plainly(self) -> str:
-        return "if a measurement is as likely to come out too high as too low by the same amount"
 
     @property
     def words(self) -> str:
@@ -236,24 +261,57 @@ class AnyNumber(NoiseKind):
         return False
 
     @property
-    def provided(self) -> str:
-        return (
+    def provided(self) -> Condition:
+        return Condition(
             "where better means to win more than half of all direct comparisons, one measurement "
-            "of each, and the best are better than all others, if there are any such"
+            "of each, and the best are better than all others, if there are any such",
+            meaning="Better means here: wins more than half of direct comparisons, one measurement "
+            "of each; if no option beats all others, any may be named.",
         )
 
     @property
-    def provided_on_items(self) -> str:
-        return (
+    def provided_on_items(self) -> Condition:
+        return Condition(
             "where better means to win on more than half of the items, and the best are better "
-            "than all others, if there are any such"
+            "than all others, if there are any such",
+            meaning="Better means here: wins on more than half of the items; if no option beats "
+            "all others, any may be named.",
         )
 
-    @property
-    def provided_plainly(self) -> str:
-        return (
-            "where better means to win more than half of all direct comparisons, one measurement "
-            "of each, and the best beat all others, if there are any that do"
+    def near(self, best: str, epsilon: float, items: bool) -> Promised:
+        """Epsilon is a share of comparisons."""
+        most, share = f"at most {0.5 + epsilon:.12g}", f"{100 * (0.5 + epsilon):.3g} %"
+        where = f"on {most} of all items" if items else f"in {most} of all direct comparisons"
+        wins = f"at most {share} of direct comparisons with {{it}}"
+        over = f"in more than {share} of direct comparisons"
+        if items:
+            wins = f"on at most {share} of the items against {{it}}"
+            over = f"on more than {share} of the items"
+        return Promised(
+            f"{best}, or beaten by {best} {where},",
+            f"{{It}} is {best}, or {best} wins {wins}.",
+            wrong="name one that is not",
+            ahead=f"name an option that {best} beats {over}",
+            kind="eps-pac",
+            close=f"{best}, or beaten by it {over.replace('more than', 'at most')}",
+            others=f"wins at most {share}",
+        )
+
+    def good(self, within: float) -> str:
+        most = f"{0.5 + within:.12g}"
+        return f"that no other option beats in more than {most} of all direct comparisons"
+
+    def near_several(self, m: int, epsilon: float) -> Promised:
+        least, share = f"{0.5 - epsilon:.12g}", f"{100 * (0.5 - epsilon):.3g} %"
+        others = f"any of the {m} best that is not among them"
+        return Promised(
+            f"{m} options, each winning at least {least} of all direct comparisons with {others},",
+            f"Each wins at least {share} of direct comparisons with {others}.",
+            wrong="name one that does not",
+            ahead=f"name one that wins less than {share} of direct comparisons with {others}",
+            kind="eps-pac",
+            close=f"one that wins at least {share} of direct comparisons with each of the {m} best",
+            others=f"wins at most {100 * (0.5 + epsilon):.3g} %",
         )
 
     @property
@@ -288,12 +346,11 @@ class EqualNoise(NoiseKind):
         return "numbers, with the same noise for all options"
 
     @property
-    def provided(self) -> str:
-        return "provided that the noise is normal and of one scale for all options"
-
-    @property
-    def provided_plainly(self) -> str:
-        return "if the noise is normal and the same for all options"
+    def provided(self) -> Condition:
+        return Condition(
+            "provided that the noise is normal and of one scale for all options",
+            "if the noise is normal and the same for all options",
+        )
 
     @property
     def measurement(self) -> str:
@@ -504,12 +561,8 @@ class Capped(Between):
         return {"low": self.low, "high": self.high, "most": most}
 
     @property
-    def provided(self) -> str:
-        return f"where every reward above {self.high:.12g} counts as {self.high:.12g}"
-
-    @property
-    def provided_plainly(self) -> str:
-        return self.provided
+    def provided(self) -> Condition:
+        return Condition(f"where every reward above {self.high:.12g} counts as {self.high:.12g}")
 
     @property
     def rule(self) -> str:
@@ -627,10 +680,11 @@ class Preference(WithinBounds):
         return np.flatnonzero(~((sums >= 0) & (sums <= counts) & (2 * sums == np.floor(2 * sums))))
 
     @property
-    def provided(self) -> str:
-        return (
+    def provided(self) -> Condition:
+        return Condition(
             "where a tie counts half for each, and provided that no comparison depends on how the "
-            "others came out"
+            "others came out",
+            "if no comparison depends on how the others came out (a tie counts half for each)",
         )
 
     @property

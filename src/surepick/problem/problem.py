@@ -18,6 +18,7 @@ from surepick.arrays.validate import as_labels, whole
 from surepick.errors import InvalidInputError
 from surepick.problem.contents import Contents
 from surepick.problem.duplicates import first_equal, groups
+from surepick.problem.labels import Labels
 from surepick.problem.noise import capped
 from surepick.problem.pairs import Pairing, paired
 from surepick.problem.span import (
@@ -76,6 +77,10 @@ class Problem(Contents):
     cap
         Rewards above this number count as this number, so that means are those of what is left.
         Without noise they must be at least 0; with ``noise=(lowest, highest)`` between these.
+    numbers
+        Further numbers that a measurement gives beside its reward, by their names, and what is
+        known of each, as for ``noise``: ``{"latency": (0, 100), "failed": "yes-no"}``. Options can
+        then be asked to keep limits on them (``keep`` of :func:`surepick.identify`).
 
     Examples
     --------
@@ -98,6 +103,7 @@ class Problem(Contents):
         large: bool = False,
         minimise: bool = False,
         cap: float | None = None,
+        numbers: Any = None,
     ) -> None:
         super().__init__(
             arms,
@@ -110,6 +116,7 @@ class Problem(Contents):
             backend=backend,
             large=large,
             minimise=minimise,
+            numbers=numbers,
         )
         self._find_span()
 
@@ -121,6 +128,8 @@ class Problem(Contents):
         *,
         minimise: bool = False,
         cap: float | None = None,
+        numbers: Any = None,
+        costs: Any = None,
     ) -> Problem:
         """Options without features: measuring one says nothing about the others.
 
@@ -138,7 +147,7 @@ class Problem(Contents):
             pair of bounds, ….
         minimise
             Whether smaller is better.
-        cap
+        cap, numbers, costs
             As for :class:`Problem`.
 
         Examples
@@ -149,13 +158,14 @@ class Problem(Contents):
         noise = capped(noise, cap)
         if isinstance(labels, int | np.integer):
             options = np.eye(whole(labels, "labels", least=1))
-            return cls(options, noise=noise, minimise=minimise)
+            return cls(options, noise=noise, minimise=minimise, numbers=numbers, costs=costs)
         count = len(labels) if isinstance(labels, Sized) else 0
         named = as_labels(labels, count, "labels")
-        return cls(np.eye(count), noise=noise, labels=named, minimise=minimise)
+        own = {"noise": noise, "labels": named, "minimise": minimise, "numbers": numbers}
+        return cls(np.eye(count), **own, costs=costs)
 
     @classmethod
-    def pairs(cls, labels: Any, features: Any = None) -> Problem:
+    def pairs(cls, labels: Any, features: Any = None, costs: Any = None) -> Problem:
         """Options that are compared two at a time: which of the two is better?
 
         A measurement takes two options, in an order, and says 1 (the first is better), 0 (the
@@ -168,6 +178,8 @@ class Problem(Contents):
             One label per option, or how many options there are.
         features
             One row of features per option. They guide whom to compare, and prove nothing.
+        costs
+            What each option costs to be shown; a comparison costs the sum of two.
 
         Examples
         --------
@@ -175,7 +187,12 @@ class Problem(Contents):
         >>> problem.n_arms, problem.labels[0], problem.candidate_labels
         (6, 'tea vs milk', ('tea', 'milk', 'water'))
         """
-        return cls(**paired(labels, features))
+        return cls(**paired(labels, features, costs))
+
+    @property
+    def option_labels(self) -> Labels:
+        """What options are called that can be added and retired: arms, or who is compared."""
+        return self.labels if self.pairing is None else self.candidate_labels
 
     @cached_property
     def pairing(self) -> Pairing | None:

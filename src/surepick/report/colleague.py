@@ -17,6 +17,7 @@ from surepick.report.html import Page
 from surepick.report.picture import draw, view
 from surepick.run.standing import best_first, between
 from surepick.study import StudyCore
+from surepick.study.judgements import OF_STRENGTHS
 from surepick.study.outlook import no_answer_yet, states_in_words
 from surepick.text import typed
 
@@ -36,7 +37,10 @@ def study_page(study: StudyCore, top: int = 15, png: bytes | None = None) -> str
         picture = draw(seen)["png"] if png is None else png
         page.picture(picture, f"{seen.title.removesuffix('.')}. {seen.subtitle}")
     page.heading("What is known about each option")
-    _options(page, status)
+    if status["pairs"]:
+        _comparisons(page, study)
+    else:
+        _options(page, status)
     page.heading("Can you rely on it?")
     _reliance(page, study, status)
     page.heading("Appendix: every measurement")
@@ -60,8 +64,11 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
         )
         asked = f"Which of {count:,} options are better than {one}, and which are worse?"
     if status["epsilon"]:
-        good = "it count as equally good" if compares(now["question"]) else "the best will do"
-        asked += f" Options within {status['epsilon']:g} of {good}."
+        asked += (
+            f" Options within {status['epsilon']:g} of it count as equally good."
+            if compares(now["question"])
+            else f" An option will do that is {status['promise']['close']}."
+        )
     return (
         f"{asked} Measurements are {status['rewards']}. Allowed error probability: "
         f"{status['delta']:g}. Decided by {status['algorithm']}."
@@ -69,7 +76,7 @@ def _question(study: StudyCore, status: dict[str, Any]) -> str:
 
 
 def _answer(page: Page, study: StudyCore, status: dict[str, Any]) -> None:
-    unit = "visits" if status["traffic"] else "measurements"
+    unit = "visits" if status["traffic"] else "comparisons" if status["pairs"] else "measurements"
     if not status["finished"]:
         page.text(no_answer_yet(status))
         page.text(status["promise"]["text"])
@@ -119,6 +126,48 @@ def _options(page: Page, status: dict[str, Any]) -> None:
         page.text("Nothing in this table is proven; the reasons are given below.")
     elif said:
         page.text(f"{said}. An empty cell means that nothing is known yet.")
+
+
+def _comparisons(page: Page, study: StudyCore) -> None:
+    """Shares of wins, who won against whom, and who judged."""
+    found = study.judgements()
+    words = {"leads": "leads", "in": "may still win", "out": "ruled out"}
+    percent = "{:.0f} %".format
+    page.table(
+        ["option", "", "share of wins", "between", "comparisons", "strength", "about"],
+        [
+            [
+                row["option"],
+                words.get(row["state"], row["state"]),
+                "" if row["share"] is None else percent(100 * row["share"]),
+                f"{percent(100 * row['low'])} to {percent(100 * row['high'])}",
+                _cell(row["met"]),
+                "" if row["strength"] is None else f"{row['strength']:.2f}",
+                ""
+                if row["strength"] is None
+                else f"{row['strength_low']:.2f} to {row['strength_high']:.2f}",
+            ]
+            for row in found["standings"]
+        ],
+    )
+    page.text(
+        "A tie counts half. “Between” is about the comparisons that were made; it holds for all "
+        f"options together at any time, however often you look. {OF_STRENGTHS}"
+    )
+    page.table(
+        ["judge", "comparisons", "preferred the first", "the second", "ties", "agrees with others"],
+        [
+            [
+                one["name"] or "without a name",
+                *(_cell(one[key]) for key in ("comparisons", "first", "second", "ties")),
+                "" if one["agreement"] is None else percent(100 * one["agreement"]),
+            ]
+            for one in found["judges"]
+        ],
+    )
+    for one in found["judges"]:
+        if one["said"]:
+            page.text(one["said"])
 
 
 def _cell(value: Any) -> str:

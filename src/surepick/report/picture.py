@@ -24,6 +24,7 @@ FORMATS = ("png", "pdf", "svg")
 _LONGEST = 28  # characters of a label
 _TITLE = 92  # characters of a line of the title, which is as wide as the picture
 _NAMED = 4  # options that the title names at most
+_NUMBERED = 8  # options of a matrix that has room for numbers
 _MANY = 100  # options: from here on the last ones of a race would not be seen on an even axis
 #: colour and words for what is known of an option
 _STATES = {
@@ -52,6 +53,18 @@ class Row(NamedTuple):
     pulls: int | None
 
 
+class Limited(NamedTuple):
+    """Rewards beside a further number that has a limit."""
+
+    limit: str
+    about: str  #: what is measured along the axis
+    mark: float  #: the limit itself
+    above: bool  #: whether it is kept above
+    values: Sequence[float | None]  #: of the number, of each option that is shown
+    ends: Sequence[tuple[float, float]]  #: between which it lies
+    front: Sequence[bool]  #: whom nobody seems to beat on both; no proof
+
+
 @dataclass(frozen=True)
 class View:
     """What the picture says."""
@@ -66,6 +79,9 @@ class View:
     percent: bool
     minimise: bool = False  #: whether smaller is better
     counted: str = "Options still in"  #: what the steps count
+    #: where two are compared: for the options of two rows, how often the first won, and they met
+    wins: Sequence[Sequence[tuple[float, int]]] = ()
+    limited: Limited | None = None  #: where limits have to be kept, the first of them
 
 
 def view(study: StudyCore, top: int = 15) -> View:
@@ -76,6 +92,8 @@ def view(study: StudyCore, top: int = 15) -> View:
         raise InvalidInputError(
             f"{study.name}: there is nothing to draw yet; measure some options first"
         )
+    if status["pairs"]:
+        return _of_pairs(study, status, top)
     best = best_first(now["minimise"])
     rows = sorted(_rows(status), key=lambda row: (best(row.value), row.label))
     shown = rows[: top or None]
@@ -92,6 +110,56 @@ def view(study: StudyCore, top: int = 15) -> View:
         counted="Undecided options" if compares(now["question"]) else "Options still in",
         percent="yes" in status["rewards"],
         minimise=now["minimise"],
+        limited=_limited(now, shown),
+    )
+
+
+def _limited(now: dict[str, Any], rows: Sequence[Row]) -> Limited | None:
+    """The first limit that has to be kept, if there is one."""
+    if not now.get("marks"):
+        return None
+    text, columns = now["limits"][0], now["columns"]
+    places = [columns["option"].index(row.label) for row in rows]
+    found = [[columns[f"{text}: {name}"][i] for i in places] for name in ("mean", "low", "high")]
+    ends = [
+        (-math.inf if low is None else low, math.inf if high is None else high)
+        for low, high in zip(found[1], found[2])
+    ]
+    front, mark = columns.get("front"), now["marks"][0]
+    on = [front is not None and bool(front[i]) for i in places]
+    return Limited(text, mark.get("about", ""), mark["mark"], mark["above"], found[0], ends, on)
+
+
+def _of_pairs(study: StudyCore, status: dict[str, Any], top: int) -> View:
+    """Shares of wins, and who won against whom."""
+    found = study.judgements()
+    proven = status["finished"] and status["promise"]["kind"] in PROVEN
+    rows = [
+        Row(
+            row["option"],
+            "best" if proven and row["state"] == "leads" else row["state"],
+            0.5 if row["share"] is None else row["share"],
+            row["low"],
+            row["high"],
+            row["share"],
+            row["met"],
+        )
+        for row in found["standings"]
+    ]
+    shown = rows[: top or None]
+    places = [found["options"].index(row.label) for row in shown]
+    won, met = found["won"], found["met"]
+    counts = [(row["samples"], row["survivors"]) for row in study.history()]
+    return View(
+        title=_title(status),
+        subtitle=f"{study.name}: {status['samples']:,} comparisons. {_promise(status)}",
+        compared="share of wins in %, a tie counts half",
+        unit="comparisons",
+        rows=shown,
+        hidden=len(rows) - len(shown),
+        steps=[(0, status["started_with"]), *counts],
+        percent=True,
+        wins=[[(won[a][b], met[a][b]) for b in places] for a in places],
     )
 
 
@@ -166,6 +234,8 @@ def _title(status: dict[str, Any]) -> str:
     named = [_short(label) for label, state in zip(labels, states) if state == "leads"]
     several = len(named) > 1
     who = ", ".join(named) if len(named) <= _NAMED else f"{len(named)} options"
+    if status["finished"] and now.get("limits") and not status["survivors"]:
+        return f"No option keeps {' and '.join(now['limits'])}"
     if status["finished"]:
         return f"{who} {_verdict(status, several)}"
     left = f"{len(status['survivors'])} of {status['options']} options still in"
@@ -173,11 +243,11 @@ def _title(status: dict[str, Any]) -> str:
 
 
 def _verdict(status: dict[str, Any], several: bool) -> str:
-    kind, epsilon = status["promise"]["kind"], status["epsilon"]
+    kind = status["promise"]["kind"]
     if kind not in PROVEN:
         return f"look{'' if several else 's'} best, which is not proven"
     verb = "are" if several else "is"
-    return f"{verb} within {epsilon:g} of the best" if kind == "eps-pac" else f"{verb} the answer"
+    return f"{verb} {status['promise']['close']}" if kind == "eps-pac" else f"{verb} the answer"
 
 
 def _short(label: str) -> str:
@@ -193,13 +263,20 @@ def draw(seen: View, formats: Sequence[str] = ("png",)) -> dict[str, bytes]:
         warnings.filterwarnings("ignore", message="Glyph .* missing")  # of labels in any script
         height = 1.7 + 0.24 * max(len(seen.rows), 5)
         figure, (standing, counts, race) = plt.subplots(
-            1, 3, figsize=(10.0, height), width_ratios=(5, 2.6, 3), layout="constrained"
+            1,
+            3,
+            figsize=(10.0, height),
+            layout="constrained",
+            width_ratios=(4.4, 3.6, 2.6) if seen.wins else (5, 2.6, 3),
         )
         sentences = re.split(r"(?<=\.) (?=[A-Z])", seen.title)
         title = "\n".join(textwrap.fill(one, _TITLE) for one in sentences)
         _plain(figure.suptitle(title, fontsize=12, fontweight="bold", x=0.01, ha="left"))
         _draw_standing(standing, seen)
-        _draw_counts(counts, seen)
+        if seen.limited is not None:
+            _draw_limited(counts, seen, seen.limited)
+        else:
+            (_draw_wins if seen.wins else _draw_counts)(counts, seen)
         _draw_race(race, seen)
         _plain(figure.text(0.01, -0.02, seen.subtitle, fontsize=8, color="0.35", va="top"))
         with plt.rc_context({"savefig.bbox": "tight", "savefig.pad_inches": 0.1}):
@@ -230,19 +307,53 @@ def _draw_standing(axes: Any, seen: View) -> None:
         known.add(word)
         dot = {"ms": 5.5, "color": colour, "mfc": fill, "label": label, "zorder": 3}
         axes.plot([times * row.value], [place], mark, **dot)
-    axes.axvline(0.0, color="0.6", lw=0.8, zorder=0)
-    axes.set_yticks(_places(seen), [_short(row.label) for row in seen.rows])
+    axes.axvline(50.0 if seen.wins else 0.0, color="0.6", lw=0.8, zorder=0)
+    numbers = [f"{i}. " if seen.wins else "" for i in range(1, len(seen.rows) + 1)]
+    names = [f"{number}{_short(row.label)}" for number, row in zip(numbers, seen.rows)]
+    axes.set_yticks(_places(seen), names)
     for tick in axes.get_yticklabels():
         _plain(tick)
     axes.set_ylim(0.4, len(seen.rows) + 0.6)
-    _limits(axes, seen, times)
-    said = [seen.compared, *(["in points"] if seen.percent else [])]
+    if seen.wins:
+        axes.set_xlim(-2, 102)
+    else:
+        _limits(axes, seen, times)
+    said = [seen.compared, *(["in points"] if seen.percent and not seen.wins else [])]
     _plain(axes.set_xlabel(", ".join([*said, *(["smaller is better"] if seen.minimise else [])])))
     shown = len(seen.rows)
     of_all = f": the first {shown} of {shown + seen.hidden:,}" if seen.hidden else ""
     axes.set_title(f"Where the options stand{of_all}", loc="left")
     axes.grid(axis="x", lw=0.4, color="0.9")
-    axes.legend(loc="best", frameon=True, framealpha=0.85, edgecolor="none", fontsize=8)
+    # Room around the words, and dots in front: what is best by their centres may hide half of one.
+    words = {"frameon": True, "framealpha": 0.85, "edgecolor": "none", "fontsize": 8}
+    axes.legend(loc="best", borderpad=0.9, **words).set_zorder(2.5)
+
+
+def _draw_limited(axes: Any, seen: View, limited: Limited) -> None:
+    """Two numbers as axes, and the limit."""
+    times = 100.0 if seen.percent else 1.0
+    own = zip(seen.rows, limited.values, limited.ends, limited.front)
+    for row, value, ends, on_front in own:
+        if value is None or row.mean is None:
+            continue
+        colour = _STATES[row.state][0]
+        if all(map(math.isfinite, ends)):
+            axes.plot([times * row.mean] * 2, ends, color=colour, lw=1.2)
+        fill = "white" if row.state == "out" else colour
+        axes.plot([times * row.mean], [value], "o", ms=5.5, color=colour, mfc=fill, zorder=3)
+        if on_front:
+            axes.plot([times * row.mean], [value], "o", ms=10, mec="0.25", mfc="none", mew=0.9)
+        how = {"xytext": (6, 5), "textcoords": "offset points", "fontsize": 7}
+        _plain(axes.annotate(_short(row.label), (times * row.mean, value), **how))
+    axes.axhline(limited.mark, color="#D55E00", lw=1.2, ls="--")
+    low, high = axes.get_ylim()
+    broken = (low, limited.mark) if limited.above else (limited.mark, high)
+    axes.axhspan(*broken, color="#D55E00", alpha=0.08, zorder=0)
+    axes.set_ylim(low, high)
+    _plain(axes.set_title(_short(limited.limit), loc="left"))
+    _plain(axes.set_ylabel(limited.about, fontsize=8))
+    rings = "\nringed: not beaten on both, no proof" if any(limited.front) else ""
+    axes.set_xlabel(("reward, in %" if seen.percent else "reward") + rings)
 
 
 def _limits(axes: Any, seen: View, times: float) -> None:
@@ -267,6 +378,31 @@ def _draw_counts(axes: Any, seen: View) -> None:
     axes.set_xlabel(seen.unit)
     axes.set_title("Means and counts", loc="left")
     _in_thousands(axes.xaxis)
+
+
+def _draw_wins(axes: Any, seen: View) -> None:
+    """Who won against whom, of the rows beside it; darker is more."""
+    size = len(seen.rows)
+    shares = [[100 * won / met if met else math.nan for won, met in row] for row in seen.wins]
+    axes.imshow(
+        shares,
+        cmap="RdBu",
+        vmin=-60,  # pale: numbers can be read, and one comparison does not shout
+        vmax=160,
+        aspect="auto",
+        extent=(0.5, size + 0.5, 0.5, size + 0.5),
+    )
+    if size <= _NUMBERED:
+        for row, place in enumerate(_places(seen)):
+            for column, (won, met) in enumerate(seen.wins[row], start=1):
+                if met:
+                    text = f"{won:g}/{met}"
+                    axes.text(column, place, text, ha="center", va="center", fontsize=6)
+    axes.set_yticks(_places(seen), [str(i) for i in range(1, size + 1)], fontsize=7)
+    axes.set_xticks(range(1, size + 1), [str(i) for i in range(1, size + 1)], fontsize=7)
+    axes.set_ylim(0.5, size + 0.5)
+    axes.set_xlabel("wins of the row against the column")
+    axes.set_title("Who won against whom", loc="left")
 
 
 def _number(mean: float | None, percent: bool) -> str:

@@ -104,7 +104,7 @@ def pulls_table(plan: Reproduction, summary: Table, key: str) -> tuple[list[str]
         for p in drawn.points:
             at = (summary["figure"] == key) & (summary["point"] == p)
             cell = np.flatnonzero(at & (summary["algorithm"] == algorithm))
-            row.append(_mean_sd(summary, int(cell[0])))
+            row.append(_mean_sd(summary, int(cell[0])) if len(cell) else "")
         rows.append(row)
     bounds = ["lower bound"]
     for p in drawn.points:

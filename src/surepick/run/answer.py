@@ -6,14 +6,50 @@ import math
 from dataclasses import dataclass, field, replace
 from typing import Any, NamedTuple
 
-from surepick.algorithms.base import Claims, Guarantee
-from surepick.algorithms.findings import NOBODY
+from surepick.algorithms.base import State
+from surepick.algorithms.findings import NOBODY, Claims, Guarantee
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
 from surepick.run import comparisons, quantiles
+from surepick.run.guarantee import KEEPS, LEADS, ONE_RATE
 from surepick.run.on_items import in_words as said_on_items
-from surepick.run.words import in_plain_words, sureness
+from surepick.run.unmeasured import Unmeasured
+from surepick.run.unmeasured import in_words as said_of_unmeasured
+from surepick.run.words import sureness
 from surepick.text import plural
+
+
+class Kept(NamedTuple):
+    """How an option stands to a limit, in units of the number that is limited.
+
+    Where the limit is a margin to another option: how far it is above that one. Where it is on a
+    quantile: the share of measurements on the right side.
+    """
+
+    verdict: str  #: "keeps", "breaks" or "not clear yet"
+    estimate: float | None
+    #: at no time is the mean below, or above high, or the verdict wrong, but with probability delta
+    low: float | None
+    high: float | None
+
+    @classmethod
+    def all_of(cls, problem: Problem, state: State) -> dict[str, dict[str, Kept]]:
+        """Of every option, by limit and label."""
+        return {
+            one.limit: {
+                label: cls(word, *map(_known, numbers))
+                for label, word, *numbers in zip(
+                    problem.candidate_labels,
+                    one.verdicts,
+                    *(column.tolist() for column in (one.estimates, one.low, one.high)),
+                )
+            }
+            for one in state.limits_kept()
+        }
+
+
+def _known(number: float) -> float | None:
+    return number if math.isfinite(number) else None
 
 
 class Lift(NamedTuple):
@@ -87,6 +123,10 @@ class Answer:
     #: on a complete table: how many items there are, how many were met, who ties, and between which
     #: ends the lead over the closest other option lies on new items
     on_items: dict[str, Any] | None = None
+    #: and cells that could not be measured, which count as the worst score
+    unmeasured: tuple[Unmeasured, ...] = ()
+    #: where limits have to be kept: how each option stands to each of them, by limit and label
+    limits: dict[str, dict[str, Kept]] = field(default_factory=dict)
 
     def __post_init__(self) -> None:
         if not self.arms:
@@ -147,9 +187,10 @@ class Answer:
         if self.quantile is not None:
             own = (self.quantiles, self.quantile, bool(self.guarantee), self.minimise)
             won = quantiles.in_words(self.label, *own)
-        said = [won, in_plain_words(str(self.guarantee), self.delta)]
+        said = [won, self.guarantee.promise.plain()]
         if self.guarantee:
-            said.append(said_on_items(self.label, self.on_items))
+            said.append(said_on_items(self.on_items))
+        said.append(said_of_unmeasured(self.unmeasured))
         if not self.guarantee and self.p_value is not None:
             said.append(sureness(self.p_value))
         return " ".join(filter(None, said))
@@ -167,9 +208,25 @@ class Answer:
         """This answer with the head of its study's chain in its certificate."""
         return replace(self, _record=self._record | {"chain": chain})
 
+    def without(self, cells: list[tuple[Unmeasured, dict[str, Any]]]) -> Answer:
+        """This answer with cells that could not be measured, each also as certificates have it."""
+        if not cells:
+            return self
+        own, listed = zip(*cells)
+        return replace(self, unmeasured=own, _record=self._record | {"unmeasured": [*listed]})
+
     def reported(self, traffic: dict[str, Any]) -> Answer:
         """This answer with the shares of visitors of each period in its certificate."""
-        return replace(self, _record=self._record | {"traffic": traffic})
+        made = replace(self, _record=self._record | {"traffic": traffic})
+        promise = self.guarantee.promise
+        if promise.what is None:
+            return made
+        more = [LEADS] if "past" in traffic else []
+        more += [KEEPS] if self.limits else []
+        blocks = self._record["evidence"].get("blocks", [])
+        more += [ONE_RATE] if blocks and "dealt" in blocks[0] else []
+        rests = replace(promise, conditions=(*promise.conditions, *more))
+        return replace(made, guarantee=Guarantee.of(rests))
 
     def to_dict(self) -> dict[str, Any]:
         """The answer itself (without the evidence) as plain JSON-ready values."""
@@ -209,6 +266,13 @@ class Answer:
             found |= {"quantile": self.quantile, "quantiles": dict(self.quantiles)}
         if self.on_items is not None:
             found["on_items"] = self.on_items
+        if self.unmeasured:
+            found["unmeasured"] = [cell._asdict() for cell in self.unmeasured]
+        if self.limits:
+            found["limits"] = {
+                limit: {label: kept._asdict() for label, kept in options.items()}
+                for limit, options in self.limits.items()
+            }
         return found
 
 

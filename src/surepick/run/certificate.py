@@ -78,6 +78,8 @@ def make_certificate(answer: dict[str, Any], record: dict[str, Any]) -> dict[str
         body["lost"] = record["lost"]
     if record.get("again"):  # readings that were measured again, by the rule of the study
         body["again"] = record["again"]
+    if record.get("unmeasured"):  # cells of a table that count as the worst score
+        body["unmeasured"] = record["unmeasured"]
     if record.get("options"):  # were added or retired
         body["options"] = record["options"]
     if record.get("limits"):  # of what may be measured were changed

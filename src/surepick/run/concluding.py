@@ -8,11 +8,12 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.algorithms.base import Algorithm, State
+from surepick.algorithms.findings import Guarantee
 from surepick.arrays.types import IntArray
 from surepick.problem import Problem
-from surepick.run.answer import Answer, compared, several
+from surepick.run.answer import Answer, Kept, compared, several
 from surepick.run.comparisons import circle, shares_won
-from surepick.run.guarantee import guarantee_of
+from surepick.run.guarantee import promise_of
 from surepick.run.limits import why_stopped
 from surepick.run.on_items import on_items
 from surepick.run.quantiles import quantiles_of
@@ -49,14 +50,16 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         label=problem.candidate_labels[leader],
         samples=int(course.pulls.sum()),
         pulls=course.pulls.copy(),
-        guarantee=guarantee_of(
-            *(algorithm, problem, state, before + course.log),
-            *(bool(past and past["evidence"]), bool(course.changes), course.ended),
-            turned=bool(course.turns),
-            limit=why_stopped(problem, course.pulls, algorithm, course.limits),
-            hedged=bool(course.hedged),
-            lost=bool(course.lost),
-            again=bool(course.again),
+        guarantee=Guarantee.of(
+            promise_of(
+                *(algorithm, problem, state, before + course.log),
+                *(bool(past and past["evidence"]), bool(course.changes), course.ended),
+                turned=bool(course.turns),
+                limit=why_stopped(problem, course.pulls, algorithm, course.limits),
+                hedged=bool(course.hedged),
+                lost=bool(course.lost),
+                again=bool(course.again),
+            )
         ),
         survivors=tuple(int(i) for i in np.flatnonzero(left)),
         equivalent=tuple(
@@ -71,6 +74,7 @@ def answer_of(algorithm: Algorithm, problem: Problem, state: State, course: Cour
         **several(problem, state.named(), course.pulls),
         **compared(problem, claims),
         on_items=on_items(problem, state),
+        limits=Kept.all_of(problem, state),
         **_won(problem, state, algorithm, before + course.log, leader),
         **_quantiles(problem, algorithm, before + course.log),
         _record={
@@ -96,7 +100,7 @@ def _won(
     problem: Problem, state: State, algorithm: Algorithm, batches: list[dict[str, Any]], leader: int
 ) -> dict[str, Any]:
     """How the answer did in direct comparisons, where these decide."""
-    compared = state.won()
+    compared = None if len(state.named()) > 1 else state.won()
     if compared is not None:
         met, labels = np.flatnonzero(~np.isnan(compared)).tolist(), problem.candidate_labels
         found = {labels[i]: float(compared[i]) for i in met}

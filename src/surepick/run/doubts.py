@@ -10,10 +10,12 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from surepick.algorithms.base import Guarantee, ToldPulls
+from surepick.algorithms.base import ToldPulls
+from surepick.algorithms.findings import Guarantee
 from surepick.algorithms.rows import Rows
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
+from surepick.promise import Reason
 from surepick.run.answer import Answer
 from surepick.run.batch import Batch
 from surepick.run.strata import TextArray
@@ -204,8 +206,8 @@ def scales_of(problem: Problem, told: list[ToldPulls]) -> UnequalScales:
 
 def without_guarantee(answer: Answer, why: str) -> Answer:
     """The answer, promising nothing, for a reason; as it is where there is none, or no promise."""
-    if not why or not answer.guarantee:
+    if not why or not answer.guarantee.shown:
         return answer
-    text = f"no guarantee: {why}; otherwise it would be {answer.guarantee}"
     # Not "none", which says that the run was cut short: verifiers still check how it ended.
-    return replace(answer, guarantee=Guarantee("heuristic", text))
+    promise = answer.guarantee.promise.withdrawn(Reason(why))
+    return replace(answer, guarantee=Guarantee.of(promise))

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
+FORECAST_SECONDS = 4.0  #: of processor time that a forecast takes at most
 PERIODS = "periods like the last ones"  #: the unit of forecasts of a study of traffic
 
 
@@ -18,6 +19,9 @@ class Ahead:
     simulated: int  #: copies
     why: str = ""  #: why nothing can be said
     unit: str = "measurements"
+    slow: bool = (
+        False  #: too few copies were done in time; with more of it, there may be a forecast
+    )
 
     @property
     def text(self) -> str:
@@ -33,6 +37,8 @@ class Ahead:
         'It is too early to say how many more measurements: nothing was measured yet'
         """
         unit = self.unit.replace("periods", "period", 1) if self.high == 1 else self.unit
+        if self.slow:
+            return f"It is not known how many more {unit}: {self.why}"
         if self.low is None:
             return f"It is too early to say how many more {unit}: {self.why}"
         if self.high is None:
@@ -58,7 +64,7 @@ class Ahead:
             None if n is None else max(n - told, least)
             for n, least in ((self.low, 0), (self.middle, 0), (self.high, 1))
         )
-        return Ahead(low, middle, high, self.simulated, self.why, self.unit)
+        return replace(self, low=low, middle=middle, high=high)
 
 
 def rough(count: float) -> str:

@@ -4,60 +4,108 @@ from __future__ import annotations
 
 import math
 from collections.abc import Iterable
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Guarantee, State, confidence
+from surepick.algorithms.base import Algorithm, State
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.problem import Problem
+from surepick.promise import Condition, Promise, Reason, Stopped, Words
 from surepick.run.assumed import ASSUMED
-from surepick.run.past import PROVIDED
-from surepick.run.pending import OVERLAP_PROVIDED
-from surepick.run.strata import STRATA_PROVIDED
+from surepick.run.limits import stopped_by
+from surepick.run.option_changes import CAME_AND_WENT
+from surepick.run.past import PAST
+from surepick.run.pending import OVERLAP
+from surepick.run.strata import STRATA
 
 _FEWEST = 10  # fewer rewards may be 0 or 1 by chance
-NOT_SYMMETRIC = (
+#: why a promise is withdrawn
+NOT_SYMMETRIC = Reason(
     "all rewards are 0 or 1, and yes or no is not as likely to be above its mean as below by the "
-    "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)"
+    "same amount (say that rewards are yes or no: noise='yes-no', --rewards yes-no)",
+    "all rewards are 0 or 1, but the study was not created for yes-no rewards (--rewards yes-no, "
+    "in Python noise='yes-no')",
 )
+LOOKED = Reason(
+    "the share of wrong claims is limited only where it is not stopped by somebody who sees "
+    "rewards",
+    "it was stopped by somebody who may have seen rewards, so the share of wrong claims may be "
+    "larger than requested",
+)
+REASONS = (NOT_SYMMETRIC, LOOKED)
 
-
-CHANGED = (
+#: where rewards were corrected or withdrawn
+CHANGED = Condition(
     "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
-    "neither on the rewards nor on whom one favours"
+    "neither on the rewards nor on whom one favours",
+    "if nobody chose which measurements to check and change because of their results or a "
+    "favourite option",
 )
-
-#: the condition of a guarantee where the first of two rewards of a pull counts
-HEDGE_PROVIDED = (
+#: where the first of two rewards of a pull counts
+HEDGED = Condition(
     "provided that how long a measurement takes does not depend on its reward, as some pulls were "
     "handed out twice"
 )
-
-#: the condition of a guarantee where measurements were made again for want of a reward
-LOST_PROVIDED = (
+#: where measurements were made again for want of a reward
+LOST = Condition(
     "provided that whether a measurement fails or comes too late does not depend on its reward, as "
-    "some were made again"
+    "some were made again",
+    "if measurements fail, or come too late, for reasons that have nothing to do with their "
+    "results (some were made again)",
 )
-
-#: the condition of a guarantee where readings were measured again by a rule
-AGAIN_PROVIDED = (
+#: where reports of visitors are compared period by period
+LEADS = Condition(
+    "provided that which of two options is better does not change from period to period"
+)
+#: the same where they have to keep limits
+KEEPS = Condition(
+    "provided that which options keep the limits does not change from period to period"
+)
+#: where a report was dealt into two after it came in
+ONE_RATE = Condition(
+    "provided that visitors of an option respond independently of each other and at one rate "
+    "within the first period, as its report was dealt into two",
+    "if visitors of a version respond independently of each other, and all at one rate within the "
+    "first period",
+)
+#: where readings were measured again by a rule
+AGAIN = Condition(
     "provided that a measurement which went well is hardly ever measured again, as some were that "
-    "came out far from all before, by a rule fixed at the start, and the second counts"
+    "came out far from all before, by a rule fixed at the start, and the second counts",
+    "if valid measurements were hardly ever repeated (some readings far from all earlier ones "
+    "were, and the second one counts)",
+)
+#: all that may happen to a run, and that its promise rests on then
+HAPPENED = (
+    PAST,
+    STRATA,
+    OVERLAP,
+    HEDGED,
+    LOST,
+    AGAIN,
+    CHANGED,
+    CAME_AND_WENT,
+    LEADS,
+    KEEPS,
+    ONE_RATE,
 )
 
-#: what an answer is about where options came and went
-TURNED = "among all options that were ever added and not retired"
 
-#: which way is better, where it is not the usual one
-SMALLER = "where smaller is better"
+def trusting(misfit: float) -> Condition:
+    """A promise that rests on features which may be off by so much."""
+    if math.isinf(misfit):
+        return Condition("whatever the features are worth")
+    if misfit:
+        return Condition(f"if the features are right to within {misfit:.12g}")
+    return Condition(
+        "if rewards are linear in the features",
+        "if the effects of features add up (rewards are linear in them)",
+    )
 
-LOOKED = (
-    "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
-)
 
-
-def guarantee_of(
+def promise_of(
     algorithm: Algorithm,
     problem: Problem,
     state: State,
@@ -66,11 +114,11 @@ def guarantee_of(
     changed: bool = False,
     by_hand: bool = False,
     turned: bool = False,
-    limit: str = "",
+    limit: Words | None = None,
     hedged: bool = False,
     lost: bool = False,
     again: bool = False,
-) -> Guarantee:
+) -> Promise:
     """The promise of a stopped run.
 
     Parameters
@@ -94,90 +142,64 @@ def guarantee_of(
     again
         Whether readings far from all before were measured again, by the rule of the study.
     """
-    left, kind, items = len(state.active), problem.noise_kind, algorithm.measured_on()
-    why = "by hand" if by_hand else limit
-    aside = " (smaller is better)" if problem.minimise else ""
-    claims = state.claims()
-    comparing = claims is not None and len(problem.distinct) > 1
-    over = state.finished
-    if claims is not None and comparing:
-        promised = algorithm.guarantee_of_claims(claims.baseline)
-        parts = [str(promised)]
+    left, claims, kind = len(state.active), state.claims(), problem.noise_kind
+    how = stopped_by("by hand") if by_hand or limit is None else limit
+    clicks = ASSUMED.of(kind).symmetric and _yes_and_no(batches)
+    on_items = algorithm.measured_on() is not None
+    noise = algorithm.asked.meaning or (kind.provided_on_items if on_items else kind.provided)
+    model = [one for one in (None if on_items else stands_on(problem), noise) if one is not None]
+    model += algorithm.asked.rests_on(problem)
+    # A cell of a table is the same whenever it is measured, as its own condition says.
+    ahead = not algorithm.each_once and any("after" in batch for batch in batches)
+    happened = (
+        (past, PAST),
+        (on_items, algorithm.about_items()),
+        (any("stratum" in batch for batch in batches), STRATA),
+        (ahead, OVERLAP),
+        (hedged, HEDGED),
+        (lost, LOST),
+        (again, AGAIN),
+        (changed, CHANGED),
+        (turned, CAME_AND_WENT),
+    )
+    rests = [condition for so, condition in happened if so]
+    if claims is not None and len(problem.distinct) > 1:
+        promise = replace(algorithm.promise_of_claims(claims.baseline), smaller=problem.minimise)
         if not state.finished:
-            options = f"{claims.open} option{'s' if claims.open > 1 else ''}"
-            parts.append(f"stopped {why} with {options} undecided")
+            promise = replace(promise, stopped=Stopped(how, claims.open))
             if not (len(claims.better) or len(claims.worse) or len(claims.close)):
-                return Guarantee("none", f"no guarantee: {parts[1]}; nothing is claimed{aside}")
-    elif state.certain:
-        promised = algorithm.guarantee_for_certain()
-        parts = [str(promised)]
+                return replace(promise, what=None)
     else:
         shown = state.promise()  # whatever else is still looked for
-        promised = algorithm.guarantee(left > len(state.named())) if shown is None else shown
-        over |= shown is not None
-        parts = [str(promised)]
-    if not over and not comparing:
+        if state.certain:
+            promise = algorithm.promise_for_certain(kind)
+        else:
+            promise = shown or algorithm.promise(kind, left > len(state.named()))
         several = len(state.named()) > 1
-        looks = "those that look best" if several else "the one that looks best"
-        early = (
-            f"no guarantee: stopped {why} with {left} "
-            f"candidate{'s' if left > 1 else ''} left; the answer is {looks}{aside}"
-        )
-        clicks = ASSUMED.of(kind).symmetric and _yes_and_no(batches)
-        # An answer may rest on conditions of its own, beside the theorem.
-        plain = bool(promised) and f"({algorithm.theorem}" in promised and promised[-1] == ")"
-        if not by_hand or not plain or clicks or left == len(problem.distinct):
-            return Guarantee("none", early)
-        sure = confidence(algorithm.delta)
-        best = f"{algorithm.asked.best} {'are' if several else 'is'}"
-        parts = [f"{early}, and {best} among those {left} with probability at least {sure}"]
-    elif problem.minimise:
-        parts.append(SMALLER)
-    if promised.shown:
-        features = "" if items is not None else stands_on(problem)
-        noise = kind.provided if items is None else kind.provided_on_items
-        noise = algorithm.asked.meaning or noise
-        parts += [text for text in (features, noise) if text]
-    if past:
-        parts.append(PROVIDED)
-    if items is not None:
-        parts.append(algorithm.about_items())
-    if any("stratum" in batch for batch in batches):
-        parts.append(STRATA_PROVIDED)
-    if any("after" in batch for batch in batches):
-        parts.append(OVERLAP_PROVIDED)
-    if hedged:
-        parts.append(HEDGE_PROVIDED)
-    if lost:
-        parts.append(LOST_PROVIDED)
-    if again:
-        parts.append(AGAIN_PROVIDED)
-    if changed:
-        parts.append(CHANGED)
-    if turned:
-        parts.append(TURNED)
-    text = "; ".join(parts)
-    if not over and not comparing:
-        return Guarantee("none", text)
-    if promised.kind == "fdr" and by_hand and not state.finished:
-        return Guarantee("heuristic", f"no guarantee: {LOOKED}; otherwise it would be {text}")
-    if promised and ASSUMED.of(kind).symmetric and _yes_and_no(batches):
-        text = f"no guarantee: {NOT_SYMMETRIC}; otherwise it would be {text}"
-        return Guarantee("heuristic", text)
-    return Guarantee(promised.kind, text)
+        promise = replace(promise, several=several, smaller=problem.minimise)
+        if not state.finished and (shown is None or state.certain):
+            early = replace(promise, what=None, needs=(), stopped=Stopped(how, left), why=None)
+            # Who was dropped is not the best: that does not depend on when somebody stops.
+            sound = promise.proven and not promise.needs and not clicks
+            if not by_hand or not sound or left == len(problem.distinct):
+                return early
+            what = algorithm.asked.among(left, several)
+            return replace(early, what=what, theorem="", conditions=(*model, *rests))
+    promise = replace(promise, conditions=(*(model if promise.shown else ()), *rests))
+    if promise.kind == "fdr" and by_hand and not state.finished:
+        return promise.withdrawn(LOOKED)
+    return promise.withdrawn(NOT_SYMMETRIC) if promise.proven and clicks else promise
 
 
-def stands_on(problem: Problem) -> str:
-    """How far a promise rests on the features of options; empty where there is nothing to say."""
+def stands_on(problem: Problem) -> Condition | None:
+    """How far a promise rests on the features of options; None where there is nothing to say."""
     if problem.noise_kind.of_pairs:
-        return ""  # features guide, and prove nothing
-    if math.isinf(problem.misfit):
-        return "whatever the features are worth"
+        return None  # features guide, and prove nothing
     if problem.misfit:
-        return f"if the features are right to within {problem.misfit:.12g}"
+        return trusting(problem.misfit)
     if problem.rank == problem.n_arms and not problem.transductive:
-        return ""  # every option has a feature of its own: nothing can be wrong with it
-    return "if rewards are linear in the features"
+        return None  # every option has a feature of its own: nothing can be wrong with it
+    return trusting(0.0)
 
 
 def _yes_and_no(batches: Iterable[dict[str, Any]]) -> bool:
@@ -202,8 +224,3 @@ def only_yes_and_no(counts: IntArray, sums: FloatArray, spreads: FloatArray) -> 
     squares = spreads + sums**2 / np.maximum(counts, 1)
     whole = (sums == np.floor(sums)).all()
     return bool(whole and (np.abs(squares - sums) <= 1e-9 * (1 + counts)).all())
-
-
-def looks_best(promise: Guarantee) -> Guarantee:
-    """What is left to say of a run that was stopped by hand where no promise can be made at all."""
-    return Guarantee(promise.kind, str(promise).partition(", and the ")[0])

@@ -11,12 +11,17 @@ from typing import Any
 from surepick.algorithms.base import Algorithm
 from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get, maker, refuse_retired
 from surepick.arrays import limits
+from surepick.arrays.types import IntArray
+from surepick.calls.many import Calls
+from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.renamed import renamed
 from surepick.run.answer import Answer
 from surepick.run.assumed import ASSUMED
+from surepick.run.batch import Batch
 from surepick.run.run import Run
+from surepick.run.unmeasured import Unmeasured
 from surepick.text import plural
 
 _log = logging.getLogger(__name__)
@@ -29,7 +34,7 @@ def identify(
     delta: float = 0.05,
     *,
     measure_batch: Callable[..., Any] | None = None,
-    judge: Callable[[int, int], float] | None = None,
+    judge: Callable[..., Any] | None = None,
     beats: str = "everyone",
     confirm: bool = False,
     algorithm: Algorithm | str = DEFAULT,
@@ -44,8 +49,15 @@ def identify(
     quantile: float | None = None,
     guess: bool = False,
     question: Any = None,
+    keep: Any = None,
+    cheapest: bool = False,
+    within: float | None = None,
     seed: Any = None,
     on_batch: Callable[[Run], None] | None = None,
+    workers: int | None = None,
+    per_minute: float | None = None,
+    timeout: float | None = None,
+    retries: int = 0,
     rng: Any = None,
 ) -> Answer:
     """Measure until the best candidate is known with probability at least 1 - delta.
@@ -61,7 +73,7 @@ def identify(
     measure
         ``measure(arm) -> reward`` for one pull; ``measure(arm, item)`` where the algorithm measures
         options on items. Arms come in random order, so that none of them has the cold start, or
-        the end of a long day, to itself.
+        the end of a long day, to itself. May be a coroutine function.
     delta, epsilon, max_samples
         Error probability, acceptable distance to the best, and the most measurements.
     budget
@@ -77,7 +89,9 @@ def identify(
     judge
         Instead of both, for a problem of pairs (:meth:`Problem.pairs`): ``judge(first, second)``
         gets the numbers of two options, in the order in which to show them, and returns 1 if the
-        first is better, 0 if the second is, 0.5 for a tie.
+        first is better, 0 if the second is, 0.5 for a tie; ``judge(first, second, item)`` where
+        options are compared on items (``algorithms.Pairs(items=…)``). A coroutine function is
+        awaited for many comparisons of a block at once.
     beats
         With pairs: ``"everyone"`` asks for the option that is preferred to every other one at
         least half of the time, ``"most"`` for the one that wins most against another at random.
@@ -110,11 +124,34 @@ def identify(
     question
         What is asked, where none of these asks it: a question of another package, as a value or by
         its name with its fields.
+    keep
+        Limits that the answer has to keep, where a measurement has further numbers (``numbers`` of
+        the problem): ``["latency <= 50", "refunds <= control + 0.2%"]``. ``measure`` then returns a
+        dict, ``{"reward": …, "latency": …}``, and the answer is the best of those that keep all
+        limits, and is shown to keep them; or that no option does. ``answer.limits`` says how each
+        option stands to each of them. Options keep limits by their own measurements; features
+        only guide.
+    cheapest, within
+        Find the cheapest option of those that are good enough: at most ``within`` below the best
+        (with numbers of any kind: that no other one beats in more than ½ + ``within`` of direct
+        comparisons). What options cost, the problem says (``costs``). ``epsilon`` is the tolerance.
     seed
         A whole number or a ``numpy.random.Generator``: of the order in which arms come, and of
         algorithms that draw. By default that order is drawn afresh; the certificate has it.
     on_batch
         Called with the run after every batch, for progress.
+    workers
+        Calls of ``measure`` or ``judge`` at a time: by default one, in this thread, or 64
+        coroutines.
+    per_minute
+        The most calls that begin in a minute. Where a service says that there were too many (an
+        error with status 429), all wait as long as it asks for, and the call is made again.
+    timeout
+        Seconds after which a coroutine is cancelled, and has failed.
+    retries
+        How often a call is tried again that failed in a way that may pass (a lost connection, a
+        time-out, status 500); by default its error is raised. On a complete table a cell that fails
+        for good counts as the worst score: ``answer.unmeasured`` lists them.
     rng
         The name of ``seed`` in version 0.2.
 
@@ -164,8 +201,10 @@ def identify(
         seed = rng
     if minimise is not None:
         problem = problem.with_direction(minimise)
-    asked = (baseline, threshold, claims, top, quantile, guess, question)
-    settings = dict(zip(BEST, asked, strict=True))
+    if keep is not None and problem.rank < problem.n_arms and not problem.transductive:
+        problem = problem.guided()
+    asked = (baseline, threshold, claims, top, quantile, guess, question, keep, cheapest)
+    settings = dict(zip(BEST, (*asked, within), strict=True))
     if pairing is not None and (isinstance(algorithm, str) or unusual(settings)):
         algorithm = of_pairs(algorithm, settings, beats=beats, confirm=confirm)(
             delta=delta, epsilon=epsilon, max_samples=max_samples, budget=budget
@@ -174,23 +213,39 @@ def identify(
     run = configure(algorithm, delta, epsilon, max_samples, settings, budget).start(problem, seed)
     limited = (run.algorithm.max_samples, run.algorithm.budget) != (None, None)
     warned = limited or run.algorithm.ends
-    while not run.stopped:
-        if not warned and run.samples >= limits.LONG_RUN * problem.rank:
-            warned = True
-            _log.warning(_doubts(run))
-        batch = run.ask()
-        if judge is not None and pairing is not None:
-            rewards = [float(judge(*pairing.of(arm))) for arm in batch.arms.tolist()]
-        elif measure_batch is not None:
-            rewards = measure_batch(batch.arms, *([] if batch.items is None else [batch.items]))
-        else:
-            assert measure is not None
-            columns = [batch.arms] if batch.items is None else [batch.arms, batch.items]
-            rewards = [measure(*map(int, row)) for row in zip(*columns)]
-        run.tell(batch, rewards)
-        if on_batch is not None:
-            on_batch(run)
-    return run.answer
+    lacking: list[Unmeasured] = []
+    how: dict[str, Any] = {"workers": workers, "timeout": timeout, "retries": retries}
+    with Calls(next(filter(None, functions.values())), pace=Pace(per_minute), **how) as calls:
+        while not run.stopped:
+            if not warned and run.samples >= limits.LONG_RUN * problem.rank:
+                warned = True
+                _log.warning(_doubts(run))
+            batch = run.ask()
+            items = [] if batch.items is None else [batch.items]
+            if judge is not None and pairing is not None:
+                pairs = [pairing.firsts(batch.arms), pairing.seconds(batch.arms), *items]
+                rewards = [float(said) for said in _measured(run, batch, calls, pairs, lacking)]
+            elif measure_batch is not None:
+                (rewards,) = calls.all([(batch.arms, *items)], fatal=True)
+            else:
+                rewards = _measured(run, batch, calls, [batch.arms, *items], lacking)
+            run.tell(batch, rewards)
+            if on_batch is not None:
+                on_batch(run)
+    return run.without(run.conclude(lost=calls.again), lacking)
+
+
+def _measured(
+    run: Run, batch: Batch, calls: Calls, columns: list[IntArray], lacking: list[Unmeasured]
+) -> list[Any]:
+    """What was measured for a batch; cells that could not be are added to ``lacking``."""
+    rows = [tuple(map(int, row)) for row in zip(*columns)]
+    found, failed = calls.scores(rows, run.algorithm.worst_score(run.problem))
+    for place, one in failed:
+        assert batch.items is not None
+        label = run.problem.labels[int(batch.arms[place])]
+        lacking.append(Unmeasured(label, int(batch.items[place]), str(one)))
+    return found
 
 
 def _doubts(run: Run) -> str:
@@ -226,6 +281,9 @@ BEST: dict[str, Any] = {
     "quantile": None,
     "guess": False,
     "question": None,
+    "keep": None,
+    "cheapest": False,
+    "within": None,
 }
 
 
@@ -266,17 +324,18 @@ def of_pairs(
 ) -> Callable[..., Algorithm]:
     """What makes the algorithm for options that are compared two at a time, asked this."""
     asked = unusual(question)
+    top = asked.pop("top", 1)
     if asked:
         raise InvalidInputError(
             f"{next(iter(asked))}: of options that are compared two at a time, only the one that "
-            "beats everyone or wins most can be found for now; leave it out"
+            "beats everyone or those that win most can be found for now; leave it out"
         )
     if algorithm not in (DEFAULT, OF_PAIRS):
         raise InvalidInputError(
             f"algorithm: options that are compared two at a time need {OF_PAIRS!r}; leave "
             "algorithm out"
         )
-    return partial(get, OF_PAIRS, **settings)
+    return partial(get, OF_PAIRS, **settings, **({"top": top} if top != 1 else {}))
 
 
 def compares(algorithm: str) -> bool:

@@ -17,6 +17,8 @@ from surepick.arrays.types import IntArray
 from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.promise import Words
+from surepick.text import plural
 
 NONE = "none"  #: in the place of a limit: there is to be none
 
@@ -136,10 +138,20 @@ class Remaining(NamedTuple):
 
 def why_stopped(
     problem: Problem, pulls: IntArray, first: Algorithm, changes: Sequence[dict[str, Any]]
-) -> str:
+) -> Words:
     """Which limit a run has reached that was not decided."""
     limits = Limits.of(changes[-1]) if changes else Limits(first.max_samples, first.budget)
     most, budget = limits
     if budget is not None and (most is None or int(pulls.sum()) < most):
-        return f"by budget={budget:.12g}"
-    return "as they look tied" if most is None else f"by max_samples={most}"
+        return stopped_by("budget", budget)
+    return stopped_by("tied" if most is None else "max_samples", most)
+
+
+def stopped_by(what: str, most: float | None = None) -> Words:
+    """What ended a run before its question was answered: a person, a limit, or a tie."""
+    if what == "budget":
+        return Words(f"by budget={most:.12g}", f"because its budget of {most:,.12g} was spent,")
+    if what == "max_samples":
+        said = f"after {plural(int(most or 0), 'measurement')}, the most it was allowed,"
+        return Words(f"by max_samples={most}", said)
+    return Words("as they look tied" if what == "tied" else what)

@@ -24,19 +24,31 @@ def on_items(problem: Problem, state: State) -> dict[str, Any] | None:
         "items": found.items,
         "met": found.met,
         "tied": [labels[i] for i in found.tied],
+        "tie": _tie(state, found.tied),
+        "ahead": labels[found.ahead],
         "rival": None if found.rival is None else labels[found.rival],
         "lead_on_new": None if found.rival is None else [found.low, found.high],
         "sure": found.sure,
+        "known": found.known,
     }
 
 
-def in_words(label: str, said: dict[str, Any] | None) -> str:
-    """The same as a sentence or two.
+def _tie(state: State, tied: list[int]) -> str:
+    """What is said of those that tie."""
+    claims = state.claims()
+    if claims is not None:
+        return f"{'has' if len(tied) == 1 else 'have'} the same total as {claims.baseline}"
+    last = "" if set(tied) == set(state.named()) else " for the last place"
+    return f"tie{last}: they have the same total"
+
+
+def in_words(said: dict[str, Any] | None) -> str:
+    """What an answer on items says of them, as a sentence or two.
 
     Examples
     --------
     >>> said = {"items": 90, "met": 40, "tied": [], "rival": "b", "lead_on_new": [-0.1, 0.25]}
-    >>> in_words("a", said | {"sure": 0.95})
+    >>> in_words(said | {"ahead": "a", "sure": 0.95})
     'Shown on these 90 items, of which 40 were needed. On new items like these, a would be ahead \
 of b by -0.1 to 0.25 (in 95 of 100 studies): there b may be the better one.'
     """
@@ -45,13 +57,20 @@ of b by -0.1 to 0.25 (in 95 of 100 studies): there b may be the better one.'
     items, met = said["items"], said["met"]
     needed = "" if met == items else f", of which {met} {'was' if met == 1 else 'were'} needed"
     about = f"Shown on these {plural(items, 'item')}{needed}."
-    if len(said["tied"]) > 1:
-        *first, last = said["tied"]
-        about = f"{', '.join(first)} and {last} tie: they have the same total. {about}"
+    tied = said["tied"]
+    if tied:
+        about = f"{_and(tied)} {said.get('tie', 'tie: they have the same total')}. {about}"
     if said["rival"] is None:
         return about
     low, high = said["lead_on_new"]
     ends = f"by {low:.2g} to {high:.2g} (in {100 * said['sure']:.4g} of 100 studies)"
-    lead = f"On new items like these, {label} would be ahead of {said['rival']} {ends}"
+    lead = f"On new items like these, {said['ahead']} would be ahead of {said['rival']} {ends}"
+    if said.get("known"):
+        lead = f"{lead}, if results had no part in what was known before"
     may = "" if low > 0 else f": there {said['rival']} may be the better one"
     return f"{about} {lead}{may}."
+
+
+def _and(names: list[str]) -> str:
+    *first, last = names
+    return f"{', '.join(first)} and {last}" if first else last

@@ -5,6 +5,7 @@ A change takes effect between two blocks: what is open is finished first. Until 
 
 from __future__ import annotations
 
+from collections.abc import Sized
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -14,8 +15,14 @@ from surepick.arrays.validate import as_labels, as_matrix, as_numbers
 from surepick.errors import InvalidInputError, RunStateError, UnknownNameError
 from surepick.problem import Problem
 from surepick.problem.grown import first_of, with_more
+from surepick.promise import Condition
 
 ADDED, RETIRED = "added", "retired"
+#: what an answer is about where options came and went
+CAME_AND_WENT = Condition(
+    "among all options that were ever added and not retired",
+    meaning="“Best” means best among all options that were ever added and not retired.",
+)
 
 
 class Options(NamedTuple):
@@ -31,7 +38,7 @@ class Options(NamedTuple):
             if change["change"] == ADDED:
                 problem = _grown(problem, change)
             else:
-                gone.add(problem.labels.index(change["label"]))
+                gone.add(problem.option_labels.index(change["label"]))
         return Options(problem, frozenset(gone))
 
 
@@ -42,6 +49,10 @@ class OptionChanges:
         self.made: list[dict[str, Any]] = []  # as certificates list them
         self.waiting: list[dict[str, Any]] = []
 
+    def due(self, told: int) -> bool:
+        """Whether one waits that may take effect after so many batches."""
+        return bool(self.waiting) and self.waiting[0].get("after", 0) <= told
+
     def take_effect(
         self, problem: Problem, gone: BoolArray, told: int
     ) -> tuple[Problem, BoolArray]:
@@ -49,10 +60,10 @@ class OptionChanges:
         change, before = self.waiting.pop(0), problem
         if change["change"] == ADDED:
             problem = _grown(before, change)
-            arms = list(range(before.n_arms, problem.n_arms))
+            arms = list(range(len(before.option_labels), len(problem.option_labels)))
             gone = np.append(gone, np.zeros(len(arms), dtype=bool))
         else:
-            arms, gone = [before.labels.index(change["label"])], gone.copy()
+            arms, gone = [before.option_labels.index(change["label"])], gone.copy()
             gone[arms] = True
         self.made.append(
             {name: change[name] for name in ("change", "reason", "by", "at")}
@@ -62,10 +73,21 @@ class OptionChanges:
         return problem, gone
 
 
-def addition(rows: Any, labels: Any, noise: Any, costs: Any) -> dict[str, Any]:
-    """Options to be added, as what they need to be: rows of numbers, and a name for each."""
-    new = as_matrix(rows, "options")
-    names = list(as_labels(labels, len(new), "labels"))
+def addition(
+    rows: Any, labels: Any, noise: Any, costs: Any, *, paired: bool = False
+) -> dict[str, Any]:
+    """Options to be added, as what they need to be: rows of numbers, and a name for each.
+
+    Those that are compared two at a time have no rows: features only guide there.
+    """
+    new = np.zeros((0, 0)) if paired and rows is None else as_matrix(rows, "options")
+    if paired and len(new):
+        raise InvalidInputError(
+            "options: where options are compared two at a time new ones have labels only; give "
+            "None in the place of their features"
+        )
+    count = len(labels) if paired and isinstance(labels, Sized) else len(new)
+    names = list(as_labels(labels, count, "labels"))
     scales = None if noise is None else as_numbers(noise, "noise").tolist()
     prices = None if costs is None else as_numbers(costs, "costs").tolist()
     change = {"change": ADDED, "rows": new.tolist(), "labels": names, "noise": scales}
@@ -74,17 +96,24 @@ def addition(rows: Any, labels: Any, noise: Any, costs: Any) -> dict[str, Any]:
 
 def retirement(label: str, now: Problem, ahead: Options) -> dict[str, Any]:
     """An option to be retired, or an error; ``ahead`` are the options once all that waits is in."""
-    if label not in now.labels:
-        if label in ahead.problem.labels:
+    if label not in now.option_labels:
+        if label in ahead.problem.option_labels:
             raise RunStateError(
                 f"label: {label!r} was added while a batch was open and joins with the next "
                 "batch; retire it then"
             )
-        left = [name for i, name in enumerate(ahead.problem.labels) if i not in ahead.retired]
+        every = ahead.problem.option_labels
+        left = [name for i, name in enumerate(every) if i not in ahead.retired]
         raise UnknownNameError.among("option", label, left)
-    if ahead.problem.labels.index(label) in ahead.retired:
+    if ahead.problem.option_labels.index(label) in ahead.retired:
         raise InvalidInputError(f"label: {label!r} was already retired; nothing was changed")
-    if len(ahead.retired) + 1 == ahead.problem.n_arms:
+    left = len(ahead.problem.option_labels) - len(ahead.retired)
+    if left == 2 and now.pairing is not None:
+        raise InvalidInputError(
+            f"label: {label!r} is one of the last two options, and nothing could be compared; add "
+            "another one first, or stop the study"
+        )
+    if left == 1:
         raise InvalidInputError(
             f"label: {label!r} is the only option left; add another one first, or stop the study"
         )
@@ -93,6 +122,8 @@ def retirement(label: str, now: Problem, ahead: Options) -> dict[str, Any]:
 
 def check_added(before: Problem, after: Problem) -> None:
     """Refuse options that cannot be told apart, or that do not fit the others."""
+    if after.pairing is not None:  # they have numbers of their own
+        return
     for new in range(before.n_arms, after.n_arms):
         same = int(after.same_as[new])
         if same < new:
@@ -122,7 +153,7 @@ def before_changes(problem: Problem, changes: list[dict[str, Any]]) -> Problem:
 
 
 def _grown(problem: Problem, change: dict[str, Any]) -> Problem:
-    known = set(problem.labels)
+    known = set(problem.option_labels)
     for label in change["labels"]:
         if label in known:
             raise InvalidInputError(

@@ -270,7 +270,7 @@ class Draws:
     batch: int  #: its number
 
     def words(self, stream: int, count: int) -> NDArray[np.uint64]:
-        """So many random numbers below 2**64, from one of three streams: 0, 1 or 2."""
+        """So many random numbers below 2**64, from one of four streams: 0, 1, 2 or 3."""
         start = _streams(self.seed, self.batch)[_DRAWN + stream]
         return scrambled(start + np.arange(count, dtype=np.uint64))
 
@@ -283,9 +283,9 @@ _DRAWN = 6  # the first stream that is neither of an order nor of a deal
 
 
 def _streams(seed: int, batch: int) -> NDArray[np.uint64]:
-    """Where the streams of random numbers of a batch start: there are nine of them."""
+    """Where the streams of random numbers of a batch start: there are ten of them."""
     start = scrambled(np.array([seed])) + np.array([batch], dtype=np.uint64)
-    return scrambled(scrambled(start) + np.arange(9, dtype=np.uint64))
+    return scrambled(scrambled(start) + np.arange(10, dtype=np.uint64))
 
 
 def _below(n: int, numbers: NDArray[np.uint64]) -> IntArray:

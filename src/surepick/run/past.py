@@ -12,11 +12,16 @@ from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import as_numbers
 from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
+from surepick.promise import Condition
+from surepick.run.numbers import check_numbers
 from surepick.run.past_order import in_order
 from surepick.run.rewards import check_past_size
 
 #: the condition of a guarantee that rests on past measurements, too
-PROVIDED = "provided that what was measured in the past did not depend on rewards"
+PAST = Condition(
+    "provided that what was measured in the past did not depend on rewards",
+    "if the past measurements were chosen without looking at results",
+)
 
 
 @dataclass(frozen=True, eq=False)
@@ -61,13 +66,38 @@ def check_past(
 
 
 def split_past(
-    problem: Problem, state: State, arms: Any, rewards: Any, chosen_in_advance: bool, dealing: str
+    problem: Problem,
+    state: State,
+    arms: Any,
+    rewards: Any,
+    chosen_in_advance: bool,
+    dealing: str,
+    numbers: Any = None,
 ) -> tuple[list[ToldPulls], int]:
     """Past measurements as the algorithm takes them in, and how many they are."""
-    numbers, values = check_past(problem, arms, rewards, chosen_in_advance)
-    check_past_size(problem, numbers, values)
-    numbers, values = in_order(problem, numbers, values, bool(chosen_in_advance), dealing)
-    split = state.split_past(numbers, values, chosen_in_advance)
+    places, values = check_past(problem, arms, rewards, chosen_in_advance)
+    check_past_size(problem, places, values)
+    told = check_numbers(problem, state, len(places), places, numbers)
+    # Numbers that nothing is bet on are let be.
+    more = [one.read(told[one.number]) for one in state.further]
+    order = in_order(problem, places, values, bool(chosen_in_advance), dealing, more)
+    places, values, more = places[order], values[order] + 0.0, [own[order] for own in more]
+    split = state.split_past(places, values, chosen_in_advance)
     if not state.needs_spread:
-        split = [told._replace(spreads=None) for told in split]
-    return split, len(numbers)
+        split = [part._replace(spreads=None) for part in split]
+    if state.further:
+        # Which measurements are in a block hangs on their arms, not on what was measured.
+        own = [state.split_past(places, column, chosen_in_advance) for column in more]
+        split = [
+            part._replace(numbers=_further(state, [one[i] for one in own]))
+            for i, part in enumerate(split)
+        ]
+    return split, len(places)
+
+
+def _further(state: State, parts: list[ToldPulls]) -> dict[str, list[Any]]:
+    """Further numbers of a block, as they are recorded."""
+    return {
+        one.name: [part.sums, part.spreads if one.spread else None]
+        for one, part in zip(state.further, parts, strict=True)
+    }

@@ -12,6 +12,7 @@ by chance. Rows that were not, no shuffle makes independent.)
 from __future__ import annotations
 
 import hashlib
+from collections.abc import Sequence
 
 import numpy as np
 
@@ -25,26 +26,33 @@ _FIXED_SEED = 2_110_231
 
 
 def in_order(
-    problem: Problem, arms: IntArray, rewards: FloatArray, evidence: bool, dealing: str
-) -> tuple[IntArray, FloatArray]:
-    """Past measurements in the order in which they are dealt into blocks."""
+    problem: Problem,
+    arms: IntArray,
+    rewards: FloatArray,
+    evidence: bool,
+    dealing: str,
+    more: Sequence[FloatArray] = (),
+) -> IntArray:
+    """The order in which past measurements are dealt into blocks: the places of the rows.
+
+    ``more`` are further numbers of each measurement.
+    """
     if dealing not in DEALINGS:
         raise InvalidInputError(f"dealing must be one of {', '.join(DEALINGS)}; got {dealing!r}")
     if dealing == "fixed":
         if not (evidence and problem.spanned_by(arms)):
-            return arms, rewards
-        order = np.random.Generator(np.random.PCG64(_FIXED_SEED)).permutation(len(arms))
-        return arms[order], rewards[order]
-    rewards = rewards + 0.0  # -0.0 is no other reward than 0.0
-    seen = problem.sign * rewards + 0.0  # the same order, whichever way is better
-    order = np.lexsort((seen, arms))
-    arms, rewards = arms[order], rewards[order]
-    order = np.random.Generator(np.random.PCG64(_seed(arms, seen[order]))).permutation(len(arms))
-    return arms[order], rewards[order]
+            return np.arange(len(arms))
+        return np.random.Generator(np.random.PCG64(_FIXED_SEED)).permutation(len(arms))
+    # The same order, whichever way is better; -0.0 is no other reward than 0.0.
+    seen = [problem.sign * rewards + 0.0, *(column + 0.0 for column in more)]
+    order = np.lexsort((*reversed(seen), arms))
+    seed = _seed(arms[order], [column[order] for column in seen])
+    return order[np.random.Generator(np.random.PCG64(seed)).permutation(len(arms))]
 
 
-def _seed(arms: IntArray, rewards: FloatArray) -> int:
+def _seed(arms: IntArray, columns: list[FloatArray]) -> int:
     """A hash of the sorted table, the same on every machine."""
     found = hashlib.sha256(arms.astype("<i8").tobytes())
-    found.update(rewards.astype("<f8").tobytes())
+    for column in columns:
+        found.update(column.astype("<f8").tobytes())
     return int.from_bytes(found.digest(), "little")

@@ -17,10 +17,11 @@ import numpy as np
 
 from surepick.algorithms.base import Pulls, State
 from surepick.arrays.types import IntArray
+from surepick.promise import Condition
 from surepick.run.batch import Batch
 
 #: the condition of a guarantee of a run with batches that overlap
-OVERLAP_PROVIDED = "provided that measurements do not depend on each other, as batches overlapped"
+OVERLAP = Condition("provided that measurements do not depend on each other, as batches overlapped")
 
 
 class PendingBatches:
@@ -65,13 +66,16 @@ class PendingBatches:
         ``budget`` is how many pulls there may be beside those that are out. ``put`` may put other
         pulls in the place of those that would be asked for.
         """
-        out = now.size + sum(batch.size for batch in self._later)
+        out, later = now.size + sum(batch.size for batch in self._later), 1 + len(self._later)
+        drawn = state.draws
+        state.draws = None if drawn is None else drawn.of(now.number + later)
         pulls = state.propose_ahead(budget, out) if budget else None
+        state.draws = drawn
         if put is not None:
             pulls = put(pulls)
         if pulls is None:
             return None
-        later = 1 + len(self._later)
+        state.note_ahead(pulls)
         items = state.items_of(pulls, later)
         batch = Batch(now.run, now.number + later, pulls, now.n_arms, items, told, now.seed)
         self._later.append(batch)

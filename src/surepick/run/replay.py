@@ -31,6 +31,7 @@ from surepick.errors import SurepickError, UnknownNameError
 from surepick.problem import Problem
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import read_kind
+from surepick.problem.pairs import costs_of_options
 from surepick.run.batch import Batch
 from surepick.run.certificate import plain
 from surepick.run.option_changes import ADDED, before_changes
@@ -128,7 +129,9 @@ class _Change:
         """Add or retire them."""
         change, problem = self._change, self._problem
         said = {name: change[name] for name in ("reason", "by", "at")}
-        if change["change"] == ADDED:
+        if problem.pairing is not None:
+            self._paired(run, said)
+        elif change["change"] == ADDED:
             arms, width = change["arms"], change["features"][1]
             scales = problem.noise_kind.scales
             own = None if scales is None else scales[arms]
@@ -137,6 +140,17 @@ class _Change:
             run.add(problem.arms[arms, :width], names, noise=own, costs=prices, **said)
         else:
             run.retire(problem.labels[change["arms"][0]], **said)
+
+    def _paired(self, run: Run, said: dict[str, Any]) -> None:
+        change, problem = self._change, self._problem
+        names = [problem.candidate_labels[option] for option in change["arms"]]
+        if change["change"] == ADDED:
+            costs = problem.costs
+            if costs is not None:
+                costs = costs_of_options(costs, problem.n_candidates)[change["arms"]]
+            run.add(None, names, costs=costs, **said)
+        else:
+            run.retire(names[0], **said)
 
 
 class _Certificate:
@@ -150,7 +164,7 @@ class _Certificate:
         self._left: list[dict[str, Any]] = list(body["batches"])
         self._rows = len(self._left)
         self._options = list(body.get("options", []))
-        self._reports = ReportsAgain(body) if "traffic" in body else None
+        self._reports = ReportsAgain(body, self._ahead_of) if "traffic" in body else None
         self._changes = [] if self._reports else body.get("corrections", [])
         self._overlap = any("after" in batch for batch in self._left)
         self._ahead = 0  # the first so many rows have been asked for ahead
@@ -175,6 +189,18 @@ class _Certificate:
             run.goes_on = True
             yield _Change(self._options.pop(0), self._problem)
         run.goes_on = bool(self._options)
+
+    def _ahead_of(self, run: Run, number: int) -> Run:
+        """A run with the options that a period has, of which some come before its report does."""
+        due = [one for one in self._options if one["batch"] <= number]
+        if not due:
+            return run
+        copy = run.all_changed()
+        for change in due:
+            copy.goes_on = True
+            _Change(change, self._problem).apply(copy)
+        copy.goes_on = False
+        return copy
 
     def is_told(self, run: Run) -> bool:
         """Not at the end; and reports are told here: nobody asked for their visitors."""
@@ -295,7 +321,16 @@ def _told(batch: dict[str, Any]) -> ToldPulls:
         return np.array(batch[name], dtype=kind) if name in batch else None
 
     pulls = Pulls(*(column(name, np.int64) for name in ("arms", "counts", "parts")))
-    return ToldPulls(pulls, column("sums", np.float64), column("spreads", np.float64))
+    numbers = None
+    if "numbers" in batch:
+        numbers = {
+            name: [
+                None if own.get(column) is None else np.array(own[column], dtype=np.float64)
+                for column in ("sums", "spreads")
+            ]
+            for name, own in batch["numbers"].items()
+        }
+    return ToldPulls(pulls, column("sums", np.float64), column("spreads", np.float64), numbers)
 
 
 def _take(run: Run, asked: Pulls, told: ToldPulls, number: int, withdrawn: np.ndarray) -> bool:
@@ -322,7 +357,7 @@ def _take(run: Run, asked: Pulls, told: ToldPulls, number: int, withdrawn: np.nd
 
 
 def _tell(run: Run, told: ToldPulls) -> None:
-    run.tell_totals(run.put(told.pulls), told.sums, told.spreads)
+    run.tell_totals(run.put(told.pulls), told.sums, told.spreads, told.numbers)
 
 
 def _by_arm(pulls: Pulls, n_arms: int) -> np.ndarray:

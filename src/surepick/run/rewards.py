@@ -121,11 +121,15 @@ def standardised(problem: Problem, told: ToldPulls) -> ToldPulls:
     arms, spreads = told.pulls.arms, told.spreads
     if spreads is not None:
         spreads = spreads / problem.noise_kind.units(arms) ** 2
-    return ToldPulls(told.pulls, problem.standardised(arms, told.sums), spreads)
+    return ToldPulls(told.pulls, problem.standardised(arms, told.sums), spreads, told.numbers)
 
 
 def logged(
-    pulls: Pulls, sums: FloatArray, spreads: FloatArray | None = None, after: int | None = None
+    pulls: Pulls,
+    sums: FloatArray,
+    spreads: FloatArray | None = None,
+    numbers: dict[str, list[Any]] | None = None,
+    after: int | None = None,
 ) -> dict[str, Any]:
     """A batch as the certificate has it."""
     told: dict[str, Any] = {"arms": pulls.arms, "counts": pulls.counts, "sums": sums}
@@ -133,13 +137,24 @@ def logged(
         told["after"] = after
     if pulls.parts is not None:
         told["parts"] = pulls.parts
-    return told if spreads is None else told | {"spreads": spreads}
+    if spreads is not None:
+        told["spreads"] = spreads
+    if numbers is not None:
+        names = ("sums", "spreads")
+        told["numbers"] = {
+            number: {name: own for name, own in zip(names, columns) if own is not None}
+            for number, columns in numbers.items()
+        }
+    return told
 
 
 def unlogged(batch: dict[str, Any]) -> ToldPulls:
     """What a batch of a log says."""
     pulls = Pulls(batch["arms"], batch["counts"], batch.get("parts"))
-    return ToldPulls(pulls, batch["sums"], batch.get("spreads"))
+    numbers = batch.get("numbers")
+    if numbers is not None:
+        numbers = {name: [own["sums"], own.get("spreads")] for name, own in numbers.items()}
+    return ToldPulls(pulls, batch["sums"], batch.get("spreads"), numbers)
 
 
 def in_total(counts: IntArray, sums: FloatArray) -> list[dict[str, Any]]:

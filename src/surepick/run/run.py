@@ -21,6 +21,7 @@ from surepick.run.codec import dumps
 from surepick.run.concluding import Course, answer_of
 from surepick.run.doubts import DRIFTED, Doubts, without_guarantee
 from surepick.run.limits import LimitChanges, Limits, Remaining, check_budget
+from surepick.run.numbers import SINGLY, check_numbers, further_sums, separated
 from surepick.run.option_changes import (
     OptionChanges,
     Options,
@@ -46,6 +47,8 @@ from surepick.run.rewards import (
 from surepick.run.saved import check_columns, contents, read_saved, refusing_damage
 from surepick.run.standing import Standing, standing_of
 from surepick.run.strata import TextArray, check_strata, split_strata
+from surepick.run.unmeasured import Unmeasured, counted
+from surepick.run.waiting import NOT_AGAIN, Waiting
 from surepick.text import plural
 
 
@@ -79,6 +82,7 @@ class Run:
         self._pending = PendingBatches()
         self._options, self._limits = OptionChanges(), LimitChanges()
         self._past: dict[str, Any] | None = None
+        self.waits: Waiting | None = None  #: what an answer waits for; only in reports of traffic
         self.doubts = Doubts()  #: what single rewards say against the kind of noise that was stated
 
     # -- where it stands -------------------------------------------------------------------
@@ -124,7 +128,8 @@ class Run:
     def stopped(self) -> bool:
         """Whether there is an answer."""
         decided = self.state.finished and not self._options.waiting and not self.goes_on
-        return decided or self.ended or self._spent_out
+        waits = self.waits is not None and self.waits.begun and not self.waits.over
+        return (decided and not waits) or self.ended or self._spent_out
 
     def end(self) -> None:
         """Stop now, because somebody says so; what was not told yet is not counted."""
@@ -177,6 +182,7 @@ class Run:
         told = self.batches - len(self.skipped)
         now, left = self.ask(), self._left(beside_pending=True)
         self.state.funds = left.funds
+        self._let_draw()
         return self._pending.ask_ahead(now, self.state, self._pulls_in(left), told, put)
 
     def put(self, pulls: Pulls) -> Batch:
@@ -184,6 +190,7 @@ class Run:
         now = self._pending.open
         if now is None or not now.pulls.same(pulls):
             self.state.replace(pulls)
+        self._let_draw()
         items = self.state.items_of(pulls)
         batch = self._batch(pulls, items, None if now is None else now.after)
         self._pending.open = batch
@@ -195,7 +202,13 @@ class Run:
         self.batches += 1
 
     def tell(
-        self, batch: Batch, rewards: Any = None, *, sums: Any = None, strata: Any = None
+        self,
+        batch: Batch,
+        rewards: Any = None,
+        *,
+        sums: Any = None,
+        strata: Any = None,
+        numbers: Any = None,
     ) -> None:
         """Hand in the rewards of the open batch.
 
@@ -205,33 +218,50 @@ class Run:
             What :meth:`ask` returned.
         rewards
             One reward per pull, in the order of ``batch.arms``, which is the order in which to
-            measure them: not sorted.
+            measure them: not sorted. Where a measurement has further numbers, each may be a dict
+            of all of them: ``{"reward": 0.9, "latency": 31.0}``.
         sums
             Instead of rewards: their sum for each arm of the problem (0 where not pulled).
         strata
             With rewards: the name of the day, plate, operator, … that each pull belongs to. Levels
             in which these differ then cancel from all comparisons.
+        numbers
+            With rewards: further numbers by their names, one per pull each.
         """
         check_open(batch, self.id, self.batches, self._pending.open)
         check_one_of(self.problem, rewards, sums, self.state.singly or self.state.demands_spread)
-        values = in_time = None
+        values = in_time = more = None
         if sums is None:
+            rewards, numbers = separated(rewards, numbers)
             in_time = check_rewards(self.problem, batch, batch.arms, rewards)
             values = batch.listed(in_time)
+            told = check_numbers(self.problem, self.state, batch.size, batch.arms, numbers)
+            more = {name: batch.listed(own) for name, own in told.items()}
+        elif self.state.further or numbers is not None:
+            raise InvalidInputError(SINGLY)
         names = check_strata(batch, strata, sums is not None, self._record.log)
-        self._tell(batch, values, sums, None if names is None else batch.listed(names))
+        self._tell(batch, values, sums, None if names is None else batch.listed(names), more)
         if in_time is not None:
             self.doubts.keep(batch, in_time, names)
 
-    def tell_listed(self, batch: Batch, rewards: FloatArray, strata: Any = None) -> None:
+    def tell_listed(
+        self, batch: Batch, rewards: FloatArray, strata: Any = None, numbers: Any = None
+    ) -> None:
         """For studies: one reward per pull, in the order in which ``batch.pulls`` lists them."""
         check_open(batch, self.id, self.batches, self._pending.open)
         arms = np.repeat(batch.pulls.arms, batch.pulls.counts)
         values = check_rewards(self.problem, batch, arms, rewards)
-        self._tell(batch, values, None, check_strata(batch, strata, False, self._record.log))
+        more = check_numbers(self.problem, self.state, batch.size, arms, numbers)
+        names = check_strata(batch, strata, False, self._record.log)
+        self._tell(batch, values, None, names, more)
 
     def _tell(
-        self, batch: Batch, values: FloatArray | None, sums: Any, strata: TextArray | None
+        self,
+        batch: Batch,
+        values: FloatArray | None,
+        sums: Any,
+        strata: TextArray | None,
+        numbers: dict[str, FloatArray] | None = None,
     ) -> None:
         with np.errstate(over="ignore"):
             totals = (
@@ -251,16 +281,29 @@ class Run:
                 spread = spread_of(batch.pulls, values)
             if values is not None:
                 self.doubts.look(self.problem, batch, values, None)
-        self._take(batch, totals, spread)
+            further = further_sums(self.state, batch.pulls, numbers)
+        self._take(batch, totals, spread, further)
 
-    def tell_totals(self, batch: Batch, sums: FloatArray, spreads: FloatArray | None) -> None:
+    def tell_totals(
+        self,
+        batch: Batch,
+        sums: FloatArray,
+        spreads: FloatArray | None,
+        numbers: dict[str, list[Any]] | None = None,
+    ) -> None:
         """For simulators: sum and Σ (reward − mean)² for each row of ``batch.pulls``, unchecked."""
         check_open(batch, self.id, self.batches, self._pending.open)
-        self._take(batch, sums, spreads if self.state.needs_spread else None)
+        self._take(batch, sums, spreads if self.state.needs_spread else None, numbers)
 
-    def _take(self, batch: Batch, totals: FloatArray, spread: FloatArray | None) -> None:
+    def _take(
+        self,
+        batch: Batch,
+        totals: FloatArray,
+        spread: FloatArray | None,
+        numbers: dict[str, list[Any]] | None = None,
+    ) -> None:
         """Hand the rewards on; whatever refuses them has done so before anything changes."""
-        told = ToldPulls(batch.pulls, totals, spread)
+        told = ToldPulls(batch.pulls, totals, spread, numbers)
         own = standardised(self.problem, told)
         self._let_draw()
         self._close()
@@ -269,6 +312,8 @@ class Run:
             self._record.keep(told, batch.after)
         if own.spreads is not None:
             self.state.observe_spread(batch.pulls, own.spreads)
+        if numbers is not None:
+            self.state.observe_numbers(batch.pulls, numbers)
         self.state.observe(batch.pulls, own.sums)
         self._let_options_change()
 
@@ -297,7 +342,13 @@ class Run:
         return None if self._past is None else Past(**self._past)
 
     def tell_past(
-        self, arms: Any, rewards: Any, *, chosen_in_advance: bool, dealing: str = "hashed"
+        self,
+        arms: Any,
+        rewards: Any,
+        *,
+        chosen_in_advance: bool,
+        dealing: str = "hashed",
+        numbers: Any = None,
     ) -> None:
         """Hand in measurements that were made before the run; only before the first :meth:`ask`.
 
@@ -314,10 +365,13 @@ class Run:
         dealing
             How they are dealt into blocks: by a hash of all of them, in whatever order they come;
             ``"fixed"`` as version 0.1.0 did, for studies that were created by it.
+        numbers
+            Further numbers, by their names, where options have to keep limits on them: a list for
+            each, with an entry for every measurement.
         """
         if self._past is not None or self.asked:
             raise RunStateError("past measurements can be told once, before the first ask")
-        own = (arms, rewards, chosen_in_advance, dealing)
+        own = (arms, rewards, chosen_in_advance, dealing, numbers)
         split, measurements = split_past(self.problem, self.state, *own)
         self.take_past(split, bool(chosen_in_advance), measurements)
 
@@ -360,6 +414,7 @@ class Run:
         noise: Any = None,
         costs: Any = None,
         seed: int | None = None,
+        after: int = 0,
         reason: str = "",
         **who: Any,
     ) -> bool:
@@ -369,7 +424,8 @@ class Run:
         ----------
         rows
             One row of features for each, in the order of the problem's own. Further features
-            behind those are new ones, which are 0 for all options so far.
+            behind those are new ones, which are 0 for all options so far. None where options are
+            compared two at a time.
         labels
             What they are called.
         noise
@@ -379,6 +435,9 @@ class Run:
         seed
             Of what is drawn anew when options come (the order of the items left, on a complete
             table); by default it is drawn now.
+        after
+            Not before so many batches were told: reports are to come of visitors who were sent by
+            shares without these options.
         reason
             Why; it is kept, and part of the certificate.
 
@@ -395,17 +454,17 @@ class Run:
         >>> run.problem.labels
         ('0', '1', 'new')
         """
-        change = addition(rows, labels, noise, costs)
+        change = addition(rows, labels, noise, costs, paired=self.problem.pairing is not None)
         if self.algorithm.redraws:
             change["seed"] = fresh_seed() if seed is None else as_seed(seed)
         self._check_changeable(self.problem)
         before = self._options_ahead()
-        after = before.after([change])
-        self._check_changeable(after.problem)
-        check_added(before.problem, after.problem)
-        return self._change_options(change | said(reason, who))
+        grown = before.after([change])
+        self._check_changeable(grown.problem)
+        check_added(before.problem, grown.problem)
+        return self._change_options(change | said(reason, who), after)
 
-    def retire(self, label: str, *, reason: str = "", **who: Any) -> bool:
+    def retire(self, label: str, *, after: int = 0, reason: str = "", **who: Any) -> bool:
         """Retire an option: it is not measured any more, and cannot be the answer.
 
         Options that had been ruled out may be the best of those that are left, so all of them are
@@ -415,6 +474,8 @@ class Run:
         ----------
         label
             Which one.
+        after
+            Not before so many batches were told; see :meth:`add`.
         reason
             Why; it is kept, and part of the certificate.
 
@@ -424,7 +485,7 @@ class Run:
         """
         self._check_changeable(self.problem)
         change = retirement(label, self.problem, self._options_ahead())
-        return self._change_options(change | said(reason, who))
+        return self._change_options(change | said(reason, who), after)
 
     def check_changeable(self) -> None:
         """Raise where options cannot be added or retired, whatever they are."""
@@ -439,19 +500,29 @@ class Run:
         if self._spent_out and not self.goes_on:  # in replays: it was done before the last batch
             raise RunStateError("the limit of measurements is reached: allow more first (limit)")
 
-    def _change_options(self, change: dict[str, Any]) -> bool:
-        self._options.waiting.append(change)
+    def _change_options(self, change: dict[str, Any], after: int) -> bool:
+        self._options.waiting.append(change | ({"after": after} if after > self.batches else {}))
         self._let_options_change()
         return not self._options.waiting
 
+    def all_changed(self) -> Run:
+        """A copy in which all changes that wait are in effect; to look at."""
+        copy = Run.from_json(self.to_json(), self.problem)
+        for change in copy.waiting:
+            change.pop("after", None)
+        copy._let_options_change()
+        return copy
+
     def _let_options_change(self) -> None:
         """Let changes that wait take effect, if nothing is open."""
-        while self._options.waiting and not self._pending and self.state.at_rest:
+        while self._options.due(self.batches) and not self._pending and self.state.at_rest:
             self.state.fresh = self._options.waiting[0].get("seed")
             before = (self.problem, self.state.retired, len(self._record.log))
             self.problem, gone = self._options.take_effect(*before)
             self._record.grow(self.problem.n_arms - len(self.pulls))
             self.state.turn(self.problem, gone)
+            if self.waits is not None and not self.state.finished:
+                self.waits.reopen()
 
     # -- how much may be measured ----------------------------------------------------------
     @property
@@ -569,10 +640,16 @@ class Run:
             ),
         )
         broken = self.doubts.broken(self.problem, self.told())
+        if self.waits is not None and self.state.finished and not self.waits.well:
+            broken.append(NOT_AGAIN)
         if answer.guarantee and ASSUMED.of(self.problem.noise_kind).steady:
             cancel = self.algorithm.levels_cancel(self.problem)
             broken += [DRIFTED] if self.doubts.drift(self.problem, self.batches, cancel) else []
         return without_guarantee(answer, " and ".join(broken))
+
+    def without(self, answer: Answer, cells: Sequence[Unmeasured]) -> Answer:
+        """An answer of this run that lists cells which could not be measured."""
+        return answer.without(counted(cells, self.problem, self.state, self.told()))
 
     # -- save and load ---------------------------------------------------------------------
     def to_json(self) -> str:
@@ -601,6 +678,7 @@ class Run:
             }
             | self.doubts.save()
             | self._pending.save()
+            | ({} if self.waits is None else {"waits": self.waits.save()})
         )
 
     @classmethod
@@ -629,12 +707,14 @@ class Run:
         run.skipped, run.ended = list(saved.get("skipped", ())), bool(saved.get("ended"))
         run._record.load(saved["pulls"], saved["sums"], saved["log"])
         run._past = saved.get("past")
+        run.waits = Waiting.of(saved.get("waits"))
         run._options.made = list(saved.get("turns", ()))
         run._options.waiting = list(saved.get("waiting", ()))
         run._limits.made = list(saved.get("limits", ()))
         run.state.load(saved["state"])
         if saved["open"] is not None or "ahead" in saved:
             own = (problem.n_arms, run.state, run.order_seed)
+            run._let_draw()
             run._pending.load(saved, run.id, *own)
         return run
 

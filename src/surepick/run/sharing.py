@@ -44,12 +44,16 @@ class Sharing:
         ``before`` are those of the last period; None: there was none.
         """
         traffic = traffic_of(run)
-        least = np.where(traffic.compared(), self.at_least, -1.0)
+        shown = None
+        if run.waits is not None and run.waits.begun and run.state.finished:
+            shown = run.waits.shares(run)
+        least = np.where(traffic.compared() if shown is None else shown > 0.0, self.at_least, -1.0)
         if self.control is not None:
             least[self.control] = max(self.control_share, least[self.control])
         kept = least >= 0.0
-        wanted = traffic.wanted_shares()
-        if before is not None:
+        wanted = traffic.wanted_shares() if shown is None else shown
+        if before is not None and shown is None:  # else some come back who had none
+            before = np.append(before, np.zeros(len(kept) - len(before)))  # of those that came
             rest = np.where(kept, before, 0.0)
             if rest.sum() > 0.0:
                 wanted = _KEPT * rest / rest.sum() + (1.0 - _KEPT) * wanted

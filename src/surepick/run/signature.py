@@ -1,16 +1,29 @@
 """Signatures of certificates and chain heads: Ed25519, by the service that gave them out.
 
 What is signed is a line of text: what kind of thing it is, and its SHA-256. Keys are written as
-64 hexadecimal digits.
+64 hexadecimal digits. A certificate can also be put into an envelope (DSSE), whose signature is
+checked by tools that know nothing of surepick.
 """
 
 from __future__ import annotations
 
+import base64
+import hashlib
+import json
+from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 from surepick.errors import CertificateError, InvalidInputError, MissingExtraError
-from surepick.verifier.verify import read_certificate
+from surepick.verifier.envelope import (
+    PAYLOAD_TYPE,
+    PREDICATE_TYPE,
+    STATEMENT_TYPE,
+    is_envelope,
+    signed_bytes,
+    statement_of,
+)
+from surepick.verifier.verify import read_certificate, read_file
 
 _DIGITS = 64
 
@@ -30,7 +43,10 @@ def check_signature(certificate: dict[str, Any] | str | Path, key: str) -> str:
     key
         A public key, or the path of a file with one.
     """
-    wanted, body = read_key(key), read_certificate(certificate)
+    wanted, found = read_key(key), read_file(certificate)
+    if is_envelope(found):
+        return _check_envelope(found, wanted)
+    body = read_certificate(found)
     signature = body.get("signature")
     if not isinstance(signature, dict):
         raise CertificateError("certificate refused: it is not signed")
@@ -39,6 +55,65 @@ def check_signature(certificate: dict[str, Any] | str | Path, key: str) -> str:
             f"certificate refused: it is signed with another key, {signature.get('key')!r:.80}"
         )
     check_signed(signed_text("certificate", str(body.get("digest"))), signature, "certificate")
+    return wanted
+
+
+def envelope_of(
+    certificate: dict[str, Any], name: str, key: str, sign: Callable[[bytes], bytes]
+) -> dict[str, Any]:
+    """A certificate in an envelope.
+
+    Parameters
+    ----------
+    certificate
+        Its own signature, if it has one, is left out.
+    name
+        What it is about: the name of a study.
+    key
+        The public key, by which the envelope names who signed.
+    sign
+        Signs bytes with the private one.
+    """
+    bare = {field: value for field, value in certificate.items() if field != "signature"}
+    statement = {
+        "_type": STATEMENT_TYPE,
+        "subject": [{"name": name, "digest": {"sha256": canonical_digest(bare)}}],
+        "predicateType": PREDICATE_TYPE,
+        "predicate": bare,
+    }
+    payload = base64.b64encode(json.dumps(statement, allow_nan=False).encode()).decode()
+    envelope: dict[str, Any] = {"payload": payload, "payloadType": PAYLOAD_TYPE}
+    value = base64.b64encode(sign(signed_bytes(envelope))).decode()
+    return envelope | {"signatures": [{"keyid": key, "sig": value}]}
+
+
+def canonical_digest(certificate: dict[str, Any]) -> str:
+    """SHA-256 of a certificate in the canonical form of RFC 8785.
+
+    However a tool writes numbers and orders fields, it comes to the same digest.
+    """
+    try:
+        import rfc8785
+    except ImportError:
+        raise MissingExtraError("envelopes need rfc8785: pip install 'surepick[server]'") from None
+    return hashlib.sha256(rfc8785.dumps(certificate)).hexdigest()
+
+
+def _check_envelope(envelope: dict[str, Any], wanted: str) -> str:
+    statement = statement_of(envelope)
+    signatures = envelope["signatures"]
+    signatures = signatures if isinstance(signatures, list) else []
+    named = [one for one in signatures if isinstance(one, dict) and one.get("keyid") == wanted]
+    if not named:
+        raise CertificateError("envelope refused: it is not signed with this key")
+    try:
+        value = base64.b64decode(named[0]["sig"], validate=True).hex()
+        about = statement["subject"][0]["digest"]["sha256"]
+    except (KeyError, IndexError, TypeError, ValueError):
+        raise CertificateError("envelope refused: it is malformed") from None
+    check_signed(signed_bytes(envelope), {"key": wanted, "value": value}, "envelope")
+    if about != canonical_digest(statement["predicate"]):
+        raise CertificateError("envelope refused: its statement is about another certificate")
     return wanted
 
 

@@ -51,6 +51,15 @@ class Standing:
     delta: float
     columns: dict[str, list[Any]]  #: by name, one entry for each option
     minimise: bool = False  #: whether smaller is better
+    #: limits that have to be kept; the column of this name says who "keeps" or "breaks" it, or that
+    #: this is "not clear yet"; those called ``f"{limit}: mean"``, ``: low`` and ``: high`` have the
+    #: mean of what was measured, and between which ends it lies; ``front`` has whom nobody seems to
+    #: beat on the reward and on all of these numbers at once, by two standard errors, which proves
+    #: nothing
+    limits: tuple[str, ...] = ()
+    #: for pictures, of each limit: "mark" (what the mean is compared with), "above" (whether it is
+    #: kept above that) and "about" (what the mean is of)
+    marks: tuple[dict[str, Any], ...] = ()
 
     def __getitem__(self, name: str) -> list[Any]:
         return self.columns[name]
@@ -72,12 +81,13 @@ class Standing:
         compared = compares(self.question)
         hidden = ("behind",) if compared else ("lift", "lift_low", "lift_high")
         names = [name for name in _SHOWN if name in self.columns and name not in hidden]
+        names[2:2] = self.limits
         known = self.columns["estimate"]
         first = None if compared else self.leader_index
         best = best_first(self.minimise)
         order = sorted(range(len(known)), key=lambda i: (i != first, best(known[i])))
         return notebook.table(
-            {_SHOWN[name]: [self.columns[name][i] for i in order] for name in names},
+            {_SHOWN.get(name, name): [self.columns[name][i] for i in order] for name in names},
             bars=[_SHOWN["pulls"]] if "pulls" in names else [],
         )
 
@@ -101,7 +111,7 @@ class Standing:
                 name: [_plain(value) for value in values] for name, values in self.columns.items()
             },
             "minimise": self.minimise,
-        }
+        } | ({"limits": list(self.limits), "marks": list(self.marks)} if self.limits else {})
 
     @classmethod
     def from_dict(cls, saved: dict[str, Any]) -> Standing:
@@ -111,6 +121,7 @@ class Standing:
             for name, values in saved["columns"].items()
         }
         head: dict[str, Any] = {name: value for name, value in saved.items() if name != "columns"}
+        head |= {name: tuple(head.get(name, ())) for name in ("limits", "marks")}
         return cls(columns=columns, **head)
 
 
@@ -124,6 +135,7 @@ _SHOWN = {
     "option": "option",
     "state": "state",
     "estimate": "estimate",
+    "cost": "cost",
     "behind": "behind the best",
     "lift": "lift",
     "lift_low": "at least",
@@ -174,8 +186,21 @@ def standing_of(
     for name in _COLUMNS:
         found = None if estimates is None else estimates.get(name)
         columns[name] = nothing if found is None else found.tolist()
-    if claims is None and estimates is not None and estimates.get("p_value") is not None:
+    known = estimates is not None and estimates.get("p_value") is not None
+    if claims is None and known and algorithm.asked.ranks:
         columns |= _agreeing(columns, one=len(state.named()) == 1)
+    if algorithm.asked.within is not None:  # where the cheapest good one is looked for
+        columns["cost"] = np.asarray(problem.costs).tolist()
+    if not algorithm.asked.ranks:  # who is out may be better, and dearer, or break a limit
+        columns |= {"behind_low": nothing, "behind_high": nothing}
+    kept = state.limits_kept()
+    front = state.not_beaten()
+    if front is not None:
+        columns["front"] = front.tolist()
+    for one in kept:
+        columns[one.limit] = one.verdicts
+        for name, values in (("mean", one.estimates), ("low", one.low), ("high", one.high)):
+            columns[f"{one.limit}: {name}"] = values.tolist()
     if claims is not None:
         columns["state"] = _against_baseline(claims, n)
         lift = nothing if leader is None else claims.lift.tolist()
@@ -185,8 +210,10 @@ def standing_of(
         for named in state.named():
             columns["state"][named] = "leads"
     label = None if leader is None else problem.candidate_labels[leader]
-    known = (algorithm.asked.name, label, leader, int(pulls.sum()), algorithm.delta)
-    return Standing(*known, columns, problem.minimise)
+    head = (algorithm.asked.name, label, leader, int(pulls.sum()), algorithm.delta)
+    limits = tuple(one.limit for one in kept)
+    marks = tuple({name: getattr(one, name) for name in ("mark", "above", "about")} for one in kept)
+    return Standing(*head, columns, problem.minimise, limits, marks)
 
 
 def _estimates(

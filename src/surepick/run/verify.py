@@ -4,14 +4,16 @@ from __future__ import annotations
 
 import dataclasses
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from surepick import plugins
 from surepick.arrays import limits
 from surepick.errors import CertificateError
 from surepick.run.made import comes_out_alike
-from surepick.verifier.verify import Verification, names_unknown, read_certificate
-from surepick.verifier.verify import verify as verify_alone
+from surepick.run.stated import promise_stated
+
+if TYPE_CHECKING:
+    from surepick.verifier.verify import Verification
 
 _PATIENCE = 3.0  # seconds that a replay may take that nobody asked for
 
@@ -60,10 +62,15 @@ def verify(
     >>> checked.candidate, checked.replayed, checked.replay
     (1, True, 'every batch is what the algorithm asks for')
     """
+    from surepick.verifier.verify import names_unknown, read_certificate  # few verbs need it
+    from surepick.verifier.verify import verify as verify_alone
+
     body = read_certificate(certificate)
     if names_unknown(body):  # of other packages, which have verifiers of their own
         plugins.load()
     found = verify_alone(body, problem)
+    plain = promise_stated(body, found.stated).plain()
+    found = dataclasses.replace(found, plain=plain)
     if replay is False:
         return found
     from surepick.run import replay as again

@@ -59,6 +59,7 @@ def questions() -> list[dict[str, Any]]:
             "choices": setting.choices,
             "empty": setting.empty,
             "traffic": setting.traffic,
+            "pairs": setting.pairs,
         }
         for setting in known().values()
         if setting.question and setting.shown()

@@ -50,9 +50,11 @@ _PENALTY = 1.0  # seconds that an answer to too many requests takes
 _LONGEST_PATH = 4 * 2**10  # bytes: names have 200 letters at most, of 12 bytes each when encoded
 _MOST_HEADERS = 100
 
+_POLICY = (
+    "default-src 'self'; object-src 'none'; base-uri 'none'; form-action 'self'; "
+    "frame-ancestors 'none'"
+)
 _HEADERS = {
-    "content-security-policy": "default-src 'self'; object-src 'none'; "
-    "base-uri 'none'; form-action 'self'; frame-ancestors 'none'",
     "x-content-type-options": "nosniff",
     "x-frame-options": "DENY",
     "referrer-policy": "no-referrer",
@@ -81,6 +83,9 @@ class Gate:
     ) -> None:
         self._app, self._settings, self._tokens, self._threads = app, settings, tokens, threads
         self._hosts = settings.hosts
+        sites = " ".join(settings.pictures_from)
+        policy = f"{_POLICY}; img-src 'self' {sites}" if sites else _POLICY
+        self._policy = (b"content-security-policy", policy.encode())
         self._charges, self._work = charges, charges.work
         self._reads = several(settings.rate / _READS_COST)
         metrics_rate = settings.rate / _METRICS_COST
@@ -96,7 +101,7 @@ class Gate:
                 await self._app(scope, receive, send)
             return
         started = time.perf_counter()
-        answer = _Answer(send, scope["scheme"] == "https")
+        answer = _Answer(send, scope["scheme"] == "https", self._policy)
         try:
             try:
                 with ExitStack() as under_way:
@@ -259,14 +264,14 @@ class Gate:
 class _Answer:
     """Sends an answer with the headers that all answers have."""
 
-    def __init__(self, send: Send, tls: bool) -> None:
-        self._send, self._tls = send, tls
+    def __init__(self, send: Send, tls: bool, policy: tuple[bytes, bytes]) -> None:
+        self._send, self._tls, self._policy = send, tls, policy
         self.status = 499  # the caller left before there was an answer
 
     async def __call__(self, message: Message) -> None:
         if message["type"] == "http.response.start":
             self.status = message["status"]
-            headers = [*message.get("headers", ()), *_FIXED]
+            headers = [*message.get("headers", ()), self._policy, *_FIXED]
             if not any(name == b"cache-control" for name, _ in headers):
                 headers.append(_NO_STORE)
             if self._tls:

@@ -10,6 +10,7 @@ from typing import Any
 
 from sqlalchemy import exists, literal_column, select
 
+from surepick.algorithms.registry import OF_PAIRS
 from surepick.errors import (
     StorageError,
     StudyDamagedError,
@@ -110,6 +111,7 @@ class Listing:
         shown = {
             "name": row.name,
             "algorithm": row.algorithm,
+            "pairs": row.algorithm == OF_PAIRS,
             "samples": row.first + (0 if row.finished else row.told + row.early),
             "finished": bool(row.finished),
             "paused": bool(row.paused),

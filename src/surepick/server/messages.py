@@ -36,6 +36,25 @@ class AskBody(BaseModel):
     )
 
 
+class Thing(Answered):
+    """A part of what a judge sees of an option."""
+
+    name: str = Field(description="The column that it comes from.")
+    kind: Literal["text", "file", "picture", "link"] = Field(
+        description="A file is a picture that came with the study; a picture is one of another "
+        "site that may be shown."
+    )
+    content: str
+
+
+class Shown(Answered):
+    """What a judge sees: of the one that comes first, of the second, and the same for both."""
+
+    both: list[Thing]
+    first: list[Thing]
+    second: list[Thing]
+
+
 class PullOut(Answered):
     """A measurement to make."""
 
@@ -50,6 +69,9 @@ class PullOut(Answered):
     )
     second: str | None = Field(None, description="And the one to show second.")
     features: dict[str, Any] = Field({}, description="The option's row of the table.")
+    shown: Shown | None = Field(
+        None, description="Where two options are compared: what a judge sees of them."
+    )
 
 
 class AskReply(Answered):
@@ -71,6 +93,11 @@ class RewardBody(BaseModel):
     pull: Pull
     reward: Finite | Better = Field(
         description="A number; where two options are compared, the label of the better one or tie."
+    )
+    numbers: dict[str, Finite] | None = Field(
+        None,
+        max_length=100,
+        description="Further numbers of the measurement by their names, where the study has such.",
     )
     label: str | None = Field(
         None,
@@ -103,10 +130,15 @@ class Fail(BaseModel):
     pull: Pull
     reason: str = Field("", max_length=2_000)
     worker: Name | None = None
+    final: bool = Field(
+        False,
+        description="It cannot be measured at all. Where a finite table is filled in it then "
+        "counts as the worst score, and is listed with the answer.",
+    )
 
 
 class Failed(Answered):
-    """Whether the pull is back in line."""
+    """Whether the pull is back in line, or counts as the worst score."""
 
     returned: bool
 
@@ -134,6 +166,24 @@ class SplitOf(Answered):
     visits: dict[str, int] | None
     since: float
     csv: str = Field(description="The shares as a table: label, share, and visits if requested.")
+
+
+class PeriodOf(Answered):
+    """A period that has its shares."""
+
+    number: int
+    period: str | None
+    since: float = Field(description="When its shares were stored, in seconds.")
+    until: float = Field(description="When it ended; if it is still running, now.")
+    shares: dict[str, float] = Field(description="By label.")
+    recorded: bool
+    window: float = Field(description="Seconds that visitors have to respond.")
+
+
+class PeriodsOf(Answered):
+    """All periods of a study, in order."""
+
+    periods: list[PeriodOf]
 
 
 # -- access ---------------------------------------------------------------------------------
@@ -205,6 +255,9 @@ class RewardColumns(Answered):
     times: list[float]
     strata: list[str] | None = Field(
         None, description="The stratum of each pull, if there are strata."
+    )
+    numbers: list[str] | None = Field(
+        None, description="Further numbers of each measurement as JSON, if there are any."
     )
 
 

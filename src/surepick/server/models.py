@@ -180,6 +180,13 @@ class ProblemBody(BaseModel):
     misfit: Misfit = Field(None, description=MISFIT + " 0 by default.")
     costs: list[Finite] | None = Field(None, description="The cost of measuring each option.")
     minimise: bool = Field(False, description="Smaller rewards are better.")
+    numbers: dict[str, Any] | None = Field(
+        None, description="Further numbers of a measurement by their names, and what each is."
+    )
+
+
+#: files by name: texts, and pictures as data URLs
+FilesBody = dict[str, str]
 
 
 class TrafficBody(BaseModel):
@@ -187,7 +194,12 @@ class TrafficBody(BaseModel):
 
     model_config = example(at_least="5%", control="a", control_share="20%", window="7d")
 
-    at_least: Finite | str = Field(0.0, description="Smallest share of an option that is still in.")
+    at_least: Finite | str | list[Finite | str] = Field(
+        0.0,
+        description="Smallest share of an option that is still in, such as 5%; how long the test "
+        "runs at least, such as 7d; or both.",
+    )
+    lasts: Finite | str = Field(0.0, description="How long it runs at least, by itself: 7d.")
     control: str | None = Field(None, description="Label of the option that always keeps a share.")
     control_share: Finite | str | None = Field(None, description="Smallest share of the control.")
     window: Finite | str = Field(0.0, description="Time to respond: seconds, or a text such as 7d.")
@@ -267,6 +279,10 @@ class SettingOf(Answered):
     choices: list[tuple[Any, str]] = Field(description="Values and their words; none: any value.")
     empty: str = Field(description="What it means to say nothing; nothing: the default is shown.")
     traffic: bool = Field(description="Whether it is asked for in traffic studies.")
+    pairs: bool | None = Field(
+        description="Whether it is asked for only where options are compared two at a time (true), "
+        "only elsewhere (false), or everywhere."
+    )
     first: bool = Field(description="Whether it is asked for at once, not among further settings.")
 
 
@@ -304,6 +320,7 @@ class Limits(Answered):
     spent: float = Field(description="Total cost of the measurements; without costs, each costs 1.")
     left: float | None
     in_money: bool = Field(description="Whether options have costs.")
+    cells: int | None = Field(description="All that a finite set of items has to measure.")
 
 
 class PromiseOf(Answered):
@@ -311,6 +328,8 @@ class PromiseOf(Answered):
 
     kind: str = Field(description="Kind of the guarantee; 'none' and 'heuristic' promise nothing.")
     text: str = Field(description="The promise in a sentence, without its conditions.")
+    close: str = Field(description="What an option is that epsilon accepts; empty without epsilon.")
+    others: str = Field(description="What options are then that are not ruled out.")
 
 
 class Status(Answered):
@@ -331,6 +350,11 @@ class Status(Answered):
     started_with: int = Field(description="Number of undecided options at the start.")
     survivors: list[int]
     survivor_labels: list[str]
+    circle: list[str] = Field(
+        [],
+        description="Compared two at a time, where no option beats every other: options of which "
+        "each is shown to beat the next one, and the last the first. Empty while none is known.",
+    )
     leader: str | None
     labels: list[str]
     estimates: list[float | None] | None
@@ -340,6 +364,11 @@ class Status(Answered):
     evidence: list[float] | None
     pulls: list[int]
     failures: list[int]
+    unmeasured: list[dict[str, Any]] = Field(
+        [],
+        description="Cells of a complete table that could not be measured and count as the worst "
+        "score: label, item, reason.",
+    )
     batch: BatchOf
     standing: dict[str, Any] = Field(
         description="What is known about every option, in columns: state, estimate, distance "
@@ -347,8 +376,15 @@ class Status(Answered):
         "best”; with a baseline, the lift."
     )
     rewards: str = Field(description="What a measurement gives, in words.")
+    pairs: bool = Field(description="Whether options are compared two at a time.")
+    numbers: list[str] = Field(
+        [], description="Further numbers that every measurement must have, as there are limits."
+    )
+    items: int | None = Field(description="How many items options are measured on, if any.")
+    options_change: bool = Field(description="Whether options can be added and retired.")
     noise: float | None
     noise_estimated: bool
+    noise_stated: bool = Field(description="Whether somebody said how much measurements vary.")
     chain: dict[str, Any] | None = Field(description="Head of the chain of events.")
     revision: int = Field(description="Number of changes so far (rewards, options, stops).")
     retired: list[str] = Field(description="Options that were retired.")
@@ -375,6 +411,7 @@ class StudyRow(Answered):
 
     name: str
     algorithm: str
+    pairs: bool = Field(description="Whether options are compared two at a time.")
     delta: float | None
     options: int | None
     samples: int
@@ -419,6 +456,74 @@ class ProgressOf(Answered):
     samples: int
     finished: bool
     paused: bool
+
+
+class StandingOf(Answered):
+    """How often an option won, where options are compared two at a time."""
+
+    option: str
+    state: str
+    won: float = Field(description="Comparisons won; a tie counts half.")
+    met: int
+    share: float | None
+    low: float = Field(description="Its average chance of winning lies between these two.")
+    high: float
+    strength: float | None = Field(
+        description="A Bradley–Terry model's estimate, in log-odds: how far the option is ahead of "
+        "the average one. It proves nothing."
+    )
+    strength_low: float | None
+    strength_high: float | None
+
+
+class JudgeOf(Answered):
+    """What a judge said, in numbers."""
+
+    name: str | None
+    token: str | None = Field(description="Id of the token that was used.")
+    comparisons: int
+    first: int = Field(description="How often the one that was shown first was preferred.")
+    second: int
+    ties: int
+    agreement: float | None = Field(description="With others, on the same two options.")
+    shared: int = Field(description="Comparisons of two options that others compared, too.")
+    prefers: Literal["first", "second"] | None = Field(
+        description="The side that this judge seems to prefer, whatever is shown there."
+    )
+    said: str = Field(description="What that means, in words; empty where there is no such side.")
+
+
+class AgreementOf(Answered):
+    """How far judges say the same of the same two options."""
+
+    share: float | None
+    comparisons: int
+
+
+class JudgementOf(Answered):
+    """One comparison."""
+
+    pull: int
+    at: float
+    judge: str | None
+    token: str | None
+    first: str
+    second: str
+    better: str | None = Field(description="None: a tie.")
+    item: str | None
+
+
+class JudgementsOf(Answered):
+    """Who judged what, where options are compared two at a time."""
+
+    comparisons: int
+    options: list[str]
+    won: list[list[float]] = Field(description="How often the row won against the column.")
+    met: list[list[int]]
+    standings: list[StandingOf]
+    judges: list[JudgeOf]
+    agreement: AgreementOf
+    latest: list[JudgementOf]
 
 
 class HistoryRow(Answered):

@@ -59,10 +59,20 @@ class AnswerOf(Answered):
     quantiles: dict[str, float] | None = Field(
         None, description="That quantile of the measurements of each option."
     )
+    limits: dict[str, dict[str, dict[str, Any]]] | None = Field(
+        None,
+        description="Where limits have to be kept: by limit and label, the verdict (keeps, breaks, "
+        "not clear yet), the mean of what was measured, and between which ends it lies.",
+    )
     on_items: dict[str, Any] | None = Field(
         None,
         description="On a complete table: how many items there are, how many were met, who ties, "
         "and between which ends the lead over the closest other option lies on new items.",
+    )
+    unmeasured: list[dict[str, Any]] | None = Field(
+        None,
+        description="Cells of a complete table that could not be measured and count as the worst "
+        "score: label, item, reason.",
     )
     checks: dict[str, Any]
 
@@ -76,6 +86,7 @@ class ForecastOf(Answered):
     simulated: int
     why: str = Field(description="Why there is no forecast, if there is none.")
     unit: str = Field(description="What is counted.")
+    slow: bool = Field(description="Whether more seconds might give a forecast.")
     text: str
 
 
@@ -87,11 +98,20 @@ class Certificate(Answered):
     digest: str
 
 
+class Envelope(Answered):
+    """The proof of an answer in an envelope (DSSE), with a statement of in-toto inside."""
+
+    payload: str = Field(description="The statement, in base64.")
+    payloadType: str
+    signatures: list[dict[str, str]]
+
+
 class PublicKey(Answered):
     """The key with which certificates and chain heads are signed."""
 
     algorithm: str
     key: str | None = Field(description="In hexadecimal; null where nothing is signed.")
+    pem: str | None = Field(description="The same, as files of other tools hold it.")
 
 
 class Verdict(Answered):

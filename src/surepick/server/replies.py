@@ -11,6 +11,7 @@ from fastapi import Response
 from surepick.errors import (
     AccessError,
     MissingExtraError,
+    NotAllowedError,
     PluginError,
     RunStateError,
     ServiceError,
@@ -32,6 +33,7 @@ _STATUS: tuple[tuple[type[SurepickError], int], ...] = (
     (UnknownPullError, 404),
     (StudyExistsError, 409),
     (TellConflictError, 409),
+    (NotAllowedError, 403),
     (AccessError, 401),
     (TooManyRequestsError, 429),
     (RunStateError, 409),

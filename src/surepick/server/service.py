@@ -24,6 +24,7 @@ from surepick.server.settings import Settings
 from surepick.server.signing import Signer, default_path
 from surepick.server.studies import Studies
 from surepick.server.tokens import Tokens
+from surepick.server.webhooks import Webhooks
 
 _log = logging.getLogger(__name__)
 
@@ -33,11 +34,14 @@ class Service:
 
     def __init__(self, settings: Settings) -> None:
         self.settings = settings
-        self.studies = Studies(settings.storage, settings.threads, settings.open_studies)
+        self.studies = Studies(
+            settings.storage, settings.threads, settings.open_studies, settings.pictures_from
+        )
         self.tokens = Tokens(self.studies.storage)
         self.signer = Signer(Path(settings.signing_key or default_path(settings.storage)))
         self.looks, self.tasks = Helpers(1), Helpers(settings.helpers)
         self.tells = Helpers(1)  # who tells thousands of rewards does not wait for exports
+        self.webhooks = Webhooks(self.studies.storage)
         self.listing = Listing(self.studies, self.looks)
         self.planning = asyncio.Lock()
         self.streams: Counter[str] = Counter()  # open ones, by token
@@ -67,10 +71,12 @@ class Service:
             signal.signal(one, heard)
         self.studies.rehearse(PooledPeleg(delta=0.05))
         warming = loop.create_task(self.looks.warm_up())
+        sending = loop.create_task(self._send_notices())
         try:
             yield
         finally:
             warming.cancel()
+            sending.cancel()
             self.looks.close()
             self.tasks.close()
             self.tells.close()
@@ -78,6 +84,18 @@ class Service:
                 signal.signal(one, then)
             await self.studies.stop_waiting()
             await loop.run_in_executor(None, self.studies.close)
+
+    async def _send_notices(self) -> None:
+        """Now and then, send what is to be told of studies to those who want to be told."""
+        pause = self.settings.notices
+        while pause > 0:
+            await asyncio.sleep(pause)
+            try:
+                if await self.studies.threads.quick(self.webhooks.of):
+                    await self.looks.whole("notices", "notices", self.settings.task_seconds, {})
+                    await self.studies.threads.slow(self.webhooks.send)
+            except Exception:  # nothing is lost: it is tried again after the next pause
+                _log.exception("notices could not be sent")
 
     def metrics(self) -> bytes:
         """What the service counts, worked out once a second at most."""

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import ipaddress
 import json
+import re
 from dataclasses import asdict, dataclass
 from pathlib import Path
 
@@ -13,6 +14,7 @@ from surepick.errors import InvalidInputError
 #: names what a process finds its settings in
 SETTINGS = "SUREPICK_SERVE_SETTINGS"
 LOOPBACK_NAMES = ("localhost", "127.0.0.1", "[::1]")
+_SITE = re.compile(r"https?://[a-z0-9.-]+(:[0-9]{1,5})?")
 _AMOUNTS = (
     "rate",
     "stranger_rate",
@@ -53,6 +55,9 @@ class Settings:
         Addresses of proxies in front, whose ``X-Forwarded-…`` headers are believed.
     allowed_hosts
         Names under which clients reach the service, besides those of this machine.
+    pictures_from
+        Sites (``https://pictures.example``) whose pictures judges see on the page; those of others
+        are links.
     plain_http
         Allow tokens to travel unencrypted to other machines.
     max_body
@@ -85,6 +90,8 @@ class Settings:
         Longest time for a forecast.
     session_hours
         How long a login of the page lasts.
+    notices
+        Seconds between two looks at what is to be sent to webhooks; 0: nothing is sent.
     signing_key
         File with the key that certificates and chain heads are signed with; made if it is not
         there. By default beside an SQLite database, else with the user's data.
@@ -100,6 +107,7 @@ class Settings:
     workers: int = 1
     proxy: tuple[str, ...] = ()
     allowed_hosts: tuple[str, ...] = ()
+    pictures_from: tuple[str, ...] = ()
     plain_http: bool = False
     max_body: int = 16 * 2**20
     max_depth: int = 32
@@ -116,6 +124,7 @@ class Settings:
     max_lease: float = 3600.0
     plan_seconds: float = 120.0
     session_hours: float = 12.0
+    notices: float = 30.0
     signing_key: str | None = None
     log_level: str = "info"
 
@@ -137,6 +146,12 @@ class Settings:
             path = getattr(self, name)
             if path is not None and not Path(path).is_file():
                 raise InvalidInputError(f"{name}: there is no file {path!r}")
+        for site in self.pictures_from:
+            if not _SITE.fullmatch(site):
+                raise InvalidInputError(
+                    f"pictures_from: expected a site such as https://pictures.example, in small "
+                    f"letters and without a path; got {site!r:.80}"
+                )
         if not self.loopback:
             self._check_exposure()
 
@@ -175,5 +190,5 @@ class Settings:
     def from_json(cls, text: str) -> Settings:
         """What :meth:`to_json` wrote."""
         saved = json.loads(text)
-        lists = {name: tuple(saved[name]) for name in ("proxy", "allowed_hosts")}
+        lists = {name: tuple(saved[name]) for name in ("proxy", "allowed_hosts", "pictures_from")}
         return cls(**(saved | lists))

@@ -11,8 +11,8 @@ import os
 from pathlib import Path
 from typing import Any
 
-from surepick.errors import InvalidInputError
-from surepick.run.signature import signed_text
+from surepick.errors import InvalidInputError, MissingExtraError
+from surepick.run.signature import envelope_of, signed_text
 
 _log = logging.getLogger(__name__)
 
@@ -48,6 +48,24 @@ class Signer:
         """A certificate with a signature of its digest."""
         signature = self.sign("certificate", certificate["digest"])
         return certificate if signature is None else certificate | {"signature": signature}
+
+    def enveloped(self, certificate: dict[str, Any], name: str) -> dict[str, Any]:
+        """A certificate in an envelope (DSSE), signed for tools that know nothing of surepick."""
+        if self._key is None or self.public is None:
+            raise MissingExtraError(
+                "nothing is signed here: cryptography is missing; pip install 'surepick[server]'"
+            )
+        return envelope_of(certificate, name, self.public, self._key.sign)
+
+    @property
+    def pem(self) -> str | None:
+        """The public key as files hold it."""
+        if self._key is None:
+            return None
+        from cryptography.hazmat.primitives import serialization as kinds  # pyright: ignore[reportMissingImports]
+
+        form = kinds.Encoding.PEM, kinds.PublicFormat.SubjectPublicKeyInfo
+        return self._key.public_key().public_bytes(*form).decode()
 
     def signed_head(self, chain: dict[str, Any] | None) -> dict[str, Any] | None:
         """The head of a chain with a signature."""

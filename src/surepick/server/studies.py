@@ -21,7 +21,7 @@ from surepick.study import Study, Told, load_study
 from surepick.study.desk.crowd import Ask, Crowd, Handed
 from surepick.study.desk.rehearsal import rehearse
 from surepick.study.named import Said
-from surepick.study.pulls import Reward, as_name, as_pull, as_reason
+from surepick.study.pulls import Pull, Reward, as_name, as_pull, as_reason
 from surepick.study.traffic.desk import TrafficDesk
 
 T = TypeVar("T")
@@ -40,8 +40,8 @@ class Given(NamedTuple):
 class Opened:
     """One study: at most one thread works on it for all workers, and one looks at it for all."""
 
-    def __init__(self, study: Study, threads: Threads) -> None:
-        self.study = study
+    def __init__(self, study: Study, threads: Threads, pictures_from: tuple[str, ...] = ()) -> None:
+        self.study, self._pictures_from = study, pictures_from
         self.watch = Watch(self._position)
         self._threads = threads
         self._crowd = Crowd(study.desk)
@@ -77,14 +77,18 @@ class Opened:
         """Raise where a reward is said to be of another option than its pull was for."""
         await self._threads.quick(lambda: self.study.desk.refuse_others(said))
 
-    async def fail(self, pull: int, reason: str, worker: str | None, token: str) -> bool:
-        """Take back a pull."""
+    async def fail(
+        self, pull: int, reason: str, worker: str | None, token: str, final: bool = False
+    ) -> bool:
+        """Take back a pull, or what stands for one that cannot be measured."""
         self._changes += 1
         if worker is not None:
             as_name(worker, "worker")
         pull, reason = as_pull(pull), as_reason(reason)
         desk = self.study.desk
-        returned = await self._threads.quick(lambda: desk.fail(pull, reason, worker, token))
+        told = desk.fail_for_good if final else desk.fail
+        threads = self._threads.slow if final else self._threads.quick  # it may end a batch
+        returned = await threads(lambda: told(pull, reason, worker, token))
         self.watch.hint()
         return returned
 
@@ -133,9 +137,19 @@ class Opened:
         if isinstance(handed, SurepickError):
             return handed
         cells = self.study.features_by_arm(pull.arm for pull in handed.pulls)
-        rows = (vars(pull) | {"features": cells[pull.arm]} for pull in handed.pulls)
+        seen = self._shown(handed.pulls)
+        rows = (
+            vars(pull) | {"features": cells[pull.arm]} | one
+            for pull, one in zip(handed.pulls, seen)
+        )
         end = f'],"finished":{str(handed.finished).lower()}}}'
         return Given(len(handed.pulls), handed.finished, in_rows('{"pulls":[', rows, end))
+
+    def _shown(self, pulls: list[Pull]) -> list[dict[str, Any]]:
+        """What judges see of each, where two options are compared."""
+        if self.study.desk.problem.pairing is None:
+            return [{}] * len(pulls)
+        return [{"shown": one} for one in self.study.shown(pulls, self._pictures_from)]
 
     async def written(self, work: Callable[[], T]) -> T:
         """Write something long, in a thread."""
@@ -184,9 +198,14 @@ class Studies:
         Threads that talk to it.
     most
         Studies kept open.
+    pictures_from
+        Sites whose pictures judges see.
     """
 
-    def __init__(self, url: str, threads: int, most: int) -> None:
+    def __init__(
+        self, url: str, threads: int, most: int, pictures_from: tuple[str, ...] = ()
+    ) -> None:
+        self._pictures_from = pictures_from
         self.storage = open_storage(url)
         self.threads = Threads(threads)
         self._most = most
@@ -212,7 +231,7 @@ class Studies:
 
     async def _open(self, name: str) -> Opened:
         study = await self.threads.slow(lambda: load_study(name, self.storage))
-        opened = Opened(study, self.threads)
+        opened = Opened(study, self.threads, self._pictures_from)
         self._opened[name] = opened
         idle = [other for other, one in self._opened.items() if not one.busy]
         for other in idle[: len(self._opened) - self._most]:

@@ -10,15 +10,16 @@ from typing import Any
 
 from surepick.errors import CertificateError, FormatError, SurepickError, UnknownStudyError
 from surepick.run import verify
-from surepick.run.words import in_plain_words, verdict
+from surepick.run.words import verdict
 from surepick.server import acts, creation, messages, models, told
 from surepick.server.bodies import parsed, valid
 from surepick.server.settings import Settings
+from surepick.server.webhooks import Webhooks
 from surepick.storage import open_storage
 from surepick.study import Study, export, load_study
 from surepick.study.acts import registry
 from surepick.study.acts.base import who_of
-from surepick.study.acts.write import perform
+from surepick.study.acts.write import OnDesk, perform
 from surepick.study.desk.crowd import Crowd
 from surepick.study.desk.rebuild import summary_of
 
@@ -31,15 +32,16 @@ class Tasks:
     def __init__(self, settings: Settings) -> None:
         self._storage = open_storage(settings.storage)
         self._open: OrderedDict[str, Study] = OrderedDict()
+        self._webhooks = Webhooks(self._storage)
         self._look = {
             "status": Study.status,
             "definition": lambda study: (study.algorithm, study.definition())[1],
             "answer": _answer,
             "certificate": lambda study: study.answer.certificate(),
             "verify": _verify,
-            "forecast": lambda study: study.forecast().to_dict(),
             "history": lambda study: {"batches": study.history()},
             "rewards": _rewards,
+            "judgements": Study.judgements,
             "summary": lambda study: vars(summary_of(study.current_run)),
         }
 
@@ -68,14 +70,25 @@ class Tasks:
     def _nothing(self) -> Iterator[bytes]:
         yield b"{}"
 
+    def _notices(self) -> Iterator[bytes]:
+        yield _json({"new": self._webhooks.look()})
+
     def _export(self, study: str, what: str, form: str) -> Iterator[bytes]:
         # The first part is there before anything is sent: what is refused is refused properly.
         return self._with(study, lambda one: export.stream(one, what, form))
+
+    def _forecast(self, study: str, seconds: float) -> Iterator[bytes]:
+        yield self._with(study, lambda one: _json(one.forecast(seconds).to_dict()))
 
     def _picture(self, study: str, form: str) -> Iterator[bytes]:
         from surepick.report.picture import draw, view
 
         yield self._with(study, lambda one: draw(view(one), [form])[form])
+
+    def _report(self, study: str) -> Iterator[bytes]:
+        from surepick.report.colleague import study_page
+
+        yield self._with(study, study_page).encode()
 
     def _events(self, study: str, after: int, kinds: list[str]) -> Iterator[bytes]:
         found = self._with(study, lambda one: one.events(*kinds))
@@ -100,12 +113,24 @@ class Tasks:
         yield found.content()
 
     def _act(
-        self, study: str, kind: str, caller: str, as_before: bool, body: dict[str, Any]
+        self,
+        study: str,
+        kind: str,
+        caller: str,
+        as_before: bool,
+        worker: bool,
+        body: dict[str, Any],
     ) -> Iterator[bytes]:
         own = registry.get(kind)
         given, reason, by = acts.given_of(own, valid(acts.model_of(own), body))
         who = who_of(own, reason, by, caller)
-        made = self._with(study, lambda one: perform(one.desk, own, given, who))
+
+        def act(one: Study) -> Any:
+            if worker:
+                own.of_worker(OnDesk(one.desk), given, who)
+            return perform(one.desk, own, given, who)
+
+        made = self._with(study, act)
         yield _json(acts.answer(own, made, as_before))
 
     def _acts(self, study: str, kinds: list[str]) -> Iterator[bytes]:
@@ -141,13 +166,11 @@ def _verify(study: Study) -> dict[str, Any]:
         found = verify(study.answer.certificate(), study.problem)
     except (CertificateError, FormatError) as error:
         return {"valid": False, "message": str(error)}
-    said = {
-        "message": " ".join(verdict(found)),
-        "plain": in_plain_words(found.statement, found.delta),
-    }
+    said = {"message": " ".join(verdict(found))}
     return {"valid": found.complete, **said, **dataclasses.asdict(found)}
 
 
 def _rewards(study: Study) -> dict[str, Any]:
     columns = vars(study.rewards()).items()
-    return {name: column.tolist() for name, column in columns if column is not None}
+    found = {name: column for name, column in columns if column is not None}
+    return {k: v if isinstance(v, list) else v.tolist() for k, v in found.items()}

@@ -14,10 +14,11 @@ import time
 from dataclasses import dataclass, replace
 from typing import Any
 
-from sqlalchemy import Row, delete, insert, or_, select, update
+from sqlalchemy import Connection, Row, delete, insert, or_, select, update
 
 from surepick.errors import AccessError, InvalidInputError, RunStateError, UnknownNameError
 from surepick.storage.contract import Storage, Transaction
+from surepick.storage.sql.rows import SqlTransaction
 from surepick.storage.sql.tables import leases, tokens
 
 ADMIN, WORKER, VIEWER = "admin", "worker", "viewer"
@@ -242,8 +243,9 @@ def _valid(token: Token | None) -> Token | None:
     return None if token is None or token.expired(time.time()) else token
 
 
-def _connection(tx: Transaction) -> Any:
-    return tx.connection  # pyright: ignore[reportAttributeAccessIssue]
+def _connection(tx: Transaction) -> Connection:
+    assert isinstance(tx, SqlTransaction)  # a service keeps its tokens in a database
+    return tx.connection
 
 
 def _lock(tx: Transaction) -> None:

@@ -18,7 +18,9 @@ from surepick.text import plural
 
 def given(body: messages.TellBody, token: str) -> tuple[list[Reward], list[Said]]:
     """The rewards of a body, and of which options some are said to be."""
-    rewards = [Reward(one.pull, one.reward, body.worker, token) for one in body.rewards]
+    rewards = [
+        Reward(one.pull, one.reward, body.worker, token, one.numbers) for one in body.rewards
+    ]
     return rewards, [Said(one.pull, one.label) for one in body.rewards if one.label is not None]
 
 

@@ -11,24 +11,24 @@ from __future__ import annotations
 import math
 import time
 from collections.abc import Callable, Sequence
+from typing import Any
 
 import numpy as np
 
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.arrays.types import FloatArray
 from surepick.run import Run
-from surepick.run.forecast import PERIODS, Ahead
+from surepick.run.forecast import FORECAST_SECONDS, PERIODS, Ahead
 from surepick.run.report import tell_report
 from surepick.run.sharing import Sharing
+from surepick.simulate.judges import Judge, Likely
 from surepick.simulate.kinds import DRAWINGS
 from surepick.simulate.posterior import Posterior
 from surepick.simulate.trials import TooSlowError, feed
 
 Truth = tuple[FloatArray, FloatArray]  # mean rewards of the arms, and the scales of their noise
-GoOn = Callable[[Run, Truth, np.random.Generator, float], float]
 
 COPIES = 40
-SECONDS = 4.0  # of processor time, for all copies
 _FURTHER = 30  # times what was measured so far after which a copy is cut off
 _FEWEST = 10  # copies without which nothing is said
 _LARGEST = 500  # options: more take too long
@@ -38,10 +38,14 @@ _LARGEST = 500  # options: more take too long
 _ENDS = (0.05, 0.85)
 
 
-def ahead(run: Run, seed: int = 0, copies: int = COPIES, seconds: float = SECONDS) -> Ahead:
+def ahead(
+    run: Run, seed: int = 0, copies: int = COPIES, seconds: float = FORECAST_SECONDS
+) -> Ahead:
     """The forecast for a run that has not stopped."""
     if run.stopped:
         return Ahead(0, 0, 0, 0)
+    if run.problem.pairing is not None:
+        return _of_pairs(run, seed, copies, seconds)
     why = _cannot(run)
     if why:
         return Ahead(None, None, None, 0, why)
@@ -52,7 +56,31 @@ def ahead(run: Run, seed: int = 0, copies: int = COPIES, seconds: float = SECOND
         feed(copy, truth[0], noise, truth[1], rng, deadline, most)
         return copy.samples - run.samples
 
-    return _interval(_copies(run, measured, seed, copies, seconds), "measurements")
+    posterior = Posterior(run)
+    return _interval(_copies(run, posterior.draw, measured, seed, copies, seconds), "measurements")
+
+
+def _of_pairs(run: Run, seed: int, copies: int, seconds: float) -> Ahead:
+    """How many more comparisons of two options: by judges that are likely, by the fit."""
+    if not run.samples:
+        return Ahead(None, None, None, 0, "the first batch is not complete yet")
+    if run.waiting:
+        return Ahead(None, None, None, 0, "options come or go with the next batch")
+    most = run.samples * (1 + _FURTHER)
+    judge = Likely(run)
+
+    def judged(copy: Run, truth: Judge, rng: np.random.Generator, deadline: float) -> float:
+        pairing = copy.problem.pairing
+        assert pairing is not None
+        while not copy.stopped:
+            if copy.samples > most or time.process_time() > deadline:
+                raise TooSlowError(copy.samples)
+            batch = copy.ask()
+            first, second = pairing.firsts(batch.arms), pairing.seconds(batch.arms)
+            copy.tell(batch, truth.many(first, second))
+        return copy.samples - run.samples
+
+    return _interval(_copies(run, judge.draw, judged, seed, copies, seconds), "measurements")
 
 
 def periods_ahead(
@@ -62,7 +90,7 @@ def periods_ahead(
     visits: Sequence[int],
     seed: int = 0,
     copies: int = COPIES,
-    seconds: float = SECONDS,
+    seconds: float = FORECAST_SECONDS,
 ) -> Ahead:
     """The forecast for a traffic study, in periods with as many visits as one of ``visits``.
 
@@ -74,6 +102,8 @@ def periods_ahead(
     why = drawing.no_reports or _cannot(run)
     if not run.batches:
         why = "nothing was reported yet"
+    if run.waiting:
+        why = "options come or go with the next period"
     if why:
         return Ahead(None, None, None, 0, why, PERIODS)
     noise, most = drawing.ahead(run), _FURTHER * max(run.batches, 1)
@@ -95,16 +125,24 @@ def periods_ahead(
                 return period
         raise TooSlowError(copy.samples)
 
-    return _interval(_copies(run, reported, seed, copies, seconds), PERIODS)
+    posterior = Posterior(run)
+    return _interval(_copies(run, posterior.draw, reported, seed, copies, seconds), PERIODS)
 
 
-def _copies(run: Run, go_on: GoOn, seed: int, copies: int, seconds: float) -> list[float]:
-    """What copies of a run take; infinite for those that were cut off."""
-    posterior, text = Posterior(run), run.to_json()
+def _copies(
+    run: Run,
+    draw: Callable[[np.random.Generator], Any],
+    go_on: Callable[[Run, Any, np.random.Generator, float], float],
+    seed: int,
+    copies: int,
+    seconds: float,
+) -> list[float]:
+    """What copies of a run take, each on a truth of its own; infinite for those cut off."""
+    text = run.to_json()
     deadline, taken = time.process_time() + seconds, []
     for i in range(copies):
         rng = np.random.default_rng(np.random.SeedSequence(seed, spawn_key=(run.batches, i)))
-        truth = posterior.draw(rng)
+        truth = draw(rng)
         try:
             taken.append(float(go_on(Run.from_json(text, run.problem), truth, rng, deadline)))
         except TooSlowError:
@@ -118,7 +156,7 @@ def _interval(taken: list[float], unit: str) -> Ahead:
     n = len(taken)
     if n < _FEWEST:
         why = "simulating studies like this one takes too long"
-        return Ahead(None, None, None, n, why, unit)
+        return Ahead(None, None, None, n, why, unit, slow=True)
     low, middle, high = np.quantile(taken, (_ENDS[0], 0.5, _ENDS[1]), method="higher")
     if math.isinf(low):
         return Ahead(None, None, None, n, "it may take very many", unit)
@@ -131,6 +169,8 @@ def _cannot(run: Run) -> str:
     problem = run.problem
     if no_copies := DRAWINGS.of(problem.noise_kind).no_copies:
         return no_copies
+    if run.state.further:
+        return "further numbers depend on rewards in an unknown way"
     items = run.algorithm.measured_on()
     if items is not None and run.algorithm.each_once:
         left = list(run.active)

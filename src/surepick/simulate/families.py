@@ -26,6 +26,19 @@ _AT_ONCE = 1 << 14  # arms drawn at a time
 def gaussian(d: int, k: int, gap: float = 0.3, rng: Any = 0, noise: float = 1.0) -> Instance:
     """``k`` arms and theta with independent normal entries; arms of length about 1.
 
+    Parameters
+    ----------
+    d
+        Number of features.
+    k
+        Number of arms.
+    gap
+        How far the best arm is ahead of the next.
+    rng
+        Seed, or generator.
+    noise
+        Scale of the noise of one measurement.
+
     Examples
     --------
     >>> gaussian(5, 30).problem.n_arms
@@ -53,6 +66,16 @@ def catalogue(
 
     Parameters
     ----------
+    d
+        Number of features.
+    k
+        Number of arms.
+    scale
+        Mean reward of the best arm.
+    rng
+        Seed, or generator.
+    noise
+        Scale of the noise of one measurement.
     backend
         Where the arms are worked on, as for :class:`surepick.Problem`.
 
@@ -81,6 +104,19 @@ def nearly_tied(
     theta = e_1; the two are e_1 + e_2/2 and (1 − gap) e_1 − e_2/2; the others lie on a sphere of
     radius 0.6, so none of them is better than 0.6.
 
+    Parameters
+    ----------
+    k
+        Number of arms.
+    d
+        Number of features.
+    gap
+        How far the best arm is ahead of the next.
+    rng
+        Seed, or generator.
+    noise
+        Scale of the noise of one measurement.
+
     Examples
     --------
     >>> instance = nearly_tied(50)
@@ -107,6 +143,21 @@ def probes(
     """Single parts can be measured, ``k`` combinations of ``parts`` of them are the candidates.
 
     The arms are the ``d`` parts and all of them together; a candidate is a sum of parts.
+
+    Parameters
+    ----------
+    d
+        Number of parts.
+    k
+        Number of candidates.
+    parts
+        Parts of a candidate.
+    gap
+        How far the best candidate is ahead of the next.
+    rng
+        Seed, or generator.
+    noise
+        Scale of the noise of one measurement.
 
     Examples
     --------
@@ -148,6 +199,14 @@ def factorial(
     ----------
     levels
         Levels of each factor: ``"4x3x2x2"`` or ``[4, 3, 2, 2]``.
+    interactions
+        Pairs of factors that interact.
+    gap
+        How far the best arm is ahead of the next.
+    rng
+        Seed, or generator.
+    noise
+        Scale of the noise of one measurement.
 
     Examples
     --------
@@ -188,6 +247,11 @@ def wines(noise: float = 1.0) -> Instance:
     """178 real wines; the strongest is sought, alcohol being linear in twelve measurements.
 
     The table is in ``data/wine.csv``, which says where it comes from and how theta was fitted.
+
+    Parameters
+    ----------
+    noise
+        Scale of the noise of one measurement.
 
     Examples
     --------

@@ -15,6 +15,15 @@ from surepick.simulate.instance import Instance
 def standard(gap: float, d: int = 5, noise: float = 1.0) -> Instance:
     """Standard basis; the first arm is better than all others by ``gap``.
 
+    Parameters
+    ----------
+    gap
+        How far the best arm is ahead of the next.
+    d
+        Number of arms.
+    noise
+        Scale of the noise of one measurement.
+
     Examples
     --------
     >>> standard(0.3).problem.n_arms
@@ -34,6 +43,19 @@ def unit_sphere(
     With u, v the two closest arms, theta = u + gamma (v - u), which makes u the best arm and v
     its close rival.
 
+    Parameters
+    ----------
+    d
+        Number of features.
+    k
+        Number of arms.
+    gamma
+        Where theta lies between the two closest arms; 0: on the best one.
+    rng
+        Seed, or generator.
+    noise
+        Scale of the noise of one measurement.
+
     Examples
     --------
     >>> unit_sphere(10, rng=1).problem.rank
@@ -51,6 +73,17 @@ def unit_sphere(
 
 def confounding(d: int, omega: float = 0.1, scale: float = 1.0, noise: float = 1.0) -> Instance:
     """Standard basis plus one arm at angle ``omega`` from the best; theta = scale·e_1.
+
+    Parameters
+    ----------
+    d
+        Number of features.
+    omega
+        Angle between the best arm and its rival, in radians.
+    scale
+        Mean reward of the best arm.
+    noise
+        Scale of the noise of one measurement.
 
     Examples
     --------

@@ -223,7 +223,7 @@ class YesOrNo(WithinBounds):
 class OfPairs(YesOrNo):
     """Which of two is better."""
 
-    no_reports = no_copies = "options are compared two at a time"
+    no_reports = "options are compared two at a time"
 
 
 #: how rewards are drawn under each kind of noise

@@ -128,6 +128,21 @@ def trials(
     Returns a table with the columns samples, correct, arm, batches, survivors, guarantee and
     seconds; trial i is seeded by ``SeedSequence(seed, spawn_key=(i,))``.
 
+    Parameters
+    ----------
+    algorithm
+        What to run.
+    instance
+        On which problem, with the truth.
+    n
+        Trials.
+    seed
+        Of all of them.
+    n_jobs
+        Processes.
+    noise
+        Family of the rewards, as a name or an object.
+
     Examples
     --------
     >>> import surepick as sp

@@ -146,12 +146,12 @@ class Lifts:
         with np.errstate(invalid="ignore"):
             return np.where(self._weights > 0, self._leads, np.nan) / self._weights
 
-    def intervals(self, level: float) -> tuple[FloatArray, FloatArray]:
+    def intervals(self, level: float | FloatArray) -> tuple[FloatArray, FloatArray]:
         """Lower and upper ends; each pair leaves its interval, ever, with this probability."""
-        low = self._end(0, math.log(2.0 / level))
-        return low, -self._end(1, math.log(2.0 / level))
+        goal = np.log(2.0 / np.asarray(level))
+        return self._end(0, goal), -self._end(1, goal)
 
-    def _end(self, side: int, goal: float) -> FloatArray:
+    def _end(self, side: int, goal: FloatArray) -> FloatArray:
         """The largest d that is refuted, for every option."""
         paid, staked, width = self._paid[side], self._staked[side], self._high - self._low
         n = paid.shape[1]

@@ -5,12 +5,12 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from surepick.arrays.compiled import compiled
 from surepick.statistics.payoff_kernels import CAP, _log_mean
 
 
-@njit(cache=True)
+@compiled(work=lambda places, rivals, counts, *_: len(places) * len(rivals) * int(counts.max()))
 def paired_contrasts(places, rivals, counts, table, shift, most):
     """Contrasts (n, R, most) of pairs of arms, how many each pair has, and of how many items.
 
@@ -40,7 +40,7 @@ def paired_contrasts(places, rivals, counts, table, shift, most):
     return contrasts, groups, common
 
 
-@njit(cache=True)
+@compiled(work=lambda *given: given[6].size * int(given[2].max()))
 def paired_bounded_payoffs(places, rivals, counts, table, told, shift, stakes, width):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of rewards ``width`` apart at most.
 

@@ -8,13 +8,13 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
+from surepick.arrays.compiled import compiled
 from surepick.statistics.bounded import CAP
 from surepick.statistics.symmetric import KEPT
 
 
-@njit(cache=True)
+@compiled
 def log_psi(z):
     """log(e^{z²/2} Φ(z)), as in :mod:`surepick.statistics.payoffs`."""
     if z > -30.0:
@@ -24,7 +24,7 @@ def log_psi(z):
     return math.log(series / (-z * math.sqrt(2.0 * math.pi)))
 
 
-@njit(cache=True)
+@compiled(work=lambda bets, news, precisions: 4 * bets[0].size * len(precisions))
 def gaussian_payoffs(bets, news, precisions):
     """Log payoffs (n, R, J) of stakes around a past estimate, cut at 0.
 
@@ -49,19 +49,18 @@ def gaussian_payoffs(bets, news, precisions):
     return paid
 
 
-@njit(cache=True)
-def student_payoffs(bets, news, precisions, squares, freedom, nodes, weights):
+@compiled(work=lambda *given: 8 * given[0][0].size * len(given[2]) * len(given[5]))
+def student_payoffs(bets, news, precisions, squares, freedom, nodes, weights, constant):
     """As :func:`gaussian_payoffs` for noise of one unknown scale.
 
     The same quadrature as :mod:`surepick.statistics.student`; ``squares`` in the unit of the past's
-    estimate of the noise.
+    estimate of the noise; ``constant`` is that of the density of w.
     """
     lead, information, unit = bets
     new_lead, told = news
     n, R = lead.shape
     J = precisions.shape[0]
     paid = np.zeros((n, R, J))
-    constant = 0.5 * (freedom - 1.0) * math.log(2.0) + math.lgamma(0.5 * (freedom + 1.0))
     for i in range(n):
         for a in range(R):
             if told[i, a] == 0.0:
@@ -75,7 +74,7 @@ def student_payoffs(bets, news, precisions, squares, freedom, nodes, weights):
     return paid
 
 
-@njit(cache=True)
+@compiled
 def _student(score, precision, z, told, freedom, nodes, weights):
     """Log payoff, but for the constant of the density of w; as in the module on Student's bets."""
     after = precision + told
@@ -96,13 +95,13 @@ def _student(score, precision, z, told, freedom, nodes, weights):
     return _average_over_scales(slope, start, inner, freedom, nodes, weights) - stakes - width
 
 
-@njit(cache=True)
+@compiled
 def _average_over_scales(slope, start, inner, freedom, nodes, weights):
     """log ∫ w^ν exp(−w²/2) psi(start + w·slope) dw; panels as in the module on Student's bets."""
     a, k, centre, _ = inner
     whole = k + a * centre
     peak = 2.0 * freedom / (math.sqrt(whole * whole + 4.0 * freedom * a) + abs(whole))
-    width = 1.0 / math.sqrt(freedom / (centre + peak) ** 2 + a)
+    width = 1.0 / math.sqrt(freedom / ((centre + peak) * (centre + peak)) + a)
     low, high = max(peak - 9.0 * width, -centre), peak + 9.0 * width
     if start < 0 or slope <= 0:
         flat, reach = math.sqrt(freedom), 9.0 / math.sqrt(2.0)
@@ -120,7 +119,7 @@ def _average_over_scales(slope, start, inner, freedom, nodes, weights):
     return total
 
 
-@njit(cache=True)
+@compiled
 def _panel(low, high, slope, start, inner, freedom, nodes, weights):
     a, _, centre, ahead = inner
     half = 0.5 * (high - low)
@@ -141,15 +140,19 @@ def _panel(low, high, slope, start, inner, freedom, nodes, weights):
     return top + math.log(half * total)
 
 
-@njit(cache=True)
+@compiled
 def _log_mean(logs):
-    top, total = logs.max(), 0.0
+    if len(logs) == 1:
+        return logs[0]
+    top, total = logs[0], 0.0
+    for log in logs:
+        top = max(top, log)
     for log in logs:
         total += math.exp(log - top)
-    return top + math.log(total / logs.shape[0])
+    return top + math.log(total / len(logs))
 
 
-@njit(cache=True)
+@compiled(work=lambda told, contrasts, parts, stakes: stakes.size * contrasts.shape[2])
 def symmetric_payoffs(told, contrasts, parts, stakes):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of contrasts (n, R, m).
 
@@ -182,7 +185,7 @@ def symmetric_payoffs(told, contrasts, parts, stakes):
     return paid
 
 
-@njit(cache=True)
+@compiled(work=lambda places, rivals, parts, *_: len(places) * len(rivals) * int(parts.max()))
 def direct_contrasts(places, rivals, parts, means, shift):
     """Contrasts (n, R, 32) of pairs of arms, and how many of them each pair has.
 
@@ -204,7 +207,7 @@ def direct_contrasts(places, rivals, parts, means, shift):
     return contrasts, found
 
 
-@njit(cache=True)
+@compiled(work=lambda told, shift, own, stakes, *_: 4 * stakes.size * own.shape[2])
 def bounded_payoffs(told, shift, coefficients, stakes, block, low, high, yes_no):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of rewards between bounds.
 
@@ -222,7 +225,7 @@ def bounded_payoffs(told, shift, coefficients, stakes, block, low, high, yes_no)
     return paid
 
 
-@njit(cache=True)
+@compiled(work=lambda told, shift, pairs, stakes, *_: 8 * stakes.size)
 def direct_bounded_payoffs(told, shift, pairs, stakes, results, low, high, yes_no):
     """Log payoffs of bounded rewards of pairs of arms; ``results`` are those of all arms."""
     places, rivals = pairs
@@ -246,7 +249,7 @@ def direct_bounded_payoffs(told, shift, pairs, stakes, results, low, high, yes_n
     return paid
 
 
-@njit(cache=True)
+@compiled
 def _pay_bounded(told, shift, c, stakes, block, rule, paid):
     """Bets on one mean, for each account; ``paid`` (J,) gets the log of what they pay."""
     counts, sums, squares, means = block
@@ -279,7 +282,7 @@ def _pay_bounded(told, shift, c, stakes, block, rule, paid):
         paid[j] = _log_mean(logs)
 
 
-@njit(cache=True)
+@compiled
 def _curvature(bet, loss):
     """(−log(1 − u) − u) / loss² with u = bet · loss; bet²/2 in the limit."""
     u = bet * loss

@@ -15,6 +15,7 @@ import math
 import numpy as np
 
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.statistics.gamma import log_gamma
 
 #: visitors that the shares themselves count for beside those of earlier periods
 CONCENTRATIONS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
@@ -70,9 +71,7 @@ class RatioTest:
 
 def log_ratio(counts: FloatArray, shares: FloatArray, prior: FloatArray) -> float:
     """log of the Dirichlet–multinomial probability of counts over the multinomial one."""
-    from scipy.special import gammaln
-
     total, strength = float(counts.sum()), float(prior.sum())
-    mixed = float((gammaln(prior + counts) - gammaln(prior)).sum())
-    mixed += float(gammaln(strength) - gammaln(strength + total))
+    mixed = float((log_gamma(prior + counts) - log_gamma(prior)).sum())
+    mixed += float(log_gamma(strength) - log_gamma(strength + total))
     return mixed - float(counts @ np.log(shares))

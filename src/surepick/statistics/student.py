@@ -103,14 +103,18 @@ def array_log_student_payoff(
             shape = xp.where(ahead, log_ndtr(xp.clip(at, 0.0, None)), array_log_psi(backend, at))
             log = freedom * xp.log(w) - 0.5 * xp.where(ahead, inner.a, 1.0) * v * v + shape
             total = xp.logaddexp(total, log + xp.log(half * weight))
-    # density of w: w^ν exp(−w²/2) / (2^{(ν−1)/2} Γ((ν+1)/2))
-    constant = 0.5 * (freedom - 1) * math.log(2.0) + math.lgamma(0.5 * (freedom + 1))
+    constant = log_constant(freedom)
     before = b / xp.sqrt(p)
     peak = -0.5 * start * start * news / ((1.0 + z * z) * inner.a * known)
     stakes = xp.where(
         ahead, log_ndtr(xp.clip(before, 0.0, None)) - peak, array_log_psi(backend, before)
     )
     return total - constant - stakes - 0.5 * xp.log(after / p)
+
+
+def log_constant(freedom: float) -> float:
+    """Log of what the density of w, w^ν exp(−w²/2), is divided by: 2^{(ν−1)/2} Γ((ν+1)/2)."""
+    return 0.5 * (freedom - 1) * math.log(2.0) + math.lgamma(0.5 * (freedom + 1))
 
 
 class Inner(NamedTuple):

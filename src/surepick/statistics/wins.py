@@ -53,7 +53,7 @@ def win_moments(below, upto, k, out):
     out
         Where the n + 1 coefficients go.
     """
-    n = below.shape[0]
+    n = len(below)
     for j in range(n + 1):
         out[j] = 0.0
     out[0] = 1.0
@@ -103,6 +103,8 @@ def log_win_payoff(moments, n, stake, mean):
     mean
         The share of wins that is held to be the largest possible.
     """
+    if stake == 0.0:
+        return 0.0
     lose = 1.0 - stake * mean
     # Horner's rule in λ/lose or, where that is large, in its inverse.
     total = 0.0

@@ -5,18 +5,22 @@
 
 from __future__ import annotations
 
-import numpy as np
-from numba import njit
+import itertools
+import math
+from bisect import bisect_left, bisect_right
 
+import numpy as np
+
+from surepick.arrays.compiled import compiled
 from surepick.statistics import wins
 from surepick.statistics.payoff_kernels import _log_mean
 from surepick.statistics.wins import CAP, MOST, STAKE
 
-_moments = njit(cache=True)(wins.win_moments)
-_log_payoff = njit(cache=True)(wins.log_win_payoff)
+_moments = compiled(wins.win_moments)
+_log_payoff = compiled(wins.log_win_payoff)
 
 
-@njit(cache=True)
+@compiled
 def _group(values, first, last, group, groups, sign, out):
     """The rewards of one group, times a sign, ascending; how many there are."""
     n = 0
@@ -27,7 +31,7 @@ def _group(values, first, last, group, groups, sign, out):
     return n
 
 
-@njit(cache=True)
+@compiled
 def _places(rows, n, columns, k, below, upto):
     s = w = 0
     for i in range(n):
@@ -38,7 +42,45 @@ def _places(rows, n, columns, k, below, upto):
         below[i], upto[i] = s, w
 
 
-@njit(cache=True)
+def _win_steps(places, rivals, starts, values, means, stakes):
+    longest = min(int(np.diff(starts).max(initial=0)), MOST)
+    return len(places) * len(rivals) * longest * (longest + stakes.shape[2] * stakes.shape[3]) / 4
+
+
+def _plain_win_payoffs(places, rivals, starts, values, means, stakes):
+    # On lists: plain Python works with its own numbers much faster than with those of arrays.
+    paid = np.zeros(stakes.shape[:3])
+    told = [values[first:last].tolist() for first, last in itertools.pairwise(starts.tolist())]
+    for i, x in enumerate(places.tolist()):
+        for a, r in enumerate(rivals.tolist()):
+            few, many, sign = told[r], told[x], 1.0
+            if len(few) > len(many):
+                few, many, sign = many, few, -1.0
+            if not few or x == r:
+                continue
+            unit = STAKE / (1.0 + len(few) / len(many))
+            groups = wins.groups_of(len(few))
+            shared = []
+            for group in range(groups):
+                rows = sorted(sign * value for value in few[group::groups])
+                columns = sorted(sign * value for value in many[group::groups])
+                below = [bisect_left(columns, row) for row in rows]
+                upto = [bisect_right(columns, row) for row in rows]
+                moments = [0.0] * (len(rows) + 1)
+                wins.win_moments(below, upto, len(columns), moments)
+                shared.append((moments, len(rows)))
+            for j, (mean, own) in enumerate(zip(means[i, a].tolist(), stakes[i, a].tolist())):
+                mean = max(mean, 1e-9)
+                logs = [0.0] * len(own)
+                for s, stake in enumerate(own):
+                    stake = min(stake * unit, CAP / mean)
+                    for moments, m in shared:
+                        logs[s] += wins.log_win_payoff(moments, m, stake, mean)
+                paid[i, a, j] = _log_mean(logs)
+    return paid
+
+
+@compiled(work=_win_steps, plain=_plain_win_payoffs)
 def win_payoffs(places, rivals, starts, values, means, stakes):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), of rivals against candidates.
 
@@ -84,7 +126,7 @@ def win_payoffs(places, rivals, starts, values, means, stakes):
     return paid
 
 
-@njit(cache=True)
+@compiled(work=lambda places, rivals, *_: len(places) * len(rivals) * 64)
 def win_shares(places, rivals, starts, values):
     """The share of comparisons that each rival wins against each candidate, (n, R); ties half."""
     n, R = places.shape[0], rivals.shape[0]
@@ -107,7 +149,7 @@ def win_shares(places, rivals, starts, values):
     return found
 
 
-@njit(cache=True)
+@compiled(work=lambda *given: given[3].shape[1] * given[4].size + 4 * given[5].size)
 def paired_win_payoffs(places, rivals, counts, table, means, stakes):
     """Log payoffs (n, R, J), averaged over stakes (n, R, J, S), item by item.
 
@@ -134,9 +176,9 @@ def paired_win_payoffs(places, rivals, counts, table, means, stakes):
                 for s in range(S):
                     stake = min(stakes[i, a, j, s], CAP / mean)
                     logs[s] = (
-                        won * np.log1p(stake * (1.0 - mean))
-                        + tied * np.log1p(stake * (0.5 - mean))
-                        + lost * np.log1p(-stake * mean)
+                        won * math.log1p(stake * (1.0 - mean))
+                        + tied * math.log1p(stake * (0.5 - mean))
+                        + lost * math.log1p(-stake * mean)
                     )
                 paid[i, a, j] = _log_mean(logs)
     return paid

@@ -228,7 +228,7 @@ class _MemoryTransaction(TrafficInMemory, Transaction):
         least = -math.inf if since is None else since
         wanted = (t for t in kept if first <= t.pull < last and t.at >= least)
         found = sorted(wanted, key=lambda t: t.pull)
-        return Rewards.of([(t.pull, t.arm, t.value, t.at, t.stratum) for t in found])
+        return Rewards.of([(t.pull, t.arm, t.value, t.at, t.stratum, t.numbers) for t in found])
 
     def totals(self, study: int, first: int, last: int) -> dict[int, tuple[int, float]]:
         found: dict[int, tuple[int, float]] = {}

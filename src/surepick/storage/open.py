@@ -75,6 +75,11 @@ def register(scheme: str, opener: Opener, *, form: str | None = None) -> None:
 def unregister(scheme: str) -> None:
     """Take back :func:`register`.
 
+    Parameters
+    ----------
+    scheme
+        The first part of its addresses.
+
     Examples
     --------
     >>> from surepick.storage.memory import MemoryStorage

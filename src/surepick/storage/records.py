@@ -199,6 +199,7 @@ class Tell:
     at: float
     token: str | None = None  #: id of the token it came with; None: from this machine
     stratum: str | None = None  #: the day, plate, … of its pull
+    numbers: str | None = None  #: further numbers of the measurement by their names, as JSON
 
 
 @dataclass(frozen=True)
@@ -241,11 +242,12 @@ class Rewards:
     values: NDArray[np.float64]
     times: NDArray[np.float64]
     strata: NDArray[np.str_] | None = None  #: of each pull; None where the study has none
+    numbers: list[str] | None = None  #: further numbers of each, as JSON; None: there are none
 
     @classmethod
     def of(cls, rows: Sequence[Sequence[Any]]) -> Rewards:
-        """From rows of pull, arm, value, time and stratum."""
-        pulls, arms, values, times, strata = zip(*rows) if rows else ((),) * 5
+        """From rows of pull, arm, value, time, stratum and further numbers."""
+        pulls, arms, values, times, strata, more = zip(*rows) if rows else ((),) * 6
         named = bool(strata) and strata[0] is not None  # all of a study have one, or none
         return cls(
             np.array(pulls, dtype=np.int64),
@@ -253,4 +255,5 @@ class Rewards:
             np.array(values, dtype=np.float64),
             np.array(times, dtype=np.float64),
             np.array(strata, dtype=np.str_) if named else None,
+            list(more) if more and more[0] is not None else None,
         )

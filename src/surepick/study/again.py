@@ -75,4 +75,5 @@ SETTING = Setting(
         (False, "Counts as it is"),
         (True, "Is measured again, and the second reading counts"),
     ),
+    pairs=False,
 )

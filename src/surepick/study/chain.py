@@ -27,7 +27,7 @@ from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import BatchRecord, Link, StudyRecord, Tell
 from surepick.storage.traffic import Period, Report
 from surepick.study.digests import digest_of, sha
-from surepick.study.traffic.rules import rules_of
+from surepick.study.traffic.rules import sends_traffic
 
 _FIRST = "0" * 64  # stands for the digest before the first link
 _CREATED, _TAKEN_OVER = "created", "taken over"
@@ -159,7 +159,7 @@ def _check_contents(tx: Transaction, study: StudyRecord, links: list[Link]) -> N
         if (at.batch, at.finished) != (walk.told, walk.ended):
             _damaged(study, "it does not stand where its chain ends")
         _check_run(tx, study, walk.run)
-        if rules_of(study) is None:
+        if not sends_traffic(study):
             _check_present(tx, study, walk)
         elif len(tx.periods(study.id)) != walk.split or len(tx.reports(study.id)) != walk.told:
             _damaged(study, "it has periods or reports beyond its chain")
@@ -261,8 +261,9 @@ def _undone(rows: dict[int, Tell], later: Iterable[dict[str, Any]]) -> dict[int,
         if (None if there is None else there.value) != one["now"]:
             return None
         if one["was"] is not None:
-            value, worker, at, token = one["was"]
-            rows[pull] = Tell(pull, one["arm"], value, worker, at, token, one["stratum"])
+            value, worker, at, token, *numbers = one["was"]
+            own = (value, worker, at, token, one["stratum"], *numbers)
+            rows[pull] = Tell(pull, one["arm"], *own)
     return rows
 
 
@@ -357,6 +358,8 @@ def _of_rewards(tells: dict[int, Tell]) -> str:
 
 def _row(tell: Tell) -> str:
     row = [tell.pull, tell.arm, tell.value, tell.worker, tell.at]
+    if tell.numbers is not None:
+        return json.dumps([*row, tell.stratum, tell.numbers])
     return json.dumps(row if tell.stratum is None else [*row, tell.stratum])
 
 

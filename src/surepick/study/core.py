@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from abc import ABC, abstractmethod
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
 from pathlib import Path
 from typing import Any, Self
 
@@ -12,7 +12,7 @@ from surepick.algorithms.base import Algorithm
 from surepick.arrays.validate import real
 from surepick.problem import Problem
 from surepick.run import Answer
-from surepick.run.forecast import Ahead
+from surepick.run.forecast import FORECAST_SECONDS, Ahead
 from surepick.run.standing import Standing
 from surepick.storage.records import Event, Rewards, StudyProgress
 from surepick.study.acts import Act
@@ -22,7 +22,8 @@ from surepick.study.acts.options import OptionChange
 from surepick.study.acts.reports import ReportChange, sent_report
 from surepick.study.acts.rewards import Change
 from surepick.study.checks.checks import Checks
-from surepick.study.pulls import Pull, Rewarded, Told, as_pull
+from surepick.study.pulls import OneReward, Pull, Rewarded, Told, as_pull
+from surepick.study.shown import shown
 from surepick.study.traffic.results import Recorded, Split
 from surepick.study.workers.measure import Measurement
 from surepick.text import plural
@@ -96,6 +97,20 @@ class StudyCore(ABC):
             }
         return {arm: {name: cells[arm] for name, cells in columns} for arm in set(arms)}
 
+    def shown(self, pulls: Iterable[Pull], pictures_from: Sequence[str] = ()) -> list[Any]:
+        """What judges see of the two options of each pull; None where a pull is of one option.
+
+        ``first``, ``second`` and ``both`` (what is the same for the two) list texts, files
+        and links, without the names of the options. Pictures of other sites are links, but for
+        those of the sites in ``pictures_from``.
+        """
+        problem, meta = self.problem, self.meta
+        pairing, labels = problem.pairing, problem.candidate_labels
+        if pairing is None:
+            return [None for _ in pulls]
+        seen = (pictures_from,)
+        return [shown(meta, labels, pairing.of(one.arm), one.item, *seen) for one in pulls]
+
     # -- ask, tell, fail -------------------------------------------------------------------
     @abstractmethod
     def ask(
@@ -113,7 +128,7 @@ class StudyCore(ABC):
     def tell(
         self,
         pull_id: int,
-        reward: float | str,
+        reward: OneReward,
         worker: str | None = None,
         *,
         strict: bool = False,
@@ -132,7 +147,8 @@ class StudyCore(ABC):
             The ``id`` of what :meth:`ask` returned.
         reward
             A finite number. Where two options are compared: the label of the better one, or
-            ``"tie"`` (or 1, 0 and 0.5 for the first, the second and neither).
+            ``"tie"`` (or 1, 0 and 0.5 for the first, the second and neither). Where measurements
+            have further numbers: a dict of all, ``{"reward": 0.9, "latency": 31.0}``.
         worker
             Who measured it; not needed in the process that asked.
         strict
@@ -155,8 +171,10 @@ class StudyCore(ABC):
         """Hand in many rewards at once: all are recorded, or (on an error) none."""
 
     @abstractmethod
-    def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> bool:
-        """Say that a pull could not be measured: it goes back in line."""
+    def fail(
+        self, pull_id: int, reason: str = "", worker: str | None = None, *, final: bool = False
+    ) -> bool:
+        """Say that a pull could not be measured: it goes back in line; or never can be."""
 
     # -- what people do to it --------------------------------------------------------------
     @abstractmethod
@@ -186,7 +204,9 @@ class StudyCore(ABC):
     def _records(self, *kinds: str) -> list[Any]:
         """What acts of these kinds changed, in order, as records of their own."""
 
-    def correct(self, pull_id: int, reward: float, *, reason: str, by: str | None = None) -> Change:
+    def correct(
+        self, pull_id: int, reward: float | str, *, reason: str, by: str | None = None
+    ) -> Change:
         """Let another reward count for a pull that was told, as the first one was wrong.
 
         As long as its batch is open, it is simply replaced; afterwards everything is worked out
@@ -200,13 +220,16 @@ class StudyCore(ABC):
         Parameters
         ----------
         pull_id, reward
-            Which pull, and what was really measured. A reward that was withdrawn counts again.
+            Which pull, and what was really measured; where two options are compared, the label of
+            the better one, or ``"tie"``. A reward that was withdrawn counts again.
         reason
             Why; anybody who sees the certificate can read it.
         by
             Who corrects it.
         """
-        fields: dict[str, Any] = {"pull": as_pull(pull_id), "reward": real(reward, "reward")}
+        paired = isinstance(reward, str) and self.problem.pairing is not None
+        said = reward if paired else real(reward, "reward")
+        fields: dict[str, Any] = {"pull": as_pull(pull_id), "reward": said}
         return self.act("correct", reason=reason, by=by, **fields)
 
     def withdraw(self, pull_id: int, *, reason: str, by: str | None = None) -> Change:
@@ -228,8 +251,9 @@ class StudyCore(ABC):
     def add(self, options: Any, *, reason: str = "", by: str | None = None) -> OptionChange:
         """Add options; the answer is then the best of all that were not retired.
 
-        They come with the next batch: what is open is finished first. A study that has ended goes
-        on. The guarantee stands, even if they are added because of what was seen so far.
+        They come with the next batch: what is open is finished first. In a study of traffic they
+        have a share in the next period that is split. A study that has ended goes on. The
+        guarantee stands, even if they are added because of what was seen so far.
 
         Parameters
         ----------
@@ -248,7 +272,8 @@ class StudyCore(ABC):
     def retire(self, label: str, *, reason: str, by: str | None = None) -> OptionChange:
         """Retire an option: it is not measured any more, and cannot be the answer.
 
-        The batch that is open is finished first. Unless the option had been ruled out, all that had
+        The batch that is open is finished first; in a study of traffic, periods that have their
+        shares. Unless the option had been ruled out, all that had
         been are back in the race: they may be the best of those that are left. So a study that
         has ended may go on.
 
@@ -336,6 +361,15 @@ class StudyCore(ABC):
             recorded yet; without a name the newest of those that are not is meant.
         """
 
+    @abstractmethod
+    def periods(self) -> list[dict[str, Any]]:
+        """All periods that have their shares, in order, as JSON-ready values.
+
+        Of each its ``number``, its name (``period``), when it began and ended (``since``,
+        ``until``, in seconds by the database's clock; now, where it runs), its ``shares`` by label,
+        how many seconds visitors have to respond (``window``), and whether it is ``recorded``.
+        """
+
     def record(self, report: Any, period: str, *, check: bool = False) -> Recorded:
         """Take in what came of a period; once this returns, it is kept, and counts once.
 
@@ -394,6 +428,7 @@ class StudyCore(ABC):
         retries: int = 2,
         name: str | None = None,
         stratum: str | None = None,
+        per_minute: float | None = None,
     ) -> Answer:
         """Measure with a Python function until the study is finished; the answer."""
 
@@ -423,12 +458,17 @@ class StudyCore(ABC):
         """
 
     @abstractmethod
-    def forecast(self) -> Ahead:
+    def forecast(self, seconds: float = FORECAST_SECONDS) -> Ahead:
         """How many more measurements the study will take: an interval that holds for 8 of 10.
 
-        Copies of the study go on from where it stands, on truths that are likely by now, which
-        takes a second or two; it is done once for each complete batch. Where nothing can be said
-        yet, the ends are None, and ``why`` says why.
+        Copies of the study go on from where it stands, on truths that are likely by now; it is done
+        once for each complete batch. Where nothing can be said yet, the ends are None, and ``why``
+        says why.
+
+        Parameters
+        ----------
+        seconds
+            Processor time it may take. Of a large study that may be too little: ``slow`` says so.
         """
 
     @abstractmethod
@@ -452,6 +492,17 @@ class StudyCore(ABC):
         """A row for each complete batch: its number, samples so far, survivors after it."""
 
     @abstractmethod
+    def judgements(self) -> dict[str, Any]:
+        """Who judged what, where options are compared two at a time, as JSON-ready values.
+
+        ``standings`` has each option's share of wins, with ends that hold for all of them together
+        at any time; ``won`` and ``met`` say how often the option of a row won against that of a
+        column, and met it; ``judges`` how often each of them judged, preferred the first or the
+        second, and agreed with others on the same two options. A judge who seems to prefer a side
+        is pointed out.
+        """
+
+    @abstractmethod
     def export(self, path: str | Path, form: str | None = None, what: str = "measurements") -> Path:
         """Write what was measured to a file: CSV, JSON or Parquet, by its ending or ``form``."""
 
@@ -468,6 +519,11 @@ class StudyCore(ABC):
 
 def check_study(study: StudyCore) -> Checks:
     """Look at everything that was measured so far; the same as ``study.checks()``.
+
+    Parameters
+    ----------
+    study
+        Here or at a service.
 
     Examples
     --------

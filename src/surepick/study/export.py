@@ -144,6 +144,10 @@ def _measurements(study: Exported) -> Iterator[dict[str, Any]]:
             row["stratum"] = one.stratum
         if study.desk.on_items:
             row["item"] = one.stratum
+        if study.problem.numbers:
+            told = {} if one.numbers is None else json.loads(one.numbers)
+            for name in study.problem.numbers:
+                row[f"{name} (number)" if name in row else name] = told.get(name)
         yield _with_features(row, features[one.arm])
 
 

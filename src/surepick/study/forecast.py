@@ -15,13 +15,22 @@ class Forecasts:
 
     def __init__(self) -> None:
         self._lock = threading.Lock()
-        self._known: tuple[tuple[int, int], Ahead] | None = None
+        self._known: tuple[tuple[int, int], float, Ahead] | None = None
 
-    def of(self, run: Run, at: StudyProgress, simulate: Callable[[Run], Ahead]) -> Ahead:
-        """What lies ahead of a run that stands at ``at``; what was told since is taken off."""
+    def of(
+        self,
+        run: Run,
+        at: StudyProgress,
+        simulate: Callable[[Run, float], Ahead],
+        seconds: float,
+    ) -> Ahead:
+        """What lies ahead of a run that stands at ``at``; what was told since is taken off.
+
+        One that had at least as much time is taken again.
+        """
         key = (at.batch, at.revision)
         with self._lock:
-            if self._known is None or self._known[0] != key:
-                self._known = (key, simulate(run))
-            found = self._known[1]
+            if self._known is None or self._known[0] != key or self._known[1] < seconds:
+                self._known = (key, seconds, simulate(run, seconds))
+            found = self._known[2]
         return found if run.stopped else found.less(at.told)

@@ -6,7 +6,6 @@ from surepick.errors import StudyDamagedError
 from surepick.storage.contract import Storage, Transaction
 from surepick.storage.records import StudyRecord
 from surepick.study.desk.rebuild import order_seed, pulls_of
-from surepick.verifier.order import rows_in_order
 
 
 def check_handed_out(storage: Storage, study: StudyRecord) -> bool:
@@ -28,6 +27,8 @@ def check_handed_out(storage: Storage, study: StudyRecord) -> bool:
 
 def _check_batch(tx: Transaction, study: StudyRecord, number: int, seed: int) -> bool:
     """Whether there is a batch of this number; an error where it was handed out otherwise."""
+    from surepick.verifier.order import rows_in_order  # few verbs need the verifier
+
     batch = tx.batch(study.id, number)
     if batch is None:
         return False

@@ -28,6 +28,7 @@ from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
 from surepick.study.spec import StudySpec
 from surepick.study.study import Study
+from surepick.study.traffic.rules import DEAL
 
 STORAGE = "sqlite:///surepick.db"
 
@@ -114,7 +115,7 @@ def store(spec: StudySpec, storage: str | Storage = STORAGE, *, key: str | None 
         settings=dumps(made.algorithm.settings()),
         problem=dumps(made.problem.to_dict()),
         seed=drawn if spec.seed is None else spec.seed,
-        meta=json.dumps(made.meta | ({} if made.traffic else {ORDER: order})),
+        meta=json.dumps(made.meta | ({DEAL: str(order)} if made.traffic else {ORDER: order})),
     )
     with _opened(storage, create=True, keep=True) as opened:
         return Study(opened, _store(opened, record, made), owner=opened is not storage)
@@ -169,6 +170,13 @@ def _digest(key: str) -> str:
 def load_study(name: str, storage: str | Storage = STORAGE) -> Study:
     """Open a study that is there, from any process.
 
+    Parameters
+    ----------
+    name
+        Of the study.
+    storage
+        Address of the database, or an open storage.
+
     Examples
     --------
     >>> import surepick as sp
@@ -183,6 +191,11 @@ def load_study(name: str, storage: str | Storage = STORAGE) -> Study:
 
 def list_studies(storage: str | Storage = STORAGE) -> list[str]:
     """The names of all studies, in the order of their creation.
+
+    Parameters
+    ----------
+    storage
+        Address of the database, or an open storage.
 
     Examples
     --------
@@ -234,6 +247,13 @@ def _described(tx: Transaction, study: StudyRecord) -> dict[str, Any]:
 
 def delete_study(name: str, storage: str | Storage = STORAGE) -> None:
     """Delete a study with everything that was measured for it.
+
+    Parameters
+    ----------
+    name
+        Of the study.
+    storage
+        Address of the database, or an open storage.
 
     Examples
     --------

@@ -71,5 +71,5 @@ def states_in_words(status: dict[str, Any]) -> list[str]:
     if status["finished"]:
         words |= {"leads": "the answer" if kind in PROVEN else "looks best", "in": "not ruled out"}
         if kind == "eps-pac":
-            words["in"] = f"at most {status['epsilon']:g} better"
+            words["in"] = status["promise"]["others"]
     return [words.get(state, str(state)) for state in states]

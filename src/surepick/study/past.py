@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from typing import Any
 
-from surepick.errors import InvalidInputError
+from surepick.errors import InvalidInputError, listed
 from surepick.problem import Problem
 from surepick.problem.tables.cells import as_floats, is_missing
-from surepick.problem.tables.past import PastTable, past_measurements
+from surepick.problem.tables.past import PastTable, further_numbers, past_measurements
 from surepick.problem.tables.read import Columns
 from surepick.run import Run
 from surepick.run.codec import dumps, loads
@@ -31,11 +31,13 @@ DIFFERENCE = (
 )
 
 
-def as_past(past: Any, chosen: Any, columns: Any = None) -> tuple[Sheet | None, str | None]:
+def as_past(
+    past: Any, chosen: Any, columns: Any = None, further: Iterable[str] = ()
+) -> tuple[Sheet | None, str | None]:
     """The table of past measurements and how they were chosen; nothing where there are none.
 
     Its columns get the names that they have everywhere, where ``columns`` says what they are
-    called.
+    called; ``further`` are the names of further numbers.
     """
     if past is None:
         if chosen is not None:
@@ -59,6 +61,7 @@ def as_past(past: Any, chosen: Any, columns: Any = None) -> tuple[Sheet | None, 
                 "out"
             )
         columns = {"arm": past.arms.tolist(), "reward": past.rewards.tolist()}
+        columns |= {name: own.tolist() for name, own in (past.numbers or {}).items()}
         return Sheet(columns=columns), "in advance" if past.evidence else "by results"
     if isinstance(chosen, str):
         chosen = chosen.replace("-", " ")  # the command line says "in-advance"
@@ -66,21 +69,24 @@ def as_past(past: Any, chosen: Any, columns: Any = None) -> tuple[Sheet | None, 
         raise InvalidInputError(
             f"past_chosen must say how past measurements were chosen. {DIFFERENCE}"
         )
-    return _renamed(Sheet.of(past), columns), chosen
+    return _renamed(Sheet.of(past), columns, set(further)), chosen
 
 
-def _renamed(sheet: Sheet, columns: Any) -> Sheet:
+def _renamed(sheet: Sheet, columns: Any, further: set[str]) -> Sheet:
     """A table with only the columns that are used, under their usual names."""
     if not columns:
         return sheet
-    unknown = columns.keys() - _COLUMNS if isinstance(columns, Mapping) else {columns}
+    known = _COLUMNS | further
+    unknown = columns.keys() - known if isinstance(columns, Mapping) else {columns}
     if unknown:
+        more = f", and of {listed(sorted(further))}" if further else ""
         raise InvalidInputError(
-            "past_columns must give the column names of label (or arm) and reward; got "
+            f"past_columns must give the column names of label (or arm) and reward{more}; got "
             f"{columns!r:.80}"
         )
     table = sheet.read("past")
-    named = {"reward": "reward", **columns}
+    own = {name: name for name in sorted(further) if name in table.cells}
+    named = {"reward": "reward", **own, **columns}
     if "arm" not in named:
         named.setdefault("label", "label")
     cells = {name: table.column(there) for name, there in named.items()}
@@ -96,7 +102,8 @@ def measurements(problem: Problem, sheet: Sheet, chosen: str) -> PastTable:
         return past
     numbers, values = as_floats(table, "arm"), as_floats(table, "reward")
     arms, rewards = check_past(problem, numbers, values, evidence)
-    return PastTable.of(problem, arms, rewards, evidence=evidence)
+    further = further_numbers(problem, table)
+    return PastTable.of(problem, arms, rewards, evidence=evidence, numbers=further)
 
 
 def _refuse_two(problem: Problem, table: Columns, past: PastTable) -> None:
@@ -114,7 +121,8 @@ def _refuse_two(problem: Problem, table: Columns, past: PastTable) -> None:
 def stored(past: PastTable) -> str:
     """Past measurements as text."""
     kept = {"arms": past.arms, "rewards": past.rewards, "evidence": past.evidence}
-    return dumps(kept | {"dealing": "hashed"})
+    further = {} if past.numbers is None else {"numbers": past.numbers}
+    return dumps(kept | {"dealing": "hashed"} | further)
 
 
 def tell_stored(run: Run, text: str | None) -> None:
@@ -126,4 +134,5 @@ def tell_stored(run: Run, text: str | None) -> None:
             past["rewards"],
             chosen_in_advance=past["evidence"],
             dealing=past.get("dealing", "fixed"),  # version 0.1.0 did not say
+            numbers=past.get("numbers"),
         )

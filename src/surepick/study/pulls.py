@@ -2,20 +2,23 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal, NamedTuple, cast
 
 import numpy as np
 
-from surepick.arrays.validate import real, whole
+from surepick.arrays.validate import in_reach, real, whole
 from surepick.errors import (
     InvalidInputError,
     InvalidTypeError,
     TellConflictError,
     UnknownPullError,
+    listed,
 )
 from surepick.problem.noise import NoiseKind
+from surepick.problem.numbers import REWARD
 from surepick.problem.tables.cells import as_number
 from surepick.storage.records import ANONYMOUS
 from surepick.study.named import Said
@@ -46,10 +49,11 @@ class Pull:
     second: str | None = None
 
 
+#: a number, which of two options is better, or a number with further ones by their names
+OneReward = float | str | Mapping[str, float]
 #: rewards by pull, or pairs of both, or with the label of what was measured
 Rewarded = (
-    Mapping[int, float | str]
-    | Iterable[tuple[int, float | str] | tuple[int, float | str, str | None]]
+    Mapping[int, OneReward] | Iterable[tuple[int, OneReward] | tuple[int, OneReward, str | None]]
 )
 
 
@@ -59,13 +63,14 @@ class Reward(NamedTuple):
     Examples
     --------
     >>> Reward.of((3, 0.5), "lab-1")
-    Reward(pull=3, value=0.5, worker='lab-1', token=None)
+    Reward(pull=3, value=0.5, worker='lab-1', token=None, numbers=None)
     """
 
     pull: int
     value: Any  #: a number; where two options are compared, the label of the better one, or "tie"
     worker: str | None = None  #: who measured it, if that was said
     token: str | None = None  #: id of the token it came with; None: on this machine
+    numbers: Mapping[str, float] | None = None  #: further numbers of the measurement
 
     @classmethod
     def of(cls, pair: Any, worker: str | None = None) -> Reward:
@@ -77,6 +82,14 @@ class Reward(NamedTuple):
                 f"rewards must be (pull, reward) pairs, or (pull, reward, label); got {pair!r:.80}"
             ) from None
         pull = as_pull(pull)
+        if isinstance(value, Mapping):  # a reward and further numbers
+            if REWARD not in value:
+                raise InvalidInputError(
+                    f"the measurement of pull {pull} has no {REWARD!r}, only {listed(value)}; "
+                    "nothing was recorded"
+                )
+            rest = {name: one for name, one in value.items() if name != REWARD}
+            return cls.of((pull, value[REWARD]), worker)._replace(numbers=rest or None)
         if isinstance(value, str):  # which of two is better, for who knows the two
             return cls(pull, cast(float, value), worker)
         return cls(pull, real(value, f"reward of pull {pull}"), worker)
@@ -90,6 +103,42 @@ class Reward(NamedTuple):
         (0.0, 0.5)
         """
         return self._replace(value=preference(self.value, first, second, f"pull {self.pull}"))
+
+    def with_numbers(self, kinds: Mapping[str, NoiseKind], needed: Iterable[str]) -> Reward:
+        """This, with further numbers as they are kept, or an error where one cannot be."""
+        given = {} if self.numbers is None else dict(self.numbers)
+        for name, value in given.items():
+            what = f"{name} of pull {self.pull}"
+            if name not in kinds:
+                there = listed(kinds, name) if kinds else "none"
+                raise InvalidInputError(
+                    f"{what}: this study knows no such number (there is {there}); nothing was "
+                    "recorded"
+                )
+            given[name] = in_reach(real(value, what), what)
+            if len(kinds[name].impossible(np.array([given[name]]))):
+                raise InvalidInputError(
+                    f"{what} is {given[name]:.12g}, but {kinds[name].rule}; nothing was recorded"
+                )
+        for name in needed:
+            if name not in given:
+                raise InvalidInputError(
+                    f"{name} of pull {self.pull} is missing, and options have to keep a limit on "
+                    f"it: tell it with the reward ({{'reward': …, {name!r}: …}}, --number "
+                    f"{name}=…); nothing was recorded"
+                )
+        return self._replace(numbers=given or None)
+
+    @property
+    def pair(self) -> tuple[int, Any]:
+        """As :meth:`of` takes it."""
+        value = self.value if self.numbers is None else {REWARD: self.value, **self.numbers}
+        return self.pull, value
+
+    @property
+    def written(self) -> str | None:
+        """Its further numbers as they are stored."""
+        return None if self.numbers is None else json.dumps(dict(self.numbers), sort_keys=True)
 
     def possible(self, kind: NoiseKind) -> Reward:
         """This, or an error where no measurement of this kind gives such a reward."""
@@ -164,7 +213,7 @@ class Told:
         """Whether the reward that counts is the one told."""
         return self.status in ("accepted", "duplicate")
 
-    def or_refuse(self, reward: float | str) -> Told:
+    def or_refuse(self, reward: OneReward) -> Told:
         """This, or an error where the same worker had told another reward."""
         if self.status == "conflict":
             raise TellConflictError(

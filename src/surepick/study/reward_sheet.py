@@ -31,7 +31,7 @@ class RewardSheet:
     ([(3, 4.56)], ["pull 4 (table: column 'reward', row 1)"])
     """
 
-    rewards: list[tuple[int, float | str]]  #: pull and reward
+    rewards: list[tuple[int, Any]]  #: pull and reward, or all numbers by their names
     said: list[Said]  #: of which option, where a column says so
     skipped: list[str]  #: rows without a reward: which pull, and where
 
@@ -42,6 +42,7 @@ class RewardSheet:
         labels: Sequence[str],
         label_column: str | None = None,
         words: bool = False,
+        numbers: Sequence[str] = (),
     ) -> RewardSheet:
         """From a CSV or Parquet file or a DataFrame.
 
@@ -53,6 +54,8 @@ class RewardSheet:
             What their column was called in the table of options.
         words
             Whether a reward may be a text: which of two options is better.
+        numbers
+            Columns of further numbers, which are read where they are there.
         """
         table = read(source)
         if "pull" not in table.cells and table.cells.keys() & {*_OPTION}:
@@ -67,13 +70,30 @@ class RewardSheet:
             if is_missing(cell):
                 found.skipped.append(f"pull {pull} ({table.at(i, 'reward')})")
             else:
-                value = cell if words and isinstance(cell, str) else _reward(table, i)
-                found.rewards.append((pull, value))
+                value = cell if words and isinstance(cell, str) else _number(table, i, "reward")
+                more = {
+                    name: _number(table, i, name)
+                    for name in numbers
+                    if name in table.cells and not is_missing(table.cells[name][i])
+                }
+                found.rewards.append((pull, {"reward": value} | more if more else value))
             for name in naming:
                 option = table.cells[name][i]
                 if not is_missing(option):
                     number = name.lower() == "arm"
                     found.said.append(Said(pull, option, table.at(i, name), number))
+        return found
+
+    def named(self, labels: Sequence[str]) -> list[tuple[int, float | str, str | None]]:
+        """Pull, reward, and the label of the option where a column says which one it was."""
+        said = {one.pull: one for one in self.said}
+        found = []
+        for pull, reward in self.rewards:
+            one = said.get(pull)
+            option = None if one is None else str(one.option)
+            if one is not None and one.number and str(option).isdigit():
+                option = labels[int(str(option))] if int(str(option)) < len(labels) else option
+            found.append((pull, reward, option))
         return found
 
 
@@ -109,8 +129,8 @@ def _pull(table: Columns, row: int) -> int:
     return int(number)
 
 
-def _reward(table: Columns, row: int) -> float:
-    cell = table.cells["reward"][row]
+def _number(table: Columns, row: int, column: str) -> float:
+    cell = table.cells[column][row]
     try:
         value = number_of(cell) if isinstance(cell, str) else float(cell)
         if not math.isfinite(value):
@@ -120,4 +140,4 @@ def _reward(table: Columns, row: int) -> float:
         why = (
             str(error) if isinstance(error, InvalidInputError) else f"{cell!r:.80} is not a number"
         )
-        raise InvalidInputError(f"{table.at(row, 'reward')}: {why}") from None
+        raise InvalidInputError(f"{table.at(row, column)}: {why}") from None

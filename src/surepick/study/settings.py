@@ -13,7 +13,7 @@ import re
 import textwrap
 from collections.abc import Callable, Mapping
 from dataclasses import MISSING, dataclass
-from typing import Any, TypeVar
+from typing import Any, TypeVar, cast
 
 from surepick import plugins
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
@@ -21,7 +21,7 @@ from surepick.study.prepared import Prepared
 
 __all__ = ["Setting", "known", "register", "unregister"]
 
-T = TypeVar("T")
+T = TypeVar("T", bound=type)
 _KEY = "setting"  # in the metadata of a field
 _IN = "    "
 _NAMED = re.compile(r"`(\w+)`")
@@ -69,6 +69,8 @@ class Setting:
         A sentence about the value, for whoever has just created a study.
     read, write
         From and to JSON, where the value is not as JSON has it.
+    keep
+        To JSON, as a study keeps it, where that is more than ``write`` gives.
     flag
         Whether it is one option of ``surepick new``.
     unit
@@ -83,6 +85,9 @@ class Setting:
         What it means, in a word or two, to say nothing.
     traffic
         Whether the page asks for it where visitors are sent by shares.
+    pairs
+        Whether the page asks for it where options are compared two at a time only (True), or only
+        elsewhere (False); None: everywhere.
     first
         Whether the page asks for it at once, not among further settings.
     shown
@@ -107,6 +112,7 @@ class Setting:
     words: Callable[[Any], str] | None = None
     read: Callable[[Any], Any] = _as_it_is
     write: Callable[[Any], Any] = _as_it_is
+    keep: Callable[[Any], Any] | None = None
     flag: bool = True
     unit: str = ""
     question: str = ""
@@ -114,6 +120,7 @@ class Setting:
     choices: tuple[tuple[Any, str], ...] = ()
     empty: str = ""
     traffic: bool = False
+    pairs: bool | None = None
     first: bool = False
     shown: Callable[[], bool] = lambda: True
 
@@ -135,7 +142,8 @@ class Setting:
     def as_kept(self, value: Any) -> Any:
         """The value as it is kept with a study, or an error where JSON cannot hold it."""
         try:
-            return json.loads(json.dumps(self.write(value), allow_nan=False))
+            held = (self.keep or self.write)(value)
+            return json.loads(json.dumps(held, allow_nan=False))
         except (TypeError, ValueError) as error:
             raise InvalidInputError(f"{self.name} must be what JSON can hold: {error}") from None
 
@@ -191,6 +199,11 @@ def register(setting: Setting) -> None:
     The library, the command line, the service, its page and the clients then take it, and it is
     kept with studies. For them to know it, it is registered by a plugin (:mod:`surepick.plugins`).
 
+    Parameters
+    ----------
+    setting
+        With its name, help and JSON schema.
+
     Examples
     --------
     >>> register(Setting(name="room", help="Where it is measured.", schema={"type": "string"}))
@@ -210,6 +223,11 @@ def register(setting: Setting) -> None:
 
 def unregister(name: str) -> None:
     """Take back :func:`register`.
+
+    Parameters
+    ----------
+    name
+        Of the setting.
 
     Examples
     --------
@@ -235,10 +253,10 @@ def find(name: str) -> Setting:
     return found
 
 
-def declares(cls: type[T]) -> type[T]:
+def declares(cls: T) -> T:
     """Know the fields of a dataclass as settings, and list them in its docstring."""
     listed = []
-    for one in dataclasses.fields(cls):  # type: ignore[arg-type]
+    for one in dataclasses.fields(cast(Any, cls)):
         if _KEY not in one.metadata:
             continue
         setting = dataclasses.replace(one.metadata[_KEY], name=one.name)

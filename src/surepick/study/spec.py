@@ -20,6 +20,7 @@ from functools import cached_property
 from typing import Any, ClassVar
 
 from surepick.algorithms.base import Algorithm
+from surepick.algorithms.limits.limit import parse_limits
 from surepick.algorithms.questions import others, read
 from surepick.algorithms.registry import DEFAULT, OF_PAIRS, get
 from surepick.algorithms.wrappers.checked_fit import CheckedFit
@@ -29,6 +30,7 @@ from surepick.problem import Problem
 from surepick.problem.contents import as_misfit
 from surepick.problem.labels import look_alikes
 from surepick.problem.noise import INSTEAD_OF_ESTIMATE, as_given, capped, usual
+from surepick.problem.numbers import as_further
 from surepick.problem.tables.past import PastTable
 from surepick.renamed import renamed
 from surepick.run.codec import encode, loads
@@ -42,6 +44,7 @@ from surepick.study.prepared import Prepared
 from surepick.study.pulls import as_name
 from surepick.study.settings import Setting, declares, find, from_outside, yes_or_no
 from surepick.study.sheet import Sheet
+from surepick.study.shown import FILES_SETTING, SHOW_SETTING
 from surepick.study.strata import SETTING as STRATA
 from surepick.study.traffic import rules
 from surepick.study.written import as_meta, kind_of, problem_body, problem_of
@@ -52,8 +55,8 @@ MOST_SAMPLES = 1_000_000
 #: what settings were called in version 0.2
 OLD_NAMES = {"control": "claims"}
 #: settings that say something of single measurements
-_NOT_WITH_PAIRS = ("noise", "misfit", "check_fit", "items", "strata", "past", "traffic", "again")
-_NOT_WITH_PAIRS += ("minimise", "cap")
+_NOT_WITH_PAIRS = ("noise", "misfit", "check_fit", "strata", "past", "traffic", "again")
+_NOT_WITH_PAIRS += ("minimise", "cap", "complete", "numbers", "keep", "cheapest")
 _RESERVED = (".", "..")  # addresses that browsers and proxies rewrite
 
 #: what can be said of the noise and of features, also of a problem
@@ -84,9 +87,12 @@ def _below(value: Any, name: str, limit: int) -> int:
     return number
 
 
-def _labels(problem: Problem) -> Any:
-    """Labels of the options, also where two of them are compared."""
-    return problem.labels if problem.pairing is None else problem.candidate_labels
+def as_numbers(given: Any) -> dict[str, Any]:
+    """What further numbers are, as users give it, from what JSON may have, too."""
+    if not isinstance(given, Mapping):
+        as_further(given, 1)  # which says what is wrong
+    meant = {name: tuple(one) if isinstance(one, list) else one for name, one in given.items()}
+    return {name: as_further({name: as_given(one)}, 1)[name].given for name, one in meant.items()}
 
 
 @renamed(**OLD_NAMES)
@@ -148,6 +154,7 @@ class StudySpec:
         "the mean is what matters: larger ones count as this number. They must be at least 0, or "
         "lie between the bounds above. Empty: nothing is cut.",
         empty="nothing is cut",
+        pairs=False,
     ).field()
     misfit: Any = Setting(
         help=f"{MISFIT} 'any' is the default of tables; a problem brings its own.",
@@ -166,6 +173,7 @@ class StudySpec:
         choices=((False, "Larger"), (True, "Smaller")),
         traffic=True,
         first=True,
+        pairs=False,
     ).field()
     delta: float = Setting(
         help="Error probability, such as 0.05.",
@@ -187,12 +195,13 @@ class StudySpec:
         traffic=True,
     ).field()
     top: int = Setting(
-        help="How many of the best to find.",
+        help="How many of the best to find; with `pairs`, of those that win most (`borda`).",
         schema={"type": "integer", "minimum": 1},
         default=1,
         question="How many of the best",
         hint="With 3, for example, the study ends when it knows which three are the best, in any "
-        "order.",
+        "order; where they are judged two at a time, which three win most.",
+        traffic=True,
     ).field()
     quantile: float | None = Setting(
         help="Find the option with the best quantile of its measurements: 0.5 for the best median, "
@@ -203,6 +212,46 @@ class StudySpec:
         hint="0.95, for example, looks for the option whose 95th percentile is the best, 0.5 for "
         "the best median. Empty: which option is the best in general.",
         empty="none",
+        pairs=False,
+    ).field()
+    numbers: Mapping[str, Any] | None = Setting(
+        help="Further numbers that a measurement gives beside its reward, by their names, and what "
+        "each is, as for `noise`: {'latency': [0, 100], 'failed': 'yes-no'}.",
+        schema={"type": "object"},
+        check=as_numbers,
+        write=lambda numbers: {name: kind_of(one).said for name, one in numbers.items()},
+        flag=False,
+    ).field()
+    keep: Any = Setting(
+        help="Limits that the answer has to keep, on further numbers (`numbers`): 'latency <= 50', "
+        "'refunds <= control + 0.2%', 'p95 of latency <= 50'; with a tolerance: 'latency <= 50 ± "
+        "2'. The study finds the best of those that keep all of them, and shows that it does.",
+        schema={"type": "array", "items": {"type": "string"}},
+        check=lambda keep: [str(one) for one in parse_limits(keep)],
+        flag=False,
+    ).field()
+    cheapest: bool = Setting(
+        help="Find the cheapest option of those that are good enough (`within`), by a column of "
+        "costs.",
+        schema={"type": "boolean"},
+        default=False,
+        check=yes_or_no("cheapest"),
+        question="Which option is looked for?",
+        hint="The cheapest, by the column of costs, of those that are as good as the best up to "
+        "what you say next.",
+        choices=((False, "The best"), (True, "The cheapest that is good enough")),
+        pairs=False,
+    ).field()
+    within: float | None = Setting(
+        help="With `cheapest`: how far below the best is good enough, in units of the reward; with "
+        "numbers of any kind the share of direct comparisons by which another option may be ahead "
+        "of one half.",
+        schema={"type": "number", "exclusiveMinimum": 0},
+        unit="lead",
+        question="Good enough is within",
+        hint="For the cheapest option that is good enough: so far below the best it may be.",
+        empty="not asked",
+        pairs=False,
     ).field()
     baseline: str | int | None = Setting(
         help="Which options are better, and which are worse, than this one (its label)?",
@@ -211,6 +260,8 @@ class StudySpec:
         hint="The name of an option, such as the one you use today. The study then finds which "
         "others are better and which are worse. Empty: it looks for the best.",
         empty="none",
+        pairs=False,
+        traffic=True,
     ).field()
     threshold: float | None = Setting(
         help="Compare with this number instead of an option.",
@@ -248,6 +299,7 @@ class StudySpec:
         question="Spend everything",
         hint="Use the whole budget, or all the measurements allowed, for the best possible guess. "
         "The guess is proven only if the evidence is strong enough.",
+        pairs=False,
     ).field()
     question: Any = Setting(
         help="What is asked, where no other setting asks it: a question of another package, by its "
@@ -259,6 +311,7 @@ class StudySpec:
         "name:field=value.",
         empty="which option is the best",
         shown=others,
+        pairs=False,
     ).field()
     check_fit: float | None = Setting(
         help="Measure more, so that a misfit of the linear model of this size would probably be "
@@ -276,6 +329,11 @@ class StudySpec:
         schema={"type": "boolean"},
         default=False,
         check=yes_or_no("pairs"),
+        question="How are options judged?",
+        hint="Two at a time: somebody, or a program, says which of two is better, or that neither "
+        "is. No numbers are needed.",
+        choices=((False, "Each on its own, by a number or yes or no"), (True, "Two at a time")),
+        first=True,
     ).field()
     borda: bool = Setting(
         help="With `pairs`: find the option that wins most often against another one at random, "
@@ -283,6 +341,11 @@ class StudySpec:
         schema={"type": "boolean"},
         default=False,
         check=yes_or_no("borda"),
+        question="Which option is the best?",
+        hint="One that beats every other is found with fewer comparisons, but need not exist. One "
+        "that wins most always exists.",
+        choices=((False, "The one that beats every other"), (True, "The one that wins most")),
+        pairs=True,
     ).field()
     confirm: bool = Setting(
         help="With `pairs`: when one option is left, go on until it is shown that it beats every "
@@ -290,7 +353,14 @@ class StudySpec:
         schema={"type": "boolean"},
         default=False,
         check=yes_or_no("confirm"),
+        question="When one option is left",
+        hint="The one left is the best if any option beats every other. Going on shows whether it "
+        "does.",
+        choices=((False, "Stop"), (True, "Go on until it is shown to beat every other")),
+        pairs=True,
     ).field()
+    show: Any = SHOW_SETTING.field()
+    files: Any = FILES_SETTING.field()
     complete: int | None = Setting(
         help="Number of items, such as test questions, of a finite set: which option is the best "
         "on these items? Items are numbered from 0 and come in one random order, and no option is "
@@ -300,6 +370,7 @@ class StudySpec:
         hint="So many questions (or other items), each asked at most once: the answer is about "
         "exactly these.",
         empty="no set of questions",
+        pairs=False,
     ).field()
     overlap: bool | None = OVERLAP.field()
     hedge: bool = HEDGE.field()
@@ -307,7 +378,7 @@ class StudySpec:
     strata: str | None = STRATA.field()
     past: Any = Setting(
         help="Measurements made before: a table with the columns label (or arm, its number) and "
-        "reward.",
+        "reward, and one for each further number that has a limit.",
         schema={"$ref": "SheetBody"},
         read=lambda saved: Sheet.from_dict(saved, "past"),
         write=Sheet.to_dict,
@@ -326,11 +397,13 @@ class StudySpec:
     ).field()
     traffic: Any = Setting(
         help="For websites that split visitors by shares and report counts by period: true, or "
-        "its rules: at_least (share of an option that is still in), control (a label) and "
+        "its rules: at_least (share of an option that is still in, such as '5%', or how long the "
+        "test runs at least, such as '7d', or both in a list), control (a label) and "
         "control_share (what it always keeps), and window (time to respond, such as '7d').",
         schema={"anyOf": [{"$ref": "TrafficBody"}, {"type": "boolean"}]},
         apply=rules.allowed,
         write=rules.TrafficRules.to_dict,
+        keep=rules.TrafficRules.kept,
         flag=False,
     ).field()
     algorithm: Algorithm | str = Setting(
@@ -349,8 +422,9 @@ class StudySpec:
         flag=False,
     ).field()
     seed: int | None = Setting(
-        help="Seed of the order in which pulls are handed out, and of algorithms that draw. By "
-        "default a new one is drawn, and kept with the study.",
+        help="Seed of the order in which pulls are handed out, of algorithms that draw, and by "
+        "which the first report of a website test is dealt. By default a new one is drawn, and "
+        "kept with the study.",
         schema={"type": "integer", "minimum": 0, "exclusiveMaximum": 2**63},
         check=lambda seed: _below(seed, "seed", 2**63),
     ).field()
@@ -391,8 +465,13 @@ class StudySpec:
         self._check_misfit()
         self._check_traffic()
         self._take_usual_noise()
-        past, chosen = as_past(self.past, self.past_chosen, self.past_columns)
+        past, chosen = as_past(self.past, self.past_chosen, self.past_columns, self._further)
         self._set(past=past, past_chosen=chosen, past_columns=None)
+        if past is not None and self.keep is not None and self.traffic not in (None, False):
+            raise InvalidInputError(
+                "past: website tests whose versions have to keep limits cannot use past "
+                "measurements for now; leave them out"
+            )
 
     @property
     def values(self) -> dict[str, Any]:
@@ -414,6 +493,12 @@ class StudySpec:
         if self.problem is not None and not self.problem.backend.plain:
             # Any machine may go on with a study.
             self._set(problem=Problem.from_dict(self.problem.to_dict()))
+        if self.problem is not None and self.numbers is not None:
+            if self.problem.numbers:
+                raise InvalidInputError(
+                    "numbers: the problem already says what they are; leave them out here"
+                )
+            self._set(problem=self.problem.with_further(self.numbers), numbers=None)
         if self.problem is not None:  # either may say it
             self._set(minimise=self.minimise or self.problem.minimise)
             self._set(problem=self.problem.with_direction(self.minimise))
@@ -436,9 +521,8 @@ class StudySpec:
                 "pairs: the problem is not one of pairs; make it with "
                 "surepick.Problem.pairs(labels)"
             )
-        taken = {name: getattr(self, name) for name in _NOT_WITH_PAIRS}
-        taken["cost"] = self.table.cost if self.table is not None else None
-        for name, value in taken.items():
+        for name in _NOT_WITH_PAIRS:
+            value = getattr(self, name)
             if value not in (None, False):
                 raise InvalidInputError(
                     f"{name}: not where options are compared two at a time (pairs), for now; leave "
@@ -458,13 +542,23 @@ class StudySpec:
         self._set(traffic=rules.TrafficRules.of(self.traffic))
         if self.traffic is not None:
             asked = {
-                "top": self.top > 1,
                 "quantile": self.quantile is not None,
                 "guess": self.guess,
                 "question": self.question is not None,
+                "cheapest": self.cheapest,
             }
+            if self.keep is not None:
+                self._take_guardrails()
             given = (self.settings, self.check_fit, self.strata, asked)
             rules.check_method(str(self.algorithm), *given)
+
+    def _take_guardrails(self) -> None:
+        """Numbers that only limits name are counts of visits."""
+        if self.problem is None:
+            self._set(numbers=as_numbers(rules.guarded(self.keep, self.numbers or {})))
+            return
+        known = {name: kind.given for name, kind in self.problem.numbers.items()}
+        self._set(problem=self.problem.with_further(rules.guarded(self.keep, known)))
 
     def _check_noise(self) -> None:
         if self.cap is not None:
@@ -580,14 +674,16 @@ class StudySpec:
         """The algorithm that compares options two at a time, and its settings."""
         said = {"beats": "most"} if self.borda else {}
         said |= {"confirm": True} if self.confirm else {}
+        said |= {"top": self.top} if self.top != 1 else {}
         if not isinstance(given, str):
             if said:
+                name = {"beats": "borda"}.get(next(iter(said)), next(iter(said)))
                 raise InvalidInputError(
-                    f"{'borda' if self.borda else 'confirm'}: the algorithm is configured already; "
-                    "set it there"
+                    f"{name}: the algorithm is configured already; set it there"
                 )
             return given, settings
         of_pairs(given, {name: getattr(self, name) for name in BEST})
+        self._set(top=1)  # a setting of the algorithm, from here on
         return OF_PAIRS, settings | said
 
     @cached_property
@@ -630,26 +726,36 @@ class StudySpec:
         if self.table is None:
             assert self.problem is not None
             past = self._past_of(self.problem)
-            notes = (*look_alikes(_labels(self.problem)), *(() if past is None else past.notes))
+            alike = look_alikes(self.problem.option_labels)
+            notes = (*alike, *(() if past is None else past.notes))
             meta = {**self.meta, **self.kept}
             return Prepared(self.problem, self.configured, past, meta, (), notes, sends)
         misfit = 0.0 if self.pairs else self.misfit
         made = self.table.problem(capped(self.noise, self.cap), misfit, self.minimise)
+        if self.numbers is not None:
+            made = replace(made, problem=made.problem.with_further(self.numbers))
         if self.pairs:
             own = None if self._featureless else made.problem.arms
-            made = replace(made, problem=Problem.pairs(made.problem.labels, own))
+            costs = made.problem.costs
+            made = replace(made, problem=Problem.pairs(made.problem.labels, own, costs))
         past = self._past_of(made.problem)
-        alike = look_alikes(_labels(made.problem))
+        alike = look_alikes(made.problem.option_labels)
         notes = (*made.notes, *alike, *(() if past is None else past.notes))
         meta = {
             **self.meta,
             "source": self.table.sheet.source,
-            "columns": self.table.cells(_labels(made.problem)),
+            "columns": self.table.cells(made.problem.option_labels),
             "label_column": made.label,
             "how": self.table.how | ({"unstructured": True} if self.table.featureless else {}),
             **self.kept,
         }
         return Prepared(made.problem, self.configured, past, meta, made.columns, notes, sends)
+
+    @property
+    def _further(self) -> tuple[str, ...]:
+        """Names of further numbers."""
+        there = () if self.problem is None else self.problem.numbers
+        return tuple({**dict.fromkeys(there), **dict.fromkeys(self.numbers or {})})
 
     def _past_of(self, problem: Problem) -> PastTable | None:
         if self.past is None:

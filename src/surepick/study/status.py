@@ -7,25 +7,51 @@ from typing import Any
 import numpy as np
 from numpy.typing import NDArray
 
+from surepick.problem import Problem
+from surepick.promise import Reason
 from surepick.run import Answer, Run
+from surepick.run.assumed import ASSUMED
 from surepick.run.option_changes import ADDED
-from surepick.run.words import in_plain_words, promise, withdrawn
-from surepick.storage.contract import Storage
-from surepick.storage.records import StudyProgress, StudyRecord
+from surepick.run.unmeasured import Unmeasured, in_words
+from surepick.storage.contract import Storage, Transaction
+from surepick.storage.records import Event, StudyProgress, StudyRecord, Tell
 from surepick.study import chain
 from surepick.study.checks.checks import Checks
 from surepick.study.checks.failures import remark, warnings
-from surepick.study.desk.leases import FAILURES
+from surepick.study.desk.leases import FAILURES, UNMEASURED
 from surepick.study.outlook import noise_in_use, outlook
 
 
 def failures_per_arm(storage: Storage, study: int, n_arms: int) -> NDArray[np.int64]:
     """Failed measurements and leases that ran out, for each arm."""
-    counted = storage.read(lambda tx: tx.count_events(study, FAILURES))
+
+    def look(tx: Transaction) -> tuple[dict[int, int], set[int], list[Event]]:
+        lacking = {one.pull for one in tx.events(study, (UNMEASURED,))}
+        every = tx.events(study, FAILURES) if lacking else []
+        return tx.count_events(study, FAILURES), lacking, every
+
+    counted, lacking, every = storage.read(look)
     failed = np.zeros(n_arms, dtype=np.int64)
     for arm, count in counted.items():
         failed[arm] = count
+    for one in every:  # what counts as the worst score was not made again in the end
+        failed[one.arm] -= one.count if one.pull in lacking else 0
     return failed
+
+
+def unmeasured_in(storage: Storage, study: int, problem: Problem) -> list[Unmeasured]:
+    """Cells of a finite table that cannot be measured, unless they were corrected since."""
+
+    def look(tx: Transaction) -> tuple[list[Event], dict[int, Tell]]:
+        events = tx.events(study, (UNMEASURED,))
+        return events, tx.tells(study, [one.pull for one in events])
+
+    events, tells = storage.read(look)
+    return [
+        Unmeasured(problem.labels[one.arm], int(told.stratum or 0), one.note)
+        for one in events
+        if (told := tells.get(one.pull)) is not None and told.value == one.value
+    ]
 
 
 def failure_warnings(storage: Storage, study: int, run: Run) -> list[str]:
@@ -53,8 +79,9 @@ def status_of(
         counted[arm] += count
         sums[arm] += total
     failed = failures_per_arm(storage, study.id, K)
+    lacking = unmeasured_in(storage, study.id, problem)
     checked = checks.to_dict()
-    checked["remarks"] += remark(failed)
+    checked["remarks"] += [*remark(failed), *filter(None, [in_words(tuple(lacking))])]
     means = [s / n if n else None for s, n in zip(sums.tolist(), counted.tolist())]
     past = run.past
     return {
@@ -69,15 +96,22 @@ def status_of(
         "limits": _limits(run, int(told.sum()), problem.cost_of(told)),
         "survivors": (left := list(run.active) if run.state.left() else []),
         "survivor_labels": [problem.candidate_labels[i] for i in left],
+        "circle": [problem.candidate_labels[i] for i in run.state.circle()],
         "rewards": problem.words,
+        "items": run.algorithm.measured_on(),
+        "pairs": problem.pairing is not None,
+        "numbers": list(run.algorithm.asked.limited),
+        "options_change": not run.algorithm.refuses_options(problem),
         "noise": noise_in_use(run),
         "noise_estimated": run.state.scale_estimated,
+        "noise_stated": ASSUMED.of(problem.noise_kind).stated,
         "past": None
         if past is None
         else {"measurements": past.measurements, "evidence": past.evidence},
         "means": means,
         "pulls": told.tolist(),
         "failures": failed.tolist(),
+        "unmeasured": [cell._asdict() for cell in lacking],
         "batch": {
             "number": at.batch,
             "size": at.size + at.ahead,
@@ -98,6 +132,7 @@ def status_of(
 def _limits(run: Run, samples: int, cost: float) -> dict[str, Any]:
     """What is spent and what is left; of measurements that were told, counted or not yet."""
     most, budget = run.limits
+    items = run.algorithm.settings().get("complete")
     return {
         "max_samples": most,
         "samples_left": None if most is None else max(0, most - samples),
@@ -105,11 +140,14 @@ def _limits(run: Run, samples: int, cost: float) -> dict[str, Any]:
         "spent": cost,
         "left": None if budget is None else max(0.0, budget - cost),
         "in_money": run.problem.costs is not None,
+        "cells": None if items is None else items * (run.problem.n_arms - len(run.retired)),
     }
 
 
 def promise_of(run: Run, against: str, answer: Answer | None) -> dict[str, str]:
     """What a study promises now: a kind of guarantee, and a sentence without its conditions.
+
+    And what epsilon accepts, in a few words, where it is about the best.
 
     Parameters
     ----------
@@ -118,24 +156,30 @@ def promise_of(run: Run, against: str, answer: Answer | None) -> dict[str, str]:
     answer
         That of a finished study.
     """
-    algorithm, delta = run.algorithm, run.algorithm.delta
+    algorithm = run.algorithm
     if answer is not None:
-        promised = answer.guarantee
+        promise = answer.guarantee.promise
         one = answer.label if len(answer.labels) == 1 else None
-        said = in_plain_words(promised, delta, conditions=False, it=one)
-        return {"kind": promised.kind, "text": said}
+        text = promise.plain(conditions=False, it=one)
+        return {"kind": promise.kind, "text": text, **_close(run)}
     claims = run.state.claims()
-    promised = (
-        algorithm.guarantee(epsilon_used=algorithm.epsilon > 0)
+    promise = (
+        algorithm.promise(run.problem.noise_kind, epsilon_used=algorithm.epsilon > 0)
         if claims is None
-        else algorithm.guarantee_of_claims(claims.baseline)
+        else algorithm.promise_of_claims(claims.baseline)
     )
-    against = against or ("" if promised else promised.removeprefix("no guarantee: "))
-    if against:
-        return {"kind": "heuristic", "text": withdrawn(against)}
-    top = len(run.state.named()) if claims is None else 1
-    said = promise(promised.kind, delta, algorithm.epsilon, top)
-    return {"kind": promised.kind, "text": said}
+    promise = promise.withdrawn(Reason(against)) if against else promise
+    return {"kind": promise.kind, "text": promise.ahead, **_close(run)}
+
+
+def _close(run: Run) -> dict[str, str]:
+    """What an option is that epsilon accepts, and what the others are then."""
+    algorithm = run.algorithm
+    if not algorithm.epsilon or algorithm.asked.compares:
+        return {"close": "", "others": ""}
+    on_items = algorithm.measured_on() is not None
+    what = algorithm.asked.promised(algorithm.epsilon, run.problem.noise_kind, on_items)
+    return {"close": what.close, "others": what.others}
 
 
 def started_with(run: Run) -> int:
@@ -161,7 +205,7 @@ def _options_and_outlook(run: Run) -> dict[str, Any]:
         "options": len(np.unique(np.delete(problem.same_as, run.retired)))
         if run.retired
         else distinct,
-        "retired": [problem.labels[arm] for arm in run.retired],
+        "retired": [problem.option_labels[option] for option in run.retired],
         "coming": [label for one in run.waiting for label in one.get("labels", [])],
         "going": [one["label"] for one in run.waiting if "label" in one],
         "leader": now.leader,

@@ -74,4 +74,5 @@ SETTING = Setting(
     hint="Such as day, plate or operator: options are compared within each one, so differences "
     "between them cancel out. Empty: none.",
     empty="none",
+    pairs=False,
 )

@@ -18,14 +18,15 @@ from pathlib import Path
 from typing import Any
 
 from surepick.algorithms.base import Algorithm
+from surepick.algorithms.findings import Guarantee
 from surepick.arrays.validate import positive, real, whole
 from surepick.errors import RunStateError
 from surepick.problem import Problem
 from surepick.run import Answer, Run
 from surepick.run.codec import encode
-from surepick.run.forecast import Ahead
-from surepick.run.guarantee import looks_best
+from surepick.run.forecast import FORECAST_SECONDS, Ahead
 from surepick.run.standing import Standing
+from surepick.run.unmeasured import Unmeasured
 from surepick.storage import Storage, Transaction
 from surepick.storage.records import Event, Holder, Rewards, StudyProgress, StudyRecord
 from surepick.study import chain, export
@@ -38,10 +39,11 @@ from surepick.study.core import StudyCore
 from surepick.study.desk import rebuild
 from surepick.study.desk.asking import Asked, Wanted
 from surepick.study.desk.desk import Desk
-from surepick.study.desk.leases import FAILURES
+from surepick.study.desk.leases import FAILURES, UNMEASURED
 from surepick.study.forecast import Forecasts
 from surepick.study.hedge import HEDGED
 from surepick.study.history import History
+from surepick.study.judgements import judgements
 from surepick.study.pulls import (
     ANONYMOUS,
     Pull,
@@ -52,11 +54,11 @@ from surepick.study.pulls import (
     as_reason,
     without_labels,
 )
-from surepick.study.status import failure_warnings, promise_of, status_of
+from surepick.study.status import failure_warnings, promise_of, status_of, unmeasured_in
 from surepick.study.strata import check_stratum
 from surepick.study.traffic.look import Traffic
 from surepick.study.traffic.results import Split
-from surepick.study.traffic.rules import rules_of
+from surepick.study.traffic.rules import DEAL, sends_traffic
 from surepick.study.workers.measure import Measurement
 from surepick.study.workers.run import run_study
 from surepick.text import plural
@@ -111,7 +113,8 @@ class Study(StudyCore):
     @cached_property
     def _algorithm_and_meta(self) -> tuple[Algorithm, dict[str, Any]]:
         meta = json.loads(self._record.meta)
-        meta.pop(rebuild.ORDER, None)  # the study's own
+        for own in (rebuild.ORDER, DEAL):  # the study's own
+            meta.pop(own, None)
         return rebuild.algorithm_of(self._record), meta
 
     def definition(self) -> dict[str, Any]:
@@ -134,7 +137,7 @@ class Study(StudyCore):
 
     @cached_property
     def _sends_traffic(self) -> bool:
-        return rules_of(self._record) is not None
+        return sends_traffic(self._record)
 
     @cached_property
     def _history(self) -> History:
@@ -241,17 +244,24 @@ class Study(StudyCore):
             self._held.pop(reward.pull, None)
         return told
 
-    def fail(self, pull_id: int, reason: str = "", worker: str | None = None) -> bool:
+    def fail(
+        self, pull_id: int, reason: str = "", worker: str | None = None, *, final: bool = False
+    ) -> bool:
         """Say that a pull could not be measured: it goes back in line.
 
         Returns False when it was no longer this worker's to give back (told, or leased to
         someone else since); that is recorded, and changes nothing. Failures that have to do
         with the reward void the guarantee: see :meth:`status`.
+
+        With ``final`` it cannot be measured at all. Where a finite table is filled in
+        (``complete``) it then counts as the worst score, and is listed with the answer;
+        :meth:`correct` can change that later. Elsewhere it is refused.
         """
         pull, reason = as_pull(pull_id), as_reason(reason)
         if worker is not None:
             as_name(worker, "worker")
-        return self.desk.fail(pull, reason, worker or self._held.pop(pull, None))
+        holder = worker or self._held.pop(pull, None)
+        return (self.desk.fail_for_good if final else self.desk.fail)(pull, reason, holder)
 
     # -- what people do to it --------------------------------------------------------------
     def act(self, kind: str, /, *, reason: str = "", by: str | None = None, **fields: Any) -> Any:
@@ -277,6 +287,10 @@ class Study(StudyCore):
         """By which shares to send visitors; see :meth:`StudyCore.split`."""
         return self.traffic.desk.split(visits, period)
 
+    def periods(self) -> list[dict[str, Any]]:
+        """All periods that have their shares; see :meth:`StudyCore.periods`."""
+        return self.traffic.desk.listed()
+
     # -- measuring with a function ---------------------------------------------------------
     def run(
         self,
@@ -288,29 +302,38 @@ class Study(StudyCore):
         retries: int = 2,
         name: str | None = None,
         stratum: str | None = None,
+        per_minute: float | None = None,
     ) -> Answer:
         """Measure with a Python function until the study is finished; the answer.
 
         Others may work on the study at the same time. A measurement that fails (raises, takes too
-        long, returns no finite number) is made again.
+        long, returns no finite number) is made again, after a while where the error says that it
+        may pass: a lost connection, status 500. Where too many calls were made (status 429) all
+        workers wait, as long as the service says. What would fail again, such as a wrong key, ends
+        the work at once.
 
         Parameters
         ----------
         measure
             Called with a :class:`surepick.study.Measurement` (``label``, ``arm``, ``features``,
-            ``pull``, ``attempt``); returns the reward. May be a coroutine function.
+            ``pull``, ``attempt``); returns the reward. May be a coroutine function, which is
+            cancelled when its time is up.
         workers
             Measurements at a time: threads, or coroutines of one event loop.
         progress
-            Show a line on stderr.
+            Show a line on stderr; where that is no terminal, one every so often.
         timeout, retries
             Seconds that a measurement may take, and how often one that failed is tried again.
         name
             What the workers are called; it must be theirs alone.
         stratum
             What all of these measurements belong to, where the study has strata.
+        per_minute
+            The most measurements that begin in a minute: of all workers, and of all processes on
+            this machine that run the study with the same number.
         """
-        return run_study(self, measure, workers, progress, timeout, retries, name, stratum)
+        how = (workers, progress, timeout, retries, name, stratum, per_minute)
+        return run_study(self, measure, *how)
 
     # -- where it stands -------------------------------------------------------------------
     @property
@@ -359,33 +382,44 @@ class Study(StudyCore):
         changes = [one.certified(run.skipped) for one in self.corrections()]
         changes += [one.certified() for one in self.report_changes()]
         found = run.conclude(changes, *self._measured_again())
+        found = run.without(found, self._unmeasured())
         found = found.linked(chain.head_of(self.storage, self._record))
         if self._sends_traffic:
             found = found.reported(self.traffic.record_of_shares())
         if run.ended and (failed or checks.broken):
-            found = replace(found, guarantee=looks_best(found.guarantee))
+            best = found.guarantee.promise.looks_best()
+            found = replace(found, guarantee=Guarantee.of(best))
         if failed or checks.broken:
             found = replace(found, p_value=None)
         return qualified(without_guarantee(found, failed), checks)
 
     def _measured_again(self) -> tuple[int, int, int]:
         """Pulls handed out twice at a time, again when they were lost, and again by a rule."""
-        kinds = ((HEDGED,), FAILURES, (AGAIN,))
-        twice, lost, again = self.storage.read(
+        kinds = ((HEDGED,), FAILURES, (AGAIN,), (UNMEASURED,))
+        twice, lost, again, lacking = self.storage.read(
             lambda tx: tuple(tx.events(self._record.id, one) for one in kinds)
         )
-        return sum(one.count for one in twice), len({one.pull for one in lost}), len(again)
+        pulls = {one.pull for one in lost} - {one.pull for one in lacking}
+        return sum(one.count for one in twice), len(pulls), len(again)
+
+    def _unmeasured(self) -> list[Unmeasured]:
+        """Cells of a finite table that count as the worst score, as they cannot be measured."""
+        return unmeasured_in(self.storage, self._record.id, self.problem)
 
     def standing(self) -> Standing:
         """What is known now about every option; see :meth:`StudyCore.standing`."""
         return self.desk.load()[0].standing()
 
-    def forecast(self) -> Ahead:
+    def forecast(self, seconds: float = FORECAST_SECONDS) -> Ahead:
         """How many more measurements; see :meth:`StudyCore.forecast`."""
         from surepick.simulate.ahead import ahead
 
-        simulate = self.traffic.periods_ahead if self._sends_traffic else ahead
-        return self._forecasts.of(*self.desk.load(), simulate)
+        simulate = (
+            self.traffic.periods_ahead
+            if self._sends_traffic
+            else lambda run, seconds: ahead(run, seconds=seconds)
+        )
+        return self._forecasts.of(*self.desk.load(), simulate, seconds)
 
     @cached_property
     def _forecasts(self) -> Forecasts:
@@ -414,6 +448,11 @@ class Study(StudyCore):
     def history(self) -> list[dict[str, int]]:
         """A row for each complete batch: its number, samples so far, survivors after it."""
         return self._history.rows()
+
+    def judgements(self) -> dict[str, Any]:
+        """Who judged what; see :meth:`StudyCore.judgements`."""
+        states = self.standing()["state"]
+        return judgements(self.desk.told(), self.problem, states, self.algorithm.delta)
 
     def export(self, path: str | Path, form: str | None = None, what: str = "measurements") -> Path:
         """Write what was measured to a file: CSV, JSON or Parquet, by its ending or ``form``."""

@@ -10,6 +10,7 @@ from surepick.errors import InvalidInputError, InvalidTypeError
 from surepick.problem import Problem
 from surepick.problem.contents import read_misfit
 from surepick.problem.noise import NoiseKind, as_given, noise_kind
+from surepick.problem.numbers import read as read_further
 
 
 def kind_of(noise: Any) -> NoiseKind:
@@ -43,6 +44,7 @@ def problem_of(body: dict[str, Any]) -> Problem:
         body.get("costs"),
         candidate_labels=body.get("candidate_labels"),
         minimise=body.get("minimise", False),
+        numbers=read_further(body, 1),
     )
 
 

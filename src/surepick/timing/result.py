@@ -10,8 +10,9 @@ from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
 
+from surepick.algorithms.questions import percentile
+from surepick.promise import out_of
 from surepick.run import Answer
-from surepick.run.words import out_of
 from surepick.text import plural
 
 _UNITS = ((1.0, "s"), (1e-3, "ms"), (1e-6, "µs"), (1e-9, "ns"))
@@ -118,6 +119,8 @@ class Fastest(_Times):
 
     def __str__(self) -> str:
         """What was found, in a few sentences."""
+        if self.answer.quantile is not None:
+            return self._of_a_quantile(self.answer.quantile)
         looks = "is the fastest" if self.decided else "looks fastest, but that is not clear yet"
         if self.within:
             looks = f"is the fastest, or within {100 * self.within:g} % of it"
@@ -128,19 +131,37 @@ class Fastest(_Times):
             more = ", and than every other one more often" if len(won) > 1 else ""
             share = f"{100 * won[nearest]:.0f} % of direct comparisons"
             said.append(f"It was quicker than {nearest} in {share}{more}.")
-        answer = self.answer
+        said.append(self._how_sure())
+        if self.decided and self.answer.circle:
+            around = " > ".join(self.answer.circle)
+            said.append(f"But no one is faster than all others: {around}.")
+        return " ".join(said)
+
+    def _of_a_quantile(self, p: float) -> str:
+        own = {name: float(np.quantile(some, p)) for name, some in self.times.items() if len(some)}
+        others = [name for name in own if name != self.label]
+        what = f"the shortest {percentile(p)}"
+        looks = f"has {what}" if self.decided else f"looks as if it had {what}, but that is open"
+        said = [f"{self.label} {looks} (after {plural(self.runs, 'run')} in random order)"]
+        if others:
+            second = min(others, key=lambda name: own[name])
+            said[0] += f": {seconds(own[self.label])}; next is {second} with {seconds(own[second])}"
+        said[0] += "."
+        said.append(self._how_sure())
+        if self.decided:
+            said.append("This holds if the machine was as quick, and as busy, all the time.")
+        return " ".join(said)
+
+    def _how_sure(self) -> str:
         if self.decided:
             few, many = out_of(self.delta)
             wrong = f"at most {few:,} {'names' if few == 1 else 'name'} the wrong one"
-            said.append(f"Of {many:,} races like this one, {wrong}.")
-        elif answer.guarantee.kind == "heuristic":
-            said.append(f"{str(answer.guarantee)[:1].upper()}{str(answer.guarantee)[1:]}.")
-        else:
-            left = [row.name for row in self.rows if row.left and row.name != self.label]
-            said.append(f"Not ruled out: {', '.join(left)}. More runs may decide it.")
-        if self.decided and answer.circle:
-            said.append("But no one is faster than all others: " + " > ".join(answer.circle) + ".")
-        return " ".join(said)
+            return f"Of {many:,} races like this one, {wrong}."
+        guarantee = self.answer.guarantee
+        if guarantee.kind == "heuristic":
+            return f"{str(guarantee)[:1].upper()}{str(guarantee)[1:]}."
+        left = [row.name for row in self.rows if row.left and row.name != self.label]
+        return f"Not ruled out: {', '.join(left)}. More runs may decide it."
 
 
 @dataclass(frozen=True)

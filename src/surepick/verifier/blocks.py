@@ -11,6 +11,7 @@ import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
+from surepick.verifier.dealing import dealt_in_two
 
 MOST_PARTS = 32
 
@@ -54,6 +55,14 @@ def blocks_of(check: Check) -> list[tuple[dict[str, Any], list[dict[str, Any]]]]
     new, past = list(check.batches), list(check.past)
     found = []
     for number, record in enumerate(records):
+        if "dealt" in record:  # a part of the first report, by itself
+            check.demand(
+                number == 0 and record["batches"] == 0 and "past" not in record and len(new) > 0,
+                "only the first report can be dealt",
+            )
+            guides, new[0] = dealt_in_two(check, record, new[0])
+            found.append((record, [guides]))
+            continue
         pieces = (record["batches"], record.get("past", 0))
         some, old = (exact.whole(count, "the batches of a block") for count in pieces)
         check.demand(some >= 0 and old >= 0 and some + old >= 1, "a block without a batch")

@@ -16,9 +16,11 @@ import numpy as np
 from surepick.verifier import exact
 from surepick.verifier.estimate import Fit
 from surepick.verifier.noise import read_noise
+from surepick.verifier.stated import Stated
 from surepick.verifier.tables import EPS, Given, Tables
 
-_ANY_NOISE = ("pooled", "checked-fit", "pairs")  # rules that can do without a known scale
+# rules that can do without a known scale
+_ANY_NOISE = ("pooled", "checked-fit", "pairs", "keeping")
 _AROUND = ("checked-fit", "estimated-noise")  # rules around another one
 _WHOLE_NUMBERS = ("candidate", "by", "batch")  # columns of records that hold whole numbers
 
@@ -41,6 +43,7 @@ class Check(Tables):
         self.settings = exact.mapping(body["algorithm"]["settings"], "the settings")
         self.top = 1  # candidates that are asked for
         self.best = "the best"  # what is asked for, in the words of its promise
+        self.several = "the {} best"  # the same where several are
         self.near = ""  # what is close enough to it, where there are other words for that
         self.meaning = ""  # of "better", where the question says it
         self.items: int | None = None  # that options are measured on
@@ -50,7 +53,10 @@ class Check(Tables):
         self.table: int | None = None  # items of a table that could be filled in
         if self.settings.get("complete") is not None:
             self.table = exact.whole(self.settings["complete"], "the number of items")
+        self.further: list[str] = []  # what has to be true of further numbers
+        self.waited = 0  # reports at the end on which nothing was bet
         self.certain = False  # whether the answer is no matter of chance
+        self.stated: Stated | None = None  # the parts of its sentence, once they are checked
         self.algorithm = exact.text(body["algorithm"]["name"], "the name of the algorithm")
         self.batches = exact.mappings(body["batches"], "batches")
         self.evidence = exact.mapping(body["evidence"], "the evidence")
@@ -193,6 +199,7 @@ class Check(Tables):
         self, batch: dict[str, Any], rule: str, where: str, guides: bool = False
     ) -> None:
         """A batch must say what the rule's bets need under this noise, and no more."""
+        found = batch.keys() - {"arms", "counts", "sums"}
         more = set(self.kind.columns) if rule == "pooled" else set()
         if rule == "pairs":  # the number of each comparison
             more = {"parts"}
@@ -200,11 +207,17 @@ class Check(Tables):
             more = {"parts"}  # an item each
         if rule == "complete":
             more = {"parts"}  # the place of an item
+        if rule == "keeping":  # and parts where any number needs them
+            numbers = exact.mapping(self.body["problem"].get("numbers", {}), "further numbers")
+            kinds = [read_noise(one, len(self.raw_arms), self.demand) for one in numbers.values()]
+            more = set(self.kind.columns) | {"numbers"}
+            if any("parts" in kind.columns and not kind.singly for kind in kinds):
+                more |= {"parts"} & found  # a limit may be on a quantile of it, which needs none
         if guides:  # whatever they are dealt into, nothing is bet on them
             more = more - {"parts"}
-        found = batch.keys() - {"arms", "counts", "sums"}
-        if rule == "pooled" and where.startswith("batch"):  # past ones have none
-            found -= {"stratum", "after"}
+        if where.startswith("batch"):  # past ones have none
+            ahead = {"pooled": {"stratum", "after"}, "pairs": {"after"}, "complete": {"after"}}
+            found -= ahead.get(rule, set[str]())
         if rule in _AROUND:  # what the rule inside does not need is left out there
             self.demand(found <= {"spreads", "parts"}, f"{where} has unknown columns")
             return

@@ -21,7 +21,8 @@ def _names(text: str) -> frozenset[str]:
 _PLACES = {
     "": _names(
         "format version made algorithm problem delta epsilon batches evidence claim past stopped "
-        "corrections hedged lost again order options limits traffic chain digest signature "
+        "corrections hedged lost again unmeasured order options limits traffic chain digest "
+        "signature "
     ),
     "algorithm": _names("name settings"),
     "claim": _names(
@@ -29,23 +30,26 @@ _PLACES = {
         "close undecided "
     ),
     "problem": _names(
-        "arms candidates noise labels candidate_labels misfit costs large measured minimise"
+        "arms candidates noise labels candidate_labels misfit costs large measured minimise numbers"
     ),
-    "batches": _names("arms counts sums spreads parts stratum after items"),
+    "batches": _names("arms counts sums spreads parts stratum after items numbers"),
 }
+#: where names are those of settings, or of further numbers, which others know
+_OWN_NAMES = ("algorithm.settings", "problem.numbers", "batches.numbers")
 #: names of all others, wherever they stand
 _ELSEWHERE = _names(
     "accounts active after against arm arms asked at at_least ball baseline batch batches "
     "beats bets better bias block blocks bucket budget by candidate candidates certain "
-    "change chosen claim claims close constants control control_share corrections costs "
-    "counts cycle delta direct doubt dropped epsilon extra features first from from_batch "
-    "gap guarantee guide head high inner items key kind label labels leads learner level "
+    "change cheapest chosen claim claims close constants control control_share corrections costs "
+    "counts cycle decided delta direct doubt dropped epsilon extra features first from from_batch "
+    "gap guarantee guide head high inner items key kind label labels leads learner least level "
     "levels limits links log_capital looks low machine margin max_batch max_samples measured "
     "measurements members misfit most name near nearness new noise norm_bound numpy old options "
     "orders parts past period periods phases power precisions pull pulls_rule quantile "
     "question reason regularisation rivals round rounds rows rule samples scales seed "
     "settled sha256 shape shares slack spreads stages stratum study sums sure surepick "
-    "survivors test threshold top traffic undecided union value ways weights width worse "
+    "survivors test threshold top traffic undecided union value waits ways weights width worse "
+    "dealt "
 )
 
 
@@ -61,8 +65,8 @@ def unknown_fields(body: dict[str, Any]) -> tuple[str, ...]:
             known = _PLACES.get(place, _ELSEWHERE)
             for name, inside in value.items():
                 path = f"{place}.{name}" if place else str(name)
-                if name not in known:
+                if name not in known and place not in _OWN_NAMES:
                     found[path[:80]] = None
-                elif path != "algorithm.settings":  # whose names the algorithm knows
+                elif path != "algorithm.settings":
                     left.append((path, inside))
     return tuple(found)

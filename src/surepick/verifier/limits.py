@@ -48,18 +48,18 @@ def _limits(most: Any, budget: Any, where: str) -> None:
         exact.refuse(f"{where} allows no measurement at all")
 
 
-def limit_reached(check: Check) -> str:
-    """What ended a run that was not decided, in the words of its statement."""
+def limit_reached(check: Check) -> tuple[str, float | None]:
+    """What ended a run that was not decided: which limit, and how much that was."""
     held = check.body["limits"][-1] if "limits" in check.body else check.settings
     most, budget = held.get("max_samples"), held.get("budget")
     samples = exact.whole(check.claim["samples"], "the number of its samples")
     if budget is not None and (most is None or samples < most):
         _demand_spent(check, float(budget))
-        return f"by budget={float(budget):.12g}"
+        return "budget", float(budget)
     if most is None:
-        return "as they look tied"
+        return "tied", None
     check.demand(samples >= most, f"it was not ended by {most} samples, as there were {samples}")
-    return f"by max_samples={most}"
+    return "max_samples", most
 
 
 def _demand_spent(check: Check, budget: float) -> None:

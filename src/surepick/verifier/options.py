@@ -10,6 +10,7 @@ Part of the verifier: nothing here is shared with the algorithms.
 
 from __future__ import annotations
 
+import math
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -33,20 +34,19 @@ def check_options(check: Check) -> None:
     """The list must make sense, and nothing may be measured that was not there."""
     if "options" not in check.body:
         return
-    problem = check.body["problem"]
+    problem, paired = check.body["problem"], check.rule == "pairs"
     check.demand(
-        check.rule in ("pooled", "complete")
-        and check.items is None
-        and problem["candidates"] is None
+        (check.rule in ("pooled", "complete") or paired)
+        and (check.items is None or paired)
+        and (problem["candidates"] is None or paired)
         and not isinstance(problem["arms"], dict)
-        and set(check.evidence.get("question", _QUANTILE)) == _QUANTILE
-        and "traffic" not in check.body,
+        and set(check.evidence.get("question", _QUANTILE)) == _QUANTILE,
         "options cannot come and go here",
     )
     turns = turns_of(check)
     check.demand(turns, "its list of options that came and went is empty")
-    there = np.zeros(len(check.arms), dtype=bool)
-    there[: _at_first(turns, len(check.arms))] = True
+    there = np.zeros(_options(check), dtype=bool)
+    there[: _at_first(turns, len(there))] = True
     check.demand(there.any(), "it begins without an option")
     width, last, came = _widths(check)[0][0], 0, int(there.sum())
     for number, (turn, (before, after)) in enumerate(zip(turns, _widths(check), strict=True)):
@@ -64,6 +64,7 @@ def check_options(check: Check) -> None:
             came += len(turn.arms)
             check.demand(
                 before == width <= after
+                and (not paired or before == after)
                 and not check.raw_arms[np.arange(known)][:, before:after].any(),
                 f"{where} changes the features of earlier options",
             )
@@ -77,7 +78,7 @@ def check_options(check: Check) -> None:
             )
             check.demand(before == after == width, f"{where} changes features")
             there[turn.arms] = False
-            check.demand(there.any(), f"{where} leaves no option")
+            check.demand(there.sum() > paired, f"{where} leaves no option")
     _check_there(check, check.batches[last:], there)
     check.demand(came == len(there), "some of its options come from nowhere")
     check.demand(width == check.raw_arms.shape[1], "some of its features come from nowhere")
@@ -86,7 +87,22 @@ def check_options(check: Check) -> None:
 
 def _check_there(check: Check, batches: list[dict[str, Any]], there: np.ndarray) -> None:
     for batch in batches:
-        check.demand(there[batch["arms"]].all(), "an option is measured that is not there")
+        found = np.array(batch["arms"], dtype=np.int64)
+        if check.rule == "pairs":
+            found = np.array([pair_of(arm) for arm in batch["arms"]], dtype=np.int64).ravel()
+        check.demand(there[found].all(), "an option is measured that is not there")
+
+
+def pair_of(arm: int) -> tuple[int, int]:
+    """Which two options an arm compares, the first of them first; see ``rules/pairs.py``."""
+    late = (1 + math.isqrt(4 * arm + 1)) // 2
+    early, turned = divmod(arm - late * (late - 1), 2)
+    return (late, early) if turned else (early, late)
+
+
+def _options(check: Check) -> int:
+    """How many options there ever were."""
+    return len(check.candidates if check.rule == "pairs" else check.arms)
 
 
 def turns_of(check: Check) -> list[Turn]:
@@ -95,7 +111,7 @@ def turns_of(check: Check) -> list[Turn]:
     for entry in exact.mappings(check.body.get("options", []), "its options"):
         arms = exact.whole_numbers(entry["arms"], "the options of a change").tolist()
         check.demand(
-            arms and all(0 <= arm < len(check.arms) for arm in arms), "a change of unknown options"
+            arms and all(0 <= arm < _options(check) for arm in arms), "a change of unknown options"
         )
         change = exact.text(entry["change"], "a change of options")
         check.demand(change in ("added", "retired"), f"options cannot be {change!r:.80}")
@@ -106,7 +122,7 @@ def turns_of(check: Check) -> list[Turn]:
 
 def at_first(check: Check) -> int:
     """How many options there were at the beginning."""
-    return _at_first(turns_of(check), len(check.arms))
+    return _at_first(turns_of(check), _options(check))
 
 
 def _at_first(turns: list[Turn], everyone: int) -> int:

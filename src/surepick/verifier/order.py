@@ -105,11 +105,14 @@ def rows_in_order(counts: Sequence[int], batch: int, seed: int, stream: int = 0)
     return [row for *_, row in sorted(found)]
 
 
-def random_words(seed: int, batch: int, stream: int, count: int) -> list[int]:
-    """Random numbers below 2**64 that an algorithm draws for a batch, from one of its streams."""
+def random_words(seed: int, batch: int, stream: int, places: Sequence[int]) -> list[int]:
+    """Random numbers below 2**64 that an algorithm draws for a batch, from one of its streams.
+
+    Those in these places only, however far they are: a forged place may be a huge number.
+    """
     start = _scrambled((_scrambled(seed) + batch) % _WORD)
     first = _scrambled((start + stream) % _WORD)
-    return [_scrambled((first + i) % _WORD) for i in range(count)]
+    return [_scrambled((first + i) % _WORD) for i in places]
 
 
 def _scrambled(value: int) -> int:

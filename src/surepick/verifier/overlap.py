@@ -25,7 +25,7 @@ def check_overlap(check: Check) -> None:
     if not overlapping(check):
         return
     check.demand(
-        check.rule == "pooled" and check.settings.get("max_batch") is None,
+        check.rule in ("pooled", "pairs", "complete") and check.settings.get("max_batch") is None,
         "its batches overlap, which bets on whole blocks allow, and nothing else",
     )
     check.demand(

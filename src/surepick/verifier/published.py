@@ -55,6 +55,8 @@ def check_name(check: Check) -> None:
     known = RULES.get(check.algorithm.removesuffix(HEURISTIC))
     if known == "pooled" and check.table is not None:
         known = "complete"
+    if known == "pooled" and check.settings.get("keep") is not None:
+        known = "keeping"
     check.demand(
         known in (None, check.rule), f"{check.algorithm} does not decide by the rule {check.rule!r}"
     )

@@ -13,7 +13,7 @@ from surepick.verifier import exact
 from surepick.verifier.check import Check
 from surepick.verifier.chosen import check_chosen
 from surepick.verifier.comparison import check_comparison
-from surepick.verifier.rules import pairs
+from surepick.verifier.rules import complete, pairs
 from surepick.verifier.statement import check_claims_statement, check_statement
 
 
@@ -49,17 +49,33 @@ def _claims(check: Check, found: Any) -> None:
 
 
 def _on_table(check: Check, found: Any) -> None:
-    from surepick.verifier.rules.complete import conclude
+    complete.conclude(check, found)
+    check_statement(check, 1 if found.tied else len(found.left))
+
+
+def _several_on_table(check: Check, found: Any) -> None:
+    complete.conclude_top(check, found)
+    check_statement(check, len(found.left))
+
+
+def _with_limits(check: Check, found: Any) -> None:
+    from surepick.verifier.rules.keeping import conclude
 
     conclude(check, found)
-    check_statement(check, 1 if found.tied else len(found.left))
 
 
 #: by name; these are known by a field that only they have
 _RULES = {
     "top": Rule("top_m", _several),
     "quantile": Rule("quantile", who_is_left, p_value=True),
+    "cheapest": Rule("cheapest", who_is_left, p_value=True),
     "control": Rule("compared", _claims),
+}
+#: the same on complete tables, where the name is None for which is the best
+_ON_TABLES: dict[str | None, Rule] = {
+    None: Rule("complete", _on_table, p_value=True),
+    "top": Rule(complete.verify_top, _several_on_table),
+    "control": Rule("complete_compared", _claims),
 }
 
 
@@ -88,7 +104,11 @@ def rule_of(check: Check, file: str) -> Rule:
     if file == "pairs":
         return Rule(pairs.verify, pairs.conclude)
     if file == "complete":
-        return Rule(file, _on_table, p_value=True)
+        name = name_of(check.evidence)
+        check.demand(name in _ON_TABLES, f"it answers an unknown question {name!r:.80}")
+        return _ON_TABLES[name]
+    if file == "keeping":
+        return Rule(file, _with_limits)
     name = name_of(check.evidence) if file == "pooled" else None
     if name is None:
         return Rule(file, who_is_left, p_value=file == "pooled")

@@ -13,6 +13,7 @@ from typing import Any
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
+from surepick.verifier.noise import read_noise
 
 _FIELDS = {"period", "asked", "rows", "at", "by", "reason"}
 _ROW = {"arm", "bucket", "old", "new"}
@@ -78,6 +79,9 @@ def _row(
         [float(x) for x in exact.numbers(row[name], f"{where}: its {name} numbers")]
         for name in ("old", "new")
     )
-    columns = 3 if check.kind.squares else 2  # visits, sums, and sums of squares
+    # visits, sums, and sums of squares; the same of further numbers
+    numbers = exact.mapping(check.body["problem"].get("numbers", {}), "further numbers")
+    kinds = [read_noise(one, len(check.raw_arms), check.demand) for one in numbers.values()]
+    columns = 1 + sum(2 if kind.squares else 1 for kind in (check.kind, *kinds))
     check.demand(len(old) == len(new) == columns, f"{where}: a row has other columns")
     return (period, arm, bucket), old, new

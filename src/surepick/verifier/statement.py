@@ -10,13 +10,16 @@ from __future__ import annotations
 
 import math
 import re
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.comparison import Comparison
+from surepick.verifier.dealing import is_dealt
 from surepick.verifier.limits import limit_reached
 from surepick.verifier.noise import yes_and_no
+from surepick.verifier.stated import Stated
 
 #: rules and thresholds -> the theorem behind them
 _THEOREMS = {
@@ -24,6 +27,8 @@ _THEOREMS = {
     "pooled": "the capital bet against the best candidate is a supermartingale; Ville's inequality",
     "complete": "items in random order, each cell measured once; the capital bet against the best "
     "option is a supermartingale; Ville's inequality",
+    "keeping": "the capital bet against the best option that keeps the limits is a "
+    "supermartingale; Ville's inequality",
     "static": "allocation fixed in advance; one-sided tests valid at all looks, union over rivals",
     "pairs": "the capital bet against whoever is the answer is a supermartingale; Ville's "
     "inequality",
@@ -52,6 +57,12 @@ _AGAIN = (
 )
 _PAST = "provided that what was measured in the past did not depend on rewards"
 _TURNED = "among all options that were ever added and not retired"
+_LEADS = "provided that which of two options is better does not change from period to period"
+_ONE_RATE = (
+    "provided that visitors of an option respond independently of each other and at one rate "
+    "within the first period, as its report was dealt into two"
+)
+_KEEPS = "provided that which options keep the limits does not change from period to period"
 _CHANGED = (
     "provided that which rewards were looked at again, and then corrected or withdrawn, depended "
     "neither on the rewards nor on whom one favours"
@@ -63,12 +74,13 @@ _NOT_SYMMETRIC = (
 _LOOKED = (
     "the share of wrong claims is limited only where it is not stopped by somebody who sees rewards"
 )
-_SMALLER = "where smaller is better"
 _NO, _OTHERWISE = "no guarantee: ", "; otherwise it would be "
 # Why an answer withdraws what it would promise: checks do not hold, or measurements failed.
 _BROKEN = (
     "the noise is not what the study was told",
     "visitors did not come in the shares they were sent by",
+    "what was decided did not show again in the reports after it",
+    "an option did not keep to its own past",
     "rewards reach further to one side of their mean than to the other",
     "some options vary more than others",
     "the linear model does not fit",
@@ -77,9 +89,7 @@ _BROKEN = (
 _ONE_FAILED = r".+ failed \d+ of \d+ times, far more often than the other arms"
 _ALL_FAILED = r"\d+ of \d+ measurements failed"
 _FAILED = re.compile(f"(?:{_ONE_FAILED}|{_ALL_FAILED})(?:; (?:{_ONE_FAILED}|{_ALL_FAILED}))*")
-_ESTIMATED = (
-    "no guarantee: the noise scale is an estimate, so that it holds only approximately that this is"
-)
+_ESTIMATED = "the noise scale is an estimate, so that it holds only approximately that this is"
 
 
 class _Proper(NamedTuple):
@@ -94,19 +104,27 @@ class _Proper(NamedTuple):
 
 def check_statement(check: Check, left: int) -> None:
     """The sentence must be the published one; ``left`` kinds of candidates are not ruled out."""
-    kind, statement = check.claim["guarantee"], check.claim["statement"]
+    kind = check.claim["guarantee"]
     if kind in ("pac", "eps-pac"):
         check.demand(
             not _clicks(check),
             "all rewards are 0 or 1: yes or no is not the noise that the statement rests on",
         )
     sentences = _sentences(check, kind, left)
+    settle(check, sentences + _withdrawn(check, kind, left))
+
+
+def settle(check: Check, allowed: list[Stated]) -> None:
+    """The sentence must be one of these."""
+    kind, statement = check.claim["guarantee"], check.claim["statement"]
+    found = next((one for one in allowed if one.text == statement), None)
     check.demand(
-        statement in sentences or _is_withdrawn(check, kind, left),
-        f"the statement should be {sentences[0]!r}; it is {statement!r:.400}"
-        if sentences
+        found is not None,
+        f"the statement should be {allowed[0].text!r}; it is {statement!r:.400}"
+        if allowed
         else f"the claim {kind!r} does not follow from a stop like this one",
     )
+    check.stated = found
 
 
 def check_claims_statement(check: Check, found: Comparison) -> None:
@@ -123,42 +141,36 @@ def check_claims_statement(check: Check, found: Comparison) -> None:
     promised = _of_claims(check, found)
     allowed = promised
     if kind == "none":
-        left = _left_open(check, found)
-        allowed = [f"no guarantee: {left}; nothing is claimed{_aside(check)}"] if left else []
+        nothing = _left_open(check, found, Stated(compares=True, smaller=check.smaller))
+        allowed = [nothing] if found.open else []
     elif kind == "heuristic":
         why = statement.removeprefix(_NO).rpartition(_OTHERWISE)[0]
         fits = why == _NOT_SYMMETRIC if _clicks(check) else _is_reason(why)
         by_hand = check.body.get("stopped") == "by hand"
         fits |= why == _LOOKED and by_hand and found.control == "fdr"
-        allowed = [f"{_NO}{why}{_OTHERWISE}{text}" for text in promised] if fits else []
-    check.demand(
-        statement in allowed,
-        f"the statement should be {allowed[0]!r}; it is {statement!r:.400}"
-        if allowed
-        else f"the claim {kind!r} does not follow from a stop like this one",
-    )
+        allowed = [replace(one, why=why) for one in promised] if fits else []
+    settle(check, allowed)
 
 
-def _of_claims(check: Check, found: Comparison) -> list[str]:
+def _of_claims(check: Check, found: Comparison) -> list[Stated]:
     """What claims against a baseline may say."""
     against = found.words if found.baseline is None else repr(check.label(found.baseline))
     bets = "capital bet against what is true is a supermartingale"
     if found.control == "fdr":
-        share = f"a share of at most {check.delta:.12g} is wrong on average"
-        text = f"of all claims against {against}, {share} ({bets}; e-BH)"
+        share = f"a share of at most {check.delta:.12g} is wrong"
+        said = Stated(f"of all claims against {against}, {share}", " on average", f"{bets}; e-BH")
     else:
-        text = f"all claims against {against} are right with probability at least {_sure(check)} "
-        text += f"({bets}; Ville's inequality, closed testing)"
-    left = _left_open(check, found)
-    return _resting(check, f"{text}; {left}" if left else text)
+        theorem = f"{bets}; Ville's inequality, closed testing"
+        said = Stated(f"all claims against {against} are right", sure(check.delta), theorem)
+    said = replace(said, compares=True, against=against)
+    return _resting(check, _left_open(check, found, said))
 
 
-def _left_open(check: Check, found: Comparison) -> str:
-    n = len(found.open)
-    return f"stopped {_why(check)} with {n} option{'s' if n > 1 else ''} undecided" if n else ""
+def _left_open(check: Check, found: Comparison, said: Stated) -> Stated:
+    return _ended(check, said, len(found.open)) if found.open else said
 
 
-def _sentences(check: Check, kind: str, left: int) -> list[str]:
+def _sentences(check: Check, kind: str, left: int) -> list[Stated]:
     """What may be said; an algorithm of somebody else's may cite a theorem in short."""
     if kind == "none":
         return _stopped_early(check, left)
@@ -168,19 +180,19 @@ def _sentences(check: Check, kind: str, left: int) -> list[str]:
         used = "eps-pac" if left > check.top else "pac"
         if proper.estimated:
             promised = _promises(check, proper, used)
-            return [joined(check, [f"{_ESTIMATED} {text}", _way(check)]) for text in promised]
+            around = [replace(said, why=_ESTIMATED, joint=" ") for said in promised]
+            return [joined(check, said) for said in around]
         if proper.threshold == "heuristic" or (not _is_known(proper) and not clicks):
-            stops = f"no guarantee: {proper.name} stops by a heuristic threshold"
-            return [joined(check, [stops, _way(check)])]
+            stops = f"{proper.name} stops by a heuristic threshold"
+            return [joined(check, Stated(why=stops, several=check.top > 1))]
         if clicks:
             promises = _promises(check, proper, used)
-            promised = [said for text in promises for said in _resting(check, text)]
-            says = f"no guarantee: {_NOT_SYMMETRIC}; otherwise it would be"
-            return [f"{says} {text}" for text in promised]
+            promised = [said for one in promises for said in _resting(check, one)]
+            return [replace(said, why=_NOT_SYMMETRIC) for said in promised]
         return []
     if proper.estimated or proper.threshold == "heuristic":
         return []
-    return [said for text in _promises(check, proper, kind) for said in _resting(check, text)]
+    return [said for one in _promises(check, proper, kind) for said in _resting(check, one)]
 
 
 def _clicks(check: Check) -> bool:
@@ -188,15 +200,17 @@ def _clicks(check: Check) -> bool:
     return check.kind.symmetric and yes_and_no([*check.past, *check.batches])
 
 
-def _is_withdrawn(check: Check, kind: str, left: int) -> bool:
-    """Whether it says why a study withdraws exactly what its answer would otherwise promise."""
-    statement = check.claim["statement"]
-    why, found, promise = statement.removeprefix(_NO).rpartition(_OTHERWISE)
-    if kind != "heuristic" or not found or not statement.startswith(_NO) or _clicks(check):
-        return False
-    return _is_reason(why) and promise in _sentences(
-        check, "eps-pac" if left > check.top else "pac", left
-    )
+def _withdrawn(check: Check, kind: str, left: int) -> list[Stated]:
+    """What it may say if a study withdraws what its answer would otherwise promise."""
+    if kind != "heuristic" or _clicks(check):
+        return []
+    return withdrawn(check, _sentences(check, "eps-pac" if left > check.top else "pac", left))
+
+
+def withdrawn(check: Check, promised: list[Stated]) -> list[Stated]:
+    """These, with the reason for which they are withdrawn; none where there is no such reason."""
+    why, found, _ = check.claim["statement"].removeprefix(_NO).rpartition(_OTHERWISE)
+    return [replace(said, why=why) for said in promised] if found and _is_reason(why) else []
 
 
 def _is_reason(why: str) -> bool:
@@ -206,40 +220,33 @@ def _is_reason(why: str) -> bool:
     return fine or _FAILED.fullmatch(why) is not None
 
 
-def _resting(check: Check, promise: str) -> list[str]:
+def _resting(check: Check, said: Stated) -> list[Stated]:
     """A promise with all that it rests on; what earlier releases left out may be left out."""
-    way = _way(check)
     if _on_items(check):
-        return [joined(check, [promise, way, check.kind.rests_on(items=True)])]
+        return [joined(check, said, check.kind.rests_on(items=True))]
     noise = check.meaning or check.kind.rests_on(items=False)
-    return [joined(check, [promise, way, features, noise]) for features in _features(check)]
+    rest = (noise, *check.further)
+    return [joined(check, said, features, *rest) for features in _features(check)]
 
 
 def _on_items(check: Check) -> bool:
     return check.items is not None or check.table is not None
 
 
-def _way(check: Check) -> str:
-    """Which way is better, where it is not the usual one."""
-    return _SMALLER if check.smaller else ""
-
-
-def _aside(check: Check) -> str:
-    return " (smaller is better)" if check.smaller else ""
-
-
-def joined(check: Check, parts: list[str]) -> str:
-    """A sentence of these parts, with all else that the record makes it rest on."""
+def joined(check: Check, said: Stated, *conditions: str) -> Stated:
+    """What is said, with these conditions and all others that the record makes it rest on."""
+    parts = list(conditions)
     if check.past_counts:
         parts = [*parts, _PAST]
     if check.items is not None:
         parts = [*parts, f"best on average over all {check.items} items"]
     if check.table is not None:
         same = "if a score is the same whenever it is measured"
-        parts = [*parts, f"best on these {check.table} items, {same}"]
+        better = "better" if "better" in check.claim else "best"
+        parts = [*parts, f"{better} on these {check.table} items, {same}"]
     if any("stratum" in batch for batch in check.batches):
         parts = [*parts, _STRATA]
-    if any("after" in batch for batch in check.batches):
+    if check.table is None and any("after" in batch for batch in check.batches):
         parts = [*parts, _OVERLAP]
     if check.body.get("hedged"):
         parts = [*parts, _HEDGED]
@@ -251,7 +258,13 @@ def joined(check: Check, parts: list[str]) -> str:
         parts = [*parts, _CHANGED]
     if check.body.get("options"):
         parts = [*parts, _TURNED]
-    return "; ".join(filter(None, parts))
+    if "past" in check.body.get("traffic", {}):
+        parts = [*parts, _LEADS]
+    if "traffic" in check.body and check.rule == "keeping":
+        parts = [*parts, _KEEPS]
+    if check.rule == "pooled" and is_dealt(check):
+        parts = [*parts, _ONE_RATE]
+    return replace(said, conditions=tuple(filter(None, parts)), smaller=check.smaller)
 
 
 def _features(check: Check) -> list[str]:
@@ -268,79 +281,83 @@ def _features(check: Check) -> list[str]:
     return ["if rewards are linear in the features", ""]
 
 
-def _promises(check: Check, proper: _Proper, kind: str) -> list[str]:
+def _promises(check: Check, proper: _Proper, kind: str) -> list[Stated]:
     """What the algorithm itself promises."""
-    near = check.near or f"within {check.epsilon:.12g} of {check.best}"
-    best = near if kind == "eps-pac" else check.best
+    several = "candidates" in check.claim
     if check.certain and kind == "pac":
-        return [f"{best} for certain (everything that could change it was measured)"]
+        best = _best(check)
+        why = "everything that could change it was measured"
+        return [Stated(best, " for certain", why, several=several)]
     theorem = _THEOREMS.get(proper.threshold or proper.rule)
     if theorem is None:
         return []
-    named = [best]
-    if check.top > 1:
-        named = [f"the {check.top} best"]
-        if kind == "eps-pac":
-            named = _near_the_best(check, named[0])
-        theorem += f", union over {check.top}"
+    named = [_best(check)]
+    if kind == "eps-pac":
+        named = _near_the_best(check)
+    theorem += f", union over {check.top}" if check.top > 1 else ""
     theorems = [theorem] if _is_known(proper) else [theorem, theorem.partition(";")[0]]
-    conditions = _conditions(proper.evidence)
+    needs = _conditions(proper.evidence)
     return [
-        f"{one} with probability at least {_sure(check)} ({text}){conditions}"
+        Stated(one, sure(check.delta), text, needs, several=several, now=named[0])
         for one in named
         for text in theorems
     ]
 
 
-def _near_the_best(check: Check, best: str) -> list[str]:
-    """The m best up to epsilon; earlier releases, where larger was better, said it like that."""
-    within = [f"worse than the worst of {best}"]
-    within += [] if check.smaller else [f"below the lowest of {best}"]
+def _best(check: Check) -> str:
+    """What is asked for."""
+    return check.best if check.top == 1 else check.several.format(check.top)
+
+
+def _near_the_best(check: Check) -> list[str]:
+    """What is promised up to epsilon: as it is said now, and as earlier releases said it."""
+    if check.near:
+        return [check.near]
+    if check.top == 1:
+        own = check.kind.near(check.best, check.epsilon, _on_items(check))
+        return [*own, f"within {check.epsilon:.12g} of {check.best}"]
+    best = f"the {check.top} best"
     each = f"{check.top} options, each at most {check.epsilon:.12g}"
-    return [f"{each} {text}," for text in within]
+    within = [f"{each} worse than the worst of {best},"]
+    within += [] if check.smaller else [f"{each} below the lowest of {best},"]
+    return [*check.kind.near_several(check.top, check.epsilon), *within]
 
 
 def _conditions(evidence: dict[str, Any]) -> str:
     if "norm_bound" not in evidence:
         return ""
-    found = f", provided that ‖theta*‖ <= {exact.number(evidence['norm_bound'], 'norm_bound'):g}"
+    found = f"provided that ‖theta*‖ <= {exact.number(evidence['norm_bound'], 'norm_bound'):g}"
     lam = evidence.get("regularisation", published.REGULARISATION)
     if lam != published.REGULARISATION:
         found += f" and that regularisation={lam:g} was set in advance"
     return found
 
 
-def _why(check: Check) -> str:
-    """Why a run that has not finished was stopped."""
-    return "by hand" if check.body.get("stopped") == "by hand" else limit_reached(check)
-
-
-def _stopped_early(check: Check, left: int) -> list[str]:
+def _ended(check: Check, said: Stated, left: int) -> Stated:
+    """What is said of a run that has not finished: why it was stopped."""
     by_hand = check.body.get("stopped") == "by hand"
-    early = (
-        f"no guarantee: stopped {_why(check)} with {left} candidate{'s' if left > 1 else ''} left; "
-        f"the answer is {'those that look' if check.top > 1 else 'the one that looks'} best"
-        f"{_aside(check)}"
-    )
+    how, limit = ("by hand", None) if by_hand else limit_reached(check)
+    return replace(said, stopped=how, limit=limit, left=left)
+
+
+def _stopped_early(check: Check, left: int) -> list[Stated]:
+    by_hand = check.body.get("stopped") == "by hand"
+    early = _ended(check, Stated(several=check.top > 1, smaller=check.smaller), left)
     proper = _proper(check)
     conditions = _conditions(proper.evidence)
     known = _promises(check, proper, "pac") and not proper.estimated and not conditions
     if not by_hand or not known or _clicks(check):
         return [early]
     # Who was dropped is not the best: that does not depend on when somebody stops.
-    best = f"the {check.top} best are" if check.top > 1 else f"{check.best} is"
-    among = f", and {best} among those {left} with probability at least {_sure(check)}"
-    if _on_items(check):
-        return [joined(check, [early + among, check.kind.rests_on(items=True)]), early]
-    noise = check.meaning or check.kind.rests_on(items=False)
-    return [
-        *(joined(check, [early + among, one, noise]) for one in _features(check)),
-        early,
-    ]
+    best = f"{_best(check)} {'are' if check.top > 1 else 'is'}"
+    among = replace(early, what=f"{best} among those {left}", sure=sure(check.delta))
+    return [*_resting(check, among), early]
 
 
-def _sure(check: Check) -> str:
-    return f"{1 - check.delta:.12g}" if check.delta >= 1e-9 else f"1 - {check.delta:g}"
+def sure(delta: float) -> str:
+    """How sure something is that is wrong with this probability at most."""
+    least = f"{1 - delta:.12g}" if delta >= 1e-9 else f"1 - {delta:g}"
+    return f" with probability at least {least}"
 
 
 def _proper(check: Check) -> _Proper:

@@ -16,6 +16,10 @@ import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.check import Check
+from surepick.verifier.noise import Noise, read_noise
+from surepick.verifier.options import at_first, turns_of
+from surepick.verifier.own_past import went_their_own_way
+from surepick.verifier.waiting import check_waiting
 
 _STRENGTHS = (1e2, 1e3, 1e4, 1e5, 1e6, 1e7, 1e8)
 _LEVEL = 0.001
@@ -29,8 +33,11 @@ def check_traffic(check: Check) -> None:
     if "traffic" not in check.body:
         return
     traffic = exact.mapping(check.body["traffic"], "what it says of traffic")
-    check.demand(set(traffic) == _RULES, "what it says of traffic is not what is published")
-    check.demand(check.rule == "pooled", "traffic is decided by another rule")
+    check.demand(
+        set(traffic) - {"past", "waits"} == _RULES,
+        "what it says of traffic is not what is published",
+    )
+    check.demand(check.rule in ("pooled", "keeping"), "traffic is decided by another rule")
     for name in ("at_least", "control_share"):
         share = exact.number(traffic[name], f"traffic: {name}")
         check.demand(0.0 <= share < 1.0, f"traffic: {name} is no share")
@@ -38,7 +45,14 @@ def check_traffic(check: Check) -> None:
     check.demand(len(periods) == len(check.batches), "periods and batches do not correspond")
     names = [exact.text(period["name"], "the name of a period") for period in periods]
     check.demand(len(set(names)) == len(names), "two periods have the same name")
+    held = exact.mapping(check.body["problem"].get("numbers", {}), "further numbers")
+    kinds = {k: read_noise(one, len(check.raw_arms), check.demand) for k, one in held.items()}
+    numbers = {} if check.rule == "pooled" else kinds
+    reports: list[tuple[np.ndarray, np.ndarray]] = []
     past, last, logs = _Past(len(check.arms)), 0, np.zeros(len(_STRENGTHS))
+    sizes = [at_first(check)]  # options that have come: at first, and with each addition
+    begun = [0]
+    additions = [turn for turn in turns_of(check) if turn.added]
     for number, (period, batch) in enumerate(zip(periods, check.batches, strict=True)):
         where = f"period {names[number]!r}"
         settled = exact.whole(period["settled"], f"{where}: the reports before it")
@@ -46,39 +60,81 @@ def check_traffic(check: Check) -> None:
             last <= settled <= number, f"{where}: its shares came before reports they rest on"
         )
         last = settled
-        shares = _shares(check, period, where)
+        while additions and additions[0].batch <= number:
+            sizes.append(sizes[-1] + len(additions.pop(0).arms))
+            begun.append(number)
+        shares = _shares(check, period, where, sizes[-1])
         counts = np.bincount(batch["arms"], batch["counts"], len(shares))
         check.demand_all(
             (counts == 0) | (shares > 0),
             lambda arm, w=where: f"{w}: visitors came to arm {arm}, which had no share",
         )
         logs += past.take(shares, counts)
-        _check_rounding(check, batch, where)
+        _check_rounding(check, check.kind, batch, batch, where)
+        for name, kind in numbers.items():
+            _check_rounding(check, kind, batch, batch["numbers"].get(name), f"{where}, {name}")
+        hits = np.bincount(batch["arms"], batch["sums"], len(shares))
+        reports.append((counts.astype(np.float64), hits))
     for record in exact.mappings(check.evidence["blocks"], "blocks"):
+        if "dealt" in record:  # a part of the first report
+            continue
         of_past = record["batches"] == 0 and "past" in record  # measured before any visitor came
         check.demand(record["batches"] == 1 or of_past, "a report is not a block of its own")
-    if check.claim["guarantee"] in ("pac", "eps-pac") and len(periods):
+    if check.claim["guarantee"] in ("pac", "eps-pac", "nobody") and len(periods):
         top = float(logs.max())
         evidence = top + math.log(float(np.exp(logs - top).mean()))
         check.demand(
             evidence < -math.log(_LEVEL), "visitors did not come in the shares they were sent by"
         )
+        if "past" in traffic:
+            _check_past(check, traffic["past"], reports, numbers, (sizes, begun))
+    check_waiting(check, traffic)
 
 
-def _check_rounding(check: Check, batch: dict[str, Any], where: str) -> None:
+def _check_past(
+    check: Check,
+    rule: Any,
+    reports: list[tuple[np.ndarray, np.ndarray]],
+    numbers: dict[str, Noise],
+    waves: tuple[list[int], list[int]],
+) -> None:
+    """No option may have gone its own way: by its successes, or with rule 2 by further counts."""
+    check.demand(rule in (1, 2), "traffic: past is not a rule that is known")
+    told = [
+        {} if rule == 1 else exact.mapping(batch.get("numbers", {}), "further numbers")
+        for batch in check.batches
+    ]
+    counted = [name for name in told[0] if name in numbers and numbers[name].zero_one]
+    columns = {"successes": reports} if check.kind.zero_one else {}
+    for name in counted:
+        hits = [
+            np.bincount(batch["arms"], own[name]["sums"], len(check.arms))
+            for batch, own in zip(check.batches, told, strict=True)
+        ]
+        columns[name] = [(visits, own) for (visits, _), own in zip(reports, hits, strict=True)]
+    fine = bool(columns) and (check.kind.zero_one if rule == 1 else bool(counted))
+    check.demand(fine, "only rates of successes are compared with their past")
+    for name, seen in columns.items():
+        off = went_their_own_way(seen, *waves, len(columns))
+        check.demand(not off, f"an option did not keep to its own past, {name}: arm {(off or '')}")
+
+
+def _check_rounding(
+    check: Check, kind: Noise, batch: dict[str, Any], told: dict[str, Any] | None, where: str
+) -> None:
     """Rewards between bounds must be said to differ by at least what rounding can hide.
 
     They are reported by sums of n rewards and of n squares, whose difference may lose n units in
     the last place of both. The squares add up to S²/n at least, so from the sum S alone it is
     known how much that is.
     """
-    if not check.kind.squares:
+    if told is None or not kind.squares:
         return
-    low, high = check.kind.low, check.kind.high
+    low, high = kind.low, kind.high
     largest = max(abs(low), abs(high))
     for row, n in enumerate(batch["counts"]):
-        total, spread = abs(float(batch["sums"][row])), float(batch["spreads"][row])
-        mean = float(batch["sums"][row]) / n
+        total, spread = abs(float(told["sums"][row])), float(told["spreads"][row])
+        mean = float(told["sums"][row]) / n
         hidden = n * _UNIT * (total * total / n + 2 * largest * total)
         most = max(n * (high - mean) * (mean - low), 0.0)
         check.demand(
@@ -88,15 +144,14 @@ def _check_rounding(check: Check, batch: dict[str, Any], where: str) -> None:
         )
 
 
-def _shares(check: Check, period: dict[str, Any], where: str) -> np.ndarray:
+def _shares(check: Check, period: dict[str, Any], where: str, n: int) -> np.ndarray:
+    """Shares of all arms; those that came later have none."""
     shares = exact.numbers(period["shares"], f"{where}: its shares")
     check.demand(
-        len(shares) == len(check.arms)
-        and bool((shares >= 0).all())
-        and abs(float(shares.sum()) - 1.0) <= 1e-6,
+        len(shares) == n and bool((shares >= 0).all()) and abs(float(shares.sum()) - 1.0) <= 1e-6,
         f"{where}: its shares are not one for each arm that sum to 1",
     )
-    return shares
+    return np.append(shares, np.zeros(len(check.arms) - n))
 
 
 class _Past:

@@ -12,7 +12,7 @@ from __future__ import annotations
 import hashlib
 import json
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +22,7 @@ from surepick.errors import CertificateError, FormatError, InvalidInputError, In
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
 from surepick.verifier.corrections import check_corrections
+from surepick.verifier.envelope import is_envelope, statement_of
 from surepick.verifier.fields import unknown_fields
 from surepick.verifier.hedged import check_hedged
 from surepick.verifier.limits import check_limits
@@ -30,8 +31,10 @@ from surepick.verifier.options import check_options
 from surepick.verifier.order import check_order
 from surepick.verifier.overlap import check_overlap
 from surepick.verifier.questions import is_known, rule_of
+from surepick.verifier.stated import Stated
 from surepick.verifier.tables import Given
 from surepick.verifier.traffic import check_traffic
+from surepick.verifier.unmeasured import check_unmeasured
 
 _VERSION = 2  # since 2, tables may be held by reference
 # rule named by a certificate -> the file in surepick.verifier.rules that recomputes it
@@ -47,6 +50,7 @@ RULES = {
     "estimated-noise": "estimated_noise",
     "checked-fit": "checked_fit",
     "complete": "complete",
+    "keeping": "keeping",
 }
 
 
@@ -59,7 +63,7 @@ _MALFORMED = (
     ArithmeticError,
     RecursionError,
 )
-_WITH_PAST = ("pooled", "estimated-noise", "checked-fit")
+_WITH_PAST = ("pooled", "keeping", "estimated-noise", "checked-fit")
 
 
 @dataclass(frozen=True)
@@ -80,6 +84,8 @@ class Verification:
     #: False where a replay was asked for and could not be made in full, or gave other pulls
     complete: bool = True
     unknown: tuple[str, ...] = ()  #: fields that nobody here knows, and that were not checked
+    stated: Stated = field(default_factory=Stated)  #: the statement part by part, as it was checked
+    plain: str = field(default="", compare=False)  #: in plain words, from ``surepick.verify``
 
     def __bool__(self) -> bool:
         return self.complete
@@ -91,7 +97,8 @@ def verify(certificate: dict[str, Any] | str | Path, problem: Any = None) -> Ver
     Parameters
     ----------
     certificate
-        A dict, JSON text, or the path of a JSON file.
+        A dict, JSON text, or the path of a JSON file; also in a DSSE envelope. (Who signed it is
+        another question: ``surepick verify --signed-by``.)
     problem
         What a certificate of very many arms refers to instead of containing it: the
         :class:`surepick.Problem`, or its arms as an array or the path of a ``.npy`` file. Arms,
@@ -188,14 +195,17 @@ def names_unknown(body: dict[str, Any]) -> bool:
 
 
 def read_certificate(certificate: Any) -> dict[str, Any]:
-    """A certificate as a dict."""
-    body = _read(certificate)
+    """A certificate as a dict; one in an envelope is taken out."""
+    body = read_file(certificate)
+    if is_envelope(body):
+        body = statement_of(body).get("predicate")
     if type(body) is not dict or body.get("format") != "surepick-certificate":
         raise FormatError("this is not a surepick certificate")
     return body
 
 
-def _read(certificate: Any) -> Any:
+def read_file(certificate: Any) -> Any:
+    """What a file, a text or a dict holds: a certificate, or an envelope with one."""
     if isinstance(certificate, dict):
         return certificate
     if not isinstance(certificate, str | bytes | Path):
@@ -249,6 +259,7 @@ def _run(check: Check) -> Verification:
         "it gives a p-value, which its rule does not have",
     )
     asked.conclude(check, asked.shown(check))
+    check_unmeasured(check)
     claim = check.claim
     return Verification(
         candidate=claim["candidate"],
@@ -261,4 +272,5 @@ def _run(check: Check) -> Verification:
         candidates=tuple(chosen := claim.get("candidates", [claim["candidate"]])),
         labels=tuple(check.label(i) for i in chosen),
         unknown=unknown_fields(body),
+        stated=check.stated or Stated(),
     )

@@ -134,6 +134,7 @@ def test_error_rate():
     assert set(t["guarantee"]) == {"pac"}
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(
     ("name", "delta", "n"),
     [

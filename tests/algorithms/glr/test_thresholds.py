@@ -108,6 +108,7 @@ def test_round_robin_error_is_near_its_level():
     assert 0.03 < share <= delta
 
 
+@pytest.mark.validation
 def test_self_normalised_bound_holds_along_adversarial_sampling():
     """Sampling that always pulls where the noise has been largest: the bound must still hold."""
     rule, delta, d, paths = SelfNormalised(scales=(16.0,)), 0.5, 3, 150

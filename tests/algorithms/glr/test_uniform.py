@@ -43,6 +43,7 @@ def test_error_rate():
     assert set(t["guarantee"]) == {"pac"}
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(("delta", "n"), [(0.1, 40), (1e-4, 20)])
 def test_published_figures(delta, n):
     assert ratio_to_published("uniform-heuristic", delta, n) == pytest.approx(1, abs=0.25)

@@ -2,6 +2,7 @@
 
 import numpy as np
 
+from surepick.algorithms.pairs.pairs import Pairs
 from surepick.algorithms.pairs.plan import (
     against_all,
     along_cycle,
@@ -9,6 +10,8 @@ from surepick.algorithms.pairs.plan import (
     likely_cycle,
     shortest_cycle,
 )
+from surepick.problem import Problem
+from surepick.simulate.judges import Judge, bradley_terry, decided, with_cycle
 
 
 def test_everybody_is_met_first():
@@ -44,3 +47,17 @@ def test_the_last_one_meets_the_hardest_most_often():
     assert set(one.tolist()) == {1}
     assert 2 not in other  # whom it has been shown to beat
     assert (other == 3).sum() > (other == 0).sum()
+
+
+def test_who_was_ruled_out_and_beats_the_leaders_is_met_again():
+    # Two near-tied leaders, both beaten by one whom others had beaten: only it can refute them.
+    K, seed = 12, 542
+    rng = np.random.default_rng([seed, K])
+    strengths = np.sort(rng.standard_normal(K))[::-1].copy()
+    strengths[0] = strengths[1] + 0.5
+    strengths = rng.permutation(strengths)
+    top = np.argsort(-strengths)[:3].tolist()
+    judge = Judge(with_cycle(bradley_terry(strengths), top, 0.8), rng=rng)
+    state = decided(Pairs(0.05, confirm=True, max_samples=9000), Problem.pairs(K), judge, seed)
+    assert state.samples < 2000
+    assert sorted(state.circle()) == sorted(top)

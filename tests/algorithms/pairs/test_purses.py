@@ -7,6 +7,7 @@ import numpy as np
 import pytest
 
 import surepick as sp
+from surepick.algorithms.pairs.pairs import Pairs
 from surepick.algorithms.pairs.purses import Comparisons, Everyone, Most, Record
 from surepick.statistics.strengths import fit_strengths
 
@@ -114,3 +115,80 @@ def test_as_few_comparisons_as_one_purse_takes():
     answers = [_trial(1.0, seed) for seed in range(8)]
     assert [answer.arm for answer in answers] == [0] * 8
     assert np.mean([answer.samples for answer in answers]) < 1.25 * 276
+
+
+def test_a_newcomer_begins_with_the_least_and_who_goes_takes_evidence_along():
+    inside = np.ones(3, dtype=bool)
+    blocks = [([0, 1, 2, 0], [1, 2, 0, 1], [1.0, 1.0, 0.0, 1.0], [0, 1, 2, 0])] * 6
+    purses = _settled(Everyone, blocks, 3)
+    held = purses._held()
+    assert held[0].max() <= 0.0 < held[2].max()  # 0 wins all: its accounts lose or stay
+    purses.enter(1, inside)
+    assert purses._held()[3] == pytest.approx(np.minimum(0.0, held[:3].min(axis=0)))
+    assert purses._held()[:3] == pytest.approx(held)
+    inside = np.ones(4, dtype=bool)
+    purses.leave(2, inside)  # against whom most was held
+    assert (purses._held() <= purses.floor + 1e-12).all()
+    assert (purses._held()[:3] <= held + 1e-12).all()
+    # However options come and go, nobody gets a second chance.
+    before = purses.floor
+    for _ in range(5):
+        purses.enter(1, inside)
+        inside = np.append(inside, True)
+        purses.leave(purses.K - 1, inside)
+        assert (purses.floor <= before + 1e-12).all()
+        assert purses.peaks.max() <= 0.0
+
+
+def test_with_epsilon_racing_and_accepting_share_delta():
+    from surepick.algorithms.pairs.pairs import Pairs
+    from surepick.algorithms.pairs.purses import accepted
+
+    state = Pairs(0.2, epsilon=0.1).start(sp.Problem.pairs(3), 1).state
+    nothing = state._pulls(np.array([0]))
+    state.purses.peaks = np.array([math.log(9.0), math.log(11.0), 0.0])  # 1/δ = 5, 2/δ = 10
+    state.observe(nothing, np.array([0.5]))
+    assert state.inside.tolist() == [True, False, True]
+    # Of the half that is left for accepting, everybody who could be accepted wrongly has a share.
+    for capital, fine in ((19.0, False), (21.0, True)):  # 2 (K − 1)/δ = 20
+        state.purses.near_peaks = np.full((3, 3), math.log(capital))
+        assert accepted(state.purses, state.inside, 0.2).tolist() == [fine, False, fine]
+
+
+def test_in_a_cycle_one_left_is_no_proof_that_it_beats_everyone():
+    # One of three in a cycle is left rightly: it has to be shown against every single other one.
+    purses = Everyone(3, 0.0)
+    purses.pair_peaks[:, 0] = [0.0, 9.0, math.log(3 / 0.05) - 0.01]
+    assert not purses.shown(0, 0.05)
+    purses.pair_peaks[2, 0] += 0.02
+    assert purses.shown(0, 0.05)
+
+
+def test_one_of_two_that_win_most_is_worth_at_most_one_on_average():
+    # 0 is far ahead, 1 and 2 are alike, and two are asked for: both are the second. Averaged over
+    # all rivals, the bets on 0 alone would rule out the other one of the two.
+    chance = {0: 0.9, 1: 0.5, 2: 0.5}
+    served, others = [0, 1, 2], [1, 2, 0]
+    worth, over_all = np.zeros(3), np.zeros(3)
+    for results in itertools.product([0.0, 1.0], repeat=6):
+        likely = math.prod(
+            chance[x] if y else 1 - chance[x] for x, y in zip(2 * served, results, strict=True)
+        )
+        purses = Most(3, 0.0, 2)
+        record, here = Record(3), np.ones(3, dtype=bool)
+        for part in (results[:3], results[3:]):
+            block = Comparisons(*map(np.array, (served, others, part, served)))
+            purses.settle(block, record, fit_strengths(record.counts, record.sums), here)
+            record.add(block)
+        worth += likely * np.exp(purses._held())
+        over_all += likely * np.array([_capital(purses, x) for x in range(3)])
+    assert (worth[1:] <= 1 + 1e-12).all()
+    assert (over_all[1:] > 1.05).all()
+
+
+def test_m_that_win_most_share_delta():
+    state = Pairs(0.2, beats="most", top=3, epsilon=0.1).start(sp.Problem.pairs(5), 1).state
+    assert state._goal == pytest.approx(math.log(2 * 3 / 0.2))
+    for capital, fine in ((59.0, False), (61.0, True)):  # 2 m (K − m)/δ = 60
+        state.purses.near_peaks = np.full((5, 5), math.log(capital))
+        assert (len(state.accepted) == 3) == fine

@@ -106,6 +106,7 @@ def test_a_saved_state_goes_on_as_if_nothing_had_happened(backend, crowd):
     assert other.propose(10**9).same(expected)
 
 
+@pytest.mark.validation
 def test_a_certificate_of_two_thousand_candidates_holds():
     instance = sp.simulate.families.catalogue(5, 2000, 2.0, rng=0)
     run = finish("peleg", instance, epsilon=0.2)
@@ -114,6 +115,7 @@ def test_a_certificate_of_two_thousand_candidates_holds():
     assert checked.checked == 2000
 
 
+@pytest.mark.validation
 def test_memory_does_not_grow_with_the_pairs():
     """Pairs of these candidates would fill 1.1 GB."""
     instance = sp.simulate.families.catalogue(3, 12_000, 3.0, rng=0)

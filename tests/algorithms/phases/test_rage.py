@@ -32,6 +32,7 @@ def worst_pair(problem, pulls, active):
     return float(np.einsum("pi,ij,pj->p", y, inverse, y).max())
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(("instance", "reference"), PUBLIC, ids=lambda v: getattr(v, "name", ""))
 def test_needs_fewer_pulls_than_the_public_code(instance, reference):
     table = trials(get("rage", delta=0.1), instance, n=60, seed=1)

@@ -22,6 +22,7 @@ PUBLIC = [
 ]
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(("instance", "reference"), PUBLIC, ids=lambda v: getattr(v, "name", ""))
 def test_needs_fewer_pulls_than_public_code(instance, reference):
     table = trials(get("xy-adaptive", delta=0.1), instance, n=60, seed=1)

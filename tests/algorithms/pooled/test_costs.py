@@ -45,6 +45,7 @@ def spent_directly(costs, seed):
     return float(run.pulls @ np.array(COSTS))
 
 
+@pytest.mark.validation
 def test_costs_count_without_features_too():
     told, blind = (sum(spent_directly(c, s) for s in range(12)) for c in (COSTS, None))
     assert told <= blind

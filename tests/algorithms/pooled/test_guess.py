@@ -82,6 +82,7 @@ def test_it_must_be_said_how_much_there_is():
         guess(sp.Problem(ARMS, noise=1.0), max_samples=50, algorithm="rage")
 
 
+@pytest.mark.validation
 def test_wrong_guesses_with_small_p_values_are_rare():
     """Two options: if the other one is the best, p ≤ 0.2 comes up in a fifth of studies at most."""
     means = np.array([0.0, 0.02])

@@ -8,6 +8,8 @@ import pytest
 import surepick as sp
 from surepick.algorithms import PooledPeleg
 from surepick.algorithms.pooled import guide
+from surepick.algorithms.pooled.kinds.reading import pooled_variance
+from surepick.algorithms.pooled.ledger import Rows, Totals
 from surepick.errors import CertificateError
 from surepick.run.certificate import fingerprint
 from surepick.run.replay import EXACT
@@ -93,17 +95,61 @@ def test_an_exception_is_known_by_its_own_rewards():
     assert np.abs(now - alike)[others].max() < 0.05
 
 
-def test_runs_of_earlier_releases_go_on_by_their_rule():
+def precise(seed):
+    """30 options of 6 features, means that differ by 1,000 σ, the best two by 0.35 σ."""
+    rng = np.random.default_rng(seed)
+    features, theta = rng.normal(size=(30, 6)), rng.normal(size=6)
+    theta *= 1000.0 / np.ptp(features @ theta)
+    second, first = np.argsort(features @ theta)[-2:]
+    apart = features[first] - features[second]
+    theta -= apart * (apart @ theta - 0.35) / (apart @ apart)
+    return features, features @ theta
+
+
+@pytest.mark.parametrize("noise", ["symmetric", "equal"])
+def test_trusting_features_costs_no_more_than_not_where_instruments_are_precise(noise):
+    spent = {0.0: 0, math.inf: 0}
+    for seed in (0, 1):
+        features, means = precise(seed)
+        for misfit in spent:
+            run = PooledPeleg(0.05).start(sp.Problem(features, noise=noise, misfit=misfit))
+            spent[misfit] += drive(run, means, 1.0, seed).samples
+    assert spent[0.0] <= 1.1 * spent[math.inf]
+
+
+@pytest.mark.parametrize(("spread", "added"), [(5.0, 1.0), (1000.0, 0.01)])
+def test_the_residual_that_is_added_counts_a_hundred_times_the_others_at_most(spread, added):
+    """``added``: the share of what the means spread by that counts."""
+    rng = np.random.default_rng(1)
+    features = rng.normal(size=(30, 6))
+    problem = sp.Problem(features, noise="symmetric")
+    means = features @ rng.normal(size=6)
+    means *= spread / np.std(means, ddof=1)
+    totals = Totals(30, True)
+    totals.add(Rows.from_counts(np.ones(30, dtype=np.int64), means + rng.normal(size=30)))
+    old, new = (pooled_variance(problem, totals, most) for most in (math.inf, 100.0))
+    noise = float(np.sum((totals.sums - features @ np.linalg.lstsq(features, totals.sums)[0]) ** 2))
+    assert new == (old if added == 1.0 else pytest.approx((1 + 100 / 23) * noise / 25))
+    # All residuals 0, as coarse readings may have them: the spread is all there is to go by.
+    exact = Totals(30, True)
+    exact.add(Rows.from_counts(np.ones(30, dtype=np.int64), 0.0 * means + features[:, 0]))
+    assert pooled_variance(problem, exact, 100.0) == pooled_variance(problem, exact)
+
+
+@pytest.mark.parametrize("misfit", [0.0, math.inf])
+def test_runs_of_earlier_releases_go_on_by_their_rule(misfit):
     means = np.linspace(0.0, 2.0, 10)
     features = np.random.default_rng(3).normal(size=(10, 4))
-    problem, found = sp.Problem(features, noise="symmetric", misfit=math.inf), {}
+    if not misfit:
+        features, means = precise(0)
+    problem, found = sp.Problem(features, noise="symmetric", misfit=misfit), {}
     for rule in (1, 2):
         run = PooledPeleg(0.05).start(problem)
         saved = run.state.save()
         del saved["guide"]  # as it was then
         if rule == 1:
             run.state.load(saved)
-        found[rule] = drive(run, means, 0.2, 0)
+        found[rule] = drive(run, means, 0.2 if misfit else 1.0, 0)
         certificate = run.answer.certificate()
         assert certificate["evidence"].get("guide") == (None if rule == 1 else 2)
         assert sp.verify(certificate, replay=True).replay == EXACT

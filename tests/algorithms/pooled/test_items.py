@@ -60,6 +60,7 @@ def test_pairing_takes_fewer_evaluations_than_drawing_items_for_each():
     assert paired < 0.75 * alone
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(("noise", "correlation"), each_value([None, "yes-no"], [-1.0, 0.0, 1.0]))
 def test_error_rate_with_rewards_that_depend_on_each_other(noise, correlation):
     """Two tied options, wrong where the first is dropped; 0.2 is allowed, 0.28 was measured before.

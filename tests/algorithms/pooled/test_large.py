@@ -100,6 +100,7 @@ def test_answers_are_right_and_their_certificates_hold(backend, epsilon):
         assert checked.candidate == answer.arm
 
 
+@pytest.mark.validation
 def test_backends_come_to_the_same():
     """Which pulls are asked for may hang on the last digit of a sum, which libraries make."""
     runs = [finished(name, 0.0)[0] for name in ("numpy", "torch")]

@@ -159,6 +159,7 @@ def test_without_trust_one_feature_per_option_is_no_features(kind):
     np.testing.assert_array_equal(runs[0].state.question.capital, runs[1].state.question.capital)
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("kind", KINDS)
 def test_features_that_mislead_do_no_harm(kind):
     """One option is far above what its features say, and the features hardly lie."""
@@ -259,6 +260,7 @@ def test_levels_of_blocks_leave_every_bet_as_it_is(kind, misfit):
     np.testing.assert_allclose(*capital, atol=1e-7)
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("misfit", [0.0, math.inf])
 def test_levels_that_jump_cost_little(misfit):
     """Five scales of the noise between blocks; without a level for each, runs did not end."""

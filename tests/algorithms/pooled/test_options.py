@@ -115,6 +115,7 @@ def _moving_target(seed):
     return False
 
 
+@pytest.mark.validation
 def test_a_copy_of_the_leader_again_and_again(monkeypatch):
     trials = 12
     wrong = sum(_moving_target(seed) for seed in range(trials))

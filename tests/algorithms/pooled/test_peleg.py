@@ -5,6 +5,7 @@ import math
 import numpy as np
 import pytest
 from numpy.random import SeedSequence
+from tests.breadth import first_rows
 
 import surepick as sp
 from surepick.algorithms import get
@@ -61,7 +62,9 @@ def wrong_answers(algorithm, instance, seed, noise):
 
 # -- pulls -----------------------------------------------------------------------------------
 @pytest.mark.parametrize(
-    ("instance", "rage", "oracle", "share"), PUBLIC, ids=lambda v: getattr(v, "name", "")
+    ("instance", "rage", "oracle", "share"),
+    first_rows(1, PUBLIC),
+    ids=lambda v: getattr(v, "name", ""),
 )
 def test_pulls_are_a_fraction_of_rage_and_of_the_oracle(instance, rage, oracle, share):
     """The standard error is 13 % at most; an error rate of 40 % is caught nine times in ten."""
@@ -77,7 +80,7 @@ def test_pulls_on_the_unit_sphere(d, rage, oracle):
     assert all(row["correct"][0] for row in rows)
 
 
-@pytest.mark.parametrize(("delta", "most"), [(1e-12, 1.22), (1e-20, 1.18)])
+@pytest.mark.parametrize(("delta", "most"), first_rows(1, [(1e-12, 1.22), (1e-20, 1.18)]))
 def test_pulls_approach_the_lower_bound(delta, most):
     """The standard error of the mean is 5 % of the bound at most."""
     instance = instances.confounding(5)
@@ -276,6 +279,7 @@ def test_batches_are_within_the_limits_and_fill_whole_plates():
     sp.verify(run.answer.certificate())
 
 
+@pytest.mark.validation
 def test_small_batches_cost_hardly_more_pulls():
     instance = instances.confounding(5)
     free = trials(PooledPeleg(0.1), instance, n=30, seed=6)["samples"]

@@ -61,6 +61,7 @@ def test_a_claim_refutes_every_set_of_statements_that_may_be_true(case):
         assert theirs - math.log(DELTA) == pytest.approx(needed[kind, x], abs=1e-9)
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("epsilon", [0.0, 0.4])
 @pytest.mark.parametrize("together", [True, False])
 def test_claims_are_wrong_with_probability_delta_at_most(epsilon, together):

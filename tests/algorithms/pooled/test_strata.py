@@ -65,6 +65,7 @@ def test_levels_of_strata_do_no_harm_and_the_certificate_holds(noise, misfit):
     assert all("stratum" in batch for batch in answer.certificate()["batches"])
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("noise", ["symmetric", 1.0, "yes-no"])
 def test_pulls_with_strata_are_few_whatever_their_levels(noise):
     """Levels five standard deviations apart, beside none: about as many pulls."""

@@ -17,6 +17,7 @@ PUBLIC = [
 ]
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(("instance", "reference"), PUBLIC, ids=lambda v: getattr(v, "name", ""))
 def test_needs_fewer_pulls_than_public_code(instance, reference):
     table = trials(get("xy-oracle", delta=0.1, theta=instance.theta), instance, n=20, seed=1)
@@ -38,6 +39,7 @@ def test_the_allocation_is_the_best_for_theta(instance):
     assert best * (1 - 1e-9) <= value <= 1.06 * best
 
 
+@pytest.mark.validation
 def test_a_wrong_theta_costs_pulls_but_not_correctness():
     truth = instances.confounding(3)
     right = get("xy-oracle", delta=0.1, theta=truth.theta)

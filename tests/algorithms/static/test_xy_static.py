@@ -23,6 +23,7 @@ PUBLIC = [
 ]
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize(("instance", "reference"), PUBLIC, ids=lambda v: getattr(v, "name", ""))
 def test_needs_fewer_pulls_than_public_code(instance, reference):
     table = trials(get("xy-static", delta=0.1), instance, n=20, seed=1)

@@ -26,6 +26,7 @@ def play(algorithm, seed=0, reload=False, means=MEANS):
 
 
 # -- rates over whole studies; benchmarks/study_checks.py has more of them -----------------------
+@pytest.mark.validation
 def test_few_false_alarms_and_clear_interactions_are_found():
     assert found(rates("pooled-peleg", 12, size=1.0, misfit=0.0)["alarms"], 12, wrong=False)
     assert found(rates("pooled-peleg", 8, size=1.0, misfit=1.0)["alarms"], 8, wrong=True)

@@ -51,6 +51,7 @@ def test_the_leaderboard_is_broad():
     assert len(plan.cells) == len(names()) * len(BOARD.instances) * 3
 
 
+@pytest.mark.validation
 @pytest.mark.parametrize("text", [*BOARD.instances, *suite("published").instances])
 def test_its_instances_have_modest_bounds(text):
     instance = build_instance(text)

@@ -22,9 +22,10 @@ def test_every_curve_of_every_figure_is_planned():
     assert set(counted.values()) == {50}
 
 
-def test_a_quick_look_has_every_curve_and_tries_the_slow_ones_once():
+def test_a_quick_look_has_every_curve_and_the_beginning_of_slow_ones():
     counted = trials_of(Reproduction(trials=3, quick=True))
-    assert set(counted) == set(trials_of(Reproduction()))
+    late = {(f.key, x, a) for f in FIGURES.values() for x in f.points[2:] for a in f.slow}
+    assert set(counted) == set(trials_of(Reproduction())) - late
     slow = {key for key, count in counted.items() if count == 1}
-    assert slow == {(f.key, x, a) for f in FIGURES.values() for x in f.points for a in f.slow}
+    assert slow == {(f.key, x, a) for f in FIGURES.values() for x in f.points[:2] for a in f.slow}
     assert {count for key, count in counted.items() if key not in slow} == {3}

@@ -1,5 +1,7 @@
 """Evaluating only what decides: on tables whose truth is known."""
 
+import asyncio
+
 import numpy as np
 import pytest
 
@@ -81,6 +83,28 @@ def test_what_is_fully_known_is_decided_by_its_means():
     assert "It has the best mean of 3 that are fully known" in str(found)
 
 
+def test_items_that_are_known_come_first_and_take_nothing():
+    """However they came to be known: here where the best option is at its worst."""
+    taken = np.zeros(2, dtype=int)
+    for seed in range(4):
+        truth = exam(seed, lead=0.6)
+        worst = np.argsort(truth.scores[-1] - truth.scores.mean(axis=0))[:60]
+        some = np.full_like(truth.scores, np.nan)
+        some[:, worst] = truth.scores[:, worst]
+        some[2] = truth.scores[2]  # and one option is known on all
+        table = ScoreTable(truth.options, truth.items, some)
+        found = decide(table, truth.of, seed=seed)
+        means = truth.scores.mean(axis=1)
+        assert means[truth.options.index(found.option)] == means.max()
+        assert found.evaluations == found.table.known - table.known
+        assert sp.verify(found.answer.certificate(), replay=True).replayed
+        # It goes on as it would have: with the same order, and what it has shown already.
+        part = decide(table, truth.of, seed=seed, max_evaluations=found.evaluations // 2)
+        rest = decide(part.table, truth.of, seed=seed)
+        taken += (found.evaluations, part.evaluations + rest.evaluations)
+    assert taken[0] == taken[1]
+
+
 def test_a_limit_ends_it_undecided():
     truth = exam(1, lead=0.1)
     empty = ScoreTable(truth.options, truth.items)
@@ -109,3 +133,54 @@ def test_scores_that_cannot_be_are_refused():
         ScoreTable(["a", "b"], ["x", "y"], rewards="marks")
     with pytest.raises(InvalidInputError, match="options"):
         ScoreTable(["a", "a"], ["x", "y"])
+
+
+# -- calls that cost and fail ----------------------------------------------------------------
+def test_coroutines_are_evaluated_at_the_same_time_and_find_the_same():
+    full = exam(2, items=200)
+    now = most = 0
+    together = asyncio.Event()  # the first ones wait for each other, however busy the machine is
+
+    async def evaluate(option, item):
+        nonlocal now, most
+        now += 1
+        most = max(most, now)
+        if now == 4:
+            together.set()
+        await asyncio.wait_for(together.wait(), 60)
+        await asyncio.sleep(0.001)
+        now -= 1
+        return full.of(option, item)
+
+    empty = ScoreTable(full.options, full.items)
+    found, alone = decide(empty, evaluate, workers=4), decide(empty, full.of)
+    assert (found.option, found.evaluations) == (alone.option, alone.evaluations)
+    assert most == 4
+
+
+def test_a_cell_that_fails_for_good_counts_as_the_worst_score_and_is_listed():
+    full = exam(2, items=200)
+    asked = []
+
+    def evaluate(option, item):
+        asked.append((option, item))
+        if len(asked) == 20:
+            evaluate.bad = (option, item)
+        if (option, item) == evaluate.bad:
+            raise ValueError("no number in the reply")
+        return full.of(option, item)
+
+    evaluate.bad = None
+    found = decide(ScoreTable(full.options, full.items), evaluate)
+    assert found.failed == ((*evaluate.bad, "ValueError: no number in the reply"),)
+    assert asked.count(evaluate.bad) == 1  # it would fail again
+    assert np.isnan(found.table.of(*evaluate.bad))  # it may work another time
+    assert "1 cell could not be measured and counts as the worst score" in str(found)
+
+
+def test_where_nothing_works_the_error_is_raised():
+    def evaluate(option, item):
+        raise ConnectionError("no network")
+
+    with pytest.raises(ConnectionError):
+        decide(ScoreTable(["a", "b"], ["x", "y"]), evaluate, retries=0)

@@ -36,23 +36,23 @@ def with_layouts(page):
 def test_the_preview_follows_every_tick(form):
     preview = form.get_by_role("group", name="How the table is read")
     start = form.get_by_role("button", name="Start the study")
-    expect(preview).to_contain_text("48different options7coefficients to learn")
+    expect(preview).to_contain_text("48different options7effects to learn")
     expect(form.get_by_label("Name of the study")).to_have_value("layouts")
     expect(start).to_be_enabled()
     form.get_by_role("checkbox", name="headline").uncheck()
     # Features are a guide: what they cannot tell apart may differ all the same.
-    expect(preview).to_contain_text("48different options6coefficients to learn")
+    expect(preview).to_contain_text("48different options6effects to learn")
     for name in ("image", "columns", "colour", "button"):
         form.get_by_role("checkbox", name=name).uncheck()
     expect(preview).to_contain_text("has no features")
     expect(start).to_be_disabled()
     form.get_by_role("radio", name="A formula").check()
     form.get_by_role("textbox", name="Formula").fill("C(colour)*C(button)")
-    expect(preview).to_contain_text("48different options6coefficients to learn")
+    expect(preview).to_contain_text("48different options6effects to learn")
     form.get_by_role("textbox", name="Formula").fill("C(colour")
     expect(start).to_be_disabled()
     form.get_by_role("radio", name="Nothing").check()
-    expect(preview).to_contain_text("48different options48coefficients to learn")
+    expect(preview).to_contain_text("48different options48effects to learn")
     expect(start).to_be_enabled()
     form.get_by_label("Error probability").fill("0,001")
     expect(
@@ -84,6 +84,19 @@ def test_a_file_can_be_dropped_and_a_table_pasted(page):
     page.get_by_label("Table as CSV text").fill("one line only")
     page.get_by_role("button", name="Use this text").click()
     expect(page.locator(".notice")).to_contain_text("table.csv")
+
+
+def test_a_list_of_names_is_enough(page):
+    page.goto("/#/new")
+    page.get_by_text("Or paste the text of a table").click()
+    page.get_by_label("Table as CSV text").fill("label\nplain\nphoto\nvideo\n")
+    page.get_by_role("button", name="Use this text").click()
+    expect(page.get_by_role("radio", name="Nothing: options have no features")).to_be_checked()
+    expect(page.get_by_text("different options")).to_be_visible()
+    page.get_by_text("Or paste the text of a table").click()
+    page.get_by_label("Table as CSV text").fill("option,size\na,1\nb,2\nc,4\n")
+    page.get_by_role("button", name="Use this text").click()
+    expect(page.get_by_role("radio", name="These columns")).to_be_checked()
 
 
 def test_every_setting_reaches_the_study_and_errors_are_shown(form, client, layouts, to_delete):
@@ -273,13 +286,13 @@ def test_plan_asks_for_what_the_rewards_need(page):
     page.get_by_label("CSV file").set_input_files(CSV)
     button = page.get_by_role("button", name="Forecast")
     expect(page.get_by_label("Base rate")).to_be_hidden()
-    page.get_by_label("Rewards are").select_option("a number between two bounds")
+    page.get_by_label("Results are").select_option("a number between two bounds")
     page.get_by_label("Gap").fill("0.4")
     expect(button).to_be_disabled()  # there are no bounds yet
     page.get_by_label("Lowest reward").fill("0")
     page.get_by_label("Highest reward").fill("10")
     expect(button).to_be_enabled()
-    page.get_by_label("Rewards are").select_option("yes or no")
+    page.get_by_label("Results are").select_option("yes or no")
     expect(page.get_by_label("Gap")).to_be_hidden()
     expect(button).to_be_disabled()
     page.get_by_label("Base rate").fill("0.3")

@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 
 import surepick as sp
@@ -22,6 +23,7 @@ def taste(pull):
     return TASTE[leaf] + 0.5 * float(minutes) + 0.1 * ((7 * pull.id) % 5 - 2)
 
 
+@pytest.mark.validation
 def test_an_hour_from_a_table_to_an_answer(page, client, served, picture):
     # 9:00 a table is pasted, and a study made of it
     page.get_by_role("link", name="New study").first.click()
@@ -48,11 +50,11 @@ def test_an_hour_from_a_table_to_an_answer(page, client, served, picture):
     right = taste(first[3])
     panel.tell(first[3].id, 10 * right)
     card = page.get_by_role("region", name="What was done").first
-    card.get_by_text("Correct or withdraw a reward").click()
-    card.get_by_label("Pull").fill(str(first[3].id))
-    card.get_by_label("Reward").fill(str(right))
+    card.get_by_text("Correct or withdraw a result").click()
+    card.get_by_label("Sample").fill(str(first[3].id))
+    card.get_by_label("Result").fill(str(right))
     card.get_by_label("Reason").first.fill("the point was forgotten")
-    card.get_by_role("button", name="Change the reward").click()
+    card.get_by_role("button", name="Change the result").click()
     expect(card).to_contain_text("counts instead of")
     picture(page, "hour-correction", part=card)
     # 9:30 a break, in which nothing is handed out

@@ -1,5 +1,7 @@
 """Coming in, going out, and what each role gets to see."""
 
+import re
+
 from playwright.sync_api import expect
 
 
@@ -23,14 +25,18 @@ def test_a_token_opens_the_page_and_logging_out_closes_it(open_page, served):
     expect(page.get_by_label("Access token")).to_be_visible()
 
 
-def test_a_workers_token_is_told_to_stay_with_its_program(open_page, served, layouts):
+def test_a_workers_token_opens_what_is_to_be_measured_and_nothing_else(open_page, layouts):
     token = layouts.make_token("worker", ["layouts"])
     page = open_page(token=None)
     page.get_by_label("Access token").fill(token)
     page.keyboard.press("Enter")
-    expect(page.get_by_role("alert")).to_contain_text("worker's token")
-    page.reload()
-    expect(page.get_by_label("Access token")).to_be_visible()
+    expect(page.get_by_role("heading", name="layouts", exact=True)).to_be_visible()
+    expect(page.get_by_role("button", name="Get the next samples")).to_be_visible()
+    for other in ("/#/studies/layouts", "/#/new", "/#/access"):
+        page.goto(other)
+        expect(page).to_have_url(re.compile("#/measure/layouts$"))
+        expect(page.get_by_role("region")).to_have_count(1)
+    expect(page.get_by_role("navigation").get_by_role("link")).to_have_count(0)
 
 
 def test_a_viewer_sees_the_studies_of_the_token_and_changes_nothing(open_page, served, layouts):

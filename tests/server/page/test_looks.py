@@ -2,6 +2,7 @@
 
 import re
 
+import pytest
 from playwright.sync_api import expect
 from tests.browser import accessibility_violations
 from tests.server.page.conftest import few_trials
@@ -23,7 +24,7 @@ def tour(page):
     yield "warnings", page.get_by_role("group", name="Warnings")
     page.goto("/#/new")
     page.get_by_label("CSV file").set_input_files(CSV)
-    yield "create", page.get_by_text("coefficients to learn")
+    yield "create", page.get_by_text("effects to learn")
     page.goto("/#/access")
     yield "access", page.get_by_role("button", name="Revoke").first
     page.goto("/#/plan")
@@ -41,6 +42,7 @@ def tour(page):
 LOOKS = (("phone", PHONE, "light"), ("light", DESKTOP, "light"), ("dark", DESKTOP, "dark"))
 
 
+@pytest.mark.validation
 def test_every_view_is_accessible_and_fits(open_page, layouts, picture):
     page = open_page(width=PHONE[0], height=PHONE[1], theme="light")
     for name, settled in tour(page):
@@ -114,9 +116,9 @@ def test_by_keyboard_alone(open_page, served, layouts):
     page.keyboard.press("ArrowRight")
     expect(page.get_by_role("radio", name="Still in")).to_be_checked()
     tab_to(role="region", name="Options, scrolls")
-    tab_to(role="button", name="Pulls")
+    tab_to(role="button", name="Measured")
     page.keyboard.press("Space")
-    expect(page.get_by_role("columnheader", name="Pulls")).to_have_attribute(
+    expect(page.get_by_role("columnheader", name="Measured")).to_have_attribute(
         "aria-sort", "descending"
     )
     tab_to(role="button", name="Delete study")

@@ -106,7 +106,7 @@ def test_rows_come_in_the_order_of_the_evidence(page, numbers):
     against = dict(zip(status["labels"], status["evidence"]))
     rest = [against[label] for label in labels[1 : len(inside)]]
     assert rest == sorted(rest)
-    page.get_by_role("columnheader", name="Pulls").get_by_role("button").click()
+    page.get_by_role("columnheader", name="Measured").get_by_role("button").click()
     shown = [number(row["pulls"]) for row in rows_of(page)]
     assert shown == sorted(status["pulls"], reverse=True)
     page.get_by_role("columnheader", name="Option").get_by_role("button").click()

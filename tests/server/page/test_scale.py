@@ -37,6 +37,7 @@ def large(served):
     return study
 
 
+@pytest.mark.validation
 def test_a_large_study_shows_fast_and_stays_smooth(page, large):
     expect(page.get_by_role("link", name="large")).to_be_visible()
     seconds = []

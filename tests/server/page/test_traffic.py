@@ -4,6 +4,7 @@ import csv
 import io
 
 import numpy as np
+import pytest
 from playwright.sync_api import expect
 from tests.browser import accessibility_violations
 from tests.server.page.test_looks import DESKTOP, PHONE
@@ -123,6 +124,47 @@ def test_from_a_table_to_a_decided_test(open_page, client, picture):
     expect(card).to_be_hidden()
     drawn = downloaded(page, page.get_by_role("link", name="PNG"))
     assert drawn.startswith(b"\x89PNG")
+    page.get_by_role("button", name="Verify").click()
+    expect(page.get_by_text("The certificate holds.")).to_be_visible()
+
+
+@pytest.mark.validation
+def test_a_version_that_breaks_its_guardrail_is_named_and_not_chosen(open_page, client, picture):
+    page = open_page()
+    page.goto("/#/new")
+    page.get_by_text("Or paste the text of a table").click()
+    page.get_by_label("Table as CSV text").fill("label,size\nold,1\nfair,2\npushy,3\n")
+    page.get_by_role("button", name="Use this text").click()
+    expect(page.get_by_text("different options")).to_be_visible()
+    page.get_by_label("Name of the study").fill("guarded")
+    page.get_by_role("radio", name="By a website that splits its visitors").check()
+    page.get_by_label("Control", exact=True).fill("old")
+    page.get_by_label("Guardrails").fill("refunds <= control + 0.5%\ncomplaints <= control + 1%")
+    page.get_by_role("button", name="Start the study").click()
+    expect(page.get_by_role("heading", level=1)).to_have_text("guarded")
+    study = client.load_study("guarded")
+    rates = {"old": (0.04, 0.01, 0.01), "fair": (0.06, 0.01, 0.01), "pushy": (0.09, 0.05, 0.01)}
+    for day in range(12):
+        split, rng = study.split(), np.random.default_rng(day)
+        counts = rng.multinomial(8000, list(split.shares.values()))
+        rows = {label: (int(n), *rng.binomial(n, rates[label])) for label, n in zip(rates, counts)}
+        done = study.record(rows, f"day {day}")
+        if day == 3:
+            study.split()
+            morning = page.get_by_label("Morning look")
+            expect(morning).to_contain_text("in 4 periods")
+            expect(morning.get_by_role("columnheader", name="refunds <= old")).to_be_visible()
+            expect(morning.get_by_role("row", name="pushy")).to_contain_text("breaks")
+            expect(page.get_by_label("refunds of fair")).to_be_attached()
+            for size in (DESKTOP, PHONE):
+                page.set_viewport_size({"width": size[0], "height": size[1]})
+                assert page.evaluate("document.documentElement.scrollWidth") <= size[0]
+                picture(page, f"guardrails-{size[0]}")
+        if done.finished:
+            break
+    expect(morning).to_contain_text("Decided: fair is the best that keeps refunds <= old + 0.5 %")
+    expect(morning).to_contain_text("but breaks refunds <= old + 0.5 % and is not chosen")
+    picture(page, "guardrails-decided")
     page.get_by_role("button", name="Verify").click()
     expect(page.get_by_text("The certificate holds.")).to_be_visible()
 

@@ -14,7 +14,8 @@ def create(storage=None, name="shop", rates=RATES, noise="yes-no", **traffic):
     labels = [*LABELS, *(f"option {k}" for k in range(4, len(rates)))][: len(rates)]
     problem = sp.Problem(np.eye(len(rates)), noise=noise, labels=labels)
     storage = MemoryStorage() if storage is None else storage
-    given = {key: traffic.pop(key) for key in ("delta", "epsilon") if key in traffic}
+    given = {key: traffic.pop(key) for key in ("delta", "epsilon", "seed") if key in traffic}
+    given = {"seed": 0} | given
     return sp.create_study(name, problem, storage=storage, traffic=traffic or True, **given)
 
 

@@ -17,9 +17,11 @@ from surepick.errors import (
 )
 from surepick.run.certificate import fingerprint
 from surepick.run.report import tell_report
+from surepick.run.waiting import Waiting
 from surepick.study.chain import check_chain
 from surepick.study.traffic.block import told_of
 from surepick.study.traffic.report import Counts
+from surepick.study.traffic.rules import deal_seed
 
 RATES = (0.04, 0.05, 0.06, 0.08)
 
@@ -37,9 +39,12 @@ def told_from_scratch(study):
     """The run that is told the reports as they are now, by hand."""
     run = study.algorithm.start(study.problem)
     run.order_seed = None  # visitors come in no order that anybody fixed
+    run.waits = Waiting()
+    began = study.traffic.desk.periods()[0].at
     for report in study.traffic.desk.reports():
         if not run.stopped:
-            tell_report(run, told_of(Counts.from_json(report.content), run.problem.n_arms))
+            told = told_of(Counts.from_json(report.content), run.problem.n_arms)
+            tell_report(run, told, report.at - began, deal_seed(study.desk.record))
     return run
 
 

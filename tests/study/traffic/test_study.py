@@ -36,7 +36,7 @@ def test_from_shares_to_a_certificate_that_replays(storage_url):
     assert [row["samples"] for row in again.history()] == list(range(2000, 2001 * periods, 2000))
     with pytest.raises(RunStateError, match="came after the end"):
         again.record(dict.fromkeys(site.LABELS, (1, 0)), "too late")
-    with pytest.raises(RunStateError, match="send all visitors to its answer"):
+    with pytest.raises(RunStateError, match="there are no more shares"):
         again.split()
 
 
@@ -74,7 +74,7 @@ def test_shares_keep_what_was_asked_for(storage_url):
     for number in range(1, 30):
         before = study.split().shares
         site.day(study, number)
-        if study.finished:
+        if study.status()["traffic"]["waiting"] is not None:  # those who lost come back
             break
         shares = study.split().shares
         assert sum(shares.values()) == pytest.approx(1.0, abs=1e-12)
@@ -84,7 +84,7 @@ def test_shares_keep_what_was_asked_for(storage_url):
                 assert shares[label] >= max(0.1, 0.4 * before[label])  # they move smoothly
             else:
                 assert shares[label] == 0.0
-    assert study.finished
+    assert study.current_run.state.finished
 
 
 def test_least_shares_that_cannot_all_be_kept_are_shared_alike():
@@ -232,6 +232,7 @@ def test_the_error_rate_stays_below_delta():
     assert ended < 40
 
 
+@pytest.mark.validation
 def test_how_many_more_periods_is_an_interval():
     study, ahead = site.create(), []
     assert "nothing was reported yet" in study.forecast().text
@@ -263,3 +264,23 @@ def test_a_baseline_keeps_a_share_while_there_is_something_to_compare():
     assert study.finished
     assert (study.answer.better, set(study.answer.worse)) == (("d",), {"a", "b"})
     assert sp.verify(study.answer.certificate())
+
+
+def test_the_m_best_are_found_and_named():
+    study = sp.create_study(
+        "the two best",
+        sp.Problem.unstructured(site.LABELS, noise="yes-no"),
+        storage=MemoryStorage(),
+        traffic=True,
+        top=2,
+    )
+    site.day(study, 0)
+    at = study.status()["traffic"]
+    assert at["headline"].startswith("The 2 best so far are video")
+    site.decide(study, first=1)
+    assert set(study.answer.labels) == {"video", "photo"}
+    at = study.status()["traffic"]
+    assert at["headline"].startswith("Decided: the 2 best are video (")
+    assert "wrong about the 2 best" in at["headline"]
+    assert at["next"] == "Send visitors to video and photo."
+    assert sp.verify(study.answer.certificate(), replay=True).guarantee == "pac"

@@ -42,6 +42,10 @@ class Scale:
         share = (scores - self.low) / (self.high - self.low)
         return np.rint(share * self.unit).astype(np.int64)
 
+    def share(self, score: float) -> float:
+        """Where a score lies between the lowest, 0, and the highest, 1."""
+        return (score - self.low) / (self.high - self.low)
+
     def means(self, totals: IntArray, counts: IntArray) -> FloatArray:
         """Mean scores from totals in units; not a number where there are none."""
         share = totals / np.maximum(counts, 1) / self.unit

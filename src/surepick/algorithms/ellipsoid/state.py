@@ -22,13 +22,14 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Guarantee
+from surepick.algorithms.base import Algorithm
 from surepick.algorithms.conditions import REGULARISATION, norm_condition
 from surepick.algorithms.sequential import SequentialState
 from surepick.arrays.fixed import product
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive
 from surepick.problem import Problem
+from surepick.promise import Condition
 
 
 @dataclass(frozen=True)
@@ -49,11 +50,8 @@ class EllipsoidAlgorithm(Algorithm):
         """The probability that the ellipsoid may ever miss."""
         return self.delta
 
-    def guarantee(self, epsilon_used: bool) -> Guarantee:
-        """What is promised, and what it rests on."""
-        given = super().guarantee(epsilon_used)
-        condition = norm_condition(self.norm_bound, self.regularisation)
-        return Guarantee(given.kind, f"{given}, {condition}")
+    def needs(self) -> tuple[Condition, ...]:
+        return (norm_condition(self.norm_bound, self.regularisation),)
 
 
 class EllipsoidState(SequentialState):

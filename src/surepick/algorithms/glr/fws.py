@@ -52,8 +52,8 @@ class FrankWolfeSampling(AdaptiveGlr):
 
     Examples
     --------
-    >>> FrankWolfeSampling(0.05).guarantee(False).kind
-    'pac'
+    >>> FrankWolfeSampling(0.05).theorem
+    'GLR stop; self-normalised bound (method of mixtures)'
     """
 
     name: ClassVar[str] = "fws"

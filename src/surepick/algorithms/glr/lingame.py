@@ -55,8 +55,8 @@ class LinGame(AdaptiveGlr):
 
     Examples
     --------
-    >>> LinGame.heuristic(0.1).guarantee(False).kind
-    'heuristic'
+    >>> bool(LinGame.heuristic(0.1).theorem)
+    False
     >>> LinGame(0.1, threshold="regularised", norm_bound=2.0).settings()["norm_bound"]
     2.0
     """

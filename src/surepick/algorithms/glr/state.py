@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Self
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Guarantee
+from surepick.algorithms.base import Algorithm
 from surepick.algorithms.conditions import REGULARISATION, norm_condition
 from surepick.algorithms.glr.thresholds import (
     Determinant,
@@ -27,6 +27,7 @@ from surepick.arrays.fixed import product
 from surepick.arrays.types import IntArray
 from surepick.arrays.validate import positive
 from surepick.errors import InvalidInputError
+from surepick.promise import Condition
 from surepick.statistics.estimate import LeastSquares
 
 if TYPE_CHECKING:
@@ -127,13 +128,10 @@ class AdaptiveGlr(GlrAlgorithm):
             )
         return Regularised(self.norm_bound, self.regularisation)
 
-    def guarantee(self, epsilon_used: bool) -> Guarantee:
-        """What is promised, and what it rests on."""
-        given = super().guarantee(epsilon_used)
+    def needs(self) -> tuple[Condition, ...]:
         if self.norm_bound is None:
-            return given
-        condition = norm_condition(self.norm_bound, self.regularisation)
-        return Guarantee(given.kind, f"{given}, {condition}")
+            return ()
+        return (norm_condition(self.norm_bound, self.regularisation),)
 
 
 class GlrState(SequentialState):

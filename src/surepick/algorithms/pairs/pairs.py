@@ -4,7 +4,14 @@ Guarantee: :mod:`surepick.algorithms.pairs.purses` has it, with its proof. Nothi
 known in advance about the judge. A Bradley–Terry fit guides whom to compare and how much to bet.
 
 Comparisons come in blocks that are fixed before any of their results is seen, so that several
-judges can work at once: ``block`` of them, or a tenth of all so far, whichever is more.
+judges can work at once: ``block`` of them, or a tenth of all so far, whichever is more. Blocks may
+overlap: one more is planned by what is known while others are being judged.
+
+Items: each comparison is made on an item of its own, drawn with replacement once the pair is
+chosen. So results of a block are independent given all before, also where two of them happened to
+draw the same item, and their factors multiply; the mean is one over all items. (Several comparisons
+on one item that was drawn for all of them would share its whims: of those only the average is a
+fair factor, and that is worth less than as many items.)
 """
 
 from __future__ import annotations
@@ -15,32 +22,51 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State, confidence
+from surepick.algorithms.base import Algorithm, Pulls, State
 from surepick.algorithms.findings import NOBODY, Known
 from surepick.algorithms.pairs.plan import (
     against_all,
     along_cycle,
     first_pairs,
+    refuters_of,
     shortest_cycle,
     top_two,
     words_for,
 )
-from surepick.algorithms.pairs.purses import Comparisons, Everyone, Most, Record, accepted
-from surepick.algorithms.questions import Best
+from surepick.algorithms.pairs.purses import (
+    Comparisons,
+    Everyone,
+    Most,
+    Record,
+    accepted,
+    highest,
+)
+from surepick.algorithms.questions import Best, Top
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError, RunStateError
 from surepick.problem import Problem
+from surepick.problem.noise import NoiseKind
 from surepick.problem.pairs import features_of
+from surepick.promise import Promise, Promised, in_a_circle
 from surepick.statistics.strengths import Strengths, fit_strengths
 
 _GROWTH = 0.1  # of all comparisons so far: the next block
-_ORDER, _OPPONENT, _PLAN = 0, 1, 2  # streams of random numbers
+_BLIND, _FAR = 16.0, 1.0  # most that may be out: blocks at the start, and beside what is known
+_ORDER, _OPPONENT, _PLAN, _ITEM = 0, 1, 2, 3  # streams of random numbers
 
 _BEST = {
     "everyone": "the one that beats every other, if there is one,",
     "most": "the one that wins most",
 }
+#: what is promised where more is shown of one option, or of all
+BEATS_ALL = Promised("the one that beats every other", "{It} beats every other option.")
+NO_ONE = Promised(
+    "no option beats every other",
+    "No option beats every other one.",
+    wrong="are wrong about that",
+    kind=NOBODY,
+)
 
 
 @dataclass(frozen=True)
@@ -59,10 +85,77 @@ class Beats(Best):
             "which option wins most" if self.beats == "most" else "which option beats every other"
         )
 
-    def promised(self, epsilon: float | None) -> str:
-        if epsilon is None or self.beats == "most":
-            return super().promised(epsilon)
-        return f"preferred in at least {0.5 - epsilon:.12g} of all comparisons to {self.best}"
+    def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
+        if self.beats == "most":
+            return self._wins_most(epsilon)
+        if epsilon is None:
+            found = "If any option beats every other, it is {this}; that it does is not shown yet."
+            return Promised(self.best, found)
+        least, most = f"{0.5 - epsilon:.12g}", f"{0.5 + epsilon:.12g}"
+        close = f"preferred in at least {least} of all comparisons to"
+        return Promised(
+            f"{close} {self.best}",
+            "If any option beats every other, it is preferred to {this} in at most "
+            f"{most} of all comparisons.",
+            wrong="name one that is not so close",
+            ahead="name an option to which one that beats every other, if there is one, is "
+            f"preferred in more than {most} of all comparisons",
+            kind="eps-pac",
+            close=f"{close} any that beats every other",
+            others=f"wins at most {most}",
+        )
+
+    def _wins_most(self, epsilon: float | None) -> Promised:
+        if epsilon is None:
+            return Promised(self.best, "{It} wins most.")
+        within = f"within {epsilon:.12g} of {self.best}"
+        less = f"at most {epsilon:.12g} less often than the one that wins most"
+        return Promised(
+            within,
+            f"{{It}} wins {less}.",
+            ahead=f"name an option that does not win {less}",
+            kind="eps-pac",
+            close=within,
+            others=f"wins at most {epsilon:.12g} more often",
+        )
+
+    def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
+        return [*super().may_promise(epsilon, kind, items), BEATS_ALL, NO_ONE]
+
+
+@dataclass(frozen=True)
+class WinMost(Top):
+    """Which m options win most, in any order?"""
+
+    @property
+    def best(self) -> str:
+        return f"the {self.m} that win most"
+
+    @property
+    def words(self) -> str:
+        return f"which {self.m} options win most"
+
+    def check_problem(self, problem: Problem, items: bool) -> None:
+        n, m = problem.n_candidates, self.m
+        if n <= m:
+            raise InvalidInputError(
+                f"top: there are {n} options, so the {m} that win most are all of them; ask for "
+                "fewer"
+            )
+
+    def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
+        if epsilon is None:
+            return Promised(self.best, "They win most.", wrong=f"are wrong about {self.best}")
+        less = f"at most {epsilon:.12g} less often than the last of {self.best}"
+        return Promised(
+            f"{self.m} options, each of which wins {less},",
+            f"Each of them wins {less}.",
+            wrong="name one that does not",
+            ahead=f"name an option that does not win {less}",
+            kind="eps-pac",
+            close=f"one that wins {less}",
+            others=f"wins at most {epsilon:.12g} more often",
+        )
 
 
 @dataclass(frozen=True)
@@ -79,11 +172,16 @@ class Pairs(Algorithm):
     beats
         ``"everyone"``: the option that is preferred to every other at least half of the time.
         ``"most"``: the one that wins most often against another one at random.
+    top
+        With ``beats="most"``: how many of those that win most to find.
     confirm
         Go on when one option is left, until it is shown that it beats everyone, or that nobody
         does; a cycle is then looked for with at most as many comparisons again.
     block
         The least comparisons in a block, which can be judged at the same time.
+    items
+        Number of items, such as test questions, on which options are compared: each comparison is
+        on one of them, drawn at random, and what is asked is about their average.
 
     Examples
     --------
@@ -95,8 +193,10 @@ class Pairs(Algorithm):
     """
 
     beats: str = field(default="everyone", kw_only=True)
+    top: int = field(default=1, kw_only=True)
     confirm: bool = field(default=False, kw_only=True)
     block: int = field(default=8, kw_only=True)
+    items: int | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "pairs"
     theorem: ClassVar[str] = (
@@ -105,6 +205,7 @@ class Pairs(Algorithm):
     follows: ClassVar[str] = "pulls"
     any_pulls: ClassVar[bool] = False
     any_history: ClassVar[bool] = True
+    overlaps: ClassVar[bool] = True
     needs_scale: ClassVar[bool] = False
     trusts_features: ClassVar[bool] = False
     of_pairs: ClassVar[bool] = True
@@ -120,7 +221,16 @@ class Pairs(Algorithm):
                 "confirm: whoever is left wins most, so there is nothing more to show; leave it out"
             )
         object.__setattr__(self, "block", whole(self.block, "block", least=1))
-        object.__setattr__(self, "asked", Beats(self.beats))
+        if self.items is not None:
+            object.__setattr__(self, "items", whole(self.items, "items", least=1))
+        object.__setattr__(self, "top", whole(self.top, "top", least=1))
+        if self.top > 1 and self.beats != "most":
+            raise InvalidInputError(
+                "top: only one option can beat every other; to find several, ask which win most "
+                "(beats='most', --borda)"
+            )
+        asked = Beats(self.beats) if self.top == 1 else WinMost(self.top)
+        object.__setattr__(self, "asked", asked)
         if self.epsilon >= 0.5:
             raise InvalidInputError(
                 f"epsilon: shares of comparisons differ by less than 0.5 from a half; got "
@@ -139,12 +249,25 @@ class Pairs(Algorithm):
                 "minimise: a comparison says which of two is better, whatever that means; leave it "
                 "out"
             )
+        self.asked.check_problem(problem, self.items is not None)
 
     def levels_cancel(self, problem: Problem) -> bool:
         return True
 
+    def measured_on(self) -> int | None:
+        return self.items
+
     def refuses_options(self, problem: Problem) -> str:
-        return "options that are compared two at a time cannot come and go for now"
+        if self.top > 1:
+            return self.asked.refuses_options
+        for name in ("epsilon", "confirm"):
+            if getattr(self, name):
+                return (
+                    f"with {name}, what is shown of two options would have to hold for all that "
+                    "may still come and go, which takes far more comparisons; start a study "
+                    f"without {name}, or a new one with the options that there are"
+                )
+        return ""
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PairsState:
         """A fresh state; what is drawn comes from the run's seed."""
@@ -156,20 +279,26 @@ class PairsState(State):
 
     singly = True
     noise_factor = 0.5  # no result varies more
-    saved: ClassVar[tuple[str, ...]] = ("inside", "blocks", "samples", "out_at")
+    saved: ClassVar[tuple[str, ...]] = (
+        *("inside", "blocks", "samples", "out_at", "retired", "changed"),
+    )
+    at_rest = True  # a block is one batch
 
     def __init__(self, config: Pairs, problem: Problem) -> None:
         assert problem.pairing is not None
         self.config, self.problem, self.pairing = config, problem, problem.pairing
         K = self.pairing.options
         self.inside: BoolArray = np.ones(K, dtype=bool)
-        self.purses = (Most if config.beats == "most" else Everyone)(K, config.epsilon)
+        most, epsilon = config.beats == "most", config.epsilon
+        self.purses = Most(K, epsilon, config.top) if most else Everyone(K, epsilon)
         self.record = Record(K)
         self.features = features_of(problem.candidates)
         self.blocks: list[int] = []  # numbers of the batches that were taken in
         self._recorded: list[int] | None = None  # the same, as a certificate has them
         self.samples = 0
         self.out_at = 0  # after how many comparisons nobody was left
+        self.retired = np.zeros(K, dtype=bool)
+        self.changed = False  # whether options came or went
         self._fitted: Strengths | None = None
 
     # -- where it stands -------------------------------------------------------------------
@@ -192,7 +321,7 @@ class PairsState(State):
     @property
     def finished(self) -> bool:
         left = int(self.inside.sum())
-        if left > 1:
+        if left > self.config.top:
             return len(self.accepted) > 0
         if not self.config.confirm:
             return True
@@ -205,18 +334,26 @@ class PairsState(State):
     def shown(self) -> bool:
         """Whether it is shown that the only one left beats everyone."""
         left = self.active
-        return len(left) == 1 and self.purses.shown(int(left[0]), self.config.delta)
+        alone = len(left) == 1 and not self.changed
+        return alone and self.purses.shown(int(left[0]), self.config.delta)
 
     def circle(self) -> list[int]:
         """Options each of which is shown to beat the next one, and the last the first; or none."""
-        if self.inside.any():
+        if self.inside.any() or self.changed:
             return []
         return shortest_cycle(self.purses.arrows(self.config.delta))
 
+    def named(self) -> list[int]:
+        if self.config.top == 1:
+            return [self.leader()]
+        return highest(self._scores(), self.inside, self.config.top).tolist()
+
     def leader(self) -> int:
+        if self.config.top > 1:
+            return self.named()[0]
         accepted = self.accepted
         among = accepted if len(accepted) else self.active
-        among = among if len(among) else np.arange(len(self.inside))
+        among = among if len(among) else np.flatnonzero(~self.retired)
         return int(among[int(np.argmax(np.round(self._scores()[among], 9)))])
 
     def _scores(self) -> FloatArray:
@@ -226,14 +363,26 @@ class PairsState(State):
 
     # -- blocks ----------------------------------------------------------------------------
     def propose(self, budget: int) -> Pulls:
+        return self._propose(budget, 0)
+
+    def propose_ahead(self, budget: int, out: int) -> Pulls | None:
+        far = max(_BLIND * self._least, _FAR * self.samples)
+        return None if out > far else self._propose(budget, out)
+
+    @property
+    def _least(self) -> int:
+        """Comparisons in the first block: everybody is met."""
+        K = self.pairing.options
+        return max(self.config.block, 2 * K if self.config.beats == "most" else K)
+
+    def _propose(self, budget: int, out: int) -> Pulls:
+        """The next block, while so many comparisons are out."""
         if self.draws is None:
             raise RunStateError("pairs: the order of two options needs the seed of the run")
-        K = self.pairing.options
-        size = max(self.config.block, math.ceil(_GROWTH * self.samples))
-        if not self.samples:  # everybody is met
-            size = max(size, 2 * K if self.config.beats == "most" else K)
-        size = min(size, budget)
-        one, other = self._served(size) if self.config.beats == "most" else self._planned(size)
+        size = max(self.config.block, math.ceil(_GROWTH * (self.samples + out)))
+        size = min(size if self.samples else max(size, self._least), budget)
+        most = self.config.beats == "most"
+        one, other = self._served(size) if most else self._planned(size, out)
         # The coin is looked at last: who is compared must not depend on who is shown first.
         second = (self.draws.words(_ORDER, len(one)) >> np.uint64(63)).astype(bool)
         first, after = np.where(second, other, one), np.where(second, one, other)
@@ -244,17 +393,21 @@ class PairsState(State):
         order = np.argsort(arms, kind="stable")
         return Pulls(arms[order], np.ones(len(arms), dtype=np.int64), order.astype(np.int64))
 
-    def _planned(self, size: int) -> tuple[IntArray, IntArray]:
+    def _planned(self, size: int, out: int) -> tuple[IntArray, IntArray]:
         """Two options for each comparison, the lower number first."""
         K, delta, left = self.pairing.options, self.config.delta, self.active
+        gone = self.retired
         assert self.draws is not None
         purses = self.purses
         if not self.samples:
-            pairs = first_pairs(K, size)
+            pairs = first_pairs(K, size, out)
         elif len(left) > 1:
             words = self.draws.words(_PLAN, words_for(K, size))
             preferred = self.record.preferred(self.fitted)
-            pairs = top_two(self.fitted, preferred, self.inside, size, words)
+            preferred[gone] = 0.0  # nobody has to fear them
+            lost = ~self.inside & ~gone
+            refuters = refuters_of(self.record.met, self.record.won, lost)
+            pairs = top_two(self.fitted, preferred, refuters, self.inside, size, words)
         elif len(left) == 1:
             x = int(left[0])
             pairs = against_all(x, purses.pair_peaks[:, x], math.log(K / delta), size)
@@ -267,12 +420,26 @@ class PairsState(State):
     def _served(self, size: int) -> tuple[IntArray, IntArray]:
         """Options that are in, equally often, each with an opponent at random."""
         assert self.draws is not None
-        left, K = self.active, self.pairing.options
+        left = self.active
+        if isinstance(self.purses, Most) and self.config.top > 1:
+            # Who leads by enough need not be measured again before the others are decided.
+            m, K = self.config.top, self.purses.K
+            enough = self._goal + math.log(K - m)
+            leading = np.array(self.named())
+            left = left[~self.purses.settled(leading, self.inside, enough)[left]]
         each = max(1, size // len(left))
         served = np.tile(left, each)[: max(size, 1)] if size < len(left) else np.tile(left, each)
         words = self.draws.words(_OPPONENT, len(served))
-        place = (words % np.uint64(K - 1)).astype(np.int64)
-        return served, place + (place >= served)
+        there = np.flatnonzero(~self.retired)
+        place = (words % np.uint64(len(there) - 1)).astype(np.int64)
+        return served, there[place + (place >= np.searchsorted(there, served))]
+
+    def items_of(self, pulls: Pulls, later: int = 0) -> IntArray | None:
+        items = self.config.items
+        if items is None or pulls.parts is None or self.draws is None:
+            return None
+        words = self.draws.of(self.draws.batch + later).words(_ITEM, int(pulls.parts.max()) + 1)
+        return (words % np.uint64(items)).astype(np.int64)[pulls.parts]
 
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
         parts, number = pulls.parts, self._number()
@@ -288,10 +455,15 @@ class PairsState(State):
         self._fitted = None
         self.samples += len(results)
         self.blocks.append(number)
-        racing = 2.0 if self.config.epsilon else 1.0
-        self.inside = self.inside & (self.purses.peaks < math.log(racing / self.config.delta))
+        self.inside = self.inside & (self.purses.peaks < self._goal)
         if not self.inside.any() and not self.out_at:
             self.out_at = self.samples
+
+    @property
+    def _goal(self) -> float:
+        """Log capital that rules an option out."""
+        racing = 2.0 if self.config.epsilon else 1.0
+        return math.log(racing * self.config.top / self.config.delta)
 
     def _number(self) -> int:
         """The number of the batch that is told."""
@@ -312,6 +484,27 @@ class PairsState(State):
         words = self.draws.of(number).words(_ORDER, int(parts.max()) + 1)
         coins = words[parts[order]] >> np.uint64(63)
         return np.where(coins.astype(bool), second, first)
+
+    # -- options that come and go ----------------------------------------------------------
+    def turn(self, problem: Problem, retired: BoolArray) -> None:
+        """Between two blocks: other options than before."""
+        assert problem.pairing is not None
+        count = problem.pairing.options - len(self.inside)
+        self.problem, self.pairing = problem, problem.pairing
+        self.features, self._fitted = features_of(problem.candidates), None
+        anew = self.config.beats == "most"  # what is asked has changed for everybody
+        if count:
+            self.purses.enter(count, self.inside)
+            self.record.grow(len(self.inside) + count)
+            self.inside = np.append(self.inside, np.ones(count, dtype=bool))
+            self.retired = np.append(self.retired, np.zeros(count, dtype=bool))
+        for w in np.flatnonzero(retired & ~self.retired):
+            self.purses.leave(int(w), self.inside)
+            anew = True
+        self.retired = retired.copy()
+        if anew:
+            self.inside = ~self.retired
+        self.changed, self.out_at = True, 0
 
     def as_recorded(self, evidence: dict[str, Any]) -> None:
         blocks = evidence.get("blocks")
@@ -335,22 +528,18 @@ class PairsState(State):
         return Pulls(pulls.arms[kept], pulls.counts[kept], pulls.parts[kept])
 
     # -- what is said of it ----------------------------------------------------------------
-    def promise(self) -> Guarantee | None:
+    def promise(self) -> Promise | None:
         config, left = self.config, len(self.active)
-        sure = f"with probability at least {confidence(config.delta)} ({config.theorem})"
-        if left > 1:
+        if left > 1 or config.beats == "most":
             return None
         if left == 1:
-            best = config.asked.best
-            if self.shown and config.beats == "everyone":
-                best = "the one that beats every other"
-            return Guarantee("pac", f"{best} {sure}")
+            what = BEATS_ALL if self.shown else config.asked.promised(None, self.problem.noise_kind)
+            return Promise(config.delta, what, config.theorem)
         labels = self.problem.candidate_labels
         found = [labels[i] for i in self.circle()]
         beaten = [f"{a!r} beats {b!r}" for a, b in zip(found, [*found[1:], *found[:1]])]
-        half = f"with probability at least {confidence(config.delta / 2)}"
-        more = f"; of which {', '.join(beaten)} {half}" if found else ""
-        return Guarantee(NOBODY, f"no option beats every other {sure}{more}")
+        also = Promise(config.delta / 2, in_a_circle(", ".join(beaten))) if found else None
+        return Promise(config.delta, NO_ONE, config.theorem, also=also)
 
     def won(self) -> FloatArray:
         leader, met = self.leader(), self.record.met
@@ -370,12 +559,11 @@ class PairsState(State):
         error = np.sqrt(np.maximum(((apart @ fitted.covariance) * apart).sum(axis=1), 0.0))
         ends = np.full(K, math.inf)
         behind = scores[leader] - scores
-        p_value = np.minimum(1.0, np.exp(-self.purses.peaks))
+        p_value = np.minimum(1.0, self.config.top * np.exp(-self.purses.peaks))
         return Known(scores, behind, error, -ends, ends, p_value)
 
     def progress(self) -> FloatArray:
-        racing = 2.0 if self.config.epsilon else 1.0
-        return np.clip(self.purses.peaks / math.log(racing / self.config.delta), 0.0, 1.0)
+        return np.clip(self.purses.peaks / self._goal, 0.0, 1.0)
 
     def evidence(self) -> dict[str, Any]:
         purses, leader = self.purses, self.leader()
@@ -387,7 +575,9 @@ class PairsState(State):
         }
         if self.config.beats == "everyone":
             found |= {"against": purses.pair_peaks[:, leader], "cycle": self.circle()}
-        if self.config.epsilon:
+        if self.config.top > 1:
+            found["question"] = {"top": self.config.top}
+        elif self.config.epsilon:
             found["near"] = purses.near_peaks[leader]
         return found
 

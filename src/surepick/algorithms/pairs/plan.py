@@ -2,10 +2,11 @@
 
 Leader and challenger are drawn from the fit's uncertainty (top two: Russo, COLT 2016), and half of
 the time the challenger is another one: whoever seems to beat the leader most clearly, ruled out or
-not, as in a cycle nobody else can rule the leader out; or any other option that is in. Once one is
-left that is to be shown to beat everyone, it meets whom it has not been shown to beat, the one
-against whom least is shown most often. Where nobody is left, the arrows of the likeliest cycle are
-looked at.
+not, as in a cycle nobody else can rule the leader out; now and then whoever has been ruled out and
+may beat the leader all the same, as far as the two have met (who is beaten by many, and beats the
+leaders, looks weak to a fit); or any other option that is in. Once one is left that is to be shown
+to beat everyone, it meets whom it has not been shown to beat, the one against whom least is shown
+most often. Where nobody is left, the arrows of the likeliest cycle are looked at.
 
 Random numbers come from the run's seed, in a stream of their own: whoever plans does not see the
 coins that decide who is shown first.
@@ -23,11 +24,16 @@ from surepick.statistics.strengths import Strengths
 
 Pairs = tuple[IntArray, IntArray]
 _FEARED = 0.55  # p̂ from which on somebody seems to beat the leader
+_DOUBTS = 1 / 16  # of all comparisons: with one that may, though it was ruled out
+_DOUBT = 1.64  # standard errors that its share may lie higher
 
 
-def first_pairs(K: int, size: int) -> Pairs:
-    """Every option with its neighbours: all of them are connected, and meet equally often."""
-    place = np.arange(size)
+def first_pairs(K: int, size: int, out: int = 0) -> Pairs:
+    """Every option with its neighbours: all of them are connected, and meet equally often.
+
+    So many comparisons are out already.
+    """
+    place = out + np.arange(size)
     step = 1 + place // K % (K - 1)
     return place % K, (place + step) % K
 
@@ -35,13 +41,15 @@ def first_pairs(K: int, size: int) -> Pairs:
 def top_two(
     fitted: Strengths,
     preferred: FloatArray,
+    refuters: IntArray,
     inside: BoolArray,
     size: int,
     words: NDArray[np.uint64],
 ) -> Pairs:
     """So many pairs; takes ``words_for(K, size)`` random numbers.
 
-    ``preferred`` has p̂ of "the row is preferred to the column", by their own comparisons, too.
+    ``preferred`` has p̂ of "the row is preferred to the column", by their own comparisons, too;
+    ``refuters`` whom each should meet now and then, -1 for nobody.
     """
     K, there = len(inside), np.flatnonzero(inside)
     normal, uniform = _normal(words[: 4 * K * size]), _uniform(words[4 * K * size :])
@@ -60,7 +68,28 @@ def top_two(
     worst = rounded.argmax(axis=0)  # whom each has most to fear from
     fears = (uniform[:size] < 0.25) & (rounded.max(axis=0) > _FEARED)[leader]
     others = np.where(fears, worst[leader], others)
+    doubts = (uniform[:size] >= 0.5 - _DOUBTS) & (refuters[leader] >= 0)
+    others = np.where(doubts, refuters[leader], others)
     return leader, np.where(at_random, others, challenger)
+
+
+def refuters_of(met: FloatArray, won: FloatArray, out: BoolArray) -> IntArray:
+    """Of those ruled out, for each option the one that may beat it most clearly; -1: nobody may.
+
+    That is by their own comparisons alone (how often two met, and the row won), on which they get
+    the benefit of the doubt: so whoever has hardly met it comes first.
+
+    Examples
+    --------
+    >>> met = np.array([[0.0, 9, 3], [9, 0, 9], [3, 9, 0]])
+    >>> won = np.array([[0.0, 9, 2], [0, 0, 5], [1, 4, 0]])
+    >>> refuters_of(met, won, np.array([False, True, True])).tolist()
+    [2, 2, 1]
+    """
+    share = (won + 1.0) / (met + 2.0)
+    may = share + _DOUBT * np.sqrt(share * (1.0 - share) / (met + 3.0))
+    may = np.where(out[:, None] & ~np.eye(len(out), dtype=bool), np.round(may, 9), 0.0)
+    return np.where(may.max(axis=0) > _FEARED, may.argmax(axis=0), -1)
 
 
 def words_for(K: int, size: int) -> int:

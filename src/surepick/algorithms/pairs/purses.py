@@ -34,6 +34,46 @@ would count twice.) In a block, the i-th comparison of r is set against the i-th
 independent given all before. W_x = ½ (bets on the rival that led before the block) + ½ (average
 over all rivals). ε: 1 + λ (y_x̂ − y_x + ε), thresholds as above.
 
+*The m that win most.* Let E_{x,r} be the capital bet on "r wins more than x", as above. If x is one
+of the m, at most m − 1 rivals win more: K − m others, at least, do not, and their E are
+supermartingales from 1. So is their average, and the average of the K − m **smallest** E is never
+above it, whoever they are. That is W_x; x is out once it reaches m/δ, and m are left. An answer is
+wrong only if one of the m was ruled out: m events of probability at most δ/m each. ε: m that are
+named are accepted once each of them is shown to be close to each other one that is in. If one of
+them, a, wins less by more than ε than the last of the m, one of the m is not named, so that it was
+ruled out (racing has half of δ, 2 m/δ), or the closeness of a to it was shown wrongly: m (K − m)
+such pairs share the other half, 2 m (K − m)/δ each.
+
+**Options that come and go.** Let B be the capital against the option that beats everyone among
+those that are there, while there is one, and what it was when there last was one otherwise. Account
+by account (one for each stake), with a *floor* that begins with 1 and never rises:
+
+- A newcomer begins with the floor, or with the least that is held against anyone who is in, if that
+  is less; this is the new floor. All others keep what is held against them: with one rival more,
+  nobody becomes the one who beats everyone but the newcomer.
+- When w is retired, nobody has more held against it than the floor, nor than w had, if w was in;
+  this is the new floor, and all that are there are back in. (Also where w had been ruled out:
+  somebody whom only w beats may beat everyone now, and was ruled out rightly before.)
+
+B never rises at a change: if x* beat everyone before, it keeps what it has, or somebody else begins
+with at most that (a newcomer, as x* was in; or who comes after w = x*). If nobody did, the floor is
+at most what B was when x* was dethroned: by a newcomer, when the floor fell to the least against
+anyone in, or by retiring it. So B is a supermartingale that begins with 1, whatever the changes
+react to. After a change only "if any option beats everyone, it is this one" is said. In "wins most"
+a change alters what is asked of everybody, so all begin anew with the floor, which falls to the
+least that is held against anyone who is in. (Comparisons without w would be evidence on those that
+stay when w goes: given that the opponent was not w, it was drawn uniformly from the others. But
+whoever retires options has seen the results. For each of K possible w that evidence can be large by
+chance against who wins most without w, and to let it count, some of δ would have to be set aside
+for each w from the start. With half of δ for all of them, every study pays log 2, nearly a quarter
+of the log 20 that decides at δ = 0.05, for what few need.)
+
+*Not with ε or ``confirm``.* What they show is about two options, x̂ and whoever is in, or any other
+one. That is right with probability 1 − δ for a fixed set, by a union over K options. Where people
+choose by the results who stays, the one that refutes x̂ may be the one that was retired: it would
+take a union over all pairs of all options that ever come, and half of δ for racing, as what beats
+everyone among those left may be any of them. So changes are refused there, instead.
+
 **Order.** Judges may favour a position. The order of each pair is drawn by a fair coin once the
 pair is chosen, so y is averaged over both orders, and whoever plans cannot see the coin (a planner
 that does can rule out the best by showing it second). Every comparison that was handed out counts.
@@ -81,6 +121,10 @@ class Record:
     def __init__(self, K: int) -> None:
         self.counts, self.sums = np.zeros((K, K)), np.zeros((K, K))
 
+    def grow(self, K: int) -> None:
+        """Have place for so many options."""
+        self.counts, self.sums = _grown(self.counts, (K, K)), _grown(self.sums, (K, K))
+
     def add(self, block: Comparisons) -> None:
         """One block more."""
         np.add.at(self.counts, (block.first, block.second), 1.0)
@@ -104,13 +148,17 @@ class Record:
 class Everyone:
     """Purses for "beats everyone"."""
 
-    saved = ("pairs", "near", "peaks", "pair_peaks", "near_peaks")
+    m = 1
+
+    saved = ("pairs", "near", "peaks", "pair_peaks", "near_peaks", "begun", "floor")
 
     def __init__(self, K: int, epsilon: float) -> None:
         self.K, self.epsilon = K, epsilon
         J = len(WEIGHTS)
         #: log capital of "r is preferred to x", by x, r and stake
         self.pairs = np.zeros((K, K, J))
+        self.begun = np.zeros((K, J))  #: what was there before, beside that
+        self.floor = np.zeros(J)
         self.near = np.zeros((K, K, J) if epsilon else (0, 0, 0))  #: "x is within epsilon of c"
         self.peaks = np.zeros(K)  #: the most that each log W was after a block
         self.pair_peaks, self.near_peaks = np.zeros((K, K)), np.zeros((K, K))
@@ -130,10 +178,37 @@ class Everyone:
                 stakes = _stakes(p[r, x] + self.epsilon)
                 gained = (won - 0.5 + self.epsilon)[:, None]
                 np.add.at(self.near, (r, x), np.log1p(stakes * gained))
-        self.peaks = np.maximum(self.peaks, _log_average(self.pairs.sum(axis=1)))
+        self.peaks = np.maximum(self.peaks, _log_average(self._held()))
         self.pair_peaks = np.maximum(self.pair_peaks, _log_average(self.pairs))
         if self.epsilon:
             self.near_peaks = np.maximum(self.near_peaks, _log_average(self.near))
+
+    def _held(self) -> FloatArray:
+        """Log capital against each option, by stake."""
+        return self.begun + self.pairs.sum(axis=1)
+
+    def enter(self, count: int, inside: BoolArray) -> None:
+        """So many options come; ``inside`` are those that are in before."""
+        held = self._held()[inside]
+        self.floor = np.minimum(self.floor, held.min(axis=0, initial=math.inf))
+        self._grow(count)
+        self.begun[-count:] = self.floor
+        self.peaks[-count:] = _log_average(self.begun[-count:])
+
+    def leave(self, w: int, inside: BoolArray) -> None:
+        """One option goes; ``inside`` are those that are in before."""
+        held = self._held()
+        if inside[w]:
+            self.floor = np.minimum(self.floor, held[w])
+        self.begun += np.minimum(0.0, self.floor - held)
+        self.peaks = _log_average(self._held())
+
+    def _grow(self, count: int) -> None:
+        K = self.K = self.K + count
+        self.pairs = _grown(self.pairs, (K, K))
+        self.begun, self.peaks = _grown(self.begun, (K,)), _grown(self.peaks, (K,))
+        self.pair_peaks = _grown(self.pair_peaks, (K, K))
+        self.near_peaks = _grown(self.near_peaks, (K, K))
 
     def shown(self, x: int, delta: float) -> bool:
         """Whether it is shown that x beats everyone."""
@@ -149,15 +224,17 @@ class Everyone:
 class Most:
     """Purses for "wins most"."""
 
-    saved = (*Everyone.saved, "leads", "counts", "sums")
+    saved = ("pairs", "near", "peaks", "pair_peaks", "near_peaks", "floor", "leads")
+    saved += ("counts", "sums")
 
-    def __init__(self, K: int, epsilon: float) -> None:
-        self.K, self.epsilon = K, epsilon
+    def __init__(self, K: int, epsilon: float, m: int = 1) -> None:
+        self.K, self.epsilon, self.m = K, epsilon, m
         J = len(WEIGHTS)
         self.pairs = np.zeros((K, K, J))  #: log capital of "r wins more than x", by x, r, stake
         self.near = np.zeros((K, K, J) if epsilon else (0, 0, 0))
         self.leads = np.zeros((K, J))  #: the same against whoever led before each block
         self.counts, self.sums = np.zeros(K), np.zeros(K)  #: of comparisons that served each
+        self.floor = 0.0  #: log of what everybody began with
         self.peaks = np.zeros(K)
         self.pair_peaks, self.near_peaks = np.zeros((K, K)), np.zeros((K, K))
 
@@ -199,12 +276,44 @@ class Most:
             self.near_peaks = np.maximum(self.near_peaks, _log_average(self.near))
         np.add.at(self.counts, block.served, 1.0)
         np.add.at(self.sums, block.served, won)
+        self.pair_peaks = np.maximum(self.pair_peaks, _log_average(self.pairs))
+        self.peaks = np.maximum(self.peaks, self._held())
+
+    def _held(self) -> FloatArray:
+        """Log capital against each option."""
         pairs = _log_average(self.pairs)
-        self.pair_peaks = np.maximum(self.pair_peaks, pairs)
+        if self.m > 1:
+            np.fill_diagonal(pairs, math.inf)
+            least = np.sort(pairs, axis=1)[:, : self.K - self.m]
+            return np.logaddexp.reduce(least, axis=1) - math.log(self.K - self.m)
         np.fill_diagonal(pairs, -math.inf)
-        every = np.logaddexp.reduce(pairs, axis=1) - math.log(K - 1)
-        both_bets = np.logaddexp(_log_average(self.leads), every) - math.log(2.0)
-        self.peaks = np.maximum(self.peaks, both_bets)
+        every = np.logaddexp.reduce(pairs, axis=1) - math.log(self.K - 1)
+        return self.floor + np.logaddexp(_log_average(self.leads), every) - math.log(2.0)
+
+    def settled(self, leading: IntArray, inside: BoolArray, enough: float) -> BoolArray:
+        """Of the m that lead, who has shown enough over everybody else that is in."""
+        others = inside.copy()
+        others[leading] = False
+        found = np.zeros(self.K, dtype=bool)
+        found[leading] = (_log_average(self.pairs)[others][:, leading] >= enough).all(axis=0)
+        return found
+
+    def enter(self, count: int, inside: BoolArray) -> None:
+        """So many options come; ``inside`` are those that are in before."""
+        self._begin_anew(count, inside)
+
+    def leave(self, w: int, inside: BoolArray) -> None:
+        """One option goes; ``inside`` are those that are in before."""
+        self._begin_anew(0, inside)
+
+    def _begin_anew(self, count: int, inside: BoolArray) -> None:
+        self.floor = min(self.floor, float(self._held()[inside].min(initial=math.inf)))
+        K = self.K = self.K + count
+        J = len(WEIGHTS)
+        self.pairs, self.leads = np.zeros((K, K, J)), np.zeros((K, J))
+        self.counts, self.sums = _grown(self.counts, (K,)), _grown(self.sums, (K,))
+        self.peaks, self.pair_peaks = np.full(K, self.floor), np.zeros((K, K))
+        self.near_peaks = np.zeros((K, K))
 
     def shown(self, x: int, delta: float) -> bool:
         """Whoever is left wins most."""
@@ -216,12 +325,39 @@ class Most:
 
 
 def accepted(purses: Everyone | Most, inside: BoolArray, delta: float) -> BoolArray:
-    """Who is shown to be close enough to every other one that is in; of those in."""
+    """Who is shown to be close enough to every other one that is in; of those in.
+
+    Where m are asked for: the m that lead, if each of them is close to all others that are in.
+    """
     if not purses.epsilon:
         return np.zeros(purses.K, dtype=bool)
-    close = purses.near_peaks >= math.log(2 * (purses.K - 1) / delta)
+    m = purses.m
+    close = purses.near_peaks >= math.log(2 * m * (purses.K - m) / delta)
     np.fill_diagonal(close, True)
-    return inside & close[:, inside].all(axis=1)
+    if m == 1 or not isinstance(purses, Most):
+        return inside & close[:, inside].all(axis=1)
+    found = np.zeros(purses.K, dtype=bool)
+    leading = highest(purses.shares, inside, m)
+    found[leading] = close[leading][:, inside & ~np.isin(np.arange(purses.K), leading)].all()
+    return found
+
+
+def highest(shares: FloatArray, inside: BoolArray, m: int) -> IntArray:
+    """The m with the largest shares among those that are in, best first; others if these are few.
+
+    Examples
+    --------
+    >>> highest(np.array([0.2, 0.9, 0.7]), np.array([True, False, True]), 2).tolist()
+    [2, 0]
+    """
+    return np.lexsort((-np.round(shares, 9), ~inside))[:m]
+
+
+def _grown(table: FloatArray, shape: tuple[int, ...]) -> FloatArray:
+    """A table with zeros behind it, up to this shape in its first axes."""
+    found = np.zeros((*shape, *table.shape[len(shape) :]))
+    found[tuple(slice(n) for n in table.shape[: len(shape)])] = table
+    return found
 
 
 def _stakes(p: FloatArray) -> FloatArray:

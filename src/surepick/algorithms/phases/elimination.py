@@ -18,6 +18,7 @@ race when it began is not written down: all candidates but those dropped before.
 from __future__ import annotations
 
 from abc import abstractmethod
+from dataclasses import dataclass, field
 from typing import Any, ClassVar, NamedTuple
 
 import numpy as np
@@ -25,6 +26,7 @@ import numpy as np
 from surepick.algorithms.base import Algorithm, Pulls, State
 from surepick.arrays.grid import first_best
 from surepick.arrays.types import FloatArray, IntArray
+from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 from surepick.statistics.estimate import LeastSquares
 
@@ -36,6 +38,31 @@ class PhasePlan(NamedTuple):
     level: float  #: error probability granted to each one-sided comparison
     threshold: float | None  #: fixed width for all comparisons, or None: the actual widths
     complete: bool = True  #: False when the budget cut it short
+
+
+@dataclass(frozen=True)
+class PhasedAlgorithm(Algorithm):
+    """What the settings of phased elimination have in common.
+
+    Parameters
+    ----------
+    constants
+        ``"ours"``, or ``"paper"`` for the widths and lengths that the rule was published with.
+    """
+
+    constants: str = field(default="ours", kw_only=True)
+
+    any_backend: ClassVar[bool] = True
+    follows: ClassVar[str] = "pulls"
+    any_pulls: ClassVar[bool] = True
+    theorem: ClassVar[str] = (
+        "phased elimination with fixed-design widths; union over one-sided comparisons"
+    )
+
+    def __post_init__(self) -> None:
+        super().__post_init__()
+        if self.constants not in ("ours", "paper"):
+            raise InvalidInputError(f"constants must be 'ours' or 'paper'; got {self.constants!r}")
 
 
 class PhasedState(State):

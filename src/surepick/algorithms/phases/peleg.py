@@ -32,9 +32,9 @@ from typing import ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import TIED, Algorithm, Pulls
+from surepick.algorithms.base import TIED, Pulls
 from surepick.algorithms.designs import Solved, pair_design
-from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
+from surepick.algorithms.phases.elimination import PhasedAlgorithm, PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.arrays.grid import coarse
 from surepick.arrays.validate import real
@@ -48,7 +48,7 @@ _FIRST = 40  # pulls of the first phase per dimension: enough to see gaps of hal
 
 
 @dataclass(frozen=True)
-class Peleg(Algorithm):
+class Peleg(PhasedAlgorithm):
     """Phased elimination linear exploration game.
 
     Parameters
@@ -75,21 +75,12 @@ class Peleg(Algorithm):
 
     ball: bool = field(default=False, kw_only=True)
     growth: float = field(default=1.6, kw_only=True)
-    constants: str = field(default="ours", kw_only=True)
     learner: str = field(default="exponential", kw_only=True)
 
     name: ClassVar[str] = "peleg"
-    any_backend: ClassVar[bool] = True
-    follows: ClassVar[str] = "pulls"
-    any_pulls: ClassVar[bool] = True
-    theorem: ClassVar[str] = (
-        "phased elimination with fixed-design widths; union over one-sided comparisons"
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
-        if self.constants not in ("ours", "paper"):
-            raise InvalidInputError(f"constants must be 'ours' or 'paper'; got {self.constants!r}")
         if self.learner not in _LEARNERS:
             raise InvalidInputError(
                 f"learner must be 'exponential' or 'adahedge'; got {self.learner!r}"

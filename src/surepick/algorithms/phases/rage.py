@@ -30,17 +30,16 @@ never pooled: fixed-design widths do not hold for data gathered by several adapt
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm, Pulls
+from surepick.algorithms.base import Pulls
 from surepick.algorithms.designs import Solved, all_pairs, pair_design, pulls_reaching
-from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
+from surepick.algorithms.phases.elimination import PhasedAlgorithm, PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.arrays.grid import coarse
-from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
 _PLANS = PlanCache()
@@ -48,7 +47,7 @@ _EPS = 0.1  # the paper's rounding loss
 
 
 @dataclass(frozen=True)
-class Rage(Algorithm):
+class Rage(PhasedAlgorithm):
     """Randomised adaptive gap elimination (nothing is drawn at random, despite the name).
 
     Parameters
@@ -64,20 +63,7 @@ class Rage(Algorithm):
     'ours'
     """
 
-    constants: str = field(default="ours", kw_only=True)
-
     name: ClassVar[str] = "rage"
-    any_backend: ClassVar[bool] = True
-    follows: ClassVar[str] = "pulls"
-    any_pulls: ClassVar[bool] = True
-    theorem: ClassVar[str] = (
-        "phased elimination with fixed-design widths; union over one-sided comparisons"
-    )
-
-    def __post_init__(self) -> None:
-        super().__post_init__()
-        if self.constants not in ("ours", "paper"):
-            raise InvalidInputError(f"constants must be 'ours' or 'paper'; got {self.constants!r}")
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PhasedState:
         """A fresh state; nothing is drawn at random."""

@@ -38,18 +38,17 @@ import numpy as np
 
 from surepick.algorithms.base import Algorithm, Pulls
 from surepick.algorithms.designs import pair_design, whole_pulls
-from surepick.algorithms.phases.elimination import PhasedState, PhasePlan
+from surepick.algorithms.phases.elimination import PhasedAlgorithm, PhasedState, PhasePlan
 from surepick.arrays.cache import PlanCache, fingerprint
 from surepick.arrays.grid import coarse
 from surepick.arrays.validate import probability
-from surepick.errors import InvalidInputError
 from surepick.problem import Problem
 
 _PLANS = PlanCache()
 
 
 @dataclass(frozen=True)
-class XYAdaptive(Algorithm):
+class XYAdaptive(PhasedAlgorithm):
     """XY-allocation restarted in phases.
 
     Parameters
@@ -68,21 +67,12 @@ class XYAdaptive(Algorithm):
     """
 
     alpha: float = field(default=0.1, kw_only=True)
-    constants: str = field(default="ours", kw_only=True)
 
     name: ClassVar[str] = "xy-adaptive"
-    any_backend: ClassVar[bool] = True
-    follows: ClassVar[str] = "pulls"
-    any_pulls: ClassVar[bool] = True
-    theorem: ClassVar[str] = (
-        "phased elimination with fixed-design widths; union over one-sided comparisons"
-    )
 
     def __post_init__(self) -> None:
         super().__post_init__()
         probability(self.alpha, "alpha")
-        if self.constants not in ("ours", "paper"):
-            raise InvalidInputError(f"constants must be 'ours' or 'paper'; got {self.constants!r}")
 
     def begin(self, problem: Problem, rng: np.random.Generator) -> PhasedState:
         """A fresh state; nothing is drawn at random."""

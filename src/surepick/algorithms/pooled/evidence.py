@@ -27,7 +27,7 @@ from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows
 from surepick.algorithms.pooled.market import ACCOUNTS, NEARNESS, Market
 from surepick.algorithms.pooled.parts import Parts
-from surepick.algorithms.pooled.payoff import Payoff
+from surepick.algorithms.pooled.payoff import HalfKept, Payoff
 from surepick.algorithms.pooled.rounding import rounding_of
 from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
@@ -62,8 +62,9 @@ class Evidence:
         self.reading, self.ways, self._number = reading, ways, number
         #: how much more than others a near rival gets at most; None: any, as in release 0.1
         self.nearness = nearness
-        #: the rule by which features guide, where they prove nothing; see ``GUIDE``
-        self.guide = guide if "direct" in ways or "paired" in ways else 1
+        #: the rule by which the past guides, where there are several; see ``GUIDE``
+        own = "direct" in ways or "paired" in ways
+        self.guide = guide if own or reading.estimates_scale else 1
         #: how the pulls of a block are dealt
         self.parts: Parts = "none"
         if reading.in_parts:
@@ -72,6 +73,7 @@ class Evidence:
             self.parts = "single"
         if ways == ("paired",):
             self.parts = "items"
+        self.half_kept = False  #: whether half of each bet on the block that comes is not staked
         #: capital that the accounts begin with
         self.accounts: FloatArray = np.tile(ACCOUNTS, len(ways)) / len(ways)
 
@@ -97,7 +99,8 @@ class Evidence:
 
     def payoff(self, way: str) -> Payoff:
         """What bets pay in one way."""
-        return self.reading.direct_payoff if way == "direct" else self.reading.payoff
+        found = self.reading.direct_payoff if way == "direct" else self.reading.payoff
+        return HalfKept(found) if self.half_kept else found
 
     def own(self, number: int) -> slice:
         """The accounts of one way."""

@@ -24,16 +24,17 @@ from surepick.problem import Problem
 
 _UNNOTICED = 4.0  # squared standard errors of a level that is taken to be none
 #: the rule by which the guide goes, and designs where options are compared directly. 1, up to
-#: release 0.2: all arms deviate alike, blocks are as large as features need, and explore by them
+#: release 0.2: all arms deviate alike, blocks are as large as features need, and explore by them;
+#: and where features are trusted, any spread of the means counts as a residual
 GUIDE = 2
 _AS_MANY = 2.0  # arms that a first guess of the deviations counts for
 
 
 class Guide(ABC):
-    """Estimates from all settled blocks."""
+    """Estimates from all settled blocks; ``rule``: see ``GUIDE``."""
 
-    def __init__(self, problem: Problem) -> None:
-        self.problem = problem
+    def __init__(self, problem: Problem, rule: int = GUIDE) -> None:
+        self.problem, self.rule = problem, rule
 
     @abstractmethod
     def estimate(self, totals: Totals, scales: Scales) -> Any:
@@ -70,8 +71,7 @@ class FeaturesAndDeviations(Guide):
     """Least squares on features, and a deviation of its own for every arm."""
 
     def __init__(self, problem: Problem, rule: int = GUIDE) -> None:
-        super().__init__(problem)
-        self._rule = rule
+        super().__init__(problem, rule)
         self._points: FloatArray = problem.backend.host(problem.targets)
         self.squared_units = squared_units(problem)
         self._most = (problem.misfit / problem.unit) ** 2 if problem.misfit else math.inf
@@ -84,7 +84,7 @@ class FeaturesAndDeviations(Guide):
             *means_of(totals, self.squared_units),
             variances,
             self._most,
-            self._rule,
+            self.rule,
         )
 
     def candidates(self, totals: Totals, points: Any) -> Any:

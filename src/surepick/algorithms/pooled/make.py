@@ -11,7 +11,6 @@ from surepick.algorithms.pooled.fit import BlockFit, Scales
 from surepick.algorithms.pooled.guide import (
     GUIDE,
     FeaturesAndDeviations,
-    Guide,
     TrustedFeatures,
     squared_units,
 )
@@ -34,9 +33,8 @@ def make_reading(problem: Problem, ways: tuple[str, ...], rule: int = GUIDE) -> 
     if ways == ("paired",):
         assert reading.on_items is not None  # else the problem was refused
         return reading.on_items(problem, FeaturesAndDeviations(problem, rule))
-    direct = "direct" in ways
-    guide: Guide = FeaturesAndDeviations(problem, rule) if direct else TrustedFeatures(problem)
-    return reading(problem, guide)
+    guide = FeaturesAndDeviations if "direct" in ways else TrustedFeatures
+    return reading(problem, guide(problem, rule))
 
 
 def make_question(ground: Ground) -> Question:

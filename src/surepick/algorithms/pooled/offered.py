@@ -84,6 +84,11 @@ class OfferedPlanner(Planner):
         counts, parts = self._inner.pulls_in_parts(weights, n, judges)
         return self._all(counts), parts
 
+    def by_arm(self, weights: FloatArray) -> FloatArray:
+        found = np.zeros(self._n)
+        found[self._arms] = weights
+        return found
+
     def _all(self, counts: Any) -> IntArray:
         found = np.zeros(self._n, dtype=np.int64)
         found[self._arms] = counts

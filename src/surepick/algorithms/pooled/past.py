@@ -74,7 +74,7 @@ def _dealt(problem: Problem, counts: IntArray, parts: Parts) -> Pulls:
 
 def _guide(problem: Problem, arms: IntArray, rewards: FloatArray) -> ToldPulls:
     """All of them, with the weight of fewer where there are many: the means stay what they are."""
-    pulls, sums, spreads = one_block(problem, arms, rewards, "none")
+    pulls, sums, spreads, _ = one_block(problem, arms, rewards, "none")
     share = min(1.0, _GUIDE * problem.rank / pulls.total)
     counts = np.maximum(1, np.round(pulls.counts * share)).astype(np.int64)
     weight = counts / pulls.counts

@@ -8,6 +8,7 @@ needs one thing of it: while x is the best, every payoff has mean at most 1 give
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from typing import Any, NamedTuple
 
@@ -53,6 +54,20 @@ class Payoff(ABC):
         score = bets.information * bets.lead
         precisions = bets.information[..., None] + self._precisions * bets.unit[..., None]
         return normal_stakes(score[..., None], precisions)
+
+
+class HalfKept(Payoff):
+    """Half of each bet is not staked, but in intervals, which have stakes of their own."""
+
+    def __init__(self, payoff: Payoff) -> None:
+        super().__init__(payoff.precisions)
+        self._other = payoff
+
+    def compiled(self, bets: Bets, news: News, block: Any) -> FloatArray:
+        return np.logaddexp(self._other.compiled(bets, news, block), 0.0) - math.log(2.0)
+
+    def __getattr__(self, name: str) -> Any:
+        return getattr(self._other, name)
 
 
 class ArrayPayoff(Payoff):

@@ -30,17 +30,25 @@ from typing import Any, ClassVar
 
 import numpy as np
 
-from surepick.algorithms.base import Algorithm
+from surepick.algorithms.base import Algorithm, State
 from surepick.algorithms.complete.scores import Scale
-from surepick.algorithms.complete.state import NO_WITHDRAWAL, SEEDS, CompleteState
+from surepick.algorithms.complete.state import (
+    NO_WITHDRAWAL,
+    QUESTIONS,
+    SEEDS,
+    CompleteState,
+)
+from surepick.algorithms.limits.question import Keeping
+from surepick.algorithms.limits.state import KeepingState
 from surepick.algorithms.pooled.evidence import ways_of
 from surepick.algorithms.pooled.kinds import READINGS
 from surepick.algorithms.pooled.state import PooledState
 from surepick.algorithms.pooled.strata import levels_cancel
-from surepick.algorithms.questions import Best, asked_by, candidate_of
+from surepick.algorithms.questions import Asked, Best, asked_by, candidate_of
 from surepick.arrays.validate import positive, whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.promise import Condition
 from surepick.renamed import renamed
 
 _MOST_CELLS = 20_000_000  # of a table that can be filled in
@@ -49,10 +57,18 @@ _ON_A_TABLE = (
     "supermartingale; Ville's inequality"
 )
 
+_WITH_LIMITS = (
+    "the capital bet against the best option that keeps the limits is a supermartingale; Ville's "
+    "inequality"
+)
 
-def on_these(items: int) -> str:
-    """What being the best means on a complete table."""
-    return f"best on these {items} items, if a score is the same whenever it is measured"
+
+def on_these(items: int, compares: bool) -> Condition:
+    """What being the best means on a complete table, or better than a baseline."""
+    same = "if a score is the same whenever it is measured"
+    better = "better" if compares else "best"
+    means = f"“{better.capitalize()}” means {better} on these {items} items."
+    return Condition(f"{better} on these {items} items, {same}", same, meaning=means)
 
 
 @renamed(control="claims")
@@ -104,6 +120,14 @@ class PooledPeleg(Algorithm):
         It never takes more than the whole table, and ends where options tie: ``answer.labels`` then
         has all of them. Scores are yes or no, or lie between bounds, and a cell must have the same
         score whenever it is measured. ``batch_growth`` has no part in it.
+    cheapest, within
+        Instead of the best: the cheapest option, by the costs of the problem, of those that are
+        at most ``within`` below the best (with numbers of any kind: that no other one beats in more
+        than ½ + ``within`` of direct comparisons). ``epsilon`` is the tolerance of that.
+    keep
+        Limits that the answer has to keep, on further numbers of the problem: the best of those is
+        looked for that keep all of them, such as ``["latency <= 50", "errors <= control + 1%"]``.
+        A tolerance stands behind a limit: ``"latency <= 50 ± 2"``.
 
     Examples
     --------
@@ -123,13 +147,23 @@ class PooledPeleg(Algorithm):
     guess: bool = field(default=False, kw_only=True)
     items: int | None = field(default=None, kw_only=True)
     complete: int | None = field(default=None, kw_only=True)
+    keep: Any = field(default=None, kw_only=True)
+    cheapest: bool = field(default=False, kw_only=True)
+    within: float | None = field(default=None, kw_only=True)
 
     name: ClassVar[str] = "pooled-peleg"
     any_backend: ClassVar[bool] = True
     follows: ClassVar[str] = "pulls"
     needs_scale: ClassVar[bool] = False
     trusts_features: ClassVar[bool] = False
-    questions: ClassVar[tuple[str, ...]] = ("best", "baseline", "top", "quantile", "guess")
+    questions: ClassVar[tuple[str, ...]] = (
+        "best",
+        "baseline",
+        "top",
+        "quantile",
+        "guess",
+        "cheapest",
+    )
     theorem: ClassVar[str] = (
         "the capital bet against the best candidate is a supermartingale; Ville's inequality"
     )
@@ -153,8 +187,9 @@ class PooledPeleg(Algorithm):
                     "complete: items are either drawn (items=…, about questions like these) or "
                     "gone through (complete=…, about these questions); leave one of them out"
                 )
-        given = (self.question, self.baseline, self.threshold, self.claims, self.top, self.quantile)
-        object.__setattr__(self, "asked", asked_by(*given))
+        given = (self.question, self.baseline, self.threshold, self.claims, self.top)
+        given += (self.quantile, self.cheapest, self.within)
+        object.__setattr__(self, "asked", self._asked(given))
         for name, value in ({"question": None} | self.asked.settings()).items():
             object.__setattr__(self, name, value)
         self._check_guess()
@@ -169,9 +204,41 @@ class PooledPeleg(Algorithm):
         if self.complete is not None:
             for name in ("redraws", "ends", "each_once"):
                 object.__setattr__(self, name, True)
-            for name in ("any_pulls", "overlaps"):
-                object.__setattr__(self, name, False)
+            object.__setattr__(self, "any_pulls", False)
             object.__setattr__(self, "theorem", _ON_A_TABLE)
+        if self.keep is not None:
+            object.__setattr__(self, "any_pulls", True)
+            object.__setattr__(self, "any_history", True)
+            object.__setattr__(self, "theorem", _WITH_LIMITS)
+
+    def _asked(self, given: tuple[Any, ...]) -> Asked:
+        asked = asked_by(*given)
+        if self.keep is None:
+            return asked
+        if asked != Best():
+            raise InvalidInputError(
+                "keep: the best option that keeps limits is looked for, not "
+                f"{asked.words or asked.name}; leave one of them out"
+            )
+        for name in ("items", "complete"):
+            if getattr(self, name) is not None:
+                raise InvalidInputError(
+                    f"keep: limits cannot be combined with {name} for now; leave one of them out"
+                )
+        if self.guess:
+            raise InvalidInputError("guess: limits are shown to be kept; leave guess or keep out")
+        return Keeping(self.keep)
+
+    def _check_cheapest(self, problem: Problem) -> None:
+        """What else ``cheapest`` cannot be asked with."""
+        if self.guess:
+            raise InvalidInputError("guess: it is a guess of the best option; leave cheapest out")
+        most = self.asked.within + self.epsilon if self.asked.within else 0.0
+        if problem.noise_kind.wins and most >= 0.5:
+            raise InvalidInputError(
+                "epsilon: with numbers of any kind, within and epsilon are shares of direct "
+                f"comparisons and must be below 0.5 together; got {most:g}"
+            )
 
     def _check_guess(self) -> None:
         if not isinstance(self.guess, bool):
@@ -191,8 +258,13 @@ class PooledPeleg(Algorithm):
     def refuses_withdrawal(self) -> str:
         return "" if self.complete is None else NO_WITHDRAWAL
 
-    def about_items(self) -> str:
-        return super().about_items() if self.complete is None else on_these(self.complete)
+    def worst_score(self, problem: Problem) -> float | None:
+        return None if self.complete is None else problem.sign * Scale.of(problem).low
+
+    def about_items(self) -> Condition:
+        if self.complete is None:
+            return super().about_items()
+        return on_these(self.complete, self.asked.compares)
 
     def baseline_in(self, problem: Problem) -> int | None:
         return None if self.baseline is None else candidate_of(problem, self.baseline)
@@ -212,6 +284,7 @@ class PooledPeleg(Algorithm):
     def takes_strata(self, problem: Problem) -> bool:
         """A stratum is a block of its own, also where batches are small."""
         alone, moves = self.measured_on() is None, self.asked.levels_cancel  # a number does not
+        alone &= self.keep is None
         return alone and moves and levels_cancel(problem, ways_of(problem))
 
     def refuses_options(self, problem: Problem) -> str:
@@ -235,6 +308,8 @@ class PooledPeleg(Algorithm):
         self.asked.check_problem(problem, self.items is not None)
         if self.asked.quantile is not None:
             self._check_quantile(problem)
+        if self.asked.within is not None:
+            self._check_cheapest(problem)
         if not READINGS.of(problem.noise_kind).about_means:
             self._check_wins(problem)
         if self.items is None:
@@ -271,11 +346,19 @@ class PooledPeleg(Algorithm):
 
     def _check_table(self, problem: Problem) -> None:
         """A table has a row for each option, and scores between bounds."""
-        Scale.of(problem)
-        if self.asked != Best():
+        scale = Scale.of(problem)
+        if self.asked.name not in QUESTIONS:
             raise InvalidInputError(
-                f"complete: on a complete table only the best option can be found for now, not "
-                f"{self.asked.words or self.asked.name}; leave that out, or use items=…"
+                f"complete: a complete table does not say {self.asked.words or self.asked.name}; "
+                "leave that out, or complete"
+            )
+        self.asked.check_problem(problem, items=False)
+        number = self.asked.number
+        if number is not None and not 0.0 <= scale.share(problem.sign * number) <= 1.0:
+            low, high = problem.noise_kind.bounds or (0.0, 1.0)
+            raise InvalidInputError(
+                f"threshold: scores lie between {low:g} and {high:g}, so that all are on one side "
+                f"of {number:g}; give a number between these"
             )
         if self.guess:
             raise InvalidInputError(
@@ -325,8 +408,10 @@ class PooledPeleg(Algorithm):
                 f"with a number; {instead}, or compare with an option (baseline)"
             )
 
-    def begin(self, problem: Problem, rng: np.random.Generator) -> PooledState | CompleteState:
+    def begin(self, problem: Problem, rng: np.random.Generator) -> State:
         """A fresh state; nothing is drawn at random but items, or their order."""
+        if self.keep is not None:
+            return KeepingState(self, problem)
         if self.complete is not None:
-            return CompleteState(self, problem, int(rng.integers(SEEDS)))
+            return CompleteState(self, problem, self.asked.name, int(rng.integers(SEEDS)))
         return PooledState(self, problem, 0 if self.items is None else int(rng.integers(2**62)))

@@ -79,6 +79,10 @@ class Planner(ABC):
             How much each direction mattered in it; updated in place.
         """
 
+    def by_arm(self, weights: FloatArray) -> FloatArray:
+        """Weights as a column with a row for each arm of the run."""
+        return weights
+
     def pulls(self, weights: FloatArray, n: int, judges: BlockDesign, parts: Parts) -> Pulls:
         """A block in about these proportions, dealt into parts where bets are made part by part."""
         if parts == "same":

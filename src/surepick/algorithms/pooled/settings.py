@@ -25,6 +25,7 @@ class BlockSettings(Protocol):
     """What the state reads of the configuration."""
 
     asked: ClassVar[Asked]
+    theorem: ClassVar[str]
 
     @property
     def delta(self) -> float: ...

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms.base import Claims, Known, Pulls, State, ToldPulls
+from surepick.algorithms.pooled.dealing import in_two, said_of, seed_in
 from surepick.algorithms.pooled.estimates import known_of
 from surepick.algorithms.pooled.evidence import Evidence, ways_of
 from surepick.algorithms.pooled.guide import GUIDE, without_level
@@ -21,7 +22,7 @@ from surepick.algorithms.pooled.items import NO_PAST, items_of
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals, by_block
 from surepick.algorithms.pooled.make import make_planner, make_question, make_reading, points_of
-from surepick.algorithms.pooled.market import DOUBT, NEARNESS, PRECISIONS, Market
+from surepick.algorithms.pooled.market import DOUBT, NEARNESS, Market
 from surepick.algorithms.pooled.memory import upgraded
 from surepick.algorithms.pooled.options import covers, first_left, turned
 from surepick.algorithms.pooled.parts import dealt_again
@@ -59,13 +60,16 @@ class PooledState(State):
         "strata",
         "retired",
         "opening",
+        "deal",
     )
     minds_costs = True
+    waits = True
 
     def __init__(self, config: BlockSettings, problem: Problem, seed: int = 0) -> None:
         self.config, self.problem, self.seed = config, problem, seed
         self.retired = np.zeros(problem.n_arms, dtype=bool)
         self.opening = False  # whether the next block has to make newcomers known, without bets
+        self.deal: str | None = None  # seed by which the first report is dealt into two
         self._choose_tools(ways_of(problem, config.items), NEARNESS, GUIDE)
         self.needs_spread = self.demands_spread = self._reading.demands_spread
         self.singly = self._reading.singly
@@ -91,6 +95,8 @@ class PooledState(State):
         """Choose what depends on how blocks are read."""
         problem = self.problem
         self._reading: Reading = make_reading(problem, ways, guide)
+        if self.deal is not None:
+            self._reading = self._reading.of_reports() or self._reading
         number = self.config.asked.number is not None
         self.ways = Evidence(self._reading, ways, number, nearness, guide)
         # Options compared directly have few numbers each: in memory, wherever features are.
@@ -122,8 +128,11 @@ class PooledState(State):
     def load(self, memory: dict[str, Any]) -> None:
         memory = upgraded(memory)
         self.retired = memory["retired"]
+        other = (self.deal is None) != (memory["deal"] is None)
+        self.deal = memory["deal"]
         form = tuple(memory["ways"]), memory["nearness"], memory["guide"]
-        if form != (self.ways.ways, self.ways.nearness, self.ways.guide) or self.retired.any():
+        mine = self.ways.ways, self.ways.nearness, self.ways.guide
+        if form != mine or other or self.retired.any():
             self._choose_tools(*form)
         super().load(memory)
         self.held = [ToldPulls.from_columns(columns) for columns in memory["held"]]
@@ -136,6 +145,17 @@ class PooledState(State):
         if self.ways.guide > 1 and evidence.get("guide", 1) == 1:
             self._choose_tools(self.ways.ways, self.ways.nearness, 1)
             self.suggested = self._suggest()
+        seed = seed_in(evidence.get("blocks", []))
+        if seed is not None:
+            self.deal_by(seed)
+
+    def deal_by(self, seed: str) -> None:
+        if self.deal is None and not self.blocks and self.block.empty and self._can_be_dealt:
+            self.load(self.save() | {"deal": seed})
+
+    @property
+    def _can_be_dealt(self) -> bool:
+        return self.ways.ways == ("direct",) and self._reading.of_reports() is not None
 
     @property
     def design_gaps(self) -> list[float]:
@@ -237,14 +257,27 @@ class PooledState(State):
     def _settle(self, by_arm: Rows | None = None) -> None:
         """The block is complete: pay out the bets, drop who lost, stop where one is left."""
         block = self.block
+        if self.deal is not None and not self.blocks and block.pieces and not block.pieces_of_past:
+            guides, rest = in_two(self.problem, block.told, self.deal)
+            for rows, pieces in ((guides, 0), (rest, block.pieces)):
+                self.block = OpenBlock.complete(rows, pieces)
+                self._settle()
+            return
+        if self.finished and self.blocks and not block.pieces_of_past:  # it only waits
+            self.blocks.append({"batches": block.pieces, "rivals": [], "dropped": []})
+            self.block = OpenBlock()
+            return
         told = self._reading.by_arm(block.told) if by_arm is None else by_arm
         record: dict[str, Any] = {"batches": block.pieces, "rivals": [], "dropped": []}
         if block.pieces_of_past:
             record["past"] = block.pieces_of_past
+        elif not block.pieces:
+            record["dealt"] = said_of(str(self.deal))
         opening = self.opening or not self.blocks  # no past to choose rivals and stakes by
         if not opening:
             pulls = self.totals.pulls + int(block.told.counts.sum())
             read = self.ways.read(block.told, self.suggested.scales)
+            self.ways.half_kept = len(self.blocks) == 1 and seed_in(self.blocks) is not None
             record |= self.question.bet(self.suggested.market, read, pulls)
         else:
             self.first[told.arms] += told.counts
@@ -366,7 +399,7 @@ class PooledState(State):
         return {
             "rule": "pooled",
             "doubt": DOUBT,
-            "precisions": list(PRECISIONS),
+            "precisions": list(self._reading.direct_payoff.precisions),
             **self.ways.written(self.follows_levels),
             "blocks": self.blocks,
             **self.question.evidence(),

@@ -41,9 +41,9 @@ class PlannedTraffic:
         compared = self.compared()
         alike = compared / compared.sum()
         n = self._at.settled
-        if n == 0:
+        if n == 0 or self._at.opening:  # nothing is known of somebody
             return alike
-        weights = np.where(compared, self._design().weights, 0.0)
+        weights = np.where(compared, self._at.planner.by_arm(self._design().weights), 0.0)
         total = float(weights.sum())
         weights = weights / total if total > 0 else alike
         spread = min(0.5, _SPREAD * math.sqrt(len(alike) / n))
@@ -53,7 +53,7 @@ class PlannedTraffic:
         """About so many more will decide, if the estimates are right; None: nothing is known."""
         if self._at.question.finished:
             return 0.0
-        return self._design().value if self._at.settled else None
+        return self._design().value if self._at.settled and not self._at.opening else None
 
     def doubts(self) -> FloatArray:
         """For each candidate: p-value of what still speaks against naming another one."""

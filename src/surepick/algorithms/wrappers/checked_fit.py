@@ -18,12 +18,14 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State, ToldPulls
+from surepick.algorithms.base import Algorithm, Pulls, State, ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import positive
 from surepick.design.misfit import check_pulls
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.problem.noise import NoiseKind
+from surepick.promise import Promise
 
 
 @dataclass(frozen=True)
@@ -101,9 +103,9 @@ class CheckedFit(Algorithm):
             )
         return CheckedFitState(self, problem, inner)
 
-    def guarantee(self, epsilon_used: bool) -> Guarantee:
-        """The guarantee of the algorithm inside."""
-        return self.proper().guarantee(epsilon_used)
+    def promise(self, kind: NoiseKind, epsilon_used: bool) -> Promise:
+        """That of the algorithm inside."""
+        return self.proper().promise(kind, epsilon_used)
 
 
 class CheckedFitState(State):

@@ -26,14 +26,23 @@ from typing import Any, ClassVar
 import numpy as np
 
 from surepick.algorithms import registry
-from surepick.algorithms.base import Algorithm, Guarantee, Pulls, State, ToldPulls
+from surepick.algorithms.base import Algorithm, Pulls, State, ToldPulls
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.arrays.validate import whole
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.problem.noise import NoiseKind
+from surepick.promise import Promise, Reason
 
 _LEVEL = 0.025  # probability that the scale comes out too small
 _EXACT = 1e-9  # of the rewards: the least noise there is, if measurements repeat exactly
+
+#: why nothing is promised in the strict sense
+ESTIMATED = Reason(
+    "the noise scale is an estimate, so that it holds only approximately that this is",
+    "the noise scale is an estimate",
+    joint=" ",
+)
 
 
 @dataclass(frozen=True)
@@ -83,14 +92,9 @@ class EstimatedNoise(Algorithm):
             )
         return EstimatedNoiseState(self, problem, rng)
 
-    def guarantee(self, epsilon_used: bool) -> Guarantee:
+    def promise(self, kind: NoiseKind, epsilon_used: bool) -> Promise:
         """Approximate at best."""
-        strict = self.proper().guarantee(epsilon_used)
-        return Guarantee(
-            "heuristic",
-            f"no guarantee: the noise scale is an estimate, so that it holds only approximately "
-            f"that this is {strict}",
-        )
+        return self.proper().promise(kind, epsilon_used).withdrawn(ESTIMATED)
 
 
 class EstimatedNoiseState(State):

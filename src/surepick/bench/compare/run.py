@@ -70,6 +70,13 @@ def in_order(plan: Plan, rows: list[dict[str, Any]]) -> Table:
 def stream(plan: Plan, jobs: int = 1) -> Iterator[dict[str, Any]]:
     """The rows of a plan as they are finished, in any order, with the number of their ``cell``.
 
+    Parameters
+    ----------
+    plan
+        What to run.
+    jobs
+        Processes.
+
     Examples
     --------
     >>> rows = stream(Plan(["peleg"], ["standard:gap=0.5"], trials=2))

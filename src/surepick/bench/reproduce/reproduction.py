@@ -25,6 +25,7 @@ from surepick.simulate.table import Table
 
 # Ends the rare trial that lost the best arm and is left with exactly tied losers.
 MAX_SAMPLES = 10**9
+_BEGINNING = 2  # points of a slow curve in a quick look
 _BOUND_DRAWS = 5  # instances drawn for the bounds, where every trial has its own
 
 
@@ -83,10 +84,18 @@ class Reproduction:
         for drawn in map(figure, self.figures):
             for point in drawn.points:
                 for algorithm in (BOUNDS, *self.compared(drawn)):
+                    if self._left_out(drawn, point, algorithm):
+                        continue
                     blocks = self._blocks(drawn, point, algorithm)
                     first.append(blocks[0])
                     rest.extend(blocks[1:])
         return first + rest
+
+    def _left_out(self, drawn: Figure, point: float, algorithm: str) -> bool:
+        """Whether a quick look does without: what is slow begins its curve, and no more."""
+        if not self.quick or self.algorithms:  # who names algorithms wants to see them
+            return False
+        return algorithm in drawn.slow and drawn.points.index(point) >= _BEGINNING
 
     def _blocks(self, drawn: Figure, point: float, algorithm: str) -> list[Task]:
         trials = self.trials

@@ -3,9 +3,13 @@
 What is proven is about one table: that of all options on all items, each evaluated once. Its cells
 are filled one by one where they decide, in one random order of items that depends on nothing but a
 seed, so that the row with the best mean is found with probability at least 1 - delta, whatever
-the scores have to do with each other (:mod:`surepick.algorithms.complete`). A score that is known
-already is used when its item comes, and not asked for. Where all cells of those still in the race
-are known, the means themselves decide.
+the scores have to do with each other (:mod:`surepick.algorithms.complete`). Where all cells of
+those still in the race are known, the means themselves decide.
+
+Of a table that is known in part, items on which every option is known come first: they are counted,
+and nothing is bet on them, so that it does not matter why they are known. Any other score that is
+known is used when its item comes, and not asked for. A table that came from a decision goes on in
+the order, and with the bets, of that decision.
 
 Scores that have no bounds are compared on items that are drawn with replacement, where a cell keeps
 its score when it is drawn again.
@@ -13,20 +17,24 @@ its score when it is drawn again.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.complete.state import CompleteState
 from surepick.algorithms.pooled.peleg import PooledPeleg
 from surepick.arrays.types import IntArray
 from surepick.arrays.validate import whole
+from surepick.calls.many import Calls
+from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError
 from surepick.integrations.evaluations.scores import ScoreTable
 from surepick.problem import Problem
+from surepick.promise import rules_out_the_best
 from surepick.run import Answer, Run
-from surepick.run.words import rules_out_the_best
+from surepick.run.unmeasured import Unmeasured, in_words
 
 Cell = tuple[str, str]
 
@@ -53,6 +61,9 @@ to chance: everything was evaluated.
     evaluations: int  #: cells that were filled for this
     table: ScoreTable  #: with all cells that are known now
     answer: Answer  #: of the run, with its certificate
+    #: cells that could not be evaluated, and why: they counted as the worst score, and are still
+    #: unknown in the table
+    failed: tuple[tuple[str, str, str], ...] = ()
 
     def __bool__(self) -> bool:
         return self.how != "undecided"
@@ -69,7 +80,8 @@ to chance: everything was evaluated.
                 if ruled_out
                 else "Nothing is left to chance: everything was evaluated."
             )
-            return f"{made} It has the best mean of {len(self.left)} that are fully known. {risk}"
+            said = f"It has the best mean of {len(self.left)} that are fully known. {risk}"
+            return f"{made} {said} {in_words(self.answer.unmeasured)}".rstrip()
         return f"{made} {self.answer.plain}"
 
 
@@ -83,6 +95,10 @@ def decide(
     max_evaluations: int | None = None,
     seed: int = 0,
     minimise: bool = False,
+    workers: int | None = None,
+    per_minute: float | None = None,
+    timeout: float | None = None,
+    retries: int = 2,
 ) -> EvaluationDecision:
     """Find the option with the best mean over all items.
 
@@ -93,7 +109,7 @@ def decide(
     evaluate
         ``evaluate(option, item) -> score``, by their names, for a cell that is not known. Left out,
         the table must have every score that is looked at: a table that is complete shows what a
-        decision would have cost.
+        decision would have cost. May be a coroutine function.
     evaluate_batch
         Instead: takes a list of (option, item) and returns one score each, so that many calls are
         made at a time.
@@ -105,6 +121,16 @@ def decide(
         For drawing items. It must not be chosen by results.
     minimise
         Whether smaller scores are better: errors, costs, times.
+    workers, per_minute
+        Calls of ``evaluate`` at a time (by default one, or 64 coroutines), and the most that begin
+        in a minute. Where a service says that there were too many (an error with status 429) all
+        wait, as long as it asks for.
+    timeout
+        Seconds after which a coroutine is cancelled, and has failed.
+    retries
+        How often a call is tried again that failed in a way that may pass. A cell that fails for
+        good counts as the worst score and is listed in ``failed``; where nothing works, or scores
+        have no bounds, its error is raised.
 
     Examples
     --------
@@ -113,7 +139,7 @@ def decide(
     >>> found.option, found.how, found.evaluations < 100
     ('long', 'proven', True)
     """
-    fill = _filler(evaluate, evaluate_batch)
+    _check_given(evaluate, evaluate_batch)
     most = None if max_evaluations is None else whole(max_evaluations, "max_evaluations", least=1)
     options = list(table.options)
     problem = Problem.unstructured(options, noise=table.rewards, minimise=minimise)
@@ -121,38 +147,75 @@ def decide(
     complete, drawn = (n, None) if bounded else (None, n)
     algorithm = PooledPeleg(delta, epsilon=epsilon, complete=complete, items=drawn)
     run, scores, filled = algorithm.start(problem, seed), table.scores.copy(), 0
-    while not run.stopped:
-        begun = run.samples or bounded  # what is fully known needs no bets
-        if begun and not np.isnan(scores[list(run.active)]).any():
-            run.end()
-            break
-        batch = run.ask()
-        assert batch.items is not None
-        missing = _missing(scores, batch.arms, batch.items)
-        if most is not None and filled + len(missing) > most:
-            if not run.samples:
-                raise InvalidInputError(
-                    f"max_evaluations: the first comparison takes {len(missing)}; got {most}"
-                )
-            run.end()
-            break
-        _fill(table, scores, missing, fill)
-        filled += len(missing)
-        run.tell(batch, scores[batch.arms, batch.items])
-    known = ScoreTable(table.options, table.items, scores, table.rewards)
-    return _decided(run, known, filled)
+    first = _first(table, seed)
+    if first and isinstance(run.state, CompleteState):
+        run.state.begin_with(first)
+    how: dict[str, Any] = {"workers": workers, "timeout": timeout, "retries": retries}
+    failed: dict[tuple[int, int], str] = {}
+    with Calls(evaluate_batch or evaluate or _unknown, pace=Pace(per_minute), **how) as calls:
+
+        def fill(cells: list[Cell]) -> Sequence[float]:
+            if evaluate_batch is not None:
+                (found,) = calls.all([(cells,)], fatal=True)
+                return found
+            found, lacking = calls.scores(cells, algorithm.worst_score(problem))
+            failed.update((missing[place], str(one)) for place, one in lacking)
+            return found
+
+        while not run.stopped:
+            begun = run.samples or bounded  # what is fully known needs no bets
+            if begun and not np.isnan(scores[list(run.active)]).any():
+                run.end()
+                break
+            batch = run.ask()
+            assert batch.items is not None
+            missing = _missing(scores, batch.arms, batch.items)
+            if most is not None and filled + len(missing) > most:
+                if not run.samples:
+                    raise InvalidInputError(
+                        f"max_evaluations: the first comparison takes {len(missing)}; got {most}"
+                    )
+                run.end()
+                break
+            _fill(table, scores, missing, fill)
+            filled += len(missing)
+            run.tell(batch, scores[batch.arms, batch.items])
+    lacking = [Unmeasured(options[i], j, why) for (i, j), why in failed.items()]
+    answer = run.without(run.conclude(lost=calls.again), lacking)
+    known = ScoreTable(table.options, table.items, scores, table.rewards, begun=(seed, first))
+    return decided(run, answer, known, filled, failed)
 
 
-def _decided(run: Run, known: ScoreTable, filled: int) -> EvaluationDecision:
+def decided(
+    run: Run,
+    answer: Answer,
+    known: ScoreTable,
+    filled: int,
+    failed: Mapping[tuple[int, int], str],
+) -> EvaluationDecision:
+    """What a run that has ended says about a table, where these cells could not be evaluated."""
     left = list(run.active)
-    option, how = run.answer.arm, "undecided"
-    if run.answer.guarantee:
-        how = "complete" if "for certain" in run.answer.guarantee else "proven"
+    option, how = answer.arm, "undecided"
+    if answer.guarantee:
+        how = "complete" if "for certain" in answer.guarantee else "proven"
     elif not np.isnan(known.scores[left]).any():
         means = run.problem.sign * known.scores[left].mean(axis=1)
         option, how = left[int(means.argmax())], "complete"
     names = tuple(known.options[i] for i in left)
-    return EvaluationDecision(known.options[option], how, names, filled, known, run.answer)
+    scores = known.scores.copy()
+    for cell in failed:  # it may work another time
+        scores[cell] = np.nan
+    lacking = tuple((known.options[i], known.items[j], why) for (i, j), why in failed.items())
+    left_over = ScoreTable(known.options, known.items, scores, known.rewards, begun=known.begun)
+    return EvaluationDecision(known.options[option], how, names, filled, left_over, answer, lacking)
+
+
+def _first(table: ScoreTable, seed: int) -> tuple[int, ...]:
+    """Items that come first, as every option is known on them; those of before, if it goes on."""
+    if table.begun is not None and table.begun[0] == seed:
+        return table.begun[1]
+    known = np.flatnonzero(~np.isnan(table.scores).any(axis=0))
+    return tuple(known.tolist()) if len(known) < len(table.items) else ()
 
 
 def _missing(scores: Any, arms: IntArray, items: IntArray) -> list[tuple[int, int]]:
@@ -181,22 +244,13 @@ def _fill(
         scores[cell] = value
 
 
-def _filler(
-    evaluate: Callable[[str, str], float] | None,
-    evaluate_batch: Callable[[list[Cell]], Sequence[float]] | None,
-) -> Callable[[list[Cell]], Sequence[float]]:
+def _check_given(evaluate: Any, evaluate_batch: Any) -> None:
     if evaluate is not None and evaluate_batch is not None:
         raise InvalidInputError("give either evaluate (one cell) or evaluate_batch (a list)")
-    if evaluate_batch is not None:
-        return evaluate_batch
-    if evaluate is not None:
-        return lambda cells: [evaluate(option, item) for option, item in cells]
 
-    def nobody(cells: list[Cell]) -> Sequence[float]:
-        option, item = cells[0]
-        raise InvalidInputError(
-            f"table: the score of {option!r} on {item!r} is not known; give evaluate, so that it "
-            "can be found"
-        )
 
-    return nobody
+def _unknown(option: str, item: str) -> float:
+    raise InvalidInputError(
+        f"table: the score of {option!r} on {item!r} is not known; give evaluate, so that it can "
+        "be found"
+    )

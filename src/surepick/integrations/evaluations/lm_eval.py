@@ -72,6 +72,21 @@ def write_lm_eval(table: ScoreTable, folder: str | Path, task: str, metric: str 
     that of the items on which this option was evaluated, which may be others than those of the
     next: what ``decide`` says is not read off from it.
 
+    Parameters
+    ----------
+    table
+        Scores; unknown ones are left out.
+    folder
+        Where to write; made if it is not there.
+    task
+        Name of the task.
+    metric
+        Name of the score.
+
+    Returns
+    -------
+    The folder.
+
     Examples
     --------
     >>> folder = write_lm_eval(ScoreTable(["small"], ["q1"], [[1]]), "results", "sums")

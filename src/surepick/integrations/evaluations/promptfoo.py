@@ -69,6 +69,17 @@ def write_promptfoo(table: ScoreTable, path: str | Path) -> Path:
     ``promptfoo import FILE`` takes it, and ``promptfoo view`` then shows it. Where items are called
     as ``read_promptfoo`` calls them ("test 17"), tests keep their numbers.
 
+    Parameters
+    ----------
+    table
+        Scores; unknown ones are left out.
+    path
+        The file to write.
+
+    Returns
+    -------
+    The file.
+
     Examples
     --------
     >>> write_promptfoo(ScoreTable(["short"], ["q1"], [[1]]), "results.json").name

@@ -28,6 +28,8 @@ class ScoreTable:
     rewards
         ``"yes-no"`` for pass or fail (1 or 0), or the bounds of a score, ``(lowest, highest)``.
         None where there are no bounds: proofs then rest on differences that vary symmetrically.
+    begun
+        Set by :func:`decide`, which goes on in the same order.
 
     Examples
     --------
@@ -40,6 +42,8 @@ class ScoreTable:
     items: tuple[str, ...]
     scores: FloatArray
     rewards: Any
+    #: where :func:`decide` filled it: its seed, and the items that came first
+    begun: tuple[int, tuple[int, ...]] | None
 
     def __init__(
         self,
@@ -47,6 +51,8 @@ class ScoreTable:
         items: Sequence[str],
         scores: Any = None,
         rewards: Any = "yes-no",
+        *,
+        begun: tuple[int, tuple[int, ...]] | None = None,
     ) -> None:
         options, items = tuple(options), tuple(items)
         for name, given in (("options", options), ("items", items)):
@@ -68,7 +74,7 @@ class ScoreTable:
             )
         for name, value in (
             *(("options", options), ("items", items)),
-            *(("scores", filled), ("rewards", rewards)),
+            *(("scores", filled), ("rewards", rewards), ("begun", begun)),
         ):
             object.__setattr__(self, name, value)
         row, column = np.nonzero(~np.isnan(filled))

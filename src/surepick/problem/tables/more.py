@@ -51,7 +51,7 @@ def more_options(
         given = unknown[0] if len(unknown) == 1 else None
     names, label = labels_of(table, given, wanted or [], [])
     if names is None:
-        names = [str(problem.n_arms + i) for i in range(len(table))]
+        names = [str(len(problem.option_labels) + i) for i in range(len(table))]
     cells = {name: column for name, column in table.cells.items() if name in known}
     for name in known:
         if name not in cells:

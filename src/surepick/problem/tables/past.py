@@ -27,7 +27,7 @@ from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
 from surepick.problem.problem import Problem
 from surepick.problem.tables.cells import as_floats, is_numeric, require_complete
-from surepick.problem.tables.read import read
+from surepick.problem.tables.read import Columns, read
 from surepick.text import plural
 
 
@@ -49,13 +49,17 @@ class PastTable:
     sums: FloatArray  #: sum of their rewards
     evidence: bool  #: whether they may count; otherwise they only guide
     notes: tuple[str, ...]  #: what this means, as sentences
+    numbers: dict[str, FloatArray] | None = None  #: further numbers, where there are any
 
     @classmethod
-    def of(cls, problem: Problem, arms: Any, rewards: Any, *, evidence: bool) -> PastTable:
-        """From one arm and one reward per measurement."""
+    def of(
+        cls, problem: Problem, arms: Any, rewards: Any, *, evidence: bool, numbers: Any = None
+    ) -> PastTable:
+        """From one arm and one reward per measurement, and a list for each further number."""
         counts = np.bincount(arms, minlength=problem.n_arms)
         sums = np.bincount(arms, weights=rewards, minlength=problem.n_arms).astype(np.float64)
-        return cls(arms, rewards, counts, sums, evidence, _notes(counts, evidence))
+        notes = _notes(counts, evidence)
+        return cls(arms, rewards, counts, sums, evidence, notes, numbers or None)
 
     @property
     def total(self) -> int:
@@ -83,7 +87,7 @@ def past_measurements(
         Whether what was measured, and how often, was decided without looking at rewards. There is
         no default: only whoever measured knows, and the guarantee depends on it.
     label, reward
-        Names of the two columns.
+        Names of the two columns. Further numbers of the problem are columns with their names.
 
     Examples
     --------
@@ -117,7 +121,24 @@ def past_measurements(
     if len(bad):
         at, rule = table.at(int(bad[0]), reward), problem.noise_kind.rule
         raise InvalidInputError(f"{at}: {rewards[bad[0]]:.12g}, but {rule}")
-    return PastTable.of(problem, arms, rewards, evidence=chosen_in_advance)
+    numbers = further_numbers(problem, table)
+    return PastTable.of(problem, arms, rewards, evidence=chosen_in_advance, numbers=numbers)
+
+
+def further_numbers(problem: Problem, table: Columns) -> dict[str, FloatArray]:
+    """Those further numbers of the problem that the table has columns of, checked."""
+    found = dict[str, FloatArray]()
+    for name, kind in problem.numbers.items():
+        if name not in table.cells:
+            continue
+        values = as_floats(table, name)
+        bad = kind.impossible(values)
+        if len(bad):
+            raise InvalidInputError(
+                f"{table.at(int(bad[0]), name)}: {values[bad[0]]:.12g}, but {kind.rule}"
+            )
+        found[name] = values
+    return found
 
 
 def _notes(counts: NDArray[np.int64], chosen_in_advance: bool) -> tuple[str, ...]:

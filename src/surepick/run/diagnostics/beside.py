@@ -53,6 +53,7 @@ from typing import Any, NamedTuple
 import numpy as np
 
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
+from surepick.statistics.gamma import log_gamma
 
 MOST_OPTIONS = 512  #: that are looked at: those that were measured first
 _MOST_PAIRED = 16  # options that are compared one by one
@@ -344,17 +345,34 @@ class Beside:
                 self._add_batch(pulls.of(batch), None if names is None else names[batch])
 
     def _by_itself(self, pulls: _Pulls) -> None:
-        """Pull by pull until enough is set apart, then all at once."""
+        """Until enough is set apart pull by pull, all that repeat the first at once; then the rest.
+
+        Sums do not depend on how pulls are grouped, and an option whose rewards never differ would
+        take as many steps as it has pulls.
+        """
         while True:
-            fresh = ~self._alone.trained[pulls.slots]
-            if not fresh.any():
+            fresh = np.flatnonzero(~self._alone.trained[pulls.slots])
+            if not len(fresh):
                 break
-            first = np.unique(np.where(fresh, pulls.slots, -1), return_index=True)[1]
-            first = first[fresh[first]]
-            self._alone.add(*_cell(pulls.of(first))[:2], None)
-            pulls = pulls.of(np.delete(np.arange(len(pulls.slots)), first))
+            next_ones = self._set_apart_next(pulls.of(fresh))
+            self._alone.add(*_cell(pulls.of(fresh[next_ones]))[:2], None)
+            pulls = pulls.of(np.delete(np.arange(len(pulls.slots)), fresh[next_ones]))
         if len(pulls.slots):
             self._alone.add(*_cell(pulls)[:2], None)
+
+    def _set_apart_next(self, pulls: _Pulls) -> IntArray:
+        """Of each option the first pull, or all up to the first reward that differs from before."""
+        order = np.argsort(pulls.slots, kind="stable")
+        slots = pulls.slots[order]
+        first = np.flatnonzero(np.r_[True, np.diff(slots) > 0])
+        seen = self._alone.sums[slots, 0, 0, 0] > 0
+        again = seen & (pulls.rewards[order] == self._alone.origins[slots, 0])
+        ends = np.minimum.reduceat(np.where(again, len(slots), np.arange(len(slots))), first)
+        ends = np.minimum(ends, np.r_[first[1:], len(slots)])
+        chosen = np.arange(len(slots)) < np.repeat(
+            np.maximum(ends, first + 1), np.diff(np.r_[first, len(slots)])
+        )
+        return np.sort(order[chosen])
 
     def _add_batch(self, pulls: _Pulls, strata: Any) -> None:
         parts = [np.arange(len(pulls.slots))]
@@ -542,8 +560,6 @@ def _about_mean(sums: FloatArray) -> FloatArray:
 
 def _marginal(sums: FloatArray, shape: int, g: float) -> FloatArray:
     """log q of all of these, up to what does not depend on the shape."""
-    from scipy.special import gammaln
-
     at, W = 4 + shape, sums[..., 1]
     ff = np.maximum(sums[..., at + _SHAPES] - sums[..., at] ** 2 / W, 0.0)
     fy = sums[..., at + 2 * _SHAPES] - sums[..., at] * sums[..., 2] / W
@@ -551,4 +567,4 @@ def _marginal(sums: FloatArray, shape: int, g: float) -> FloatArray:
     grown = 1.0 + g * ff
     left = np.maximum(yy - g * fy * fy / grown, _ROUNDING * yy)
     half = 0.5 * (sums[..., 0] - 1.0)
-    return gammaln(half) - half * np.log(math.pi * left) - 0.5 * np.log(W * grown)
+    return log_gamma(half) - half * np.log(math.pi * left) - 0.5 * np.log(W * grown)

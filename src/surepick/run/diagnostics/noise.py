@@ -10,6 +10,7 @@ import numpy as np
 
 from surepick.arrays.types import FloatArray, IntArray
 from surepick.errors import InvalidInputError
+from surepick.statistics.gamma import upper_quantile
 
 _AS_MANY = 3.0  # measurements of an arm that those of all arms count for
 
@@ -69,8 +70,6 @@ def estimate_noise(summary: ArmSummary) -> NoiseEstimate:
     >>> estimate_noise(ArmSummary.of(2, [0, 0, 1, 1], [1.0, 3.0, 5.0, 7.0])).freedom
     2
     """
-    from scipy.special import chdtri  # scipy.stats takes most of a second to load
-
     freedom = int(np.maximum(summary.counts - 1, 0).sum())
     if freedom < 1:
         raise InvalidInputError(
@@ -83,7 +82,7 @@ def estimate_noise(summary: ArmSummary) -> NoiseEstimate:
             "noise cannot be estimated: all measurements of the same arm are equal; if "
             "measurements are exact, one of each arm is enough"
         )
-    low, high = (math.sqrt(total / float(chdtri(freedom, p))) for p in (0.025, 0.975))
+    low, high = (math.sqrt(total / upper_quantile(freedom, p)) for p in (0.025, 0.975))
     return NoiseEstimate(math.sqrt(total / freedom), freedom, low, high)
 
 

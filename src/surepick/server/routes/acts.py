@@ -54,8 +54,9 @@ def _listing(path: str, kinds: tuple[str, ...]) -> Callable[..., Any]:
 
 def _add(found: APIRouter, path: str, kind: ActKind, answer: Any, *, as_before: bool) -> None:
     async def act(request: Request, name: str, body: Any) -> Response:
-        caller = caller_of(request).token.owner
-        given = {"study": name, "kind": kind.kind, "caller": caller, "as_before": as_before}
+        token = caller_of(request).token
+        given = {"study": name, "kind": kind.kind, "caller": token.owner, "as_before": as_before}
+        given["worker"] = token.role == WORKER and kind.role != WORKER
         done = await work(request, "act", body, **given)
         await service_of(request).studies.use(name, _hint)
         return json_of(done)
@@ -63,7 +64,7 @@ def _add(found: APIRouter, path: str, kind: ActKind, answer: Any, *, as_before: 
     act.__annotations__["body"] = model_of(kind)
     act.__name__ = path[1:].replace("/", "_").replace("-", "_")
     act.__doc__ = kind.about
-    roles = WORKERS if kind.role == WORKER else ADMINS
+    roles = WORKERS if kind.role == WORKER or (kind.own and not as_before) else ADMINS
     endpoint = takes_large(act) if kind.large else act
     found.add_api_route(
         f"/studies/{{name}}{path}", endpoint, methods=["POST"], **spec(roles, answer)

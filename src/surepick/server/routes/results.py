@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import json
 import re
-from typing import Annotated, Literal
+from typing import Annotated, Any, Literal
 
 from fastapi import Query, Request, Response
 
+from surepick.run.forecast import FORECAST_SECONDS
 from surepick.server import outcomes
 from surepick.server.by_helper import json_of, look, streamed, work
 from surepick.server.replies import Json
 from surepick.server.routing import EVERYONE, READERS, router, spec
 from surepick.server.service import service_of
-from surepick.server.signing import Signer
 
 routes = router("results")
 _TYPES = {
@@ -32,27 +32,43 @@ async def answer(request: Request, name: str) -> Response:
 
 
 @routes.get("/studies/{name}/forecast", **spec(READERS, outcomes.ForecastOf))
-async def forecast(request: Request, name: str) -> Response:
+async def forecast(
+    request: Request,
+    name: str,
+    seconds: Annotated[
+        float,
+        Query(gt=0, le=FORECAST_SECONDS, description="Processor time it may take."),
+    ] = FORECAST_SECONDS,
+) -> Response:
     """Forecast how many more measurements a study takes; once for each complete batch."""
-    return json_of(await work(request, "forecast", study=name))
+    return json_of(await work(request, "forecast", study=name, seconds=seconds))
 
 
 @routes.get("/studies/{name}/certificate", **spec(READERS, outcomes.Certificate))
 async def certificate(request: Request, name: str) -> Response:
     """Download the certificate: everything needed to check the answer again."""
-    signer = service_of(request).signer
-    content = await asyncio.to_thread(_signed, signer, await look(request, name, "certificate"))
+    signer, found = service_of(request).signer, await look(request, name, "certificate")
+    content = await asyncio.to_thread(lambda: _json(signer.signed(json.loads(found))))
     return json_of(content, headers=_download(name, "certificate.json"))
 
 
-def _signed(signer: Signer, certificate: bytes) -> bytes:
-    return json.dumps(signer.signed(json.loads(certificate))).encode()
+@routes.get("/studies/{name}/envelope", **spec(READERS, outcomes.Envelope))
+async def envelope(request: Request, name: str) -> Response:
+    """Download the certificate in an envelope (DSSE), whose signature common tools check."""
+    signer, found = service_of(request).signer, await look(request, name, "certificate")
+    content = await asyncio.to_thread(lambda: _json(signer.enveloped(json.loads(found), name)))
+    return json_of(content, headers=_download(name, "certificate.dsse.json"))
+
+
+def _json(content: Any) -> bytes:
+    return json.dumps(content).encode()
 
 
 @routes.get("/key", **spec(EVERYONE, outcomes.PublicKey))
 async def key(request: Request) -> Json:
     """Get the public key with which certificates and the heads of chains are signed."""
-    return Json({"algorithm": "Ed25519", "key": service_of(request).signer.public})
+    signer = service_of(request).signer
+    return Json({"algorithm": "Ed25519", "key": signer.public, "pem": signer.pem})
 
 
 @routes.post("/studies/{name}/verify", **spec(READERS, outcomes.Verdict))
@@ -94,6 +110,17 @@ async def picture(
     await service_of(request).studies.use(name, lambda opened: opened.position())  # is it there?
     content = await work(request, "picture", study=name, form=form)
     return Response(content, headers=_download(name, form), media_type=_PICTURES[form])
+
+
+@routes.get(
+    "/studies/{name}/report",
+    **spec(READERS, media=("text/html",), description="A page to hand on."),
+)
+async def report(request: Request, name: str) -> Response:
+    """Download a page about the study, for a colleague."""
+    await service_of(request).studies.use(name, lambda opened: opened.position())  # is it there?
+    content = await work(request, "report", study=name)
+    return Response(content, headers=_download(name, "html"), media_type="text/html")
 
 
 def _download(name: str, what: str) -> dict[str, str]:

@@ -96,6 +96,12 @@ async def history(request: Request, name: str) -> Response:
     return json_of(await look(request, name, "history"))
 
 
+@routes.get("/studies/{name}/judgements", **spec(READERS, models.JudgementsOf))
+async def judgements(request: Request, name: str) -> Response:
+    """Show who judged what, where options are compared two at a time."""
+    return json_of(await work(request, "judgements", study=name))
+
+
 @routes.get("/studies/{name}/rewards", **spec(READERS, messages.RewardColumns))
 async def rewards(request: Request, name: str) -> Response:
     """Get every reward that counts, as columns."""

@@ -6,7 +6,7 @@ from fastapi import Request
 
 from surepick.server import messages
 from surepick.server.replies import Json
-from surepick.server.routing import WORKERS, router, spec
+from surepick.server.routing import READERS, WORKERS, router, spec
 from surepick.server.service import service_of
 from surepick.server.studies import Opened
 
@@ -24,5 +24,15 @@ async def split(request: Request, name: str, body: messages.SplitBody) -> Json:
     async def do(opened: Opened) -> Json:
         found = await opened.of_traffic(lambda desk: desk.split(body.visits, body.period))
         return Json(found.to_dict() | {"csv": found.to_csv()})
+
+    return await service_of(request).studies.use(name, do)
+
+
+@routes.get("/studies/{name}/periods", **spec(READERS, messages.PeriodsOf))
+async def periods(request: Request, name: str) -> Json:
+    """List the periods that have their shares: when they began and ended, and who had a share."""
+
+    async def do(opened: Opened) -> Json:
+        return Json({"periods": await opened.of_traffic(lambda desk: desk.listed())})
 
     return await service_of(request).studies.use(name, do)

@@ -5,21 +5,22 @@ from __future__ import annotations
 import json
 import time
 from collections.abc import Callable, Coroutine
-from typing import Any
+from typing import Annotated, Any
 
-from fastapi import Request, Response
+from fastapi import Query, Request, Response
 
-from surepick.errors import AccessError, InvalidInputError, UnknownPullError
+from surepick.errors import AccessError, InvalidInputError, UnknownNameError, UnknownPullError
 from surepick.server import messages, metrics, told
 from surepick.server.bodies import Large
 from surepick.server.by_helper import json_of, work
 from surepick.server.replies import Json
 from surepick.server.routes.stream import still_good
-from surepick.server.routing import WORKERS, caller_of, router, spec, takes_large
+from surepick.server.routing import EVERYONE, WORKERS, caller_of, router, spec, takes_large
 from surepick.server.service import Service, service_of
 from surepick.server.studies import Opened
 from surepick.server.tokens import Token
 from surepick.study.desk.crowd import Ask
+from surepick.study.shown import FILES, PICTURES, picture
 
 routes = router("work")
 
@@ -145,13 +146,33 @@ async def _hint(opened: Opened) -> None:
     opened.watch.hint()
 
 
+@routes.get(
+    "/studies/{name}/shown",
+    **spec(EVERYONE, media=tuple(dict.fromkeys(PICTURES.values())), description="The picture."),
+)
+async def shown(
+    request: Request, name: str, file: Annotated[str, Query(max_length=1_000)]
+) -> Response:
+    """Get a picture that came with a study, for judges."""
+
+    async def look(opened: Opened) -> Response:
+        kept = (await opened.written(lambda: opened.study.meta)).get(FILES) or {}
+        if not kept.get(file, "").startswith("data:"):
+            raise UnknownNameError(f"this study has no picture {file!r:.80}")
+        kind, content = picture(kept[file], file)
+        headers = {"Cache-Control": "private, max-age=3600"}
+        return Response(content, media_type=kind, headers=headers)
+
+    return await service_of(request).studies.use(name, look)
+
+
 @routes.post("/studies/{name}/fail", **spec(WORKERS, messages.Failed))
 async def fail(request: Request, name: str, body: messages.Fail) -> Json:
-    """Say that a pull could not be measured: it goes back in line."""
+    """Say that a pull could not be measured: it goes back in line; or never can be."""
 
     async def work(opened: Opened) -> Json:
         token = caller_of(request).token.owner
-        returned = await opened.fail(body.pull, body.reason, body.worker, token)
+        returned = await opened.fail(body.pull, body.reason, body.worker, token, body.final)
         metrics.failed.inc()
         return Json({"returned": returned})
 

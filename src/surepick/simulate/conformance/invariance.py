@@ -141,7 +141,7 @@ def check_scaling(make: Make, *, seeds: int = 3) -> dict[str, Any]:
             large = configure(make, scaled, epsilon=_SCALE * epsilon)
             bound = getattr(large, "norm_bound", None)  # on the length of theta: in that unit too
             if bound is not None:
-                large = dataclasses.replace(large, norm_bound=_SCALE * bound)  # pyright: ignore
+                large = dataclasses.replace(large, **{"norm_bound": _SCALE * bound})
             plain, expected = played(make, original, seed, epsilon)
             other = large.start(scaled.problem, rng=seed)
             asks = play(other, Tape(original, seed, scale=_SCALE))

@@ -22,6 +22,8 @@ VERSIONS = (
     "0008",
     "0009",
     "0010",
+    "0011",
+    "0012",
 )  # oldest first; each has its file in migrations/versions
 
 _log = logging.getLogger(__name__)

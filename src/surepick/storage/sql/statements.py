@@ -76,7 +76,7 @@ CHANGE_TELL = update(tells).where(*_one_tell).values(value=bindparam("_value"))
 DROP_TELL = delete(tells).where(*_one_tell)
 SET_PROGRESS = update(progress).where(progress.c.study == _s)
 REWARDS = (
-    select(tells.c.pull, tells.c.arm, tells.c.value, tells.c.at, tells.c.stratum)
+    select(*(tells.c[name] for name in ("pull", "arm", "value", "at", "stratum", "numbers")))
     .where(tells.c.study == _s, tells.c.pull >= bindparam("_first"))
     .where(tells.c.pull < bindparam("_last"))
     .order_by(tells.c.pull)

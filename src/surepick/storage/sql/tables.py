@@ -149,6 +149,7 @@ tells = Table(
     Column("at", Double, nullable=False),
     Column("token", String(16)),
     Column("stratum", String(200)),
+    Column("numbers", Text),
     sqlite_with_rowid=False,
 )
 
@@ -207,4 +208,38 @@ tokens = Table(
     Column("note", Text, nullable=False),
     Column("session_of", String(16)),
     Index("surepick_tokens_session_of", "session_of"),
+)
+
+# Where notices of a study are sent; the secret signs them.
+webhooks = Table(
+    "surepick_webhooks",
+    metadata,
+    Column("id", String(16), primary_key=True),
+    Column("study", _Id, ForeignKey("surepick_studies.id", ondelete="CASCADE"), nullable=False),
+    Column("url", Text, nullable=False),
+    Column("kinds", Text, nullable=False),
+    Column("private", Boolean, nullable=False),
+    Column("secret", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Index("surepick_webhooks_study", "study"),
+)
+
+# What was sent, or is to be. The primary key makes it impossible to note an event twice.
+deliveries = Table(
+    "surepick_deliveries",
+    metadata,
+    Column(
+        "webhook",
+        String(16),
+        ForeignKey("surepick_webhooks.id", ondelete="CASCADE"),
+        primary_key=True,
+    ),
+    Column("event", String(40), primary_key=True),
+    Column("body", Text, nullable=False),
+    Column("created", Double, nullable=False),
+    Column("due", Double),
+    Column("attempts", BigInteger, nullable=False),
+    Column("delivered", Double),
+    Column("error", Text, nullable=False),
+    Index("surepick_deliveries_due", "due"),
 )

@@ -13,7 +13,7 @@ from dataclasses import asdict, dataclass, field
 from typing import Any, NamedTuple, Protocol
 
 from surepick.arrays.validate import real, whole
-from surepick.errors import InvalidInputError, InvalidTypeError, UnknownNameError
+from surepick.errors import InvalidInputError, InvalidTypeError, NotAllowedError, UnknownNameError
 from surepick.problem import Problem
 from surepick.run import Run
 from surepick.storage.contract import Storage, Transaction
@@ -117,7 +117,9 @@ class Scene(Protocol):
         """Of an option, also of one that came since the study was created."""
         ...
 
-    def check_reward(self, pull: int, value: float) -> float: ...
+    @property
+    def paired(self) -> bool: ...  #: whether two options are compared in each measurement
+    def check_reward(self, pull: int, value: float | str) -> float: ...
     def told(self) -> Iterator[Tell]: ...
     def progress(self) -> StudyProgress: ...
     def run(self) -> tuple[Run, StudyProgress]:
@@ -179,6 +181,7 @@ class ActKind:
     fields: tuple[Field, ...] = ()
     needs_reason: bool = False
     role: str = ADMIN  #: who may do it at a service; admins may do everything
+    own: bool = False  #: whether workers may do it to what they told last, too: see ``of_worker``
     large: bool = False  #: whether requests may bring tables
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
@@ -195,6 +198,10 @@ class ActKind:
             if one.default is NEEDED and given.get(one.name) is None:
                 raise InvalidInputError(f"{one.name}: {self.kind} needs it ({one.help})")
         return {one.name: one.checked(given.get(one.name, one.default)) for one in self.fields}
+
+    def of_worker(self, scene: Scene, given: Mapping[str, Any], who: Who) -> None:
+        """Raise ``NotAllowedError`` where this is more than a worker's token allows."""
+        raise NotAllowedError(f"{self.kind}: this needs the role {ADMIN}")
 
     def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
         """What it changes; an act that was done before; or None: there is nothing to do."""

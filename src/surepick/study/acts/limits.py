@@ -17,7 +17,7 @@ from surepick.storage.contract import Transaction
 from surepick.storage.records import Link
 from surepick.study.acts.base import Act, Changing, Field, Scene, Step, Who
 from surepick.study.pulls import said_by
-from surepick.study.traffic.rules import rules_of
+from surepick.study.traffic.rules import sends_traffic
 from surepick.text import plural
 
 LIMITED = "limited"
@@ -121,7 +121,7 @@ class _Limit(Changing):
         asked, new = run.asked, run.limit(**given)
         change = LimitChange(*new, asked, at.now, who.by, who.reason, who.token)
         run.limit_changes[-1] = change.change
-        if not run.stopped and rules_of(scene.record) is None:
+        if not run.stopped and not sends_traffic(scene.record):
             run.ask()  # it may have ended, and goes on
         return Step(at, change.to_dict(), run, at.finished and run.stopped)
 

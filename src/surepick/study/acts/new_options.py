@@ -84,9 +84,12 @@ class NewOptions:
                 )
             how = meta.get("how") or {"unstructured": identity}
             table = self.sheet.read("options")
+            if problem.pairing is not None:  # their cells are shown, and not compared by
+                how = {**how, "unstructured": True}
             names, rows, cells = more_options(problem, columns, table, how)
             plain = {name: [plain_cell(cell) for cell in cells[name]] for name in columns}
-            found = {"labels": names, "rows": rows.tolist(), "noise": None, "cells": plain}
+            own = None if problem.pairing is not None else rows.tolist()
+            found = {"labels": names, "rows": own, "noise": None, "cells": plain}
             if problem.costs is not None and how.get("cost"):
                 found["costs"] = costs_of(table, str(how["cost"])).tolist()
             return found
@@ -96,6 +99,8 @@ class NewOptions:
                 f"give a table with the same columns"
             )
         rows = self.rows
+        if problem.pairing is not None:
+            return self._written(columns)
         if rows is None:
             if not identity:
                 raise InvalidInputError(
@@ -106,9 +111,12 @@ class NewOptions:
             rows = np.hstack([np.zeros((n, problem.n_features)), np.eye(n)]).tolist()
         if not isinstance(rows, Sequence):
             raise InvalidTypeError(f"rows must be lists of features; got {rows!r:.80}")
+        return self._written(columns) | {"rows": [list(row) for row in rows]}
+
+    def _written(self, columns: Any) -> dict[str, Any]:
         return {
             "labels": list(self.labels),
-            "rows": [list(row) for row in rows],
+            "rows": self.rows,
             "noise": None if self.noise is None else list(self.noise),
             "cells": {name: [None] * len(self.labels) for name in columns or ()},
             **({} if self.costs is None else {"costs": list(self.costs)}),

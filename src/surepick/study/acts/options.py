@@ -1,7 +1,9 @@
 """Options that are added to a study, or retired, while it is under way.
 
 What was asked for is finished first: a change waits in the run, and takes effect when the block of
-measurements that is open is complete. A study that has ended goes on at once.
+measurements that is open is complete. A study that has ended goes on at once. In a study of traffic
+a report is a block: a change is in the shares of the next period, and takes effect in the run when
+all periods that had their shares before it are recorded.
 """
 
 from __future__ import annotations
@@ -23,9 +25,10 @@ from surepick.study.acts.base import Act, Changing, Field, Scene, Step, Who
 from surepick.study.acts.new_options import NewOptions
 from surepick.study.pulls import said_by
 from surepick.study.sheet import Sheet
-from surepick.study.traffic.rules import rules_of
+from surepick.study.traffic.rules import rules_of, sends_traffic
 
 KINDS = (ADDED, RETIRED)
+BATCH, PERIOD = "batch", "period"
 
 
 @dataclass(frozen=True)
@@ -49,6 +52,7 @@ class OptionChange:
     by: str | None  #: who did it, if that was said
     reason: str
     token: str | None = None  #: id of the token it was done with; None: on this machine
+    unit: str = BATCH  #: of what comes next: a batch, or a period of traffic
 
     @property
     def said(self) -> str:
@@ -58,9 +62,9 @@ class OptionChange:
             names += f" and {len(self.labels) - 10} more"
         one = len(self.labels) == 1
         if self.change == ADDED:
-            after = f" {'It comes' if one else 'They come'} with the next batch."
-            return f"Added: {names}.{after if self.waits else ''}"
-        after = " The open batch is finished first." if self.waits else ""
+            after = f" {'It comes' if one else 'They come'} with the next {self.unit}."
+            return f"Added: {names}.{after if self.waits or self.unit != BATCH else ''}"
+        after = f" The open {self.unit} is finished first." if self.waits else ""
         return f"Retired: {names}.{after}"
 
     def to_dict(self) -> dict[str, Any]:
@@ -70,7 +74,8 @@ class OptionChange:
     @classmethod
     def from_dict(cls, saved: Mapping[str, Any]) -> OptionChange:
         """What :meth:`to_dict` made."""
-        own: dict[str, Any] = {name: saved[name] for name in cls.__dataclass_fields__}
+        names = [name for name in cls.__dataclass_fields__ if name in saved]
+        own: dict[str, Any] = {name: saved[name] for name in names}
         own["labels"] = tuple(saved["labels"])
         return cls(**own)
 
@@ -82,12 +87,14 @@ class Planned:
         self.kind, self.content = kind, content
         self.asked: int = content["asked"]  #: the batch that was open
         self.waits: bool = content["waits"]  #: whether it was open, so that this came after it
+        self.after: int = content.get("after", 0)  #: periods that had their shares before
 
     def apply(self, run: Run) -> None:
         """Make it; a run that has a batch open does that later."""
         content = self.content
         who = said_by(content["by"], content["token"])
         said = {"reason": content["reason"], "by": who, "at": content["at"]}
+        said["after"] = self.after
         if self.kind == ADDED:
             own = {"noise": content["noise"], "costs": content.get("costs")}
             own["seed"] = content.get("seed")
@@ -98,7 +105,12 @@ class Planned:
     @property
     def change(self) -> OptionChange:
         """What there is to say of it."""
-        return OptionChange.from_dict({"change": self.kind, **self.content})
+        unit = PERIOD if "after" in self.content else BATCH
+        return OptionChange.from_dict({"change": self.kind, "unit": unit, **self.content})
+
+
+def _any_periods(tx: Transaction) -> bool:
+    return True
 
 
 def read(tx: Transaction, study: int) -> list[Planned]:
@@ -125,12 +137,7 @@ class _ChangeOptions(Changing):
         return Planned(link.kind, content).change.to_dict()
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
-        """Raise where options cannot come and go, whatever they are."""
-        if rules_of(scene.record) is not None:
-            raise InvalidInputError(
-                "options cannot be added or retired in a traffic study, because every report "
-                "covers all options; start a new study with these options"
-            )
+        """What a request brings."""
         return self.filled(given)
 
     def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
@@ -146,12 +153,21 @@ class _ChangeOptions(Changing):
         own, notes = self.described(scene, run, made, given)
         waits = at.size > 0  # of a study that has ended, too: what was asked for ahead
         content = own | said | {"asked": at.batch, "waits": waits}
+        traffic, same_periods = sends_traffic(scene.record), _any_periods
+        if traffic:
+            shared = scene.storage.read(lambda tx: len(tx.periods(scene.record.id)))
+            content |= {"after": shared, "waits": shared > at.batch}
+
+            def same_periods(tx: Transaction) -> bool:
+                return len(tx.periods(scene.record.id)) == shared
+
         if self.link == ADDED and run.algorithm.redraws:
             content["seed"] = fresh_seed()  # of what is drawn anew, once the options are there
         Planned(self.link, content).apply(run)
-        if not run.stopped:
+        if not (run.stopped or traffic):
             run.ask()  # it may have ended, and goes on
-        return Step(at, content, run, at.finished and run.stopped, notes=notes)
+        ended = at.finished and run.stopped
+        return Step(at, content, run, ended, notes=notes, same=same_periods)
 
     def described(
         self, scene: Scene, run: Run, made: list[Planned], given: dict[str, Any]
@@ -201,7 +217,7 @@ class _Add(_ChangeOptions):
         if meta.get("columns") is not None:
             meta["columns"] = grown_columns(meta["columns"], made)
         found = given["new"].described(run.problem_ahead, meta)
-        there = run.problem_ahead.labels
+        there = run.problem_ahead.option_labels
         return found | given["same"], look_alikes((*there, *found["labels"]), new=len(there))
 
 
@@ -217,7 +233,13 @@ class _Retire(_ChangeOptions):
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
         """The label, as links have it."""
-        return {"labels": [super().check(scene, given)["label"]]}
+        label, rules = super().check(scene, given)["label"], rules_of(scene.record)
+        if rules is not None and label == rules.control:
+            raise InvalidInputError(
+                f"label: {label!r} is the control, which stays on the site while the test runs; "
+                "stop the study and start one with another control"
+            )
+        return {"labels": [label]}
 
 
 ADD, RETIRE = _Add(), _Retire()

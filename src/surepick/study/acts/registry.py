@@ -19,6 +19,11 @@ _KINDS: dict[str, ActKind] = {one.kind: one for one in _OWN}
 def register(kind: ActKind) -> None:
     """Make an act of your own known: here, on the command line and at services.
 
+    Parameters
+    ----------
+    kind
+        An object of its class.
+
     Examples
     --------
     >>> from surepick.study.acts import ActKind, Field
@@ -40,7 +45,13 @@ def register(kind: ActKind) -> None:
 
 
 def unregister(kind: str) -> None:
-    """Forget an act of your own."""
+    """Forget an act of your own.
+
+    Parameters
+    ----------
+    kind
+        Its name.
+    """
     if kind not in _KINDS or _KINDS[kind] in _OWN:
         raise UnknownNameError.among("act of your own", kind, _KINDS)
     del _KINDS[kind]
@@ -53,7 +64,13 @@ def kinds() -> tuple[ActKind, ...]:
 
 
 def get(kind: str) -> ActKind:
-    """The kind of this name."""
+    """The kind of this name.
+
+    Parameters
+    ----------
+    kind
+        Its name.
+    """
     if kind not in _KINDS:
         plugins.load()
     if kind not in _KINDS:

@@ -13,7 +13,7 @@ as any other.
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping
 from dataclasses import asdict, dataclass, replace
 from datetime import UTC, datetime
 from typing import Any
@@ -46,7 +46,7 @@ from surepick.study.sheet import Sheet
 from surepick.study.traffic.block import told_of
 from surepick.study.traffic.report import Counts, read_report
 from surepick.study.traffic.results import Recorded, plain
-from surepick.study.traffic.rules import TrafficRules, demanded_rules
+from surepick.study.traffic.rules import TrafficRules, deal_seed, demanded_rules
 from surepick.text import plural
 
 CORRECTED = "report corrected"
@@ -66,7 +66,8 @@ class RowChange:
     arm: int
     label: str
     bucket: int | None  #: of reports by bucket
-    old: tuple[float, ...]  #: visits, sum, and the sum of squares of rewards between bounds
+    #: visits, sum, and the sum of squares of rewards between bounds; the same of further numbers
+    old: tuple[float, ...]
     new: tuple[float, ...]
 
 
@@ -131,12 +132,12 @@ class ReportChange:
         return own | {"period": self.number, "by": by, "rows": rows}
 
 
-def read(tx: Transaction, study: int, labels: Sequence[str]) -> list[ReportChange]:
+def read(tx: Transaction, study: int, label: Callable[[int], str]) -> list[ReportChange]:
     """All corrections of a study's reports, in order."""
-    return [of_link(link, labels) for link in tx.links(study, [CORRECTED])]
+    return [of_link(link, label) for link in tx.links(study, [CORRECTED])]
 
 
-def of_link(link: Link, labels: Sequence[str]) -> ReportChange:
+def of_link(link: Link, label: Callable[[int], str]) -> ReportChange:
     """The correction that a link of the chain is about."""
     content = json.loads(link.content)
     names = ("by", "reason", "token")
@@ -144,13 +145,13 @@ def of_link(link: Link, labels: Sequence[str]) -> ReportChange:
         content["name"],
         content["period"],
         content["asked"],
-        changed_rows(content["was"], content["now"], labels),
+        changed_rows(content["was"], content["now"], label),
         link.at,
         *(content[name] for name in names),
     )
 
 
-def changed_rows(was: str, now: str, labels: Sequence[str]) -> tuple[RowChange, ...]:
+def changed_rows(was: str, now: str, label: Callable[[int], str]) -> tuple[RowChange, ...]:
     """The rows in which two reports differ."""
     old, new = _rows(Counts.from_json(was)), _rows(Counts.from_json(now))
     nobody = (0.0,) * len(next(iter(old.values())))
@@ -159,14 +160,17 @@ def changed_rows(was: str, now: str, labels: Sequence[str]) -> tuple[RowChange, 
         before, after = old.get(key, nobody), new.get(key, nobody)
         if before != after:
             arm, bucket = key
-            found.append(RowChange(arm, labels[arm], None if bucket < 0 else bucket, before, after))
+            found.append(RowChange(arm, label(arm), None if bucket < 0 else bucket, before, after))
     return tuple(found)
 
 
 def _rows(counts: Counts) -> dict[tuple[int, int], tuple[float, ...]]:
     buckets = [-1] * len(counts.arms) if counts.buckets is None else counts.buckets
-    squares = () if counts.squares is None else (counts.squares,)
-    return dict(zip(zip(counts.arms, buckets), zip(counts.visits, counts.sums, *squares)))
+    columns = [counts.sums, counts.squares]
+    for one in (counts.numbers or {}).values():
+        columns += [one.sums, one.squares]
+    sums = (column for column in columns if column is not None)
+    return dict(zip(zip(counts.arms, buckets), zip(counts.visits, *sums)))
 
 
 class _OfPeriod(ActKind):
@@ -209,7 +213,7 @@ _REPORT = Field(
     "report",
     dict[str, Any],
     "For each label [visits, sum]; with bounded rewards [visits, sum, squares]; with numbers of "
-    "unknown scale an object of [visits, sum] by bucket.",
+    "unknown scale an object of [visits, sum] by bucket. Further numbers come behind these.",
     None,
     example={"a": [1000, 12], "b": [990, 17]},
 )
@@ -240,7 +244,7 @@ class _Record(_OfPeriod):
         name, rules, study = given["period"], given["rules"], scene.record.id
         run, at = scene.run()
         due, known = scene.storage.read(lambda tx: _due(tx, study, at, rules, name))
-        counts = read_report(scene.problem, given["report"], _shares(due))
+        counts = read_report(run.problem_ahead, given["report"], _shares(due, run))
         if known is not None and Counts.from_json(known.content).reported != counts.reported:
             raise TellConflictError(
                 f"period {name!r} was already recorded with other numbers, which still count. "
@@ -249,7 +253,9 @@ class _Record(_OfPeriod):
         if known is not None or given["check"]:
             status = "checked" if known is None else "duplicate"
             return self.done(_recorded(name, status, counts, run), who, at.now)
-        tell_report(run, told_of(counts, scene.problem.n_arms))
+        began = scene.storage.read(lambda tx: tx.periods(study, 0, 1))[0].at
+        told = told_of(counts, run.problem.n_arms)
+        tell_report(run, told, at.now - began, deal_seed(scene.record))
         text, visits = run.to_json(), sum(counts.visits)
         new = Report(due.number, counts.to_json(), at.now, who.token)
         content = {"period": due.number, "name": name, "report": digest_of(asdict(new))}
@@ -349,8 +355,12 @@ def _check_window(at: StudyProgress, window: float, running: list[Period], name:
         )
 
 
-def _shares(period: Period) -> FloatArray:
-    return np.array(json.loads(period.shares), dtype=np.float64)
+def _shares(period: Period, run: Run) -> FloatArray:
+    """The shares of a period; options that came later had none."""
+    found = np.zeros(run.problem_ahead.n_arms)
+    given = json.loads(period.shares)
+    found[: len(given)] = given
+    return found
 
 
 # -- correcting ----------------------------------------------------------------------------
@@ -370,11 +380,11 @@ class _CorrectReport(_OfPeriod, Changing):
 
     def apply(self, scene: Scene, given: dict[str, Any], who: Who) -> Step | Act | None:
         """Let another report count for a period that was recorded."""
-        name, study, labels = given["period"], scene.record.id, scene.problem.labels
+        name, study, now = given["period"], scene.record.id, scene.run()[0]
         at, due, periods, reports, made = scene.storage.read(
-            lambda tx: (*_recorded_period(tx, study, name), read(tx, study, labels))
+            lambda tx: (*_recorded_period(tx, study, name), read(tx, study, scene.label))
         )
-        counts = read_report(scene.problem, given["report"], _shares(due))
+        counts = read_report(now.problem_ahead, given["report"], _shares(due, now))
         old, content = reports[due.number], counts.to_json()
         if Counts.from_json(old.content).reported == counts.reported:
             earlier = [one for one in made if one.number == due.number]
@@ -407,7 +417,7 @@ class _CorrectReport(_OfPeriod, Changing):
 
     def details(self, content: dict[str, Any], link: Link, scene: Scene) -> dict[str, Any]:
         """What became of which rows."""
-        return of_link(link, scene.problem.labels).to_dict()
+        return of_link(link, scene.label).to_dict()
 
     def words(self, details: dict[str, Any]) -> str:
         """How many rows, of which period; and what became of up to three of them."""

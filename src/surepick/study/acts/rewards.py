@@ -25,7 +25,7 @@ from typing import Any
 import numpy as np
 
 from surepick.arrays.validate import real
-from surepick.errors import InvalidInputError, UnknownPullError
+from surepick.errors import InvalidInputError, NotAllowedError, UnknownPullError
 from surepick.storage.contract import Transaction
 from surepick.storage.records import Lease, Link, StudyProgress, Tell
 from surepick.study.acts.base import Act, ActKind, Field, Measured, Scene, Step, Who
@@ -175,7 +175,8 @@ class ChangeRewards(ActKind):
             return None
         measured = scene.measured(list(values))
         earlier = scene.storage.read(lambda tx: read(tx, scene.record.id))
-        made, known = _changes(measured, earlier, values, who)
+        numbered = bool(scene.problem.numbers)
+        made, known = _changes(measured, earlier, values, who, numbered)
         if not made:
             return self.done(self._labelled(known, scene), who, known[0].at)
         at, tells = measured.at, measured.tells
@@ -200,7 +201,11 @@ class ChangeRewards(ActKind):
 
 
 def _changes(
-    measured: Measured, made: list[Change], values: dict[int, float | None], who: Who
+    measured: Measured,
+    made: list[Change],
+    values: dict[int, float | None],
+    who: Who,
+    numbered: bool,
 ) -> tuple[list[Change], list[Change]]:
     """What has to be changed, and where nothing has: the changes that were made before."""
     earlier = {one.pull: one for one in made}
@@ -225,6 +230,11 @@ def _changes(
                 )
             known.append(last)
             continue
+        if tell is None and value is not None and numbered:
+            raise InvalidInputError(
+                f"pull {pull} was withdrawn with its further numbers, which count together; a "
+                "reward alone cannot come back. Nothing was changed"
+            )
         known_as = tell or last
         stratum = None if known_as is None else known_as.stratum
         said = (0.0, who.by, who.reason, who.token, stratum)
@@ -255,7 +265,10 @@ def _content(made: Sequence[Change], before: dict[int, Tell]) -> dict[str, Any]:
 
 
 def _told(tell: Tell | None) -> list[Any] | None:
-    return None if tell is None else [tell.value, tell.worker, tell.at, tell.token]
+    if tell is None:
+        return None
+    more = [] if tell.numbers is None else [tell.numbers]
+    return [tell.value, tell.worker, tell.at, tell.token, *more]
 
 
 def _change_rewards(
@@ -287,15 +300,41 @@ class _Correct(ChangeRewards):
         "Let another reward count for a pull that was told wrongly. As long as its batch is open, "
         "the reward is replaced; afterwards everything is worked out again."
     )
+    own = True
     fields = (
         Field("pull", int, "Number of the pull.", limits={"minimum": 0}, example=0),
-        Field("reward", float, "The correct reward.", example=4.2),
+        Field(
+            "reward",
+            float | str,
+            "The correct reward; where two options are compared, the label of the better one or "
+            "'tie'.",
+            example=4.2,
+        ),
     )
+
+    def of_worker(self, scene: Scene, given: Mapping[str, Any], who: Who) -> None:
+        """A judge who hit the wrong key may say so at once: of the last comparison told, alone.
+
+        So which comparison is looked at again depends on the slip, not on what it leads to.
+        """
+        if scene.problem.pairing is None:
+            raise NotAllowedError(
+                "correct: a worker's token allows it only where options are compared two at a "
+                "time; ask somebody with an admin's token"
+            )
+        mine = [one for one in scene.told() if (one.worker, one.token) == (who.by, who.token)]
+        last = max(mine, key=lambda one: (one.at, one.pull), default=None)
+        if last is None or last.pull != as_pull(given.get("pull")):
+            raise NotAllowedError(
+                "correct: a worker's token allows it only for the last comparison that came with "
+                "it, under the same name (by); ask somebody with an admin's token"
+            )
 
     def check(self, scene: Scene, given: dict[str, Any]) -> dict[str, Any]:
         """A reward that can be recorded."""
         given = self.filled(given | {"pull": as_pull(given.get("pull"))})
-        value = scene.check_reward(given["pull"], real(given["reward"], "reward"))
+        reward = given["reward"] if scene.paired else real(given["reward"], "reward")
+        value = scene.check_reward(given["pull"], reward)
         return {"values": {given["pull"]: value}}
 
 

@@ -23,7 +23,7 @@ from surepick.study.acts.base import Act, ActKind, Measured, Scene, Step, Who
 from surepick.study.acts.rewards import Change
 from surepick.study.desk import rebuild
 from surepick.study.desk.desk import Desk
-from surepick.study.traffic.rules import rules_of
+from surepick.study.traffic.rules import sends_traffic
 
 
 def perform(desk: Desk, kind: ActKind, given: Mapping[str, Any], who: Who) -> Act | None:
@@ -103,7 +103,7 @@ class _Writing:
         """Keep the run as it now is; where the study had ended and goes on, with its next batch."""
         number, text = self._study.id, self._text
         assert text is not None
-        if not (self._step.finished or now.size or rules_of(self._study)):
+        if not (self._step.finished or now.size or sends_traffic(self._study)):
             proposed = rebuild.record_of(run.ask(), now.first)
             tx.add_batch(number, proposed)
             chain.propose(tx, number, proposed, text, now.now)
@@ -129,8 +129,12 @@ class OnDesk:
         known = self.problem.labels
         return known[arm] if arm < len(known) else self._desk.current().labels[arm]
 
-    def check_reward(self, pull: int, value: float) -> float:
-        return self._desk.check_reward((pull, value), None).value
+    @property
+    def paired(self) -> bool:
+        return self._desk.problem.pairing is not None
+
+    def check_reward(self, pull: int, value: float | str) -> float:
+        return self._desk.check_value((pull, value), None).value
 
     def told(self) -> Iterator[Tell]:
         return self._desk.told()

@@ -32,6 +32,7 @@ from surepick.run.diagnostics import (
 )
 from surepick.run.doubts import DRIFTED, UNEVEN, without_guarantee
 from surepick.statistics.estimate import LeastSquares
+from surepick.statistics.gamma import upper_quantile
 from surepick.statistics.unequal import UnequalScales
 from surepick.study.checks.advice import all_the_same, anything_will_do, better_kinds, not_symmetric
 from surepick.study.outlook import noise_in_use
@@ -63,18 +64,24 @@ class Checks:
     remarks: tuple[str, ...]  #: worth knowing, but nothing is wrong
     scales: Finding | None = None  #: whether options vary alike, where the study says so
     ratio: Finding | None = None  #: whether visitors came in the shares they were sent by
+    own_past: Finding | None = None  #: whether options kept their ratios from period to period
 
     @property
     def warnings(self) -> list[str]:
         """What is wrong, as sentences."""
         found = [self.noise_alarm] if self.noise_alarm else []
-        return found + [f.message for f in (self.ratio, self.scales, self.fit, self.drift) if f]
+        return found + [f.message for f in self._alarms if f]
+
+    @property
+    def _alarms(self) -> tuple[Finding | None, ...]:
+        return self.ratio, self.own_past, self.scales, self.fit, self.drift
 
     @property
     def broken(self) -> list[str]:
         """The assumptions that do not hold, in a few words each."""
         found = ["the noise is not what the study was told"] if self.noise_alarm else []
         found += ["visitors did not come in the shares they were sent by"] if self.ratio else []
+        found += ["an option did not keep to its own past"] if self.own_past else []
         found += [UNEVEN] if self.scales else []
         found += ["the linear model does not fit"] if self.fit else []
         return found + ([DRIFTED] if self.drift else [])
@@ -95,6 +102,7 @@ class Checks:
             "noise_alarm": self.noise_alarm,
             "scales": None if self.scales is None else _finding(self.scales),
             "ratio": None if self.ratio is None else _finding(self.ratio),
+            "own_past": None if self.own_past is None else _finding(self.own_past),
             "warnings": self.warnings,
             "remarks": list(self.remarks),
         }
@@ -103,7 +111,7 @@ class Checks:
     def from_dict(cls, saved: dict[str, Any]) -> Checks:
         """What :meth:`to_dict` made."""
         fit, noise = saved["fit"], saved["noise"]
-        scales, ratio = saved.get("scales"), saved.get("ratio")
+        scales, ratio, own = (saved.get(name) for name in ("scales", "ratio", "own_past"))
         estimate = None
         if noise is not None:
             ends = (noise["low"], noise["high"])
@@ -116,6 +124,7 @@ class Checks:
             tuple(saved["remarks"]),
             None if scales is None else _as_finding(scales),
             None if ratio is None else _as_finding(ratio),
+            None if own is None else _as_finding(own),
         )
 
 
@@ -224,9 +233,7 @@ def _stated_noise(run: Run, summary: ArmSummary) -> tuple[str, list[str]]:
 
 
 def _least_scale(noise: NoiseEstimate, summary: ArmSummary) -> float:
-    from scipy.special import chdtri  # scipy.stats takes most of a second to load
-
-    return math.sqrt(float(summary.spread.sum()) / float(chdtri(noise.freedom, _LEVEL)))
+    return math.sqrt(float(summary.spread.sum()) / upper_quantile(noise.freedom, _LEVEL))
 
 
 def _what_matters(run: Run, summary: ArmSummary) -> float:

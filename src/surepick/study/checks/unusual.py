@@ -43,7 +43,7 @@ class Expected:
 
     def __init__(self, problem: Problem, summary: ArmSummary) -> None:
         self._labels = problem.labels
-        self._limits: FloatArray | None = None
+        self._errors: FloatArray | None = None
         n, kind = int(summary.counts.sum()), problem.noise_kind
         freedom = n - problem.rank
         if problem.large or kind.bounds is not None or freedom < _FEWEST:
@@ -63,11 +63,9 @@ class Expected:
             variance = max(1.0, variance)
         if not variance > 0:  # coarse readings may all have been the same: any other is far
             return
-        from scipy.special import stdtrit
-
-        far = max(_FAR, float(stdtrit(freedom, 1 - _CHANCE / 2)))
+        self._freedom = freedom
         self._means: FloatArray = predicted * units
-        self._limits = far * units * np.sqrt(variance * (1.0 + fit.variances(features)))
+        self._errors = units * np.sqrt(variance * (1.0 + fit.variances(features)))
 
     @classmethod
     def of_run(cls, run: Run) -> Expected:
@@ -77,16 +75,25 @@ class Expected:
     @property
     def says_something(self) -> bool:
         """Whether enough was measured to expect anything."""
-        return self._limits is not None
+        return self._errors is not None
 
     def complaint(self, pull: int, arm: int, value: float) -> str | None:
         """Why a reward may be wrong; None: it may well be right."""
-        if self._limits is None or abs(value - self._means[arm]) <= self._limits[arm]:
+        if self._errors is None:
+            return None
+        away = abs(value - self._means[arm])
+        if away <= _FAR * self._errors[arm] or away <= self._far() * self._errors[arm]:
             return None
         return (
             f"pull {pull} ({self._labels[arm]}): {value:g} is far from what was measured "
             f"before (about {self._means[arm]:.3g})"
         )
+
+    def _far(self) -> float:
+        """How many standard errors hardly any reward is away by chance."""
+        from scipy.special import stdtrit  # here: most rewards are told before it would be loaded
+
+        return float(stdtrit(self._freedom, 1 - _CHANCE / 2))
 
 
 def measured(run: Run) -> ArmSummary:

@@ -118,7 +118,7 @@ class Crowd:
     def _check(self, reward: Reward) -> Reward:
         if reward.worker is not None:
             as_name(reward.worker, "worker")
-        return self._desk.check_reward(reward[:2], reward.worker, reward.token)
+        return self._desk.check_reward(reward.pair, reward.worker, reward.token)
 
     def _tell_alone(self, rewards: list[Reward]) -> list[Told] | SurepickError:
         try:

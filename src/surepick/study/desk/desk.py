@@ -33,7 +33,7 @@ from surepick.study.named import Said, refuse_others
 from surepick.study.overlap import OVERLAP, worth_it
 from surepick.study.pulls import ANONYMOUS, Pull, Reward, Told
 from surepick.study.strata import stamp
-from surepick.study.traffic.rules import rules_of
+from surepick.study.traffic.rules import sends_traffic
 
 _log = logging.getLogger(__name__)
 
@@ -76,10 +76,11 @@ class Desk:
     @property
     def problem(self) -> Problem:
         """The problem of the study, as this process last saw it: options may have come since."""
-        return self._problem or self._first_problem
+        return self._problem or self.first_problem
 
     @cached_property
-    def _first_problem(self) -> Problem:
+    def first_problem(self) -> Problem:
+        """The problem as it was when the study was created."""
         return rebuild.problem_of(self.record)
 
     def current(self) -> Problem:
@@ -147,7 +148,7 @@ class Desk:
 
     @cached_property
     def _takes_reports(self) -> bool:
-        return rules_of(self.record) is not None
+        return sends_traffic(self.record)
 
     def _refuse_traffic(self) -> None:
         if self._takes_reports:
@@ -204,10 +205,10 @@ class Desk:
         labels = self.problem.labels
         if any(x.arm >= len(labels) for x in given):
             labels = self.current().labels
-        if self.on_items:
-            pulls = [Pull(x.pull, x.arm, labels[x.arm], x.attempts) for x in given]
-            return [replace(pull, item=int(x.stratum or 0)) for pull, x in zip(pulls, given)]
         found = [Pull(x.pull, x.arm, labels[x.arm], x.attempts, x.stratum) for x in given]
+        if self.on_items:
+            items = [int(x.stratum or 0) for x in given]
+            found = [replace(one, stratum=None, item=item) for one, item in zip(found, items)]
         if self.problem.pairing is None:
             return found
         both = [self._labels_of(pull.arm) for pull in found]
@@ -262,6 +263,13 @@ class Desk:
     # -- taking in -------------------------------------------------------------------------
     def check_reward(self, pair: Any, worker: str | None, token: str | None = None) -> Reward:
         """A (pull, reward) pair that can be recorded, or an error."""
+        reward = self.check_value(pair, worker, token)
+        if self.problem.numbers or reward.numbers:
+            reward = reward.with_numbers(self.problem.numbers, self._limited)
+        return reward
+
+    def check_value(self, pair: Any, worker: str | None, token: str | None = None) -> Reward:
+        """A (pull, reward) pair whose reward can be recorded, whatever further numbers it has."""
         self._refuse_traffic()
         reward = Reward.of(pair, worker)._replace(token=token)
         if isinstance(reward.value, str) and self.problem.pairing is not None:
@@ -271,6 +279,11 @@ class Desk:
             raise InvalidInputError(f"reward of pull {reward.pull} is too large: {reward.value!r}")
         return reward
 
+    @cached_property
+    def _limited(self) -> tuple[str, ...]:
+        """Further numbers that every measurement must have, as options keep limits on them."""
+        return self._algorithm.asked.limited
+
     def _compared(self, pull: int) -> tuple[str, str]:
         """The labels of the two options of a pull, in their order."""
         arms = self.arms_of([pull])
@@ -279,7 +292,7 @@ class Desk:
         return self._labels_of(arms[pull])
 
     def _labels_of(self, arm: int) -> tuple[str, str]:
-        problem = self.problem
+        problem = self.problem if arm < self.problem.n_arms else self.current()
         assert problem.pairing is not None
         first, second = problem.pairing.of(arm)
         return problem.candidate_labels[first], problem.candidate_labels[second]
@@ -320,7 +333,8 @@ class Desk:
     def _tell(self, rewards: Sequence[Reward]) -> list[Told]:
         first, aside = rewards[0], self.aside(rewards)
         alone = aside is None and len(rewards) == 1
-        if alone and self.storage.tell_one(self.record.id, *first):
+        alone &= first.numbers is None
+        if alone and self.storage.tell_one(self.record.id, *first[:4]):
             return self.look.noted([Told(first.pull, "accepted", first.value)])
         told, complete = self.storage.write(
             lambda tx: leases.tell(tx, self.record.id, rewards, self.who(first), aside)
@@ -344,6 +358,24 @@ class Desk:
         return self.storage.write(
             lambda tx: leases.fail(tx, self.record.id, pull, reason, worker, token)
         )
+
+    def fail_for_good(
+        self, pull: int, reason: str, worker: str | None, token: str | None = None
+    ) -> bool:
+        """Count what cannot be measured as the worst score; False where it was told before."""
+        worst = self._algorithm.worst_score(self.problem)
+        if worst is None:
+            raise InvalidInputError(
+                "final: only where a finite table is filled in (complete) does a measurement that "
+                "cannot be made count as the worst score; tell the reward that it should count as"
+            )
+        reward = Reward(pull, worst, worker, token)
+        told, complete = self.storage.write(
+            lambda tx: leases.fail_for_good(tx, self.record.id, reward, reason, self.who(reward))
+        )
+        if complete:
+            self.advance_quietly()
+        return told[0].status == "accepted"
 
     # -- going on --------------------------------------------------------------------------
     def advance(self) -> None:
@@ -398,7 +430,7 @@ class Desk:
 
     def read(self) -> tuple[Run, StudyProgress]:
         """The run at the open batch, read anew: whoever changes it changes nobody else's."""
-        return rebuild.load_run(self.storage, self.record, self._first_problem)
+        return rebuild.load_run(self.storage, self.record, self.first_problem)
 
     def progress(self) -> StudyProgress:
         """Where the study stands."""

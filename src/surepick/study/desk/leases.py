@@ -22,6 +22,8 @@ CLAIM = 30.0
 #: said again and again, these are counted and not kept: nobody can fill the database with them
 REPEATED = ("duplicate", "conflict", "late")
 FAILURES = ("failed", "expired")
+#: what cannot be measured at all, and counts as the worst score of a finite table
+UNMEASURED = "unmeasured"
 
 
 def tell(
@@ -45,7 +47,7 @@ def tell(
     events: list[Event] = []
     before = {} if aside is None else {e.pull: e.note for e in tx.events(study, (AGAIN,))}
     for reward in rewards:
-        pull, value, worker, token = reward
+        pull, value, worker, token, _ = reward
         lease = out.get(pull)
         if lease is not None and lease.is_of(worker, token):
             if aside is not None and pull in aside and pull not in before:
@@ -59,7 +61,8 @@ def tell(
                 continue
             del out[pull]
             who_told = worker or lease.worker or lease.last
-            known[pull] = Tell(pull, lease.arm, value, who_told, at.now, token, lease.stratum)
+            own = (lease.stratum, reward.written)
+            known[pull] = Tell(pull, lease.arm, value, who_told, at.now, token, *own)
             tells.append(known[pull])
             told.append(Told(pull, "accepted", value))
             continue
@@ -125,13 +128,13 @@ class _Found:
 
     def vain(self, reward: Reward, now: float) -> Vain:
         """What becomes of a reward of a pull that the teller does not hold."""
-        pull, value, worker, token = reward
+        pull, value, worker, token, _ = reward
         lease = self.out.get(pull)
         if lease is not None:  # it is with somebody else by now, whose reward will count
             status, arm, counts = "late", lease.arm, None
         else:
             first = self.known[pull]
-            status, arm, counts = _status(first, value, worker, token), first.arm, first.value
+            status, arm, counts = _status(first, reward), first.arm, first.value
             if status == "conflict" and worker is None and self._may_be_the_other(pull):
                 status = "late"
         event = Event(pull, arm, status, worker, value, "", now, token)
@@ -162,15 +165,15 @@ def together(events: Sequence[Event]) -> list[Event]:
     return list(found.values())
 
 
-def _status(
-    first: Tell, value: float, worker: str | None, token: str | None
-) -> Literal["duplicate", "late", "conflict"]:
+def _status(first: Tell, reward: Reward) -> Literal["duplicate", "late", "conflict"]:
     """What a tell is for a pull that has been told before."""
+    worker, token = reward.worker, reward.token
     if token is not None and token != first.token:
         return "late"
     if worker is not None and first.worker is not None and worker != first.worker:
         return "late"
-    return "duplicate" if value == first.value else "conflict"
+    same = (reward.value, reward.written) == (first.value, first.numbers)
+    return "duplicate" if same else "conflict"
 
 
 def fail(
@@ -198,6 +201,19 @@ def fail(
     back = replace(lease, worker=None, last=lease.worker, until=at.now)
     tx.change_leases(study, [back if lease.second is None else lease.given_up_by_first()])
     return True
+
+
+def fail_for_good(
+    tx: Transaction, study: int, reward: Reward, reason: str, who: str
+) -> tuple[list[Told], bool]:
+    """Take in the worst score for what cannot be measured, and note why, as :func:`tell` does."""
+    told, complete = tell(tx, study, [reward], who)
+    if told[0].status == "accepted":
+        arm, now = tx.tells(study, [reward.pull])[reward.pull].arm, tx.progress(study).now
+        pull, value, worker, token, _ = reward
+        event = Event(pull, arm, UNMEASURED, worker, value, reason, now, token)
+        tx.add_events(study, [event])
+    return told, complete
 
 
 def claim(tx: Transaction, study: int, at: StudyProgress, who: str) -> bool:

@@ -31,7 +31,7 @@ from surepick.study.acts.rewards import Change
 from surepick.study.acts.stop import STOPPED
 from surepick.study.past import tell_stored
 from surepick.study.traffic.block import tell_reports
-from surepick.study.traffic.rules import rules_of
+from surepick.study.traffic.rules import deal_seed, sends_traffic, waiting_of
 
 #: what a study's notes call the seed of the order in which pulls are handed out
 ORDER = "order_seed"
@@ -73,8 +73,7 @@ def summary_of(run: Run) -> Summary:
         answer = counted(run.standing()["state"])
     if run.stopped and not run.state.left():  # compared two at a time, and none beats every other
         answer = "nobody"
-    every = problem.n_arms if problem.pairing is None else problem.n_candidates
-    options = every - len(run.retired)
+    options = len(problem.option_labels) - len(run.retired)
     return Summary(run.batches, options, run.state.left(), answer)
 
 
@@ -98,6 +97,7 @@ def begin(study: StudyRecord, past: str | None, memory: dict[str, Any] | None = 
     if memory is not None:
         run.state.as_recorded(memory)
     run.order_seed = order_seed(study)
+    run.waits = waiting_of(study, bool(run.state.further)) if run.state.waits else None
     tell_stored(run, past)
     return run
 
@@ -173,6 +173,7 @@ class Log(NamedTuple):
         values = dict(zip(self.rewards.pulls.tolist(), self.rewards.values.tolist()))
         arms = dict(zip(self.rewards.pulls.tolist(), self.rewards.arms.tolist()))
         strata: dict[int, str | None] = dict.fromkeys(values)
+        more = dict(zip(values, self.rewards.numbers or [None] * len(values)))
         if self.rewards.strata is not None:
             strata = dict(zip(self.rewards.pulls.tolist(), self.rewards.strata.tolist()))
         for one in made:
@@ -181,7 +182,10 @@ class Log(NamedTuple):
             else:
                 values[one.pull], arms[one.pull] = one.new, one.arm
                 strata[one.pull] = one.stratum
-        rows = [(pull, arms[pull], values[pull], 0.0, strata[pull]) for pull in sorted(values)]
+        rows = [
+            (pull, arms[pull], values[pull], 0.0, strata[pull], more.get(pull))
+            for pull in sorted(values)
+        ]
         return self._replace(rewards=Rewards.of(rows), changes=[*self.changes, *made])
 
     def of(self, batch: BatchRecord) -> Rewards:
@@ -189,9 +193,8 @@ class Log(NamedTuple):
         ends = np.searchsorted(self.rewards.pulls, [batch.first, batch.first + batch.size])
         kept, part = self.rewards, slice(*ends)
         strata = None if kept.strata is None else kept.strata[part]
-        return Rewards(
-            kept.pulls[part], kept.arms[part], kept.values[part], kept.times[part], strata
-        )
+        own = (kept.pulls[part], kept.arms[part], kept.values[part], kept.times[part])
+        return Rewards(*own, strata, None if kept.numbers is None else kept.numbers[part])
 
 
 class Followed(NamedTuple):
@@ -212,7 +215,10 @@ def follow_reports(
     """What reports of traffic lead to: the run, and how many options are in after each."""
     run = begin(study, tx.past(study.id), memory_of(tx, study))
     run.limit_changes = [one.change for one in limits.read(tx, study.id)]
-    left = tell_reports(run, reports, corrected)
+    first = tx.periods(study.id, 0, 1)
+    began = first[0].at if first else 0.0
+    turns = options.read(tx, study.id)
+    left = tell_reports(run, reports, began, corrected, turns, deal_seed(study))
     if was_stopped(tx, study):
         run.end()
     return run, left
@@ -221,7 +227,7 @@ def follow_reports(
 def replay(tx: Transaction, study: StudyRecord) -> tuple[Run, StudyProgress]:
     """The run worked out again from the log of tells alone, without any snapshot."""
     at = tx.progress(study.id)
-    if rules_of(study) is not None:
+    if sends_traffic(study):
         corrected = bool(tx.links(study.id, [CORRECTED]))
         run, _ = follow_reports(tx, study, tx.reports(study.id, 0, at.batch), corrected)
         if run.stopped != at.finished:
@@ -419,4 +425,13 @@ def tell_batch(
     strata = None
     if rewards.strata is not None and batch.row_items is None:  # items are the run's own
         strata = rewards.strata[listed].tolist()
-    run.tell_listed(batch, rewards.values[listed], strata)
+    run.tell_listed(batch, rewards.values[listed], strata, numbers_of(run, rewards, listed))
+
+
+def numbers_of(run: Run, rewards: Rewards, listed: IntArray) -> dict[str, Any] | None:
+    """Further numbers on which limits have to be kept, in this order."""
+    names = run.algorithm.asked.limited
+    if not names or rewards.numbers is None:
+        return None
+    told = [json.loads(rewards.numbers[place]) for place in listed.tolist()]
+    return {name: np.array([one[name] for one in told]) for name in names}

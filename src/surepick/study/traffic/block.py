@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
@@ -16,25 +16,37 @@ from surepick.storage.contract import Storage
 from surepick.storage.records import StudyRecord
 from surepick.storage.traffic import Report
 from surepick.study.traffic.report import Counts
-from surepick.study.traffic.rules import BUCKETS, rules_of
+from surepick.study.traffic.rules import BUCKETS, sends_traffic
 
 
 def told_of(counts: Counts, n_arms: int) -> ToldPulls:
     """What a run is told: a row for each option, or for each of its groups of buckets."""
     arms, visits = np.array(counts.arms, dtype=np.int64), np.array(counts.visits, dtype=np.int64)
     sums = np.array(counts.sums, dtype=np.float64)
+    numbers = counts.numbers or {}
     if counts.buckets is not None:
-        return _by_bucket(arms, np.array(counts.buckets, dtype=np.int64), visits, sums, n_arms)
+        buckets = np.array(counts.buckets, dtype=np.int64)
+        further = {name: np.array(one.sums) for name, one in numbers.items()}
+        return _by_bucket(arms, buckets, visits, sums, further, n_arms)
     spreads = None
     if counts.spreads is not None:
         spreads = np.array(counts.spreads)
     elif counts.squares is not None:  # as 0.2.0 took it in
         spreads = np.maximum(np.array(counts.squares) - sums * (sums / visits), 0.0)
-    return ToldPulls(Pulls(arms, visits), sums, spreads)
+    told = {
+        name: [np.array(one.sums), None if one.spreads is None else np.array(one.spreads)]
+        for name, one in numbers.items()
+    }
+    return ToldPulls(Pulls(arms, visits), sums, spreads, told or None)
 
 
 def _by_bucket(
-    arms: IntArray, buckets: IntArray, visits: IntArray, sums: FloatArray, n_arms: int
+    arms: IntArray,
+    buckets: IntArray,
+    visits: IntArray,
+    sums: FloatArray,
+    further: dict[str, FloatArray],
+    n_arms: int,
 ) -> ToldPulls:
     """Groups of buckets, as many for each option as all have visitors: a power of two.
 
@@ -42,23 +54,25 @@ def _by_bucket(
     how much rewards differ within a bucket: that follows, about, from how much the means of buckets
     do. Stakes are chosen by it, and nothing else rests on it.
     """
-    table = np.zeros((2, n_arms, BUCKETS))
-    table[0][arms, buckets], table[1][arms, buckets] = visits, sums
+    table = np.zeros((2 + len(further), n_arms, BUCKETS))
+    for place, column in enumerate((visits, sums, *further.values())):
+        table[place][arms, buckets] = column
     rows: list[tuple[IntArray, ...]] = []
     values = []
     left, m = np.flatnonzero(table[0].any(axis=1)), BUCKETS
     while len(left):
-        folded = table.reshape(2, n_arms, BUCKETS // m, m).sum(axis=2)
+        folded = table.reshape(len(table), n_arms, BUCKETS // m, m).sum(axis=2)
         full = left[(folded[0][left] > 0).all(axis=1)]
         rows.append((np.repeat(full, m), np.tile(np.arange(m), len(full))))
-        values.append(folded[:, full].reshape(2, -1))
+        values.append(folded[:, full].reshape(len(table), -1))
         left, m = np.setdiff1d(left, full), m // 2
     arm, part = (np.concatenate(column) for column in zip(*rows))
-    n, total = np.concatenate(values, axis=1)
     order = np.lexsort((part, arm))
-    arm, part, n, total = arm[order], part[order], n[order], total[order]
+    n, total, *rest = np.concatenate(values, axis=1)[:, order]
+    arm, part = arm[order], part[order]
     spreads = (n - 1) * _variance(arm, n, total, n_arms)
-    return ToldPulls(Pulls(arm, n.astype(np.int64), part), total, spreads)
+    told = {name: [own, None] for name, own in zip(further, rest)}
+    return ToldPulls(Pulls(arm, n.astype(np.int64), part), total, spreads, told or None)
 
 
 def _variance(arm: IntArray, n: FloatArray, total: FloatArray, n_arms: int) -> float:
@@ -71,7 +85,7 @@ def _variance(arm: IntArray, n: FloatArray, total: FloatArray, n_arms: int) -> f
 
 def reported(storage: Storage, study: StudyRecord) -> Iterator[tuple[str, int, dict[str, Any]]]:
     """Every row of every report: the period, the option, and what came; with its share."""
-    if rules_of(study) is None:
+    if not sends_traffic(study):
         return
     periods, reports = storage.read(lambda tx: (tx.periods(study.id), tx.reports(study.id)))
     for period, report in zip(periods, reports):
@@ -83,17 +97,47 @@ def reported(storage: Storage, study: StudyRecord) -> Iterator[tuple[str, int, d
             row["sum"] = counts.sums[i]
             if counts.squares is not None:
                 row["squares"] = counts.squares[i]
+            for name, own in (counts.numbers or {}).items():
+                row[name] = own.sums[i]
+                if own.squares is not None:
+                    row[f"{name} squares"] = own.squares[i]
             yield str(period.name), arm, row | {"time": report.at, "token": report.token}
 
 
-def tell_reports(run: Run, reports: Sequence[Report], corrected: bool = False) -> list[int]:
+class Turn(Protocol):
+    """Options that came or went in a study of traffic."""
+
+    @property
+    def after(self) -> int: ...  #: periods that had their shares before
+    def apply(self, run: Run) -> None: ...
+
+
+def tell_reports(
+    run: Run,
+    reports: Sequence[Report],
+    began: float,
+    corrected: bool = False,
+    turns: Sequence[Turn] = (),
+    deal: str | None = None,
+) -> list[int]:
     """Tell a run reports in their order; returns how many options are in after each.
 
-    Where one of them was corrected it may stop before the last, which are then not needed.
+    The first shares were fixed at the time ``began``; the first report is dealt by the seed
+    ``deal``, if there is one. Where a report was corrected it may stop
+    before the last, which are then not needed. Options come and go before the first report of
+    visitors who were sent by shares that follow from that.
     """
-    left = []
-    for report in reports:
+    left, rest = [], list(turns)
+    for number, report in enumerate(reports):
+        run.goes_on = bool(rest)
+        while rest and rest[0].after <= number:
+            rest.pop(0).apply(run)
+        run.goes_on = bool(rest)
         if not (corrected and run.stopped):
-            tell_report(run, told_of(Counts.from_json(report.content), run.problem.n_arms))
+            told = told_of(Counts.from_json(report.content), run.problem.n_arms)
+            tell_report(run, told, report.at - began, deal)
         left.append(run.state.left())
+    for turn in rest:
+        turn.apply(run)
+    run.goes_on = False
     return left

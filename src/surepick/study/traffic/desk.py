@@ -7,6 +7,7 @@ not heard of can be made again.
 from __future__ import annotations
 
 import json
+from typing import Any
 
 import numpy as np
 
@@ -31,7 +32,8 @@ class TrafficDesk:
     def __init__(self, desk: Desk) -> None:
         self.rules = demanded_rules(desk.record)
         self.desk, self._study = desk, desk.record.id
-        self.sharing = self.rules.sharing(desk.problem)
+        # The control keeps the share that it began with, whoever comes later.
+        self.sharing = self.rules.sharing(desk.first_problem)
 
     # -- shares ----------------------------------------------------------------------------
     def split(self, visits: int | None = None, period: str | None = None) -> Split:
@@ -45,7 +47,7 @@ class TrafficDesk:
             run, _ = self.desk.load()
             found = self.desk.storage.write(lambda tx, run=run: self._split(tx, run, name))
             if found is not None:
-                return self._shown(found, visits)
+                return self._shown(found, run, visits)
 
     def _split(self, tx: Transaction, run: Run, name: str | None) -> Period | None:
         """The period meant; None: others have gone on since the run was loaded."""
@@ -54,7 +56,9 @@ class TrafficDesk:
         if known is not None:
             return known
         if at.finished:
-            raise RunStateError("the study is finished: send all visitors to its answer")
+            raise RunStateError(
+                "the study is finished: there are no more shares; its answer says how sure it is"
+            )
         if at.batch != run.batches:
             return None
         periods = tx.periods(self._study, max(at.batch - 1, 0))
@@ -65,27 +69,52 @@ class TrafficDesk:
             tx.name_period(self._study, running[-1].number, str(name))
             return tx.period_named(self._study, str(name))
         last = periods[-1] if periods else None
-        if last is not None and last.settled == at.batch:
+        number = 0 if last is None else last.number + 1
+        turned = any(one["batch"] == number for one in run.option_changes)
+        turned |= any(one["after"] == number for one in run.waiting)
+        if last is not None and last.settled == at.batch and not turned:
             shares = last.shares  # nothing was reported since
         else:
             before = None if last is None else _shares(last)
-            shares = json.dumps(self.sharing.shares(run, before).tolist())
-        number = 0 if last is None else last.number + 1
+            ahead = run.all_changed() if run.waiting else run
+            shares = json.dumps(self.sharing.shares(ahead, before).tolist())
         new = Period(number, name, shares, at.batch, at.now)
         tx.add_period(self._study, new)
         chain.split(tx, self._study, new, at.now)
         return new
 
-    def _shown(self, period: Period, visits: int | None) -> Split:
-        labels, shares = self.desk.problem.labels, _shares(period)
+    def _shown(self, period: Period, run: Run, visits: int | None) -> Split:
+        """Shares by label; who is retired is no option any more, unless it still has a share."""
+        labels, shares = run.problem_ahead.labels, _shares(period)
+        gone = {labels[i] for i in run.retired} | {one.get("label") for one in run.waiting}
+        there = [i for i, share in enumerate(shares) if share or labels[i] not in gone]
         counts = None
         if visits is not None:
-            counts = dict(zip(labels, in_whole_visits(shares, visits)))
-        return Split(
-            period.number, period.name, dict(zip(labels, shares.tolist())), counts, period.at
-        )
+            whole_visits = in_whole_visits(shares, visits)
+            counts = {labels[i]: whole_visits[i] for i in there}
+        own = {labels[i]: float(shares[i]) for i in there}
+        return Split(period.number, period.name, own, counts, period.at)
 
     # -- what there is ---------------------------------------------------------------------
+    def listed(self) -> list[dict[str, Any]]:
+        """All periods as JSON-ready values; see :meth:`Study.periods`."""
+        run, _ = self.desk.load()
+
+        def read(tx: Transaction) -> tuple[float, list[Period], list[Report]]:
+            return tx.progress(self._study).now, tx.periods(self._study), tx.reports(self._study)
+
+        now, periods, reports = self.desk.storage.read(read)
+        found = []
+        for i, one in enumerate(periods):
+            ends = [now, *(later.at for later in periods[i + 1 : i + 2])]
+            until = min(ends + [report.at for report in reports[i : i + 1]])
+            shares = self._shown(one, run, None).shares
+            found.append(
+                {"number": one.number, "period": one.name, "since": one.at, "until": until}
+                | {"shares": shares, "recorded": i < len(reports), "window": self.rules.window}
+            )
+        return found
+
     def periods(self) -> list[Period]:
         """All periods, in order."""
         return self.desk.storage.read(lambda tx: tx.periods(self._study))

@@ -25,12 +25,6 @@ class Reports:
     intervals: bool = False  #: whether lifts over the control have intervals
     cannot: str = ""  #: why there can be no reports of such rewards, if so
 
-    @property
-    def columns(self) -> tuple[str, ...]:
-        """In the order in which people are told of them."""
-        group = ("bucket",) if self.by_bucket else ()
-        return "label", *group, "visits", self.total, *(("squares",) if self.squares else ())
-
     def check(self, kind: NoiseKind) -> None:
         """Refuse problems with such rewards, or these bounds of them."""
         if self.cannot:
@@ -45,7 +39,9 @@ class Reports:
                     f"lie between 0 and {high - low!r}"
                 )
 
-    def check_total(self, kind: NoiseKind, given: Any, total: float, visits: int) -> str:
+    def check_total(
+        self, kind: NoiseKind, given: Any, total: float, visits: int, column: str
+    ) -> str:
         """Why so many visits cannot have had this sum; empty where they can."""
         if not len(kind.impossible_sums(np.array([visits]), np.array([total]))):
             return ""
@@ -64,12 +60,14 @@ class Successes(Reports):
 
     total: str = "successes"
 
-    def check_total(self, kind: NoiseKind, given: Any, total: float, visits: int) -> str:
-        if not super().check_total(kind, given, total, visits):
+    def check_total(
+        self, kind: NoiseKind, given: Any, total: float, visits: int, column: str
+    ) -> str:
+        if not super().check_total(kind, given, total, visits, column):
             return ""
         if total > visits:
-            return f"{given!r} successes are more than {visits:,} visits"
-        hint = "a rate? The number of successes" if 0 < total < 1 else "a whole number"
+            return f"{given!r} {column} are more than {visits:,} visits"
+        hint = f"a rate? The number of {column}" if 0 < total < 1 else "a whole number"
         return f"{given!r}: {hint} is needed, 0 or more"
 
 

@@ -9,13 +9,21 @@ from typing import Any
 
 import numpy as np
 
+from surepick.algorithms.limits.limit import parse_limit
 from surepick.algorithms.pulls import ToldPulls
+from surepick.arrays.types import FloatArray
+from surepick.problem import Problem
 from surepick.run import Run
 from surepick.run.diagnostics import Finding
 from surepick.run.forecast import Ahead
+from surepick.run.option_changes import ADDED
 from surepick.run.sharing import traffic_of
 from surepick.run.standing import counted
+from surepick.run.waiting import Lead
+from surepick.run.waiting import by_option as sums_of
 from surepick.statistics.lift import Sums
+from surepick.statistics.own_past import LEVEL as OWN_LEVEL
+from surepick.statistics.own_past import Moved, OwnPast
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.storage.records import StudyProgress
 from surepick.storage.traffic import Period
@@ -23,11 +31,25 @@ from surepick.study.checks.advice import anything_will_do
 from surepick.study.checks.checks import Checks
 from surepick.study.checks.unusual import measured
 from surepick.study.desk.desk import Desk
+from surepick.study.desk.rebuild import algorithm_of
 from surepick.study.traffic.desk import TrafficDesk
 from surepick.study.traffic.kinds import REPORTS
 from surepick.study.traffic.report import columns_of
-from surepick.study.traffic.words import ahead, headline, next_step, ratio_message, worth
+from surepick.study.traffic.words import (
+    KEPT_RATIOS,
+    ahead,
+    headline,
+    kept_text,
+    limit_text,
+    listed,
+    moved_messages,
+    next_step,
+    ratio_message,
+    waiting_message,
+    worth,
+)
 
+_FEWEST = 2  # periods before options can be compared with their own past
 _RECENT = 7  # periods that say how many visitors come
 _HOUR = 3600.0  # shorter periods are trials, and say nothing about how long others will take
 _LEVELS_CANCEL = Finding(
@@ -44,31 +66,51 @@ class Traffic:
     def __init__(self, desk: Desk) -> None:
         self.desk = TrafficDesk(desk)
         self._lock = threading.Lock()
-        self._forget(0)
+        self._forget(0, desk.problem)
 
-    def _forget(self, revision: int) -> None:
-        """Look at everything anew: a report was corrected."""
-        problem = self.desk.desk.problem
-        self._revision = revision
+    def _forget(self, revision: int, problem: Problem) -> None:
+        """Look at everything anew: a report was corrected, or options came."""
+        self._revision, self._options = revision, problem.n_arms
         self._ratio = RatioTest(problem.n_arms)
         kind, control = problem.noise_kind, self.desk.sharing.control
         self._lifts = REPORTS.of(kind).lifts(kind, problem.n_arms, control)
-        self._visits: list[int] = []  # of each period that was looked at
+        first, rules = self.desk.desk.first_problem.n_arms, self.desk.rules
+        columns: list[str | None] = [None] if kind.successes else []  # None: successes
+        if rules.numbers_past:
+            limited = algorithm_of(self.desk.desk.record).asked.limited
+            columns += [name for name in limited if problem.numbers[name].successes]
+        columns = columns if rules.own_past else []
+        #: of each number: those that were there at first, and those of each addition
+        self._past = {one: [OwnPast(first, shared=len(columns))] for one in columns}
+        self._counts: dict[str | None, list[Sums]] = {one: [] for one in columns}
+        self._names: list[str] = []
+        self._visits: list[int] = []
 
     def _follow(self, run: Run, at: StudyProgress) -> None:
         """Look at the periods that are new."""
-        if at.revision != self._revision:
-            self._forget(at.revision)
+        if at.revision != self._revision or run.problem.n_arms != self._options:
+            self._forget(at.revision, run.problem)
         seen, n = len(self._visits), run.problem.n_arms
         if seen >= run.batches:
             return
         storage, study = self.desk.desk.storage, self.desk.desk.record.id
         periods = storage.read(lambda tx: tx.periods(study, seen, run.batches))
+        additions = [one for one in run.option_changes if one["change"] == ADDED]
         for period, told in zip(periods, run.told(seen)):
             added = by_option(told, n)
-            self._ratio.add(np.array(json.loads(period.shares)), added.counts)
+            self._ratio.add(np.array(_padded(period, n)), added.counts)
             if self._lifts is not None:
                 self._lifts.add(added)
+            for column, groups in self._past.items():
+                for number, one in enumerate(additions, 1):
+                    if number == len(groups) and one["batch"] <= period.number:
+                        arms, own = one["arms"], (number, period.number, len(self._past))
+                        groups.append(OwnPast(arms[-1] + 1, arms[0], *own))
+                came = added if column is None else sums_of(told, run.problem, column)
+                self._counts[column].append(came)
+                for group in groups:
+                    group.add(came.counts, came.sums)
+            self._names.append(str(period.name))
             self._visits.append(int(added.counts.sum()))
 
     def checks(self) -> Checks:
@@ -77,7 +119,8 @@ class Traffic:
         with self._lock:
             self._follow(run, at)
             remarks = tuple(anything_will_do(run, measured(run)))
-            return Checks(None, _LEVELS_CANCEL, None, "", remarks, None, self._finding(run))
+            ratio, own = self._finding(run), self._own_past(run)
+            return Checks(None, _LEVELS_CANCEL, None, "", remarks, None, ratio, own)
 
     def _finding(self, run: Run) -> Finding:
         evidence = self._ratio.log_evidence
@@ -87,17 +130,43 @@ class Traffic:
         text = ratio_message(run.problem.labels, off, ratio.counts, ratio.expected, alarm)
         return Finding(alarm, evidence, LEVEL, text, off, not self._visits)
 
+    def _own_past(self, run: Run) -> Finding | None:
+        """Whether options kept their ratios; None where that cannot be looked at."""
+        if not self._past:
+            return None
+        found, said = list[Moved](), list[str]()
+        for column, groups in self._past.items():
+            own = [one for group in groups for one in group.found]
+            counts = [(one.counts, one.sums) for one in self._counts[column]]
+            said += moved_messages(run.problem.labels, own, self._names, counts, column)
+            found += own
+        text = " ".join(said) or KEPT_RATIOS
+        arms = tuple(dict.fromkeys(i for m in found for i in (m.option, m.other) if i is not None))
+        blind = len(self._visits) < _FEWEST
+        evidence = max(one.log_evidence for groups in self._past.values() for one in groups)
+        return Finding(bool(found), evidence, OWN_LEVEL, text, arms, blind)
+
     def record_of_shares(self) -> dict[str, Any]:
         """What a certificate says of the traffic."""
         run, _ = self.desk.desk.load()
         periods, sharing = self.desk.periods()[: run.batches], self.desk.sharing
-        return {
+        # each option against its own past, by successes or also by further counts
+        rule = {"past": 1 if [*self._past] == [None] else 2} if self._past else {}
+        waits, times = run.waits, [{} for _ in periods]
+        if waits is not None:
+            reports = self.desk.reports()[: run.batches]
+            times = [{"after": one.at - periods[0].at} for one in reports]
+            rivals = waits.rivals() if waits.begun else []
+            number = 2 if run.state.further else 1  # limits have to be kept again, too
+            waited = {"least": waits.least, "decided": waits.decided, "rivals": rivals}
+            rule |= {"waits": {"rule": number, **waited}}
+        return rule | {
             "at_least": sharing.at_least,
             "control": sharing.control,
             "control_share": sharing.control_share,
             "periods": [
-                {"name": one.name, "shares": json.loads(one.shares), "settled": one.settled}
-                for one in periods
+                {"name": one.name, "shares": json.loads(one.shares), "settled": one.settled} | time
+                for one, time in zip(periods, times, strict=True)
             ],
         }
 
@@ -108,6 +177,7 @@ class Traffic:
         with self._lock:
             self._follow(run, at)
             finding, visits = self._finding(run), list(self._visits)
+            own = self._own_past(run)
             lifts = self._intervals(run)
         recent = max(at.batch - _RECENT, 0)
         periods = storage.read(lambda tx: tx.periods(desk.record.id, recent))
@@ -120,8 +190,8 @@ class Traffic:
         leader = run.state.leader() if run.batches or run.past else None
         found: dict[str, Any] = {
             "settled": run.batches,
-            "open": [_open(period) for period in running],
-            "shares": json.loads(running[-1].shares) if running else None,
+            "open": [_open(period, len(labels)) for period in running],
+            "shares": _padded(running[-1], len(labels)) if running else None,
             "visits": visits,
             "leader": None if leader is None else labels[leader],
             "leader_mean": None if leader is None else means[leader],
@@ -136,24 +206,58 @@ class Traffic:
             "periods_left": left,
             "days_left": None if left is None else _days(periods, left),
             "columns": list(columns_of(run.problem)),
+            "guardrails": guardrails(run),
             "ratio": {
                 "alarm": finding.alarm,
                 "message": finding.message,
                 "off": [labels[i] for i in finding.arms],
             },
+            "own_past": None
+            if own is None
+            else {
+                "alarm": own.alarm,
+                "message": own.message,
+                "off": [labels[i] for i in own.arms],
+            },
         }
+        found["waiting"] = self._waiting(run, at)
         ended = at.finished
         said = {"name": desk.record.name, "left": run.state.left(), "finished": ended, **found}
-        kind = run.answer.guarantee.kind if ended and not finding.alarm else "none"
-        said |= {"kind": kind, "labels": len(labels), "epsilon": run.algorithm.epsilon}
+        broken = finding.alarm or bool(own)
+        promise = run.answer.guarantee.promise if ended and not broken else None
+        said |= {"kind": "none", "promise": ""}
+        if promise is not None:
+            said |= {"kind": promise.kind, "promise": promise.ahead}
+        said |= {"labels": len(labels), "epsilon": run.algorithm.epsilon}
         said["claims"] = _claims(run)
         said |= {"yes_no": run.problem.noise_kind.successes, "leader_index": leader}
+        said["several"] = _several(run, means)
+        said |= {"means": dict(zip(labels, means))}
         said |= {"delta": run.algorithm.delta, "minimise": run.problem.minimise}
         step, command = next_step(said)
         words = {"headline": headline(said), "worth": worth(said), "ahead": ahead(said)}
         return found | words | {"next": step, "command": command}
 
-    def periods_ahead(self, run: Run) -> Ahead:
+    def _waiting(self, run: Run, at: StudyProgress) -> dict[str, Any] | None:
+        """When it was decided, and what the answer waits for; None: for nothing."""
+        waits, desk = run.waits, self.desk.desk
+        if waits is None or not (waits.begun and run.state.finished) or at.finished:
+            return None
+        first = desk.storage.read(lambda tx: tx.periods(desk.record.id, 0, 1))[0]
+        decided = waits.decided or 0
+        until = first.at + waits.least if waits.elapsed < waits.least else None
+        labels, (behind, limits) = run.problem.labels, waits.unseen(run)
+        found: dict[str, Any] = {
+            "decided": self._names[decided - 1],
+            "reports": waits.since,
+            "most": waits.most,
+            "until": until,
+            "unseen": [labels[i] for i in behind],
+            "limits": [_again(run, one) for one in limits],
+        }
+        return found | {"message": waiting_message(found)}
+
+    def periods_ahead(self, run: Run, seconds: float) -> Ahead:
         """How many more periods, if they are like the last ones."""
         from surepick.simulate.ahead import periods_ahead
 
@@ -165,22 +269,33 @@ class Traffic:
             lambda tx: tx.periods(desk.record.id, run.batches - 1, run.batches)
         )
         shares = np.array(json.loads(last[0].shares)) if run.batches else None
-        return periods_ahead(run, self.desk.sharing, shares, visits)
+        return periods_ahead(run, self.desk.sharing, shares, visits, seconds=seconds)
 
     def _intervals(self, run: Run) -> list[list[float] | None] | None:
         """How far each option is above the control, and the ends of its interval.
 
-        All intervals hold at once, at every look. None for the control, and who was never seen.
+        All intervals hold at once, at every look: those of the first n options, and with a risk of
+        a further δ/n those of all that came later. None for the control, and who was never seen.
         """
         if self._lifts is None:
             return None
-        n = run.problem.n_arms
-        low, high = self._lifts.intervals(run.algorithm.delta / max(n - 1, 1))
+        first = self.desk.desk.first_problem.n_arms
+        low, high = self._lifts.intervals(run.algorithm.delta * levels_of(first, self._options))
         lead, control = self._lifts.estimates(), self._lifts.control
         return [
             None if i == control or math.isnan(lead[i]) else [float(x) for x in ends]
             for i, ends in enumerate(zip(lead, low, high))
         ]
+
+
+def levels_of(first: int, n: int) -> FloatArray:
+    """The part of the risk that each option's interval has, where some came after the first.
+
+    The first ones share it among those that are not the control. The i-th option has 1/(i(i − 1)),
+    which for all that may ever come sums up to 1/(number at first).
+    """
+    late = np.arange(max(first, 1), n, dtype=np.float64)
+    return np.append(np.full(first, 1.0 / max(first - 1, 1)), 1.0 / (late * (late + 1.0)))
 
 
 def risk_of(run: Run, leader: int | None) -> float:
@@ -191,7 +306,8 @@ def risk_of(run: Run, leader: int | None) -> float:
     if leader is None:
         return 1.0
     doubts = traffic_of(run).doubts()
-    others = run.problem.distinct != run.problem.same_as[leader]
+    named = run.state.named() if run.state.claims() is None else [leader]
+    others = ~np.isin(run.problem.distinct, run.problem.same_as[named])
     return float(doubts[others].max(initial=0.0))
 
 
@@ -202,11 +318,46 @@ def _claims(run: Run) -> dict[str, str] | None:
         return None
     now = run.standing()
     options = dict(zip(now["state"], now["option"]))
-    return {"baseline": options.get("baseline", claims.baseline), "counted": counted(now["state"])}
+    better = [one for one, state in zip(now["option"], now["state"]) if state == "better"]
+    named = f" ({listed(better)} better)" if better else ""
+    found = f"{counted(now['state'])}{named}"
+    return {"baseline": options.get("baseline", claims.baseline), "counted": found}
 
 
-def _open(period: Period) -> dict[str, Any]:
+def guardrails(run: Run) -> list[dict[str, Any]]:
+    """How each option stands to each limit, in words and numbers."""
+    found = []
+    for kept in run.state.limits_kept():
+        limit = parse_limit(kept.limit)
+        rate = run.problem.numbers[limit.number].successes
+        rows = zip(kept.estimates.tolist(), kept.verdicts)
+        cells = [kept_text(limit, mean, verdict, rate) for mean, verdict in rows]
+        labels = run.problem.labels
+        found.append(
+            {
+                "limit": kept.limit,
+                "title": limit_text(limit, rate),
+                "cells": cells,
+                "breaks": [label for label, one in zip(labels, kept.verdicts) if one == "breaks"],
+            }
+        )
+    return found
+
+
+def _several(run: Run, means: list[float | None]) -> list[tuple[str, float | None]]:
+    """The m best so far, with their means, where more than one is asked for."""
+    named = run.state.named()
+    return [(run.problem.labels[i], means[i]) for i in named] if len(named) > 1 else []
+
+
+def _padded(period: Period, n: int) -> list[float]:
+    """The shares of a period; options that came later had none."""
     shares = json.loads(period.shares)
+    return shares + [0.0] * (n - len(shares))
+
+
+def _open(period: Period, n: int) -> dict[str, Any]:
+    shares = _padded(period, n)
     return {"number": period.number, "period": period.name, "since": period.at, "shares": shares}
 
 
@@ -216,6 +367,14 @@ def _days(periods: list[Period], n: int) -> float | None:
         return None
     usual = (periods[-1].at - periods[0].at) / (len(periods) - 1)
     return n * usual / (24 * _HOUR) if usual >= _HOUR else None
+
+
+def _again(run: Run, lead: Lead) -> str:
+    """A limit that has to be kept, or broken, once more."""
+    assert lead.limit is not None
+    rate = run.problem.numbers[lead.limit.column].successes
+    word = "keep" if lead.keeps else "break"
+    return f"{run.problem.labels[lead.option]} to {word} {limit_text(lead.limit, rate)}"
 
 
 def by_option(told: ToldPulls, n: int) -> Sums:

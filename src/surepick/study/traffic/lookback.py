@@ -21,6 +21,7 @@ from surepick.problem import Problem
 from surepick.problem.rewards import read_rewards
 from surepick.problem.tables.read import Columns
 from surepick.run.report import tell_report
+from surepick.run.waiting import Waiting
 from surepick.statistics.lift import Lifts
 from surepick.statistics.ratio import LEVEL, RatioTest
 from surepick.study.sheet import Sheet
@@ -41,6 +42,10 @@ CONDITIONS = (
     "nobody looked at the results when choosing this test, its options, its periods or the "
     "settings given here",
 )
+
+
+#: by which all past tests are dealt: nobody chose it for one of them
+_SEED = "0"
 
 
 @dataclass(frozen=True)
@@ -127,6 +132,7 @@ def look_back(
     if control is not None and control not in problem.labels:
         raise UnknownNameError.among("control", control, problem.labels)
     run = get(DEFAULT, delta=delta, epsilon=epsilon).start(problem)
+    run.waits = Waiting()
     lifts, ratio, seen = _lifts(problem, control), RatioTest(problem.n_arms), []
     for name, counts, shares in reports:
         if run.stopped:
@@ -137,7 +143,7 @@ def look_back(
             ratio.add(shares, added.counts)
         if lifts is not None:
             lifts.add(added)
-        tell_report(run, told)
+        tell_report(run, told, deal=_SEED)
         leader = run.state.leader()
         said = (run.state.left(), problem.labels[leader], risk_of(run, leader))
         seen.append(PastPeriod(name, int(added.counts.sum()), *said))

@@ -10,13 +10,14 @@ import math
 import numbers
 import re
 from collections.abc import Callable, Iterator, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import asdict, dataclass, replace
 from functools import partial
 from typing import Any, NamedTuple
 
 from surepick.arrays.types import FloatArray
 from surepick.errors import InvalidInputError
 from surepick.problem import Problem
+from surepick.problem.noise import NoiseKind
 from surepick.problem.tables.read import Columns
 from surepick.statistics.reported import Reported
 from surepick.study.sheet import Sheet
@@ -30,6 +31,15 @@ _SLACK = 1e-9  # of what a sum of so many rewards can be: sums are rounded
 
 
 @dataclass(frozen=True)
+class Further:
+    """What a report says of a further number: columns beside those of :class:`Counts`."""
+
+    sums: tuple[float, ...]
+    squares: tuple[float, ...] | None = None
+    spreads: tuple[float, ...] | None = None
+
+
+@dataclass(frozen=True)
 class Counts:
     """A report as it is kept: parallel columns, ordered by option and bucket."""
 
@@ -40,34 +50,69 @@ class Counts:
     buckets: tuple[int, ...] | None = None
     #: Σ (reward − mean)², never too small; reports that 0.2.0 took in have none
     spreads: tuple[float, ...] | None = None
+    #: by its name; reports without further numbers have none
+    numbers: Mapping[str, Further] | None = None
 
     def to_json(self) -> str:
         """As text; the same report gives the same text."""
         kept = {name: column for name, column in vars(self).items() if column is not None}
+        if self.numbers is not None:
+            kept["numbers"] = {name: asdict(one) for name, one in self.numbers.items()}
         return json.dumps(kept, separators=(",", ":"))
 
     @property
     def reported(self) -> Counts:
         """What somebody reported, without what was worked out from it."""
-        return replace(self, spreads=None)
+        numbers = self.numbers
+        if numbers is not None:
+            numbers = {name: replace(one, spreads=None) for name, one in numbers.items()}
+        return replace(self, spreads=None, numbers=numbers)
 
     @classmethod
     def from_json(cls, text: str) -> Counts:
         """What :meth:`to_json` wrote."""
-        return cls(**{name: tuple(column) for name, column in json.loads(text).items()})
+        saved = json.loads(text)
+        numbers = saved.pop("numbers", None)
+        if numbers is not None:
+            numbers = {name: Further(**_tuples(own)) for name, own in numbers.items()}
+        return cls(**_tuples(saved), numbers=numbers)
+
+
+def _tuples(columns: dict[str, Any]) -> dict[str, Any]:
+    return {name: None if one is None else tuple(one) for name, one in columns.items()}
+
+
+class _Sum(NamedTuple):
+    """A number of which reports have a sum."""
+
+    name: str | None  #: None: the reward
+    kind: NoiseKind
+    column: str
+    squares: str | None  #: the column of sums of squares, where there is one
+
+
+def _sums_of(problem: Problem) -> list[_Sum]:
+    """The reward, and further numbers."""
+    own = REPORTS.of(problem.noise_kind)
+    found = [_Sum(None, problem.noise_kind, own.total, "squares" if own.squares else None)]
+    for name, kind in problem.numbers.items():
+        squares = f"{name} squares" if REPORTS.of(kind).squares else None
+        found.append(_Sum(name, kind, name, squares))
+    return found
 
 
 def columns_of(problem: Problem) -> tuple[str, ...]:
     """The columns that reports of a problem have."""
-    return REPORTS.of(problem.noise_kind).columns
+    group = ("bucket",) if REPORTS.of(problem.noise_kind).by_bucket else ()
+    sums = [column for one in _sums_of(problem) for column in (one.column, one.squares) if column]
+    return "label", *group, "visits", *sums
 
 
 class _Row(NamedTuple):
     label: Any
     bucket: Any
     visits: Any
-    total: Any
-    squares: Any
+    cells: Mapping[str, Any]  #: sums by their columns
     at: Callable[[str], str]  #: a place in words, from the name of a column
 
 
@@ -77,13 +122,13 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
     Parameters
     ----------
     given
-        A dict from labels to (visits, sum) or what the columns of :func:`columns_of` ask for, or a
-        table with these columns.
+        A dict from labels to (visits, sum) or what the columns of :func:`columns_of` ask for, in
+        their order, or a table with these columns.
     shares
         By which visitors were sent: who had one must be reported, if only as nobody.
     """
-    wanted = columns_of(problem)
-    found: dict[tuple[int, int], tuple[int, float, float, float]] = {}
+    wanted, sums = columns_of(problem), _sums_of(problem)
+    found: dict[tuple[int, int], tuple[int, list[_Total]]] = {}
     places = {label: arm for arm, label in enumerate(problem.labels)}
     for row in _rows(given, wanted):
         if row.label not in places:
@@ -99,9 +144,7 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
                 f"{row.at('visits')}: {row.label!r} had no share in this period, so nobody was "
                 "sent there; leave out visitors who came another way"
             )
-        total = _total(problem, row, visits)
-        squares = _squares(problem, row, visits, total) if "squares" in wanted else (0.0, 0.0)
-        found[arm, bucket] = (visits, total, *squares)
+        found[arm, bucket] = visits, [_total(one, row, visits) for one in sums]
     reported = {arm for arm, _ in found}
     missing = [
         label
@@ -116,15 +159,24 @@ def read_report(problem: Problem, given: Any, shares: FloatArray) -> Counts:
     kept = sorted((key, row) for key, row in found.items() if row[0])
     if not kept:
         raise InvalidInputError("visits: nobody came; keep the shares and report a longer period")
-    columns = list(zip(*(row for _, row in kept)))
+    reward, *numbers = (
+        _columns(one, [row[1][place] for _, row in kept]) for place, one in enumerate(sums)
+    )
     return Counts(
         tuple(arm for (arm, _), _ in kept),
-        tuple(columns[0]),
-        tuple(columns[1]),
-        tuple(columns[2]) if "squares" in wanted else None,
+        tuple(row[0] for _, row in kept),
+        reward.sums,
+        reward.squares,
         tuple(bucket for (_, bucket), _ in kept) if "bucket" in wanted else None,
-        tuple(columns[3]) if "squares" in wanted else None,
+        reward.spreads,
+        dict(zip(problem.numbers, numbers)) or None,
     )
+
+
+def _columns(one: _Sum, rows: list[_Total]) -> Further:
+    """All rows of one number."""
+    sums, squares, spreads = (tuple(column) for column in zip(*rows))
+    return Further(sums, squares, spreads) if one.squares else Further(sums)
 
 
 def _rows(given: Any, wanted: tuple[str, ...]) -> Iterator[_Row]:
@@ -134,7 +186,8 @@ def _rows(given: Any, wanted: tuple[str, ...]) -> Iterator[_Row]:
     if not isinstance(given, Mapping):
         yield from _table_rows(Sheet.of(given).read("report"), wanted)
         return
-    form = ", ".join(wanted[2 if "bucket" in wanted else 1 :])
+    names = wanted[wanted.index("visits") :]
+    form = ", ".join(names)
     for label, cells in given.items():
         entries: Any = {None: cells}
         if "bucket" in wanted:
@@ -146,11 +199,10 @@ def _rows(given: Any, wanted: tuple[str, ...]) -> Iterator[_Row]:
             entries = cells
         for bucket, values in entries.items():
             where = f"report[{label!r}]" + ("" if bucket is None else f"[{bucket!r}]")
-            size = 3 if "squares" in wanted else 2
-            if not isinstance(values, tuple | list) or len(values) != size:
+            if not isinstance(values, tuple | list) or len(values) != len(names):
                 raise InvalidInputError(f"{where} must be ({form}); got {values!r:.80}")
-            at = partial(_place, where)
-            yield _Row(label, bucket, values[0], values[1], values[-1], at)
+            cells = dict(zip(names, values))
+            yield _Row(label, bucket, cells["visits"], cells, partial(_place, where))
 
 
 def _place(where: str, column: str) -> str:
@@ -158,7 +210,7 @@ def _place(where: str, column: str) -> str:
 
 
 def _table_rows(table: Columns, wanted: tuple[str, ...]) -> Iterator[_Row]:
-    own = wanted[2 if "bucket" not in wanted else 3]
+    own = wanted[wanted.index("visits") + 1]
     total = next((name for name in (own, "sum", "successes") if name in table.cells), own)
     names = [total if name == own else name for name in wanted]
     for name in names:
@@ -167,10 +219,10 @@ def _table_rows(table: Columns, wanted: tuple[str, ...]) -> Iterator[_Row]:
                 f"{table.where} has no column {name!r}: a report has {', '.join(wanted)}"
             )
     for i in range(len(table)):
-        cells = {name: table.column(name)[i] for name in names}
+        cells = {name: table.column(there)[i] for name, there in zip(wanted, names)}
         label = "" if cells["label"] is None else str(cells["label"])
-        values = (cells.get("bucket"), cells["visits"], cells[total], cells.get("squares"))
-        yield _Row(label, *values, lambda name, i=i: table.at(i, total if name == "sum" else name))
+        where = lambda name, i=i: table.at(i, total if name == own else name)  # noqa: E731
+        yield _Row(label, cells.get("bucket"), cells["visits"], cells, where)
 
 
 # -- cells ---------------------------------------------------------------------------------
@@ -233,27 +285,37 @@ def _bucket(row: _Row) -> int:
     return int(bucket)
 
 
-def _total(problem: Problem, row: _Row, visits: int) -> float:
-    kind, where = problem.noise_kind, row.at("sum")
-    total = _number(row.total, where)
+class _Total(NamedTuple):
+    """What a row has of one number."""
+
+    sum: float
+    squares: float = 0.0  #: Σ value²
+    spread: float = 0.0  #: Σ (value − mean)²
+
+
+def _total(one: _Sum, row: _Row, visits: int) -> _Total:
+    kind, where, given = one.kind, row.at(one.column), row.cells[one.column]
+    total = _number(given, where)
     if not visits:
         if total:
-            raise InvalidInputError(f"{where}: {row.total!r} cannot come from 0 visits")
-        return 0.0
-    wrong = REPORTS.of(kind).check_total(kind, row.total, total, visits)
+            raise InvalidInputError(f"{where}: {given!r} cannot come from 0 visits")
+        return _Total(0.0)
+    wrong = REPORTS.of(kind).check_total(kind, given, total, visits, one.column)
     if wrong:
         raise InvalidInputError(f"{where}: {wrong}")
     if abs(total) >= _LARGEST:
-        raise InvalidInputError(f"{where}: {row.total!r} is too large")
-    return total
+        raise InvalidInputError(f"{where}: {given!r} is too large")
+    if one.squares is None:
+        return _Total(total)
+    return _Total(total, *_squares(kind, row, one.squares, visits, total))
 
 
-def _squares(problem: Problem, row: _Row, visits: int, total: float) -> tuple[float, float]:
+def _squares(
+    kind: NoiseKind, row: _Row, column: str, visits: int, total: float
+) -> tuple[float, float]:
     """Σ reward², for which rewards between bounds leave little room, and Σ (reward − mean)²."""
-    where, bounds = row.at("squares"), problem.noise_kind.bounds
-    squares = _number(row.squares, where)
-    if not visits:
-        return 0.0, 0.0
+    where, bounds, given = row.at(column), kind.bounds, row.cells[column]
+    squares = _number(given, where)
     assert bounds is not None
     low, high = bounds
     told = Reported(visits, total, squares, low, high)
@@ -261,7 +323,7 @@ def _squares(problem: Problem, row: _Row, visits: int, total: float) -> tuple[fl
     slack = told.rounding + _SLACK * visits * (high - low) ** 2
     if not least - slack <= squares <= most + slack:
         raise InvalidInputError(
-            f"{where}: {row.squares!r} cannot be the sum of squares of {visits:,} rewards between "
+            f"{where}: {given!r} cannot be the sum of squares of {visits:,} rewards between "
             f"{low:g} and {high:g} with the sum {total:g}: it lies between {least:.6g} and "
             f"{most:.6g}"
         )

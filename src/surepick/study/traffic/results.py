@@ -10,6 +10,9 @@ from typing import Any
 
 from surepick.study.formulas import safe
 
+_FLAGS = "https://flagd.dev/schema/v0/flags.json"
+_PARTS = 1_000_000  # shares are multiples of this, or of larger parts
+
 
 @dataclass(frozen=True)
 class Split:
@@ -23,7 +26,7 @@ class Split:
 
     number: int  #: 0 for the first period
     period: str | None  #: its name; None: it gets one when it is recorded
-    shares: dict[str, float]  #: by label; they sum to 1, and options that are ruled out have 0
+    shares: dict[str, float]  #: by label; they sum to 1, and options that are decided have 0
     visits: dict[str, int] | None  #: the same as whole numbers of visits, if they were asked for
     since: float  #: when it was stored, by the database's clock
 
@@ -40,6 +43,24 @@ class Split:
             counts = [] if self.visits is None else [self.visits[label]]
             rows.writerow([safe(label), f"{share:.6f}", *counts])
         return out.getvalue()
+
+    def to_flags(self, test: str) -> dict[str, Any]:
+        """As a flag that OpenFeature's flagd reads: its variants, and weights that are whole.
+
+        Examples
+        --------
+        >>> flags = Split(0, None, {"a": 0.75, "b": 0.25, "c": 0.0}, None, 0.0).to_flags("shop")
+        >>> flags["flags"]["shop"]["targeting"]
+        {'fractional': [['a', 750000], ['b', 250000]]}
+        """
+        weights = {label: round(_PARTS * share) for label, share in self.shares.items() if share}
+        flag = {
+            "state": "ENABLED",
+            "variants": {label: label for label in self.shares},
+            "defaultVariant": max(weights, key=lambda label: weights[label]),
+            "targeting": {"fractional": [[*one] for one in weights.items()]},
+        }
+        return {"$schema": _FLAGS, "flags": {test: flag}}
 
 
 @dataclass(frozen=True)

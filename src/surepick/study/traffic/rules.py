@@ -5,21 +5,29 @@ from __future__ import annotations
 import json
 import math
 import re
-from collections.abc import Mapping
-from dataclasses import asdict, dataclass, fields
+from collections.abc import Mapping, Sequence
+from dataclasses import asdict, dataclass, fields, replace
 from typing import Any
 
+from surepick.algorithms.limits.limit import parse_limits
 from surepick.algorithms.registry import DEFAULT
 from surepick.arrays.validate import real
 from surepick.errors import InvalidInputError, InvalidTypeError, RunStateError, UnknownNameError
 from surepick.problem import Problem
+from surepick.problem.noise import NoiseKind
 from surepick.run.sharing import Sharing
+from surepick.run.waiting import Waiting
 from surepick.storage.records import StudyRecord
 from surepick.study.prepared import Prepared
 from surepick.study.traffic.kinds import REPORTS
 
+_COLUMNS = ("label", "bucket", "visits", "sum", "successes", "squares", "period", "share")
+_CONTROL = "control"  # in limits: the option that was said to be it, unless one is called that
 KEY = "traffic"  # where the meta of a study keeps them
+DEAL = "deal_seed"  # and where the seed by which the first report is dealt
 BUCKETS = 16  # groups of visitors in reports of rewards whose scale nobody knows
+#: rules that older studies do not have, and do not follow
+_LATER = ("own_past", "waits", "limits_wait", "numbers_past")
 _SECONDS = {"s": 1.0, "m": 60.0, "h": 3600.0, "d": 86_400.0, "w": 604_800.0}
 
 
@@ -38,6 +46,11 @@ class TrafficRules:
     control: str | None = None  #: label of the option that is never taken off the site
     control_share: float | None = None  #: its share, at least; None: as if all had the same
     window: float = 0.0  #: seconds that visitors have to respond, from the end of their period on
+    lasts: float = 0.0  #: seconds that it takes at least, from the first shares on
+    own_past: bool = True  #: whether options are compared with their own past; not in 0.2.0
+    waits: bool = True  #: whether what was decided must show again in later reports; the same
+    limits_wait: bool = True  #: whether that is so where limits have to be kept; not at first
+    numbers_past: bool = True  #: whether their numbers are compared with their own past; the same
 
     @classmethod
     def of(cls, given: Any) -> TrafficRules | None:
@@ -52,16 +65,20 @@ class TrafficRules:
             raise InvalidTypeError(
                 f"traffic must be True or a dict of its rules; got {given!r:.80}"
             )
-        known = [f.name for f in fields(cls)]
+        known = [f.name for f in fields(cls) if f.name not in _LATER]
         for name in given:
             if name not in known:
                 raise UnknownNameError.among("rule of traffic", name, known)
         share = given.get("control_share")
+        least, lasts = _at_least(given.get("at_least", 0.0))
+        if "lasts" in given:
+            lasts = as_time(given["lasts"], "lasts")
         return cls(
-            as_share(given.get("at_least", 0.0), "at_least"),
+            least,
             given.get("control"),
             None if share is None else as_share(share, "control_share"),
-            as_window(given.get("window", 0.0)),
+            as_time(given.get("window", 0.0), "window"),
+            lasts,
         )
 
     def sharing(self, problem: Problem) -> Sharing:
@@ -96,11 +113,47 @@ class TrafficRules:
                 f"0..{high:g} (noise=(0, {high:g}))"
             )
         REPORTS.of(problem.noise_kind).check(problem.noise_kind)
+        for name, kind in problem.numbers.items():
+            _check_number(name, kind)
         self.sharing(problem)
 
     def to_dict(self) -> dict[str, Any]:
-        """As JSON-ready values."""
+        """As people give them, as JSON-ready values."""
+        return {name: value for name, value in self.kept().items() if name not in _LATER}
+
+    def kept(self) -> dict[str, Any]:
+        """As a study keeps them: also those that nobody chooses."""
         return asdict(self)
+
+
+def _check_number(name: str, kind: NoiseKind) -> None:
+    """Refuse further numbers of which reports cannot have sums."""
+    if name in _COLUMNS:
+        raise InvalidInputError(
+            f"numbers: {name!r} is a column that reports have anyway; call the number otherwise"
+        )
+    reports = REPORTS.of(kind)
+    if reports.cannot or reports.by_bucket:
+        raise InvalidInputError(
+            f"numbers: a report has only the sum of {name!r} over the visits of an option, of "
+            f"which nothing can be shown if it can be any number. Say that it is yes or no "
+            f"({name!r}: 'yes-no', --number {name}=yes-no) or lies between bounds (--number "
+            f"{name}=0..100)"
+        )
+    reports.check(kind)
+
+
+def guarded(keep: Sequence[str] | None, numbers: Mapping[str, Any]) -> dict[str, Any]:
+    """Further numbers, with those that are only named in limits: counts of visits."""
+    found = dict(numbers)
+    for limit in parse_limits(keep) if keep else ():
+        if limit.quantile is not None:
+            raise InvalidInputError(
+                f"keep: {limit.text!r}: a traffic study sees sums, which say nothing about "
+                "quantiles. Count the visits that are too slow, for example, and limit their rate"
+            )
+        found.setdefault(limit.number, "yes-no")
+    return found
 
 
 def check_method(
@@ -130,7 +183,13 @@ def check_method(
 def allowed(rules: TrafficRules, made: Prepared) -> Prepared:
     """Refuse problems for which the rules cannot be followed."""
     rules.check(made.problem)
-    return made
+    asked, labels = made.algorithm.asked, made.problem.labels
+    limits = getattr(asked, "limits", ())
+    if rules.control is None or _CONTROL in labels or not limits:
+        return made
+    named = [replace(one, than=rules.control) if one.than == _CONTROL else one for one in limits]
+    algorithm = replace(made.algorithm, keep=tuple(one.text for one in named))
+    return replace(made, algorithm=algorithm)
 
 
 def free(problem: Problem) -> bool:
@@ -140,9 +199,34 @@ def free(problem: Problem) -> bool:
 
 def rules_of(study: StudyRecord) -> TrafficRules | None:
     """The rules of a study; None: it is not one of traffic."""
-    kept = json.loads(study.meta).get(KEY)
-    named = isinstance(kept, dict) and set(kept) == {f.name for f in fields(TrafficRules)}
+    found = json.loads(study.meta).get(KEY)
+    if not isinstance(found, dict):
+        return None
+    kept: dict[str, Any] = dict.fromkeys(_LATER, False) | {"lasts": 0.0} | found
+    named = set(kept) == {f.name for f in fields(TrafficRules)}
     return TrafficRules(**kept) if named else None
+
+
+def waiting_of(study: StudyRecord, limited: bool) -> Waiting | None:
+    """What the answer of a study waits for; None: for nothing. ``limited``: limits must be kept."""
+    rules = rules_of(study)
+    if rules is None or not (rules.limits_wait if limited else rules.waits):
+        return None
+    return Waiting(rules.lasts)
+
+
+def deal_seed(study: StudyRecord) -> str | None:
+    """The seed by which the first report is dealt into two; None: the study is older than that.
+
+    It was drawn when the study was created, and its chain begins with it: nobody could choose it by
+    what the report says.
+    """
+    return json.loads(study.meta).get(DEAL)
+
+
+def sends_traffic(study: StudyRecord) -> bool:
+    """Whether a study sends visitors by shares and takes reports, instead of handing out pulls."""
+    return rules_of(study) is not None
 
 
 def demanded_rules(study: StudyRecord) -> TrafficRules:
@@ -164,7 +248,10 @@ def as_share(given: Any, name: str) -> float:
         try:
             value = float(number) / (100.0 if "%" in given else 1.0)
         except ValueError:
-            raise InvalidInputError(f"{name} must be a share such as 5%; got {given!r}") from None
+            hint = " (or a time such as 7d)" if name == "at_least" else ""
+            raise InvalidInputError(
+                f"{name} must be a share such as 5%{hint}; got {given!r}"
+            ) from None
     share = real(value, name)
     if not 0.0 <= share < 1.0:
         hint = f"; did you mean {given:g}%?" if isinstance(given, int | float) else ""
@@ -174,16 +261,27 @@ def as_share(given: Any, name: str) -> float:
     return share
 
 
-def as_window(given: Any) -> float:
+def _at_least(given: Any) -> tuple[float, float]:
+    """The least share of an option, and the least time of a study: 5%, 7d, or both in a list."""
+    share = lasts = 0.0
+    for one in given if isinstance(given, list | tuple) else [given]:
+        if isinstance(one, str) and one.strip()[-1:] in _SECONDS:
+            lasts = as_time(one, "at_least")
+        else:
+            share = as_share(one, "at_least")
+    return share, lasts
+
+
+def as_time(given: Any, name: str) -> float:
     """Seconds, also from a text such as 7d or 12h."""
     if isinstance(given, str):
         found = re.fullmatch(r"\s*(\d+(?:\.\d+)?)\s*([smhdw])\s*", given)
         if found is None:
             raise InvalidInputError(
-                f"window must be a time such as 7d, 12h or 30m; got {given!r:.80}"
+                f"{name} must be a time such as 7d, 12h or 30m; got {given!r:.80}"
             )
         return float(found[1]) * _SECONDS[found[2]]
-    seconds = real(given, "window")
+    seconds = real(given, name)
     if seconds < 0.0:
-        raise InvalidInputError(f"window must be at least 0 seconds; got {given!r}")
+        raise InvalidInputError(f"{name} must be at least 0 seconds; got {given!r}")
     return seconds

@@ -2,12 +2,16 @@
 
 from __future__ import annotations
 
+import math
 from collections.abc import Sequence
+from datetime import UTC, datetime
 from typing import Any
 
-from surepick.algorithms.findings import PROVEN
+from surepick.algorithms.findings import NOBODY, PROVEN
+from surepick.algorithms.limits.limit import Limit
 from surepick.arrays.types import FloatArray
-from surepick.run.words import promise, sureness
+from surepick.run.words import sureness
+from surepick.statistics.own_past import Moved
 from surepick.text import typed
 
 _NAMED = 5  # options that a sentence names at most
@@ -20,28 +24,154 @@ def headline(at: dict[str, Any]) -> str:
         return f"Nothing is known yet about the {at['labels']} options."
     if at["claims"] is not None:
         return _compared(at)
+    if at["several"]:
+        return _best_few(at)
+    if at["guardrails"]:
+        return _guarded(at)
     rate = mean_text(at["leader_mean"], at["yes_no"])
     if at["finished"]:
         if at["kind"] not in PROVEN:
             return f"Stopped: {leader} looks best ({rate}), without a guarantee."
         if at["kind"] == "eps-pac":
-            decided = f"Decided: {leader} is within {at['epsilon']:.12g} of the best ({rate})."
+            decided = f"Decided: {leader} is within {_near(at)} of the best ({rate})."
         else:
             decided = f"Decided: {leader} is best ({rate})."
-        return f"{decided} {promise(at['kind'], at['delta'], at['epsilon'])}"
+        return f"{decided} {at['promise']}"
     if at["ratio"]["alarm"]:
         return (
             f"{leader} is ahead ({rate}), but visitors did not arrive in the shares that were "
             "set, so this proves nothing."
         )
+    if moved(at):
+        return (
+            f"{leader} is ahead ({rate}), but {listed(at['own_past']['off'])} did not keep to "
+            "earlier rates as the others did, so this proves nothing."
+        )
+    if at["waiting"] is not None:
+        return f"{leader} is ahead ({rate}). {at['waiting']['message']}"
     others = at["left"] - 1
     if at["epsilon"]:
-        supposing = f"If another option were more than {at['epsilon']:.12g} better"
+        supposing = f"If another option were more than {_near(at)} better"
         return f"{leader} is ahead ({rate}). {sureness(at['risk'], supposing)}"
     return (
         f"{leader} is ahead ({rate}), and {others} other{'' if others == 1 else 's'} may still be "
         f"better. {sureness(at['risk'])}"
     )
+
+
+def _near(at: dict[str, Any]) -> str:
+    """What is close enough: rates in percentage points."""
+    if at["yes_no"]:
+        return f"{100 * at['epsilon']:.10g} percentage points"
+    return f"{at['epsilon']:.12g}"
+
+
+def _guarded(at: dict[str, Any]) -> str:
+    """What is known where options have to keep limits."""
+    leader, rate = at["leader"], mean_text(at["leader_mean"], at["yes_no"])
+    limits = listed([one["title"] for one in at["guardrails"]])
+    if at["finished"] and at["kind"] == NOBODY:
+        return f"Decided: no option keeps {limits}. {at['promise']}"
+    if at["finished"] and at["kind"] not in PROVEN:
+        return f"Stopped: {leader} looks best ({rate}), without a guarantee. {_broken(at)}".strip()
+    if at["finished"] and at["kind"] == "eps-pac":
+        near = f" and is within {_near(at)} of the best that does" if at["epsilon"] else ""
+        said = f"Decided: {leader} keeps {limits}{near} ({rate})."
+    elif at["finished"]:
+        said = f"Decided: {leader} is the best that keeps {limits} ({rate})."
+    elif not at["left"]:
+        said = f"No option seems to keep {limits}"
+    else:
+        said = f"{leader} looks like the best that keeps {limits} ({rate})"
+    if at["finished"]:
+        return " ".join(filter(None, (said, _broken(at), at["promise"])))
+    doubt = _unproven(at)
+    if doubt:
+        return f"{said}, but {doubt}"
+    if at["waiting"] is not None:
+        return " ".join(filter(None, (f"{said}.", _broken(at), at["waiting"]["message"])))
+    them = "it" if len(at["guardrails"]) == 1 else "them"
+    supposing = f"If another option were the best that keeps {them}, or none kept {them}"
+    return " ".join(filter(None, (f"{said}.", _broken(at), sureness(at["risk"], supposing))))
+
+
+def _broken(at: dict[str, Any]) -> str:
+    """Options that have more than the leader, and are not chosen."""
+    means, sign = at["means"], -1.0 if at["minimise"] else 1.0
+    own, said = at["leader_mean"], list[str]()
+    for one in at["guardrails"]:
+        better = [
+            f"{label} ({mean_text(means[label], at['yes_no'])})"
+            for label in one["breaks"]
+            if own is not None and means[label] is not None and sign * (means[label] - own) > 0
+        ]
+        if better:
+            what = one["title"] if len(at["guardrails"]) > 1 else "this limit"
+            verbs = ("look", "break", "are") if len(better) > 1 else ("looks", "breaks", "is")
+            look, breaks, are = verbs
+            said.append(
+                f"{listed(better)} {look} better, but {breaks} {what} and {are} not chosen."
+            )
+    return " ".join(said)
+
+
+def _unproven(at: dict[str, Any]) -> str:
+    """Why reports prove nothing, if so."""
+    if at["ratio"]["alarm"]:
+        return "visitors did not arrive in the shares that were set, so this proves nothing."
+    if moved(at):
+        who = listed(at["own_past"]["off"])
+        return f"{who} did not keep to earlier rates as the others did, so this proves nothing."
+    return ""
+
+
+def limit_text(limit: Limit, rate: bool) -> str:
+    """A limit as people write it: rates in per cent.
+
+    Examples
+    --------
+    >>> from surepick.algorithms.limits.limit import parse_limit
+    >>> limit_text(parse_limit("refunds <= today + 0.002"), rate=True)
+    'refunds <= today + 0.2 %'
+    """
+    shown = (lambda x: f"{100 * x:.6g} %") if rate else (lambda x: f"{x:.6g}")
+    target = shown(limit.value)
+    if limit.than is not None:
+        sign = "-" if limit.value < 0 else "+"
+        target = f"{limit.than} {sign} {shown(abs(limit.value))}" if limit.value else limit.than
+    near = f" ± {shown(limit.tolerance)}" if limit.tolerance else ""
+    return f"{limit.number} {'>=' if limit.at_least else '<='} {target}{near}"
+
+
+def kept_text(limit: Limit, mean: float, verdict: str, rate: bool) -> str:
+    """How an option stands to a limit: its mean, or how far that is from the other option's."""
+    if math.isnan(mean):
+        return "nobody yet"
+    if limit.than is None:
+        return f"{mean_text(mean, rate)}, {verdict}"
+    return f"{_points(mean, rate)}{' pt' if rate else ''}, {verdict}"
+
+
+def _best_few(at: dict[str, Any]) -> str:
+    """What is known where the m best are asked for."""
+    found = listed([f"{label} ({mean_text(mean, at['yes_no'])})" for label, mean in at["several"]])
+    if at["finished"] and at["kind"] in PROVEN:
+        within = f" to within {_near(at)}" if at["kind"] == "eps-pac" else ""
+        return f"Decided: the {len(at['several'])} best are {found}{within}. {at['promise']}"
+    if at["finished"]:
+        return f"Stopped: {found} look best, without a guarantee."
+    so_far = f"The {len(at['several'])} best so far are {found}"
+    if at["ratio"]["alarm"]:
+        return (
+            f"{so_far}, but visitors did not arrive in the shares that were set, so this proves "
+            "nothing."
+        )
+    if moved(at):
+        who = listed(at["own_past"]["off"])
+        return f"{so_far}, but {who} did not keep to earlier rates, so this proves nothing."
+    if at["waiting"] is not None:
+        return f"{so_far}. {at['waiting']['message']}"
+    return f"{so_far}; {at['left']} options are not decided yet."
 
 
 def _compared(at: dict[str, Any]) -> str:
@@ -51,11 +181,37 @@ def _compared(at: dict[str, Any]) -> str:
         return (
             f"{found} Visitors did not arrive in the shares that were set, so this proves nothing."
         )
+    if moved(at):
+        who = listed(at["own_past"]["off"])
+        return f"{found} But {who} did not keep to earlier rates, so this proves nothing."
     if at["finished"]:
         if at["kind"] not in PROVEN:
             return f"Stopped, without a guarantee. {found}"
-        return f"Decided. {found} {promise(at['kind'], at['delta'])}"
-    return found
+        return f"Decided. {found} {at['promise']}"
+    return found if at["waiting"] is None else f"{found} {at['waiting']['message']}"
+
+
+def waiting_message(waiting: dict[str, Any]) -> str:
+    """Since when it is decided, and what is waited for."""
+    decided = f"Decided in period {waiting['decided']!r}"
+    what = []
+    if waiting["until"] is not None:
+        moment = datetime.fromtimestamp(waiting["until"], UTC)
+        what.append(f"until {moment:%-d %B %Y, %H:%M} UTC, as was asked for")
+    again = [f"{listed(waiting['unseen'])} to be behind"] if waiting["unseen"] else []
+    again += waiting["limits"]
+    if again and waiting["reports"]:
+        what.append(f"for {listed(again)} in later reports, too")
+    elif again:
+        what.append("for the next report to say the same")
+    elif not waiting["reports"]:
+        what.append("for one more report")
+    rest = waiting["most"] - waiting["reports"]
+    given_up = ""
+    if waiting["reports"] and again and waiting["until"] is None:
+        more = f"{rest} more report{'' if rest == 1 else 's'}"
+        given_up = f" If that does not show in {more}, there will be no guarantee."
+    return f"{decided}; the answer waits {' and '.join(what) or 'for one more report'}.{given_up}"
 
 
 def worth(at: dict[str, Any]) -> str | None:
@@ -98,10 +254,27 @@ def next_step(at: dict[str, Any]) -> tuple[str, str | None]:
             "nothing.",
             None,
         )
+    if moved(at):
+        return (
+            f"Find out what happened to {listed(at['own_past']['off'])}. If a report was wrong, "
+            "correct it; if the site was, repair it and start again.",
+            typed("record", name, "REPORT", "--period", "NAME", "--correct", "--reason", "…"),
+        )
     if at["finished"]:
         answer = typed("answer", name)
+        if at["kind"] == NOBODY:
+            return (
+                "Choose none of them: none keeps the limits. Keep what you have, or start a new "
+                "study with a wider limit.",
+                answer,
+            )
         if at["claims"] is not None:
             return "Send visitors to the better options.", answer
+        if at["several"]:
+            best = listed([label for label, _ in at["several"]])
+            if at["kind"] not in PROVEN:
+                return f"If you have to choose now, send visitors to {best}.", answer
+            return f"Send visitors to {best}.", answer
         if at["kind"] not in PROVEN:
             return f"If you have to choose now, send everybody to {at['leader']}.", answer
         return f"Send everybody to {at['leader']}.", answer
@@ -140,6 +313,72 @@ def ratio_message(
     )
 
 
+def moved(at: dict[str, Any]) -> bool:
+    """Whether an option went its own way."""
+    return at["own_past"] is not None and at["own_past"]["alarm"]
+
+
+def listed(labels: Sequence[str]) -> str:
+    """A few names."""
+    more = [f"{len(labels) - _NAMED} more"] if len(labels) > _NAMED else []
+    *first, last = [*labels[:_NAMED], *more]
+    return f"{', '.join(first)} and {last}" if first else last
+
+
+KEPT_RATIOS = (
+    "As far as the counts can tell, each option's rate kept its ratio to the others' from period "
+    "to period."
+)
+
+
+def moved_messages(
+    labels: Sequence[str],
+    found: Sequence[Moved],
+    periods: Sequence[str],
+    counts: Sequence[tuple[FloatArray, FloatArray]],
+    number: str | None,
+) -> list[str]:
+    """Which options went their own way, and in which period that was seen; by which number."""
+    return [_moved(labels, one, periods[one.period], counts, number) for one in found]
+
+
+def _moved(
+    labels: Sequence[str],
+    one: Moved,
+    period: str,
+    counts: Sequence[tuple[FloatArray, FloatArray]],
+    number: str | None,
+) -> str:
+    label, until = labels[one.option], counts[: one.period + 1]
+    if one.other is not None:
+        by = "" if number is None else f" in {number}"
+        which = "better" if number is None else "above the other"
+        return (
+            f"{label} and {labels[one.other]} have changed places{by}: by period {period!r} each "
+            f"was clearly ahead of the other at some time. Which one is {which} then depends on "
+            "when one looks. A novelty may have worn off."
+        )
+    (now, hits), before = until[-1], until[:-1]
+    what = number or "successes"
+    if one.dead:
+        visits = sum(float(n[one.option]) for n, _ in until)
+        none = "no success" if number is None else f"no {number}"
+        seen = "" if number is None else f" by period {period!r}"
+        return (
+            f"{label} has had {none} in {visits:,.0f} visits{seen}, where others had many. Are its "
+            f"{what} counted?"
+        )
+    visits, sold = (sum(float(row[k][one.option]) for row in before) for k in (0, 1))
+    of = "" if number is None else f" of {number}"
+    return (
+        f"The rate{of} of {label} went its own way in period {period!r}: "
+        f"{hits[one.option]:,.0f} of {now[one.option]:,.0f} visits, after {sold:,.0f} of "
+        f"{visits:,.0f} before, while the others kept their ratios. Look for bots, and for {what} "
+        "that are not counted or are counted twice. It cannot be seen whether this period is wrong "
+        "or the earlier ones."
+    )
+
+
 def mean_text(mean: float | None, yes_no: bool) -> str:
     """A mean as people read it: a rate in percent, another number as it is."""
     if mean is None:
@@ -149,6 +388,15 @@ def mean_text(mean: float | None, yes_no: bool) -> str:
 
 def _points(x: float, yes_no: bool) -> str:
     return f"{100 * x:+.2f}" if yes_no else f"{x:+.4g}"
+
+
+def duration(seconds: float) -> str:
+    """A window as people say it: whole days where it has some."""
+    for size, unit in ((86_400.0, "day"), (3600.0, "hour"), (60.0, "minute")):
+        if seconds >= size and seconds % size == 0.0:
+            n = round(seconds / size)
+            return f"{n:,} {unit}{'' if n == 1 else 's'}"
+    return f"{seconds:g} seconds"
 
 
 def _long(days: float) -> str:

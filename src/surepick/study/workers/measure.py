@@ -7,9 +7,7 @@ argument, or through the environment.
 
 from __future__ import annotations
 
-import asyncio
 import importlib
-import inspect
 import json
 import math
 import numbers
@@ -25,7 +23,10 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from surepick.calls.caller import Caller, TooLate
+from surepick.calls.faults import UNKNOWN, Fault, fault_of, of_command
 from surepick.errors import InvalidInputError, MeasurementError
+from surepick.problem.numbers import REWARD
 from surepick.study.pulls import preference
 from surepick.study.workers.line import MARKERS, words_of
 from surepick.study.workers.output import Output, end_group
@@ -69,9 +70,18 @@ class Measured:
     """What came of it: a reward, or the reason why there is none."""
 
     task: Measurement
-    reward: float | None
+    reward: float | dict[str, float] | None  #: with further numbers, all of them by their names
     error: str
     record: Mapping[str, Any]  #: what to keep about it
+    fault: Fault = UNKNOWN  #: what the error says about trying again
+
+
+class _Judged(MeasurementError):
+    """An error of which it is known what it says about trying again."""
+
+    def __init__(self, text: str, fault: Fault) -> None:
+        super().__init__(text)
+        self.fault = fault
 
 
 class Measure(ABC):
@@ -80,23 +90,33 @@ class Measure(ABC):
     timeout: float  #: seconds that a measurement may take
 
     @abstractmethod
-    def reward_of(self, task: Measurement, record: dict[str, Any]) -> float:
+    def reward_of(self, task: Measurement, record: dict[str, Any]) -> float | dict[str, float]:
         """Measure, or raise ``MeasurementError``; what is worth keeping goes to ``record``."""
 
     def __call__(self, task: Measurement) -> Measured:
         """Measure; whatever goes wrong is in what comes back."""
         record: dict[str, Any] = {}
         start = time.monotonic()
-        reward, error = None, ""
+        reward, error, fault = None, "", UNKNOWN
         try:
             reward = self.reward_of(task, record)
         except MeasurementError as caught:
             error = str(caught)
+            fault = caught.fault if isinstance(caught, _Judged) else fault_of(caught)
         record["seconds"] = round(time.monotonic() - start, 3)
-        return Measured(task, reward, error, record)
+        return Measured(task, reward, error, record, fault)
+
+    @property
+    def cancels(self) -> bool:
+        """Whether what takes longer than it may is ended, so that it is soon over."""
+        return False
 
     def stop(self) -> None:  # noqa: B027
         """End what is being measured, where that is possible."""
+
+    def calls_for(self, arm: int, item: int | None) -> bool:
+        """Whether anything is called to measure this, so that it counts for a limit of calls."""
+        return True
 
 
 class Command(Measure):
@@ -123,7 +143,11 @@ class Command(Measure):
         self._lock = threading.Lock()
         self._stopped = False
 
-    def reward_of(self, task: Measurement, record: dict[str, Any]) -> float:
+    @property
+    def cancels(self) -> bool:
+        return True
+
+    def reward_of(self, task: Measurement, record: dict[str, Any]) -> float | dict[str, float]:
         process = self._start(task)
         output = Output(process)
         try:
@@ -136,14 +160,16 @@ class Command(Measure):
             printed, said = output.texts()
             record["stdout"], record["stderr"] = printed[:_KEPT], said[-_KEPT:]
         if why:
-            raise MeasurementError(why)
+            raise _Judged(why, Fault("passing"))
         code = record["exit"] = process.returncode
         if code:
             why = f"by signal {-code}" if code < 0 else f"with exit code {code}"
-            raise MeasurementError(f"the command ended {why}{_last_line(said)}")
+            raise _Judged(f"the command ended {why}{_last_line(said)}", of_command(code, said))
         if output.large:
             raise MeasurementError("the command printed more than 64 kB instead of a number")
         said = task.preferred(printed) if printed.strip() else None
+        if said is None and printed.strip().startswith("{"):
+            return several_numbers(printed)
         return one_number(printed) if said is None else said
 
     def _start(self, task: Measurement) -> subprocess.Popen[bytes]:
@@ -185,53 +211,38 @@ class Call(Measure):
     """A Python function, or its name ``module:function``, called with a :class:`Measurement`.
 
     It may be called from several threads at once. One that takes too long cannot be stopped; its
-    result is no longer waited for. Coroutines all run in one event loop, in a thread of its own.
+    result is no longer waited for. Coroutines all run in one event loop, in a thread of its own,
+    and are cancelled when their time is up.
     """
 
     def __init__(self, function: str | Callable[[Measurement], Any], timeout: float = 60.0) -> None:
         self.timeout = timeout
-        self.function = _find(function) if isinstance(function, str) else function
-        self._loop: asyncio.AbstractEventLoop | None = None
-        if inspect.iscoroutinefunction(self.function):
-            self._loop = asyncio.new_event_loop()
-            threading.Thread(target=_serve, args=(self._loop,), daemon=True).start()
+        self._caller = Caller(_find(function) if isinstance(function, str) else function, timeout)
+
+    @property
+    def cancels(self) -> bool:
+        return self._caller.cancels
 
     def stop(self) -> None:
         """End the event loop, and what runs in it."""
-        loop, self._loop = self._loop, None
-        if loop is not None:
-            loop.call_soon_threadsafe(loop.stop)
+        self._caller.stop()
 
-    def _value(self, task: Measurement) -> Any:
-        if self._loop is None:
-            return self.function(task)
-        return asyncio.run_coroutine_threadsafe(self.function(task), self._loop).result()
-
-    def reward_of(self, task: Measurement, record: dict[str, Any]) -> float:
+    def reward_of(self, task: Measurement, record: dict[str, Any]) -> float | dict[str, float]:
         try:
-            value = self._value(task)
+            value = self._caller(task)
+        except TooLate as error:
+            raise MeasurementError(str(error)) from error
         except Exception as error:
             record["traceback"] = traceback.format_exc()[-_KEPT:]
             raise MeasurementError(f"{type(error).__name__}: {error!s:.300}") from error
         record["returned"] = repr(value)[:_KEPT]
         if isinstance(value, str) and task.first is not None:
             value = task.preferred(value)
+        if isinstance(value, Mapping):
+            return _numbers(value, "the function returned")
         if isinstance(value, bool) or not isinstance(value, numbers.Real):
             raise MeasurementError(f"the function returned {value!r:.80}, not a number")
         return _finite(float(value), repr(value))
-
-
-def _serve(loop: asyncio.AbstractEventLoop) -> None:
-    """Run what is put into an event loop until it is stopped; what is not done by then is ended."""
-    asyncio.set_event_loop(loop)  # of this thread
-    loop.run_forever()
-    left = asyncio.all_tasks(loop)
-    for task in left:
-        task.cancel()
-    if left:
-        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
-    asyncio.set_event_loop(None)
-    loop.close()
 
 
 def environment(task: Measurement) -> dict[str, str]:
@@ -254,6 +265,25 @@ def environment(task: Measurement) -> dict[str, str]:
             env[variable] = str(value)
         seen.add(variable)
     return env
+
+
+def several_numbers(text: str) -> dict[str, float]:
+    """The reward and further numbers that a command printed as a JSON object."""
+    try:
+        found = json.loads(text)
+    except ValueError as error:
+        raise MeasurementError(f"the command printed {text.strip()!r:.80}: {error}") from None
+    return _numbers(found, "the command printed")
+
+
+def _numbers(given: Mapping[str, Any], who: str) -> dict[str, float]:
+    if REWARD not in given:
+        raise MeasurementError(f"{who} {dict(given)!r:.200}, without a {REWARD!r}")
+    for name, value in given.items():
+        if isinstance(value, bool) or not isinstance(value, numbers.Real):
+            raise MeasurementError(f"{who} {value!r:.80} for {name!r:.80}, not a number")
+        _finite(float(value), f"{value!r} ({name})")
+    return {name: float(value) for name, value in given.items()}
 
 
 def one_number(text: str) -> float:

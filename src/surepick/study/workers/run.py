@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 import math
+import os
 from collections.abc import Callable
 from contextlib import ExitStack
 from typing import Any
 
+from surepick.calls.pace import Pace, shared_by
 from surepick.errors import InvalidTypeError, MeasurementError
 from surepick.run import Answer
 from surepick.study.core import StudyCore
@@ -26,11 +28,13 @@ def run_study(
     retries: int = 2,
     name: str | None = None,
     stratum: str | None = None,
+    per_minute: float | None = None,
 ) -> Answer:
     """See :meth:`surepick.Study.run`."""
     if not callable(measure):
         raise InvalidTypeError(f"measure must be a function; got {measure!r:.80}")
     call = Call(measure, min(timeout, _LONGEST))
+    pace = pace_of(study, per_minute)
     with ExitStack() as stack:
         stack.callback(call.stop)
         bar = stack.enter_context(Bar(study)) if progress else None
@@ -42,6 +46,7 @@ def run_study(
             name=name,
             stratum=stratum,
             on_change=None if bar is None else bar.show,
+            pace=pace,
         )
         work = crew.run()
     if work.stopped:
@@ -49,3 +54,10 @@ def run_study(
             f"{work.stopped}. Everything measured so far is kept: run it again to continue"
         )
     return study.answer
+
+
+def pace_of(study: StudyCore, per_minute: float | None) -> Pace:
+    """When measurements for this study may begin: shared by processes of this machine."""
+    where = repr(study)  # its name, and the database or service; a file may be named from here
+    alone = "memory://" in where
+    return Pace(per_minute, place=None if alone else shared_by(f"{os.getcwd()} {where}"))

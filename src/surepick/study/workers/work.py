@@ -1,9 +1,18 @@
 """Measuring for a study until it is finished: several measurements at a time, nothing lost.
 
 The study is asked and told by one thread, for all who are done or free at the same time, so that
-the disk is waited for once for all of them; each measurement has a thread of its own. A
-measurement that gives no reward is handed back to the study, which records it and hands it out
-again; one that fails too often ends the work.
+the disk is waited for once for all of them; each measurement has a thread of its own.
+
+What becomes of a measurement that gives no reward depends on why (:mod:`surepick.calls.faults`):
+
+- Refused, as there were too many calls: nothing was measured. All workers wait, and who was refused
+  keeps its pull and tries again.
+- It may work later: after a while, longer each time, it is handed back to the study, which records
+  it and hands it out again. One that fails too often ends the work.
+- It would fail again: the work ends at once.
+
+Where a finite table is filled in, a cell that cannot be measured counts as the worst score, and
+work goes on; unless nothing else works, either.
 """
 
 from __future__ import annotations
@@ -20,6 +29,8 @@ from dataclasses import dataclass, field
 from typing import Any, TypeVar
 
 from surepick.arrays.validate import whole
+from surepick.calls.faults import LONGEST, Fault, InARow
+from surepick.calls.pace import Pace
 from surepick.errors import InvalidInputError, SurepickError
 from surepick.study.core import StudyCore
 from surepick.study.desk.crowd import Ask, Crowd, Handed
@@ -35,6 +46,9 @@ _LOOK_EVERY = 0.2  # seconds between looks at the study while nothing can be don
 _MOST_AT_ONCE = 8  # pulls that one worker takes with it
 _PATIENCE = 5.0  # seconds without anything to measure, after which it is said for whom one waits
 _LINGER = 0.05  # seconds at most for which a reward waits for others, to be told together
+_REFUSALS = 10  # in a row, after which a service is left alone
+_DEADLINE = 1.0  # seconds: what nobody could end is waited for so much longer
+_LATE = Fault("passing")
 
 
 @dataclass
@@ -43,6 +57,8 @@ class Work:
 
     told: int = 0
     failed: int = 0
+    refused: int = 0  #: calls that were made again, as there were too many at a time
+    lowest: int = 0  #: cells of a table that could not be measured, and count as the worst score
     finished: bool = False
     stopped: str = ""  #: why work ended before the study was finished
 
@@ -60,12 +76,20 @@ class _Running:
 
 
 @dataclass
+class _Paused:
+    slot: int
+    pull: int
+    error: str
+    until: float  # by the clock of the pace
+
+
+@dataclass
 class _Done:
     slot: int
     measured: Measured
 
     @property
-    def pair(self) -> tuple[int, float]:
+    def pair(self) -> tuple[int, float | dict[str, float]]:
         assert self.measured.reward is not None
         return self.measured.task.pull, self.measured.reward
 
@@ -87,6 +111,8 @@ class Workers:
         Called with a dict for every measurement, before its reward is told.
     on_change
         Called with the work so far, whenever something was told or failed.
+    pace
+        When measurements may begin.
     """
 
     def __init__(
@@ -100,8 +126,10 @@ class Workers:
         keep: Callable[[dict[str, Any]], None] | None = None,
         on_change: Callable[[Work], None] | None = None,
         stratum: str | None = None,
+        pace: Pace | None = None,
     ) -> None:
         self.study, self.measure = study, measure
+        self.pace = Pace() if pace is None else pace
         self.workers = whole(workers, "workers", least=1)
         self.retries = whole(retries, "retries")
         self.name = name or f"{socket.gethostname()}-{os.getpid()}"
@@ -113,7 +141,11 @@ class Workers:
         self._done: queue.Queue[int] = queue.Queue()
         self._started = 0
         self._failures: Counter[int] = Counter()  # of each pull
-        self._in_a_row = 0
+        self._in_a_row = InARow()
+        self._paused: list[_Paused] = []  # failed, and handed back after a while
+        self._refused: dict[int, int] = {}  # slot: its pull, which was refused
+        self._stuck: dict[int, int] = {}  # token: its slot, where nobody could end a call in time
+        self._complete = study.algorithm.worst_score(study.problem) is not None
         self._done_now: list[_Done] = []  # measured, and not told yet
         self._exchanging = 0.0  # seconds that the last visit to the study took
         self._measuring = 0.0  # seconds that a measurement takes, lately
@@ -128,6 +160,7 @@ class Workers:
         except BaseException:
             self._abandon()
             raise
+        self._hand_back([(slot, pull) for slot, pull in self._refused.items()], self.work.stopped)
         self.work.finished = self.study.finished
         return self.work
 
@@ -145,34 +178,40 @@ class Workers:
         )
 
     def _over(self) -> bool:
-        idle = not self._running and not self._done_now
+        idle = not (self._running or self._done_now or self._paused)
         return idle and (self.work.finished or bool(self.work.stopped))
 
     def _step(self) -> None:
-        self._exchange()
+        wait = self._exchange()
         if self._over():
             return
-        self._done_now += self._wait()
+        self._done_now += self._wait(min(wait, _LOOK_EVERY))
         self._check_time()
 
-    def _wait(self) -> list[_Done]:
+    def _wait(self, seconds: float) -> list[_Done]:
         """What has been measured; who finishes a moment later is taken along."""
         found: list[_Done] = []
-        end = time.monotonic() + _LOOK_EVERY
-        while self._running:
+        end = time.monotonic() + seconds
+        while self._running or self._stuck:
             try:
                 token = self._done.get(timeout=max(0.0, end - time.monotonic()))
             except queue.Empty:
                 break
+            self._stuck.pop(token, None)
             running = self._running.pop(token, None)
             if running is not None:  # else it was given up before
                 found += [_Done(running.slot, one) for one in running.measured]
                 # Waiting for the others must not take long, compared with what it saves.
                 end = min(end, time.monotonic() + min(_LINGER, 0.5 * self._exchanging))
         if not found and not self._running:
-            self._say_for_whom()
-            time.sleep(_LOOK_EVERY)
+            if not self._held_up():
+                self._say_for_whom()
+            time.sleep(max(0.0, end - time.monotonic()))
         return found
+
+    def _held_up(self) -> bool:
+        """Whether somebody here waits for something else than other workers."""
+        return bool(self._paused or self._refused or self._stuck)
 
     def _say_for_whom(self) -> None:
         """Say who has what nobody here can go on without; once, where it takes a while."""
@@ -187,29 +226,71 @@ class Workers:
         else:
             _log.warning("waiting for other workers")
 
-    def _exchange(self) -> None:
-        """Tell what has come in and ask for more: one visit to the study for all of it."""
+    def _exchange(self) -> float:
+        """Tell what has come in and ask for more: one visit to the study for all of it.
+
+        Returns the seconds after which more may be begun, or handed back.
+        """
+        self._hand_back_in_time()
         done, self._done_now = self._done_now, []
-        busy = {running.slot for running in self._running.values()}
-        free = [] if self.work.stopped else [s for s in range(self.workers) if s not in busy]
+        free, wait = self._free()
         if not (done or free):
-            return
+            return wait
         if self._keep is not None:
             for one in done:
                 self._keep(_record(self._name_of(one.slot), one.measured))
         wrong = {id(one): error for one in done if (error := self._what_is_wrong(one))}
         good = [one for one in done if id(one) not in wrong]
-        started = time.monotonic()
         # Where it may be the last failure that is allowed, it is heard of before more is begun.
-        given = self._visit(good, free if len(good) == len(done) else [])
+        asks = free if len(good) == len(done) else []
+        allowed, wait = self._allowed(asks, wait)
+        started = time.monotonic()
+        given = self._visit(good, allowed) if good or allowed else []
         self._exchanging = time.monotonic() - started
         for one in done:
             self._count(one, wrong.get(id(one), ""))
-        for slot, handed in zip(free, given):
+        begun = 0
+        for slot, handed in zip(allowed, given):
             if handed.pulls:
                 self._start(slot, handed.pulls)
+                if any(self.measure.calls_for(pull.arm, pull.item) for pull in handed.pulls):
+                    begun += 1
             if handed.finished:
                 self.work.finished = True
+        for _ in allowed[begun:]:
+            self.pace.give_back()
+        if asks is not free:
+            return 0.0
+        return max(0.0, wait - self._exchanging)  # which has passed meanwhile
+
+    def _free(self) -> tuple[list[int], float]:
+        """Workers who could begin something, and the seconds until the next one can."""
+        busy = {running.slot for running in self._running.values()}
+        busy |= {one.slot for one in self._paused} | set(self._stuck.values())
+        now = self.pace.clock()
+        wait = min((one.until - now for one in self._paused), default=_LOOK_EVERY)
+        stopped = self.work.stopped or len(self._stuck) == self.workers
+        if len(self._stuck) == self.workers and not self.work.stopped:
+            self.work.stopped = (
+                f"{self.workers} calls do not end when they are cancelled, after "
+                f"{self.measure.timeout:g} s: let the function pass on asyncio.CancelledError, and "
+                "await what takes time"
+            )
+        free = [] if stopped else [s for s in range(self.workers) if s not in busy]
+        return free, wait
+
+    def _allowed(self, free: list[int], wait: float) -> tuple[list[int], float]:
+        """Those of them who may begin now, and the seconds until more may.
+
+        Whoever was refused comes first: it has a pull in hand.
+        """
+        allowed: list[int] = []
+        for slot in sorted(free, key=lambda slot: (slot not in self._refused, slot)):
+            seconds = self.pace.take()
+            if seconds > 0:
+                return allowed, min(wait, seconds)
+            allowed.append(slot)
+        return allowed, wait
 
     def _what_is_wrong(self, done: _Done) -> str:
         """Why there is no reward, or why it cannot be one; nothing where all is well."""
@@ -225,7 +306,7 @@ class Workers:
 
     def _at_once(self) -> int:
         """Pulls that a worker takes with it: about what it can measure during a visit."""
-        if not self._measuring:
+        if not self._measuring or self.pace.per_minute is not None:
             return 1
         return max(1, min(_MOST_AT_ONCE, int(self._exchanging / self._measuring)))
 
@@ -261,9 +342,10 @@ class Workers:
             for x in pulls
         ]
         self._started += 1
+        self._refused.pop(slot, None)
         self._idle_since, self._said = None, False
-        # Commands end themselves in time; this is for functions, which nobody can end.
-        deadline = time.monotonic() + len(tasks) * self.measure.timeout + 1.0
+        # Commands and coroutines end themselves in time; this is for what nobody can end.
+        deadline = time.monotonic() + len(tasks) * self.measure.timeout + _DEADLINE
         running = self._running[self._started] = _Running(slot, tasks, deadline)
         arguments = (self._started, running)
         threading.Thread(target=self._measure, args=arguments, daemon=True).start()
@@ -284,44 +366,96 @@ class Workers:
         for token, running in list(self._running.items()):
             if running.left and running.deadline < now:
                 del self._running[token]
+                if self.measure.cancels:  # there are never more at a time than workers
+                    self._stuck[token] = running.slot
                 text = f"no reward after {self.measure.timeout:g} s"
-                all_of_it = running.measured + [Measured(x, None, text, {}) for x in running.left]
+                late = [Measured(x, None, text, {}, _LATE) for x in running.left]
+                all_of_it = running.measured + late
                 self._done_now += [_Done(running.slot, one) for one in all_of_it]
 
     def _count(self, done: _Done, error: str) -> None:
         """Note what came of a measurement; one without a reward is handed back."""
-        measured, worker = done.measured, self._name_of(done.slot)
         if error:
-            self.study.fail(measured.task.pull, error, worker)
-            self.work.failed += 1
-            self._failures[measured.task.pull] += 1
-            self._in_a_row += 1
-            self._give_up(measured.task, error)
+            self._failed(done.slot, done.measured, error)
         else:
             self.work.told += 1
-            self._in_a_row = 0
+            self._in_a_row.worked()
+            self.pace.answered()
         if self._on_change is not None:
             self._on_change(self.work)
 
-    def _give_up(self, task: Measurement, error: str) -> None:
+    def _failed(self, slot: int, measured: Measured, error: str) -> None:
+        pull, worker = measured.task.pull, self._name_of(slot)
+        possible = measured.reward is None  # else it is a number that no reward can be
+        fault = measured.fault if possible else Fault("broken")
+        if fault.kind == "refused":
+            self._wait_with_all(slot, pull, fault, error)
+            return
+        self.work.failed += 1
+        self._failures[pull] += 1
+        self._in_a_row.failed(pull)
+        last = not fault.again or self._failures[pull] > self.retries
+        if last and self._complete and self._in_a_row.only_this(fault):
+            self.study.fail(pull, error, worker, final=True)
+            self.work.lowest += 1
+            return
+        self._give_up(measured.task, error, fault)
+        if last or fault.kind != "passing" or self.work.stopped:
+            self.study.fail(pull, error, worker)
+            return
+        seconds = self.pace.pause(self._failures[pull]) if fault.after is None else fault.after
+        self._paused.append(_Paused(slot, pull, error, self.pace.clock() + seconds))
+
+    def _wait_with_all(self, slot: int, pull: int, fault: Fault, error: str) -> None:
+        """There were too many calls: everybody waits, and this one was not made."""
+        self.work.refused += 1
+        self._refused[slot] = pull
+        asked = fault.after or 0.0
+        self.pace.refused(min(asked, LONGEST) if fault.after is not None else None)
         if self.work.stopped:
             return
-        if self._failures[task.pull] > self.retries:
+        if asked > LONGEST:
+            self.work.stopped = f"the service asks to wait {asked:,.0f} s: {error}"
+        elif self.pace.refusals > _REFUSALS:
+            self.work.stopped = (
+                f"the service refused {self.pace.refusals} times in a row, as there are too many "
+                f"calls: {error}. Ask for fewer with --per-minute (per_minute=)"
+            )
+
+    def _give_up(self, task: Measurement, error: str, fault: Fault) -> None:
+        if self.work.stopped:
+            return
+        which = f"pull {task.pull} ({task.label!r})"
+        if not fault.again:
+            self.work.stopped = f"{which} failed: {error}" + (fault.cure and f"; {fault.cure}")
+        elif self._failures[task.pull] > self.retries:
             times = "once" if not self.retries else f"{self.retries + 1} times"
-            self.work.stopped = f"pull {task.pull} ({task.label!r}) failed {times}: {error}"
-        elif self._in_a_row >= self.workers * (self.retries + 1):
-            self.work.stopped = f"{self._in_a_row} measurements in a row failed: {error}"
+            self.work.stopped = f"{which} failed {times}: {error}"
+        elif self._in_a_row.count >= self.workers * (self.retries + 1):
+            self.work.stopped = f"{self._in_a_row.count} measurements in a row failed: {error}"
+
+    def _hand_back_in_time(self) -> None:
+        """Hand back what failed a while ago, so that it is tried again."""
+        now = self.pace.clock()
+        due = [one for one in self._paused if one.until <= now or self.work.stopped]
+        self._paused = [one for one in self._paused if one not in due]
+        for one in due:
+            self.study.fail(one.pull, one.error, self._name_of(one.slot))
 
     def _abandon(self) -> None:
         """Give back what is being measured, so that others need not wait for the leases to end."""
         self.measure.stop()
-        held = [(one.slot, one.measured.task) for one in self._done_now]
-        held += [(one.slot, task) for one in self._running.values() for task in one.tasks]
-        for slot, task in held:
+        held = [(one.slot, one.measured.task.pull) for one in self._done_now]
+        held += [(one.slot, task.pull) for one in self._running.values() for task in one.tasks]
+        held += [(one.slot, one.pull) for one in self._paused]
+        self._hand_back([*held, *self._refused.items()], "interrupted")
+
+    def _hand_back(self, held: list[tuple[int, int]], why: str) -> None:
+        for slot, pull in held:
             try:
-                self.study.fail(task.pull, "interrupted", self._name_of(slot))
+                self.study.fail(pull, why, self._name_of(slot))
             except SurepickError as error:  # its lease will run out
-                _log.warning("pull %d could not be handed back: %s", task.pull, error)
+                _log.warning("pull %d could not be handed back: %s", pull, error)
 
     def _name_of(self, slot: int) -> str:
         return f"{self.name}-{slot + 1}"

@@ -22,6 +22,7 @@ from surepick.verifier.views import ByArm, ByFeatures, Field, Leaning, View, one
 
 _DIGITS = 1e-12  # of rewards: smaller differences are taken for rounding
 _LEAST_VARIANCE = 1e-130  # of rewards: less is taken for nothing
+_MOST_ADDED = 100.0  # mean squares of the residuals that one more counts at most
 
 
 class News(NamedTuple):
@@ -79,6 +80,7 @@ class Payoff(ABC):
     """Bets under one kind of noise."""
 
     counts_wins: ClassVar[bool] = False  #: the best is who wins, not who has the largest mean
+    half_kept = False  #: whether half of each bet on the block at hand is not staked
 
     def __init__(self, guide: Guide, precisions: list[float]) -> None:
         self.check, self.guide, self.precisions = guide.check, guide, precisions
@@ -179,10 +181,13 @@ class Payoff(ABC):
         """Variance of a single reward from all residuals, the same for all arms; above 0."""
         squares, freedom, least = self.residuals(past, self.guide.fit(past, known()))
         # One residual more, as large as rewards differ altogether: the others may be few, and
-        # small by chance.
+        # small by chance; but not by any factor.
         centre = past.sums.sum() / past.pulls
         apart = past.spreads.sum() + (past.counts * (past.means - centre) ** 2).sum()
         more = float(apart) / max(past.pulls - 1.0, 1.0)
+        bounded = not (self.guide.deviations or self.guide.old)
+        if bounded and freedom > 1 and squares > least:
+            more = min(more, _MOST_ADDED * squares / (freedom - 1.0))
         variance = max((squares + more) / (freedom + 1.0), least / past.pulls)
         variance = variance if variance > _LEAST_VARIANCE else 1.0
         if not self.guide.deviations:

@@ -174,6 +174,12 @@ class YesNo(Bounded):
 
     yes_no = True
 
+    def log_paid(self, pairs: Pairs, news: News) -> list[np.ndarray]:
+        found = super().log_paid(pairs, news)
+        if not self.half_kept:
+            return found
+        return [np.logaddexp(paid, 0.0) - np.log(2.0) for paid in found]
+
 
 def _kept(work_out: Callable[[np.ndarray], np.ndarray]) -> Callable[[np.ndarray], np.ndarray]:
     """A function of arms that computes each result once and keeps it."""

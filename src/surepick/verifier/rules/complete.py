@@ -4,29 +4,36 @@ The record has cells: an option, the place of an item in the order of items, a s
 scores in one place; who is in meets the next places together, and so every lead is over the same
 places. Worked out here: the capital against each option, place by place, and who cannot catch up.
 
+Of m options that are asked for m − 1 are sure, with capital of their own, as in
+:mod:`surepick.verifier.rules.top_m`. Bets on both sides of a baseline are in
+:mod:`surepick.verifier.rules.complete_compared`.
+
 Part of the verifier: nothing here is shared with the algorithms.
 """
 
 from __future__ import annotations
 
 import math
-from typing import Any, NamedTuple
+from collections.abc import Iterator
+from typing import Any, NamedTuple, Protocol
 
 import numpy as np
 
 from surepick.verifier import exact
 from surepick.verifier.blocks import blocks_of
 from surepick.verifier.check import Check
+from surepick.verifier.chosen import Chosen, check_chosen, read_top
 from surepick.verifier.options import Turn, at_first, turns_of
 from surepick.verifier.order import check_pieces
 
 # All fixed before anything was measured.
 _RULE = 1
-_SHARES = (0.2,)  # stakes times the root of v̂; one more follows the evidence
-_STAKES = np.array([0.3, 0.7])  # capital for each stake, and for each rival
-_RIVALS = np.array([[0.8], [0.2]])
+_SHARE = 0.4  # a stake times the root of v̂; another one follows the evidence
+STAKES = np.array([0.3, 0.7])  # capital for each of the two
 _MOST = 0.9  # of the capital that one item may take
-_WAIT = 10
+_WAIT = 5
+_STEEP = 6.0
+_EDGE = 1e-6  # this near to what is certain nothing is bet
 _FINE = 9_009_000_000  # units in the range of a score that is not yes or no
 _SEEDS = 2**53
 _CELLS = 20_000_000
@@ -38,29 +45,58 @@ class OnTable(NamedTuple):
     left: list[int]  #: those that are in
     tied: bool  #: whether these all have the same total over all items
     certain: bool  #: whether nobody else can have as large a total as the answer
-    close: set[int]  #: who was shown not to be ahead of the answer by more than epsilon
+    close: dict[int, set[int]]  #: who was shown not to be ahead of these by more than epsilon
+
+
+class Question(Protocol):
+    """What is asked of a table."""
+
+    def measured(self) -> list[int]: ...  #: who meets the next places
+    def settle(self, record: dict[str, Any], first: int, bets: bool, where: str) -> None: ...
 
 
 def verify(check: Check) -> OnTable:
-    """Who is left once the capital against each of the others has reached 1/delta."""
-    table = _Table(check)
+    """Who is left once the capital against each of the others has reached its goal."""
+    check.demand("question" not in check.evidence, "more than the best option is asked for")
+    for name in ("baseline", "threshold"):
+        check.demand(check.settings.get(name) is None, f"{name} is set, and not asked")
+    check.demand(check.settings.get("top", 1) == 1, "top is set, and not asked")
+    return _raced(check, 1)
+
+
+def verify_top(check: Check) -> OnTable:
+    """Who is left of a race for the m best."""
+    m = read_top(check)
+    check.demand(len(check.arms) > m, "there are not more candidates than were asked for")
+    return _raced(check, m)
+
+
+def _raced(check: Check, m: int) -> OnTable:
+    table = Table(check)
     check.risk += check.delta
-    told, blocks = 0, blocks_of(check)
-    check_pieces(check, blocks)
-    for number, (record, batches) in enumerate(blocks, start=1):
-        table.turn(told)
-        told += record["batches"]
-        table.settle(record, batches, f"block {number}")
-    for batch in check.batches[told:]:  # of a block that was not completed
-        table.read(batch, "the last block")
-    table.turn(told)
-    check.demand(not table.turns, "options change within a block")
-    check.demand(table.given == [], "it has orders of items that nobody used")
-    return table.shown()
+    race = _Race(check, table, m)
+    table.follow(race)
+    return race.shown()
 
 
-class _Table:
-    """Scores, capital, and who is in."""
+def paid(leads: np.ndarray, first: int, items: int, slack: float = 0.0) -> Iterator[np.ndarray]:
+    """log(1 + λ(D − m)) for both stakes, place by place; leads in items, (…, places)."""
+    S, Q = leads[..., :first].sum(axis=-1), np.square(leads[..., :first]).sum(axis=-1)
+    for t in range(first, leads.shape[-1]):
+        D = leads[..., t]
+        m = -(S + slack) / (items - t)
+        v = (Q + 1) / (t + 2)
+        edge = np.clip(S / (t + _WAIT) - m, 0, None)
+        inside = (m > -1 + _EDGE) & (m < 1 - _EDGE)
+        room = _MOST / np.where(inside, 1 + m, 1.0)
+        sizes = (_SHARE / np.sqrt(v), edge / (v + edge**2))
+        stakes = [np.where(inside, np.minimum(size, room), 0.0) for size in sizes]
+        yield np.stack([np.log1p(stake * (D - m)) for stake in stakes], axis=-1)
+        S, Q = S + D, Q + D**2
+
+
+class Table:
+    """Scores by place, and who had to meet them."""
 
     def __init__(self, check: Check) -> None:
         self.check = check
@@ -71,33 +107,30 @@ class _Table:
         check.demand(self.items >= 1 and K * self.items <= _CELLS, "its table is too large")
         check.demand(evidence["bets"] == _RULE, "its bets follow no known rule")
         check.demand(check.kind.bounded, "its scores have no bounds")
-        settings = check.settings
-        check.demand("question" not in evidence, "more than the best option is asked for")
-        for name, usual in (("top", 1), ("baseline", None), ("threshold", None), ("items", None)):
-            check.demand(settings.get(name, usual) == usual, f"{name} cannot be set here")
+        check.demand(check.settings.get("items") is None, "items cannot be set here")
         check.demand(check.body["problem"]["candidates"] is None, "it has separate candidates")
         check.demand(len(check.distinct()) == K, "some of its options cannot be told apart")
         self.unit = 1 if check.kind.zero_one else _FINE
-        self.goal = -math.log(check.delta)
-        width = check.kind.high - check.kind.low
-        slack = check.epsilon / width * self.items * self.unit
+        slack = check.epsilon / (check.kind.high - check.kind.low) * self.items * self.unit
         self.slack = math.floor(slack * (1.0 + 1e-12) + 1e-9)
         self.scores = np.full((K, self.items), -1, dtype=np.int64)
         self.turns: list[Turn] = turns_of(check)
-        self.n = at_first(check)
-        self.alive = np.arange(K) < self.n
-        self.gone = np.zeros(K, dtype=bool)
-        self.logs = np.tile(np.log(_RIVALS * _STAKES), (K, 1, 1))
-        self.held = np.zeros(K)  # log capital when it was last looked at
-        self.near: list[tuple[int, np.ndarray, np.ndarray]] = []  # leader, logs, who is close
         self.met = 0
+        self.known = 0  # items that came first, on which nothing may be bet
         self.given = self._orders()
         self.loose = "corrections" in check.body  # scores were others when it was asked for
+        self._in_then: dict[int, list[int]] = {}  # who was in after so many batches
 
     def _orders(self) -> list[int]:
         """Where orders of the items left were drawn."""
         check, found = self.check, []
         for one in exact.mappings(check.evidence["orders"], "its orders of items"):
+            if not found and "first" in one:  # what everybody was known on beforehand
+                first = exact.whole_numbers(one["first"], "the items that came first").tolist()
+                there = all(0 <= item < self.items for item in first)
+                check.demand(there and len(set(first)) == len(first), "no such items came first")
+                self.known = len(first)
+                one = {key: value for key, value in one.items() if key != "first"}
             check.demand(one.keys() == {"from", "seed"}, "an order lacks its beginning or seed")
             seed = exact.whole(one["seed"], "the seed of an order")
             check.demand(0 <= seed < _SEEDS, "the seed of an order is out of range")
@@ -105,108 +138,241 @@ class _Table:
         check.demand(found[:1] == [0], "its items have no order")
         return found[1:]
 
-    # -- cells -----------------------------------------------------------------------------
-    def read(self, batch: dict[str, Any], where: str) -> set[tuple[int, int]]:
+    def share(self, score: float) -> float:
+        """Where a score lies between the worst, 0, and the best, 1."""
+        kind = self.check.kind
+        worst, best = (kind.high, kind.low) if self.check.smaller else (kind.low, kind.high)
+        return (score - worst) / (best - worst)
+
+    def follow(self, question: Any) -> None:
+        """Block by block, with options that come and go between them."""
+        check = self.check
+        told, blocks = 0, blocks_of(check)
+        check_pieces(check, blocks)
+        for number, (record, batches) in enumerate(blocks, start=1):
+            self._turn(told, question)
+            self._in_then[told] = question.measured()
+            told += record["batches"]
+            self._settle(record, batches, question, f"block {number}")
+        for batch in check.batches[told:]:  # of a block that was not completed
+            self._read(batch, "the last block")
+        self._turn(told, question)
+        check.demand(not self.turns, "options change within a block")
+        check.demand(self.given == [], "it has orders of items that nobody used")
+
+    def _turn(self, told: int, race: Any) -> None:
+        """Let options come and go that did so after so many batches."""
+        check = self.check
+        while self.turns and self.turns[0].batch == told:
+            turn = self.turns.pop(0)
+            if not turn.added:
+                race.leave(turn.arms[0])
+                continue
+            race.enter(np.array(turn.arms))
+            if self.met < self.items:
+                check.demand(
+                    self.given[:1] == [self.met], "the items left got no order when options came"
+                )
+                self.given.pop(0)
+        check.demand(not self.turns or self.turns[0].batch > told, "options change within a block")
+
+    def _read(self, batch: dict[str, Any], where: str) -> set[tuple[int, int]]:
         """Take in the scores of a batch; which cells they are."""
-        check, kind = self.check, self.check.kind
-        worst, best = (kind.high, kind.low) if check.smaller else (kind.low, kind.high)
-        cells = set()
+        check, cells = self.check, set()
         for arm, place, count, score in zip(
             batch["arms"], batch["parts"], batch["counts"], batch["sums"], strict=True
         ):
             check.demand(count == 1 and 0 <= place < self.items, f"{where} has no such cell")
             check.demand(self.scores[arm, place] < 0, f"{where}: a cell is measured twice")
-            share = (score - worst) / (best - worst)
-            self.scores[arm, place] = round(share * self.unit)
+            self.scores[arm, place] = round(self.share(score) * self.unit)
             cells.add((arm, place))
         return cells
 
-    def settle(self, record: dict[str, Any], batches: list[dict[str, Any]], where: str) -> None:
-        """One block: what it must be, what it pays, whom it drops."""
-        check, alive = self.check, np.flatnonzero(self.alive).tolist()
-        missing = {(x, int(t)) for x in alive for t in np.flatnonzero(self.scores[x] < 0)}
-        missing = {cell for cell in missing if cell[1] < self.met}
-        cells = set().union(*(self.read(batch, where) for batch in batches))
+    def _settle(
+        self, record: dict[str, Any], batches: list[dict[str, Any]], question: Question, where: str
+    ) -> None:
+        """One block: what it must be, and what follows."""
+        check, now = self.check, question.measured()
+        then = now
+        if "after" in batches[0]:  # asked for ahead, from all that were in at that time
+            then = self._in_then.get(batches[0]["after"], [])
+            check.demand(len(batches) == 1, f"{where} was asked for ahead, and in pieces")
+        met = self.scores[:, : self.met]  # a forged table may be huge: only what was met is read
+        missing = {(x, int(t)) for x in now for t in np.flatnonzero(met[x] < 0)}
+        cells = set().union(*(self._read(batch, where) for batch in batches))
         size = exact.whole(record["items"], f"{where}: its items")
         check.demand(0 <= size <= self.items - self.met, f"{where} has more items than are left")
         first, self.met = self.met, self.met + size
-        due = {(x, t) for x in alive for t in range(first, self.met)}
+        at_once = first >= self.known or self.met <= self.known
+        check.demand(at_once, f"{where} has items that were known, and others")
         bets = record["bets"]
         check.demand(type(bets) is bool, f"{where} does not say whether it was bet on")
         if self.loose:
             check.demand(all(t < self.met for _, t in cells), f"{where} has items beyond its own")
-            check.demand(not bets or (size and due <= self._known(due)), f"{where} lacks cells")
+            known = bool((self.scores[now, first : self.met] >= 0).all())
+            due = size > 0 and known and first >= self.known
+            check.demand(bets == due, f"{where} lacks cells")
         else:
-            check.demand(bets == (size > 0), f"{where} was bet on, or not, against the rule")
-            fits = cells == (due if bets else missing)
-            check.demand(
-                fits and (not bets or not missing), f"{where} has other cells than are due"
-            )
+            due = size > 0 and first >= self.known
+            check.demand(bets == due, f"{where} was bet on, or not, against the rule")
+            others = f"{where} has other cells than are due"
+            if size > 0:
+                check.demand(not missing and set(now) <= set(then), others)
+                fits = self._are(cells, then, first)
+            else:
+                fits = cells == missing
+            check.demand(fits, others)
+        question.settle(record, first, bets, where)
+
+    def _are(self, cells: set[tuple[int, int]], arms: list[int], first: int) -> bool:
+        """Whether these are the cells of some options, from a place on to what is met."""
+        if len(cells) != len(arms) * (self.met - first):  # a forged block may be huge
+            return False
+        return cells == {(x, t) for x in arms for t in range(first, self.met)}
+
+    def totals(self) -> np.ndarray:
+        """Over the items met, of those that are known on all of them."""
+        return self.scores[:, : self.met].sum(axis=1)
+
+    def reach(self) -> tuple[np.ndarray, np.ndarray]:
+        """The least and the largest total of each in the end."""
+        low = np.where(self.scores >= 0, self.scores, 0).sum(axis=1)
+        return low, low + self.unit * (self.scores < 0).sum(axis=1)
+
+
+class _Race:
+    """Capital, and who is in."""
+
+    def __init__(self, check: Check, table: Table, m: int) -> None:
+        self.check, self.table, self.m = check, table, m
+        K = len(check.arms)
+        self.goal = math.log(m) - math.log(check.delta)
+        self.n = at_first(check)
+        self.alive = np.arange(K) < self.n
+        self.gone = np.zeros(K, dtype=bool)
+        self.logs = np.tile(np.log(STAKES), (K, 1))  # bet on those that are not sure
+        self.on_sure: dict[int, np.ndarray] = {}
+        self.held = np.zeros(K)  # log capital when it was last looked at
+        self.near: list[tuple[int, np.ndarray, np.ndarray]] = []  # leader, logs, who is close
+        self.aside: list[int] = []  # tied for the last place, all items met
+
+    def measured(self) -> list[int]:
+        return np.flatnonzero(self.alive).tolist()
+
+    def settle(self, record: dict[str, Any], first: int, bets: bool, where: str) -> None:
+        alive = self.measured()
         peaks = self._bet(alive, first) if bets else None
         self._drop(record["dropped"], np.array(alive), peaks, where)
-
-    def _known(self, cells: set[tuple[int, int]]) -> set[tuple[int, int]]:
-        return {cell for cell in cells if self.scores[cell] >= 0}
+        left = self.measured()
+        if len(left) > self.m > 1 and not (self.table.scores[left] < 0).any():
+            totals = self.table.totals()
+            left.sort(key=lambda x: (-int(totals[x]), x))
+            self.aside = left[self.m :]
+            self.alive[self.aside] = False
 
     # -- bets ------------------------------------------------------------------------------
     def _bet(self, alive: list[int], first: int) -> np.ndarray:
-        own = self.scores[alive]
-        before = own[:, :first].sum(axis=1).tolist()
-        ranked = sorted(range(len(alive)), key=lambda i: (-before[i], i))
-        rivals = []
-        for x in range(len(alive)):
-            others = [i for i in ranked[:3] if i != x]
-            rivals.append((others[0], others[min(1, len(others) - 1)]))
-        pick = np.array(rivals)  # (n, 2)
-        gaps = own[pick] - own[:, None, :]  # (n, 2, N): by how much the rival is ahead
-        S = gaps[:, :, :first].sum(axis=2)
-        Q = ((gaps[:, :, :first] / self.unit) ** 2).sum(axis=2)
-        leader, peaks = ranked[0], np.full(len(alive), -math.inf)
-        near = self._near(alive[leader]) if self.check.epsilon > 0 else None
-        to_leader = own[leader] - own  # (n, N)
-        S0 = to_leader[:, :first].sum(axis=1)
-        Q0 = ((to_leader[:, :first] / self.unit) ** 2).sum(axis=1)
-        for t in range(first, self.met):
-            D = gaps[:, :, t]
-            self.logs[alive] += self._paid(S, D, Q, t, 0)
-            S, Q = S + D, Q + (D / self.unit) ** 2
-            peaks = np.maximum(peaks, self._total(alive))
+        table = self.table
+        own = table.scores[:, : table.met]
+        before = own[:, :first].sum(axis=1)
+        ranked = sorted(alive, key=lambda x: (-int(before[x]), x))
+        self._take_places(ranked[: self.m])
+        rest = [x for x in alive if x not in self.on_sure]
+        leads = [self._others(rest, ranked, first)]
+        leads += [(own[one] - own[rest]) / table.unit for one in self.on_sure]
+        near = self._closer(alive, ranked[: self.m], first) if self.check.epsilon > 0 else None
+        peaks = np.where(np.isin(alive, rest), -math.inf, self.held[alive])
+        bet_on = np.isin(alive, rest)
+        for paid_now in paid(np.array(leads), first, table.items):
+            self.logs[rest] += paid_now[0]
+            for number, logs in enumerate(self.on_sure.values(), start=1):
+                logs[rest] += paid_now[number]
+            peaks[bet_on] = np.maximum(peaks[bet_on], self._total(rest))
             if near is not None:
-                _, logs, close = self.near[near]
-                D0 = to_leader[:, t]
-                logs[alive] += self._paid(S0, D0, Q0, t, self.slack)
-                S0, Q0 = S0 + D0, Q0 + (D0 / self.unit) ** 2
-                sure = S0 + self.slack > (self.items - t - 1) * self.unit
-                k = near + 1
-                shown = _log_sum(logs[alive], 1) - math.log(2 * k * (k + 1)) >= self.goal - 1e-9
-                close[alive] |= sure | shown
+                next(near)
         return peaks
 
-    def _paid(self, S: np.ndarray, D: np.ndarray, Q: np.ndarray, t: int, slack: int) -> np.ndarray:
-        """log(1 + λ(D − m)) for every stake."""
-        m = -(S + slack) / (self.unit * (self.items - t))
-        v = (Q + 1) / (t + 2)
-        edge = np.clip(S / self.unit / (t + _WAIT) - m, 0, None)
-        sizes = [share / np.sqrt(v) for share in _SHARES] + [edge / (v + edge**2)]
-        inside = (m > -1) & (m < 1)
-        room = _MOST / np.where(inside, 1 + m, 1.0)
-        stakes = [np.where(inside, np.minimum(size, room), 0.0) for size in sizes]
-        return np.stack([np.log1p(stake * (D / self.unit - m)) for stake in stakes], axis=-1)
+    def _others(self, rest: list[int], ranked: list[int], first: int) -> np.ndarray:
+        """By how much the others are ahead of each, on average: weights exp(−6 z), as z trails."""
+        own = self.table.scores[rest, : self.table.met] / self.table.unit
+        top = rest.index(next(x for x in ranked if x in rest))
+        apart = own[top, :first] - own[:, :first]
+        logs = -_STEEP * apart.sum(axis=1) / np.sqrt(np.square(apart).sum(axis=1) + 1)
+        found = np.empty_like(own)
+        weights = np.exp(logs)
+        all_of_it = (weights[:, None] * own).sum(axis=0)
+        for x in range(len(rest)):
+            if x != top:
+                others = all_of_it - weights[x] * own[x]
+                found[x] = others / (weights.sum() - weights[x]) - own[x]
+        weights = np.exp(logs - max(log for x, log in enumerate(logs) if x != top))
+        weights[top] = 0.0
+        found[top] = (weights[:, None] * own).sum(axis=0) / weights.sum() - own[top]
+        return np.clip(found, -1.0, 1.0)
+
+    def _closer(self, alive: list[int], leading: list[int], first: int) -> Iterator[None]:
+        """Bets on "nobody is far ahead of those that lead"."""
+        table = self.table
+        own, slack = table.scores[:, : table.met], table.slack
+        accounts = [self._near(one) for one in leading]
+        gaps = own[leading][:, None, :] - own[alive]
+        S = gaps[:, :, :first].sum(axis=2)
+        all_paid = paid(gaps / table.unit, first, table.items, slack / table.unit)
+        for t, paid_now in enumerate(all_paid, start=first):
+            S = S + gaps[:, :, t]
+            sure = S + slack > (table.items - t - 1) * table.unit
+            for row, k in enumerate(accounts):
+                _, logs, close = self.near[k]
+                logs[alive] += paid_now[row]
+                group = k // self.m + 1
+                below = math.log(2 * self.m * group * (group + 1))
+                shown = log_sum(logs[alive]) - below >= self.goal - 1e-9
+                close[alive] |= sure[row] | shown
+            yield
 
     def _near(self, leader: int) -> int:
         for k, (other, _, _) in enumerate(self.near):
             if other == leader:
                 return k
-        logs = np.tile(np.log(_STAKES), (len(self.alive), 1))
+        logs = np.tile(np.log(STAKES), (len(self.alive), 1))
         self.near.append((leader, logs, np.zeros(len(self.alive), dtype=bool)))
         return len(self.near) - 1
 
+    def _take_places(self, leading: list[int]) -> None:
+        """Who is sure stays so while it is one of the m that look best."""
+        start = np.tile(np.log(STAKES), (len(self.alive), 1))
+        if not self.on_sure:
+            self.on_sure = {one: start.copy() for one in leading[: self.m - 1]}
+            return
+        stay = [one for one in self.on_sure if one in leading]
+        if len(stay) == self.m - 1:
+            return
+        fresh = self._smallest()[:, None] + start
+        left = np.min([self._on(one) for one in self.on_sure if one not in stay], axis=0)
+        kept = {}
+        for one in stay:
+            logs = self.on_sure[one]
+            kept[one] = logs - np.clip(log_sum(logs) - left, 0.0, None)[:, None]
+        for one in leading:
+            if one not in kept and len(kept) < self.m - 1:
+                kept[one] = fresh.copy()
+        self.on_sure, self.logs = kept, fresh
+
+    def _on(self, one: int) -> np.ndarray:
+        found = log_sum(self.on_sure[one])
+        found[one] = math.inf
+        return found
+
+    def _smallest(self) -> np.ndarray:
+        return np.min([log_sum(self.logs), *map(self._on, self.on_sure)], axis=0)
+
     def _total(self, arms: Any) -> np.ndarray:
         """Log capital against these, of which half is for closeness where that is asked for."""
-        return _log_sum(self.logs[arms], 2) - (math.log(2) if self.check.epsilon > 0 else 0.0)
+        found = self._smallest()[arms] if self.on_sure else log_sum(self.logs[arms])
+        return found - (math.log(2) if self.check.epsilon > 0 else 0.0)
 
     def _drop(self, dropped: Any, alive: np.ndarray, peaks: np.ndarray | None, where: str) -> None:
-        check = self.check
+        check, table = self.check, self.table
         named, recorded = check.columns(dropped, "candidate", "log_capital")
         says = dropped["certain"]
         check.demand(
@@ -217,10 +383,11 @@ class _Table:
             len(set(named.tolist())) == len(named) and np.isin(named, alive).all(),
             f"{where} drops an absent candidate",
         )
-        scores = self.scores[alive, : self.met]
+        scores = table.scores[alive, : table.met]
         there, totals = (scores >= 0).all(axis=1), scores.sum(axis=1)
-        top = int(totals[there].max(initial=0))
-        sure = there & (top - totals > (self.items - self.met) * self.unit)
+        best = sorted(totals[there].tolist(), reverse=True)
+        edge = best[self.m - 1] if len(best) >= self.m else 0
+        sure = there & (edge - totals > (table.items - table.met) * table.unit)
         at = {int(x): i for i, x in enumerate(alive)}
         rows = [at[int(x)] for x in named]
         check.demand(sure[rows].tolist() == says, f"{where}: who is behind for certain is another")
@@ -245,46 +412,30 @@ class _Table:
         check.checked += len(named)
 
     # -- options that come and go ----------------------------------------------------------
-    def turn(self, told: int) -> None:
-        """Let options come and go that did so after so many batches."""
-        check = self.check
-        while self.turns and self.turns[0].batch == told:
-            turn = self.turns.pop(0)
-            if turn.added:
-                self._enter(np.array(turn.arms))
-                if self.met < self.items:
-                    check.demand(
-                        self.given[:1] == [self.met],
-                        "the items left got no order when options came",
-                    )
-                    self.given.pop(0)
-            else:
-                self._leave(turn.arms[0])
-        check.demand(not self.turns or self.turns[0].batch > told, "options change within a block")
-
-    def _enter(self, arms: np.ndarray) -> None:
+    def enter(self, arms: np.ndarray) -> None:
+        self.check.demand(self.m == 1, "options come, and more than one is asked for")
         old = np.flatnonzero(self.alive)
-        least = min(0.0, float(_log_sum(self.logs[old], 2).min()))
-        self.logs[arms] = least + np.log(_RIVALS * _STAKES)
+        self.logs[arms] = min(0.0, float(log_sum(self.logs[old]).min())) + np.log(STAKES)
         for _, logs, close in self.near:
-            logs[arms] = min(0.0, float(_log_sum(logs[old], 1).min())) + np.log(_STAKES)
+            logs[arms] = min(0.0, float(log_sum(logs[old]).min())) + np.log(STAKES)
             close[arms] = False
         self.alive[arms] = True
         self.held[arms] = self._total(arms)
         self.n += len(arms)
 
-    def _leave(self, arm: int) -> None:
+    def leave(self, arm: int) -> None:
+        self.check.demand(self.m == 1, "options go, and more than one is asked for")
         self.gone[arm] = True
         was_in, self.alive[arm] = self.alive[arm], False
         if not was_in:
             return
         known = np.arange(len(self.alive)) < self.n
-        capital = _log_sum(self.logs, 2)
+        capital = log_sum(self.logs)
         out = known & ~self.alive & ~self.gone
         least = np.minimum(capital, capital[arm])
-        self.logs += (least - capital)[:, None, None]
-        self.logs[out] = least[out][:, None, None] + np.log(_RIVALS * _STAKES)
-        low, high = self._reach()
+        self.logs += (least - capital)[:, None]
+        self.logs[out] = least[out][:, None] + np.log(STAKES)
+        low, high = self.table.reach()
         back = out & (high >= low[known & ~self.gone].max(initial=0))
         self.alive |= back
         self.held[out & ~back] = math.inf
@@ -293,32 +444,32 @@ class _Table:
         # The numbers of leaders go on, but nobody is close to anybody any more.
         self.near = [(-1, logs, np.zeros_like(close)) for _, logs, close in self.near]
 
-    def _reach(self) -> tuple[np.ndarray, np.ndarray]:
-        low = np.where(self.scores >= 0, self.scores, 0).sum(axis=1)
-        return low, low + self.unit * (self.scores < 0).sum(axis=1)
-
     # -- the end ---------------------------------------------------------------------------
     def shown(self) -> OnTable:
         """What the record shows about the answer."""
-        check, chosen = self.check, self.check.claim["candidate"]
-        left = np.flatnonzero(self.alive).tolist()
+        check, table, claim = self.check, self.table, self.check.claim
+        chosen = claim["candidate"]
+        left = self.measured()
         check.demand(0 <= chosen < len(self.alive), "the answer is no candidate")
-        whole = bool(left) and not (self.scores[left] < 0).any()
-        totals = self.scores.sum(axis=1)
-        tied = whole and len({int(totals[x]) for x in left}) == 1
-        low, high = self._reach()
+        whole = bool(left) and not (table.scores[left] < 0).any()
+        totals = table.scores.sum(axis=1)
+        tied = self.m == 1 and whole and len({int(totals[x]) for x in left}) == 1
+        low, high = table.reach()
         named = left if tied else [chosen]
-        others = [x for x in range(len(self.alive)) if x not in named and not self.gone[x]]
-        certain = all(high[x] < low[chosen] for x in others)
-        close: set[int] = set()
-        for leader, _, shown in self.near:
-            if leader == chosen:
-                close = set(np.flatnonzero(shown).tolist())
-        self._check_p_value(chosen, others if len(named) == 1 else [])
+        if self.m > 1:
+            several = exact.whole_numbers(claim["candidates"], "those that were chosen").tolist()
+            check.demand(all(0 <= x < len(self.alive) for x in several), "one is no candidate")
+            named = several
+        away = {*named, *self.aside}
+        others = [x for x in range(len(self.alive)) if x not in away and not self.gone[x]]
+        least = min((low[x] for x in named), default=0)
+        certain = all(high[x] < least for x in others)
+        close = {a: set(np.flatnonzero(shown).tolist()) for a, _, shown in self.near}
+        self._check_p_value(others if len(named) == 1 and self.m == 1 else [])
         # Everybody dropped: an event of probability at most delta, and any answer will do.
-        return OnTable(left or [chosen], tied and len(left) > 1, certain, close)
+        return OnTable(left or sorted(named), tied and len(left) > 1, certain, close)
 
-    def _check_p_value(self, chosen: int, others: list[int]) -> None:
+    def _check_p_value(self, others: list[int]) -> None:
         check = self.check
         if "p_value" not in check.claim:
             return
@@ -331,11 +482,10 @@ class _Table:
         )
 
 
-def _log_sum(logs: np.ndarray, axes: int) -> np.ndarray:
-    """log Σ exp over the last so many axes."""
-    flat = logs.reshape(*logs.shape[: logs.ndim - axes], -1)
-    top = flat.max(axis=-1, keepdims=True)
-    return np.log(np.exp(flat - top).sum(axis=-1)) + top[..., 0]
+def log_sum(logs: np.ndarray) -> np.ndarray:
+    """log Σ exp over the stakes."""
+    top = logs.max(axis=-1, keepdims=True)
+    return np.log(np.exp(logs - top).sum(axis=-1)) + top[..., 0]
 
 
 def conclude(check: Check, found: OnTable) -> None:
@@ -354,10 +504,16 @@ def conclude(check: Check, found: OnTable) -> None:
     if kind == "pac":
         check.demand(len(left) == 1 or found.tied, "other candidates are still in the race")
     if kind == "eps-pac":
-        far = sorted(set(left) - found.close - {chosen})
+        far = sorted(set(left) - found.close.get(chosen, set()) - {chosen})
         check.demand(
             check.epsilon > 0 and not far,
             f"candidate {far[0] if far else ''} may be more than epsilon better",
         )
         check.checked += len(left)
     check.certain = found.certain and kind != "none"
+
+
+def conclude_top(check: Check, found: OnTable) -> None:
+    """The claim of the m best must follow from what was shown."""
+    check_chosen(check, Chosen(check.top, found.left, found.close))
+    check.certain = found.certain and check.claim["guarantee"] != "none"

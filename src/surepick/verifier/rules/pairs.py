@@ -1,14 +1,21 @@
 """Options that were compared two at a time: purses worked out again, comparison by comparison.
 
-Arms are ordered pairs: of K options, arm a·(K − 1) + b − [b > a] shows a first and b second. The
-rows of a block are single comparisons, numbered as they were planned. Of each, the seed of the
-order says by a fair coin who was shown first and, where it is asked who wins most, who the opponent
-was.
+Arms are ordered pairs, numbered by the later option: with m the larger of a and b, and l the
+smaller, arm m (m − 1) + 2 l + [a > b] shows a first and b second. The rows of a block are single
+comparisons, numbered as they were planned. Of each, the seed of the order says by a fair coin who
+was shown first and, where it is asked who wins most, who the opponent was.
 
 Beats everyone: a comparison of x with r multiplies the purse of x by 1 + λ (y_r − ½). Wins most:
 the i-th comparison that served r in a block, against the i-th that served x: 1 + λ (y_r − y_x).
 Stakes come from blocks before, by a Bradley–Terry fit and the pair's own record. Purses are
 averages over five stakes.
+
+Which m win most: the K − m smallest of what is bet on rivals of x are averaged, as at most m − 1
+rivals win more than one of the m. It is out at m/δ.
+
+Options that come begin with the least that was held against anyone in when options ever changed
+(at most 1); when one goes, nobody has more held against it than that, nor than was held against the
+one that goes if it was in, and all are back. Where it is asked who wins most, all begin anew.
 
 Part of the verifier: nothing here is shared with the algorithms.
 """
@@ -16,14 +23,18 @@ Part of the verifier: nothing here is shared with the algorithms.
 from __future__ import annotations
 
 import math
+from dataclasses import replace
 from typing import Any, NamedTuple
 
 import numpy as np
 
 from surepick.verifier import exact, published
 from surepick.verifier.check import Check
+from surepick.verifier.chosen import Chosen, check_chosen, read_top
+from surepick.verifier.options import at_first, pair_of, turns_of
 from surepick.verifier.order import random_words
-from surepick.verifier.statement import check_statement, joined
+from surepick.verifier.stated import Stated
+from surepick.verifier.statement import check_statement, joined, settle, sure, withdrawn
 
 _WEIGHTS = (1 / 2, 1 / 8, 1 / 8, 1 / 8, 1 / 8)
 _FIXED = (0.1, 0.3, 0.7, 1.2)
@@ -43,6 +54,7 @@ class Found(NamedTuple):
     shown: bool  #: that the only one left beats everyone
     cycle: list[int]
     near: set[int]  #: those shown to be close enough to all that are left
+    chosen: Chosen | None = None  #: where several are asked for
 
 
 class _Comparison(NamedTuple):
@@ -63,11 +75,34 @@ def verify(check: Check) -> Found:
             check.settings.get("beats", "everyone") == beats,
             "the question is not the one that the algorithm was set to",
         )
+    m = _how_many(check, beats, K)
+    turns, n = turns_of(check), at_first(check)
+    check.demand(
+        not turns or not (check.epsilon > 0 or check.settings.get("confirm") or m > 1),
+        "options cannot come and go with epsilon, confirm or top",
+    )
     purses = (_Most if beats == "most" else _Everyone)(check, K)
-    seen = _Seen(K, _features(check))
-    racing = math.log((2 if check.epsilon > 0 else 1) / check.delta)
-    left = np.ones(K, dtype=bool)
-    for block in _blocks(check, K, beats == "most"):
+    there = np.arange(K) < n
+    purses.n, purses.m, seen = n, m, _Seen(K)
+    seen.take(_features(check, n))
+    racing = math.log((2 * m if check.epsilon > 0 else m) / check.delta)
+    left, blocks = there.copy(), _numbered(check)
+    for told in range(len(blocks) + 1):
+        while turns and turns[0].batch == told:
+            turn = turns.pop(0)
+            if turn.added:
+                purses.enter(turn.arms, left)
+                there[turn.arms] = left[turn.arms] = True
+                purses.n = purses.n + len(turn.arms)
+                seen.take(_features(check, purses.n))
+            else:
+                purses.leave(turn.arms[0], left)
+                there[turn.arms] = False
+            if not turn.added or beats == "most":
+                left = there.copy()
+        if told == len(blocks):
+            break
+        block = _block(check, *blocks[told], np.flatnonzero(there) if beats == "most" else None)
         purses.settle(block, seen, left)
         seen.add(block)
         left &= purses.most < racing - 1e-9
@@ -78,11 +113,20 @@ def verify(check: Check) -> Found:
     check.agree_all(recorded, purses.most, lambda i: f"the capital against option {i}", _CLOSE)
     survivors = np.flatnonzero(left).tolist()
     near = purses.accepted(left) if check.epsilon > 0 else set[int]()
-    shown = len(survivors) == 1 and purses.beats_all(survivors[0])
+    turned = bool(check.body.get("options"))
+    shown = len(survivors) == 1 and not turned and purses.beats_all(survivors[0])
     cycle = exact.whole_numbers(check.evidence.get("cycle", []), "its cycle").tolist()
+    check.demand(not (turned and cycle), "it has a cycle, and options came or went")
     purses.check_cycle(cycle)
     found = Found(beats, survivors, shown, cycle, near)
     check.best = "the one that wins most" if beats == "most" else _EVERYONE
+    if m > 1:
+        check.several = "the {} that win most"
+        less = f"at most {check.epsilon:.12g} less often"
+        last = f"than the last of the {m} that win most"
+        check.near = f"{m} options, each of which wins {less} {last},"
+        close = purses.close_enough() if check.epsilon > 0 else {}
+        return found._replace(chosen=Chosen(m, survivors, close))
     if beats == "everyone":
         least = f"{0.5 - check.epsilon:.12g}"
         check.near = f"preferred in at least {least} of all comparisons to {_EVERYONE}"
@@ -92,17 +136,21 @@ def verify(check: Check) -> Found:
 def conclude(check: Check, found: Found) -> None:
     """The claim must follow from what was shown."""
     claim = check.claim
+    if found.chosen is not None:
+        check_chosen(check, found.chosen)
+        check_statement(check, len(found.left))
+        return
     kind, chosen = claim["guarantee"], claim["candidate"]
     check.demand(claim["survivors"] == found.left, "the survivors are not those claimed")
     check.demand(0 <= chosen < len(check.candidates), "the answer is no option")
     check.demand(check.label(chosen) == claim["label"], "the label is another candidate's")
     check.demand(chosen in found.left or not found.left, "the answer is not among the survivors")
-    if not found.left:  # nobody is the answer
+    if not found.left and found.beats == "everyone":  # nobody is the answer
         _conclude_nobody(check, found)
         return
     check.demand(kind in ("pac", "eps-pac", "heuristic", "none"), f"unknown claim {kind!r}")
     if kind == "pac":
-        check.demand(len(found.left) == 1, "other candidates are still in the race")
+        check.demand(len(found.left) <= 1, "other candidates are still in the race")
     if kind == "eps-pac":
         check.demand(
             check.epsilon > 0 and chosen in found.near, "others may be better by more than epsilon"
@@ -113,23 +161,31 @@ def conclude(check: Check, found: Found) -> None:
 
 
 def _conclude_nobody(check: Check, found: Found) -> None:
-    claim = check.claim
-    check.demand(found.beats == "everyone", "all are ruled out, and one of them wins most")
-    check.demand(claim["guarantee"] == "nobody", "all options are ruled out, and it names one")
+    kind = check.claim["guarantee"]
+    check.demand(kind in ("nobody", "heuristic"), "all options are ruled out, and it names one")
     delta = check.delta
-    parts = [f"no option beats every other with probability at least {_sure(delta)} (the capital "]
-    parts[0] += "bet against whoever is the answer is a supermartingale; Ville's inequality)"
-    if found.cycle:
-        names = [check.label(i) for i in found.cycle]
-        arrows = [f"{a!r} beats {b!r}" for a, b in zip(names, [*names[1:], names[0]])]
-        sure = _sure(delta / 2)
-        parts.append(f"of which {', '.join(arrows)} with probability at least {sure}")
-    due = joined(check, [*parts, check.kind.rests_on(items=False)])
-    check.demand(claim["statement"] == due, f"the statement should be {due!r}")
+    theorem = (
+        "the capital bet against whoever is the answer is a supermartingale; Ville's inequality"
+    )
+    names = [check.label(i) for i in found.cycle]
+    arrows = [f"{a!r} beats {b!r}" for a, b in zip(names, [*names[1:], *names[:1]])]
+    due = Stated("no option beats every other", sure(delta), theorem)
+    if arrows:
+        due = replace(due, also=", ".join(arrows), also_sure=sure(delta / 2))
+    said = joined(check, due, check.kind.rests_on(items=False))
+    settle(check, [said] if kind == "nobody" else withdrawn(check, [said]))
 
 
-def _sure(delta: float) -> str:
-    return f"{1 - delta:.12g}" if delta >= 1e-9 else f"1 - {delta:g}"
+def _how_many(check: Check, beats: str, K: int) -> int:
+    """How many are asked for: those that win most, where it is more than one."""
+    if "question" not in check.evidence:
+        one = check.settings.get("top", 1) == 1 or not published.is_own(check)
+        check.demand(one, "the question is not the one that the algorithm was set to")
+        return 1
+    m = read_top(check)
+    check.demand(beats == "most", "only one option can beat every other")
+    check.demand(m < K, "there are not more options than were asked for")
+    return m
 
 
 # -- what was measured -----------------------------------------------------------------------
@@ -142,26 +198,22 @@ def _check_pairs(check: Check, K: int) -> None:
     check.demand(not check.past, "past comparisons count for nothing")
     options = np.asarray(check.raw_candidates[np.arange(K)], dtype=float)
     rows = np.asarray(check.raw_arms[np.arange(K * (K - 1))], dtype=float)
-    first, second = zip(*(_pair(arm, K) for arm in range(K * (K - 1))))
+    first, second = zip(*(pair_of(arm) for arm in range(K * (K - 1))))
     due = options[list(first)] - options[list(second)]
     size = 1e-9 * (1.0 + np.abs(options).max())
     check.demand(np.abs(rows - due).max() <= size, "its arms are not the pairs of its options")
 
 
-def _pair(arm: int, K: int) -> tuple[int, int]:
-    first, place = divmod(arm, K - 1)
-    return first, place + 1 if place >= first else place
-
-
-def _features(check: Check) -> np.ndarray:
-    """Features of options behind the two columns that tell them apart."""
-    table = np.asarray(check.raw_candidates[np.arange(len(check.candidates))], dtype=float)[:, 2:]
+def _features(check: Check, n: int) -> np.ndarray:
+    """Features of the first options behind the two columns that tell them apart."""
+    table = np.asarray(check.raw_candidates[np.arange(n)], dtype=float)[:, 2:]
+    table = table - table.mean(axis=0)
     largest = np.abs(table).max(axis=0, initial=0.0)
     return table[:, largest > 0] / largest[largest > 0]
 
 
-def _blocks(check: Check, K: int, served: bool) -> list[list[_Comparison]]:
-    """Comparisons of each block as they were planned, put in order by the seed."""
+def _numbered(check: Check) -> list[tuple[int, dict[str, Any]]]:
+    """All blocks with their numbers, which say by which random numbers they were put in order."""
     numbers = exact.whole_numbers(check.evidence["blocks"], "the numbers of its blocks").tolist()
     changed = bool(check.body.get("corrections"))
     check.demand(len(numbers) == len(check.batches), "blocks and batches do not correspond")
@@ -170,42 +222,53 @@ def _blocks(check: Check, K: int, served: bool) -> list[list[_Comparison]]:
     check.demand(
         changed or numbers == list(range(len(numbers))), "blocks are left out of its record"
     )
-    seed = check.body["order"]["seed"]
-    found = []
-    for number, batch in zip(numbers, check.batches):
-        where = f"block {number}"
-        check.demand(all(n == 1 for n in batch["counts"]), f"{where} sums up comparisons")
-        rows = sorted(zip(batch["parts"], batch["arms"], batch["sums"]))
-        places = [place for place, _, _ in rows]
-        whole = places == list(range(len(rows)))
-        check.demand(whole or (changed and len(set(places)) == len(places)), f"{where} has gaps")
-        coins = [word >> 63 for word in random_words(seed, number, _ORDER, places[-1] + 1)]
-        drawn = random_words(seed, number, _OPPONENT, places[-1] + 1) if served else []
-        block = []
-        for place, arm, y in rows:
-            a, b = _pair(arm, K)
-            if served:
-                who, other = (b, a) if coins[place] else (a, b)
-                due = drawn[place] % (K - 1)
-                due += due >= who
-                check.demand(other == due, f"{where}: opponents are not those that were drawn")
-            else:
-                who = a
-                check.demand(
-                    (a > b) == bool(coins[place]), f"{where}: the order is not that of the coin"
-                )
-            block.append(_Comparison(a, b, float(y), who))
-        found.append(block)
-    return found
+    return list(zip(numbers, check.batches))
+
+
+def _block(
+    check: Check, number: int, batch: dict[str, Any], there: np.ndarray | None
+) -> list[_Comparison]:
+    """Comparisons of a block as they were planned, put in order by the seed.
+
+    ``there`` are those that opponents are drawn from, where they are.
+    """
+    seed, changed = check.body["order"]["seed"], bool(check.body.get("corrections"))
+    where = f"block {number}"
+    check.demand(all(n == 1 for n in batch["counts"]), f"{where} sums up comparisons")
+    rows = sorted(zip(batch["parts"], batch["arms"], batch["sums"]))
+    places = [place for place, _, _ in rows]
+    whole = places == list(range(len(rows)))
+    check.demand(whole or (changed and len(set(places)) == len(places)), f"{where} has gaps")
+    coins = [word >> 63 for word in random_words(seed, number, _ORDER, places)]
+    drawn = [] if there is None else random_words(seed, number, _OPPONENT, places)
+    block = []
+    for row, (_, arm, y) in enumerate(rows):
+        a, b = pair_of(arm)
+        if there is not None:
+            who, other = (b, a) if coins[row] else (a, b)
+            others = [int(r) for r in there if r != who]
+            due = others[drawn[row] % len(others)]
+            check.demand(other == due, f"{where}: opponents are not those that were drawn")
+        else:
+            who = a
+            check.demand((a > b) == bool(coins[row]), f"{where}: the order is not that of the coin")
+        block.append(_Comparison(a, b, float(y), who))
+    return block
 
 
 class _Seen:
     """What was seen before a block, and what it leads to expect."""
 
-    def __init__(self, K: int, features: np.ndarray) -> None:
+    def __init__(self, K: int) -> None:
         self.K = K
         self.n, self.s = np.zeros((K, K)), np.zeros((K, K))  # by first and second
-        self.prior = np.linalg.inv(np.eye(K) + features @ features.T)
+        self.prior = np.eye(K)
+
+    def take(self, features: np.ndarray) -> None:
+        """Go by the features of the options that there are; of others nothing was seen."""
+        n = len(features)
+        self.prior = np.eye(self.K)
+        self.prior[:n, :n] = np.linalg.inv(np.eye(n) + features @ features.T)
 
     def add(self, block: list[_Comparison]) -> None:
         for one in block:
@@ -259,7 +322,15 @@ class _Purses:
         self.pairs = np.zeros((5, K, K))  # by stake, candidate and rival
         self.close = np.zeros((5, K, K))  # by stake, who is accepted, and who is in
         self.most = np.zeros(K)
+        self.n, self.m = K, 1  # options so far; how many are asked for
         self.pairs_most, self.close_most = np.zeros((K, K)), np.zeros((K, K))
+
+    def close_enough(self) -> dict[int, set[int]]:
+        """Who is shown to be close enough to each, where several are asked for."""
+        enough = math.log(2 * self.m * (self.K - self.m) / self.check.delta) - 1e-9
+        return {
+            c: {x for x in range(self.K) if self.close_most[c, x] >= enough} for c in range(self.K)
+        }
 
     def accepted(self, left: np.ndarray) -> set[int]:
         """Who is shown to be close enough to all that are left."""
@@ -277,6 +348,27 @@ class _Purses:
 
 
 class _Everyone(_Purses):
+    def __init__(self, check: Check, K: int) -> None:
+        super().__init__(check, K)
+        self.begun, self.least = np.zeros((5, K)), np.zeros(5)
+
+    def held(self) -> np.ndarray:
+        return self.begun + self.pairs.sum(axis=2)
+
+    def enter(self, who: list[int], left: np.ndarray) -> None:
+        for x in np.flatnonzero(left):
+            self.least = np.minimum(self.least, self.held()[:, x])
+        for z in who:
+            self.begun[:, z] = self.least
+            self.most[z] = float(_average(self.least[:, None])[0])
+
+    def leave(self, who: int, left: np.ndarray) -> None:
+        held = self.held()
+        if left[who]:
+            self.least = np.minimum(self.least, held[:, who])
+        self.begun = self.begun - np.maximum(held - self.least[:, None], 0.0)
+        self.most = _average(self.held())
+
     def settle(self, block: list[_Comparison], seen: _Seen, left: np.ndarray) -> None:
         p = seen.expected()
         for a, b, y, _ in block:
@@ -287,7 +379,7 @@ class _Everyone(_Purses):
                     for j, stake in enumerate(_stakes(p[r, x] + self.epsilon)):
                         gain = won - 0.5 + self.epsilon
                         self.close[j, r, x] += math.log(1 + stake * gain)
-        self.most = np.maximum(self.most, _average(self.pairs.sum(axis=2)))
+        self.most = np.maximum(self.most, _average(self.held()))
         self.pairs_most = np.maximum(self.pairs_most, _average(self.pairs))
         self.close_most = np.maximum(self.close_most, _average(self.close))
 
@@ -308,14 +400,39 @@ class _Most(_Purses):
     def __init__(self, check: Check, K: int) -> None:
         super().__init__(check, K)
         self.led = np.zeros((5, K))
-        self.n, self.s = np.zeros(K), np.zeros(K)
+        self.met, self.won = np.zeros(K), np.zeros(K)
+        self.least = 0.0
+
+    def held(self) -> np.ndarray:
+        every = _average(self.pairs)[: self.n, : self.n]
+        if self.m > 1:
+            rest = [
+                sorted(every[x, r] for r in range(self.K) if r != x)[: self.K - self.m]
+                for x in range(self.K)
+            ]
+            return np.logaddexp.reduce(np.array(rest), axis=1) - math.log(self.K - self.m)
+        np.fill_diagonal(every, -np.inf)
+        mean = np.logaddexp.reduce(every, axis=1) - math.log(self.n - 1)
+        found = np.zeros(self.K)
+        found[: self.n] = np.logaddexp(_average(self.led)[: self.n], mean) - math.log(2)
+        return found + self.least
+
+    def enter(self, who: list[int], left: np.ndarray) -> None:
+        self._anew(left)
+
+    def leave(self, who: int, left: np.ndarray) -> None:
+        self._anew(left)
+
+    def _anew(self, left: np.ndarray) -> None:
+        self.least = min([self.least, *self.held()[left].tolist()])
+        self.pairs[:], self.led[:], self.most[:] = 0.0, 0.0, self.least
 
     def settle(self, block: list[_Comparison], seen: _Seen, left: np.ndarray) -> None:
         results: list[list[float]] = [[] for _ in range(self.K)]
         for one in block:
             won = one.y if one.served == one.first else 1.0 - one.y
             results[one.served].append(won)
-        share = (self.s + 1) / (self.n + 2)
+        share = (self.won + 1) / (self.met + 2)
         vary = share * (1 - share)
         gains = np.zeros_like(self.pairs)
         for x in range(self.K):
@@ -338,15 +455,11 @@ class _Most(_Purses):
                 ahead = max(others, key=lambda r: (share[r], -r))
                 self.led[:, x] += gains[:, x, ahead]
         for k, own in enumerate(results):
-            self.n[k] += len(own)
-            self.s[k] += sum(own)
-        every = _average(self.pairs)
-        self.pairs_most = np.maximum(self.pairs_most, every)
+            self.met[k] += len(own)
+            self.won[k] += sum(own)
+        self.pairs_most = np.maximum(self.pairs_most, _average(self.pairs))
         self.close_most = np.maximum(self.close_most, _average(self.close))
-        np.fill_diagonal(every, -np.inf)
-        mean = np.logaddexp.reduce(every, axis=1) - math.log(self.K - 1)
-        both = np.logaddexp(_average(self.led), mean) - math.log(2)
-        self.most = np.maximum(self.most, both)
+        self.most = np.maximum(self.most, self.held())
 
 
 def _stakes(p: float) -> tuple[float, ...]:

@@ -10,6 +10,7 @@ import numpy as np
 from surepick.verifier import exact, published
 from surepick.verifier.blocks import Block, blocks_of, read_block
 from surepick.verifier.check import Check
+from surepick.verifier.dealing import is_dealt
 from surepick.verifier.estimate import log_sum
 from surepick.verifier.guide import Guide, Outlook
 from surepick.verifier.options import Offer
@@ -26,6 +27,7 @@ from surepick.verifier.ways import cancels_of, levels_of, ways_of
 # Doubt, how much more than others a near rival gets at most (since release 0.2), the stakes' prior
 # precisions and the capital of their accounts: none was chosen after rewards were seen.
 _DOUBT, _NEARNESS, _PRECISIONS, _ACCOUNTS = 4.0, 10.0, [10.0, 150.0], [1 / 3, 2 / 3]
+_OF_REPORTS = [150.0, 1500.0]  # the precisions where the first report is dealt
 _GUIDE = 2  # rule of the guide; certificates up to release 0.2 do not name theirs
 RIVALS = 8
 
@@ -44,6 +46,7 @@ def verify(check: Check) -> list[int]:
     if published.is_own(check):
         check.demand(check.settings.get("top", 1) == 1, "more than one candidate was asked for")
         check.demand(check.settings.get("quantile") is None, "a quantile was asked for")
+        check.demand(not check.settings.get("cheapest"), "the cheapest was asked for")
     if len(everyone) == 1:
         check.demand("p_value" not in check.claim, "its p-value is of no comparison")
         return everyone
@@ -67,8 +70,9 @@ def check_prior(check: Check) -> None:
     """What stakes are made from must have been fixed before anything was measured."""
     evidence, ways = check.body["evidence"], len(ways_of(check))
     prior = [evidence[part] for part in ("doubt", "precisions", "accounts")]
+    precisions = _OF_REPORTS if is_dealt(check) else _PRECISIONS
     check.demand(
-        prior == [_DOUBT, _PRECISIONS, [share / ways for share in _ACCOUNTS] * ways]
+        prior == [_DOUBT, precisions, [share / ways for share in _ACCOUNTS] * ways]
         and evidence.get("nearness", _NEARNESS) == _NEARNESS
         and evidence.get("guide", _GUIDE) == _GUIDE,
         "the stakes' prior is not one that was fixed in advance",
@@ -80,13 +84,22 @@ def settle_all(check: Check, book: Book) -> None:
     blocks, offer, told = blocks_of(check), book.offer, 0
     check_strata(check, blocks, cancels_of(check))
     check_pieces(check, blocks)
+    blocks, later = blocks[: len(blocks) - check.waited], blocks[len(blocks) - check.waited :]
+    for block, _ in later:
+        check.demand(
+            not block["rivals"] and not block["dropped"], "bets were made after the decision"
+        )
+    dealt = is_dealt(check)
     for number, (block, batches) in enumerate(blocks, start=1):
         where = f"block {number}"
+        book.payoff.half_kept = dealt and number == 2  # a tenth of a report is a poor guide
         offer.take(told, book)
         told += block["batches"]  # past ones were there before anybody came or went
         if number == 1 or (book.past is not None and offer.opens(book.past.arms)):
             book.begin(block, batches, where)
-        elif not book.has_rivals(block) and (number == len(blocks) or offer.due(told)):
+        elif not book.has_rivals(block) and (
+            number == len(blocks) or offer.due(told) or book.alive.sum() <= 1  # then it waits
+        ):
             check.demand(not block["dropped"], f"{where} drops without a bet")
             ended = number == len(blocks) or book.epsilon > 0 or book.alive.sum() <= 1
             check.demand(ended, f"{where} was not bet on, though nothing was decided")

@@ -42,6 +42,13 @@ class Steps:
         square = statistics.median(lifts**2 * units) / 0.455 - statistics.median(variances * units)
         self.prior = 1.0 / min(max(10.0 * square, 1.0), 20.0)
 
+    @classmethod
+    def even(cls, n: int, kinds: int) -> Steps:
+        """Where nothing was seen before the first bets: all weights are the same."""
+        found = cls.__new__(cls)
+        found.weights, found.prior = [[1.0] * kinds for _ in range(n)], 1.0
+        return found
+
     def accounts(self, start: np.ndarray) -> np.ndarray:
         """What is added to the log capital of the two accounts of each way, at the start."""
         turned = min(-math.log(self.prior) / math.log(4.0), 1.0)

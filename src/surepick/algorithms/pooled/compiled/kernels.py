@@ -15,9 +15,9 @@ from __future__ import annotations
 import math
 
 import numpy as np
-from numba import njit
 
 from surepick.algorithms.pooled.parts import HOPELESS, OPEN, PART_COST, PART_CUTS, PARTS
+from surepick.arrays.compiled import compiled
 from surepick.arrays.kernels import cholesky, multiply, weighted_gram, whiten
 
 _RIDGE = 1e-10  # of the trace: makes matrices invertible, changes no variance that matters
@@ -25,7 +25,25 @@ _FLOOR = 1e-9  # smaller shares could never grow again
 _SINGULAR = 1e-12  # squared pivots below this fraction of the diagonal count as zero
 
 
-@njit(cache=True)
+@compiled
+def _total(values):
+    """The sum, from the first to the last: NumPy adds in another order."""
+    total = 0.0
+    for value in values:
+        total += value
+    return total
+
+
+@compiled
+def _squared(rows):
+    """Squared length of each row."""
+    found = np.zeros(rows.shape[0])
+    for c in range(rows.shape[1]):
+        found += rows[:, c] * rows[:, c]
+    return found
+
+
+@compiled
 def _factor(arms, weights, lower):
     """Cholesky factor of A(weights); False where it is singular, or as good as that."""
     d = arms.shape[1]
@@ -39,7 +57,7 @@ def _factor(arms, weights, lower):
     return least >= _SINGULAR
 
 
-@njit(cache=True)
+@compiled
 def _inverse(lower, out):
     """``out = (lower lowerᵀ)⁻¹``."""
     d = lower.shape[0]
@@ -48,7 +66,7 @@ def _inverse(lower, out):
     multiply(np.ascontiguousarray(half.T), half, out)
 
 
-@njit(cache=True)
+@compiled(work=lambda arms, rounds: rounds * arms.size)
 def spread(arms, rounds):
     """Weights near the G-optimal design, by multiplicative steps; all positive."""
     K, d = arms.shape
@@ -59,15 +77,14 @@ def spread(arms, rounds):
         if not _factor(arms, weights, lower):
             break
         whiten(lower, columns, white)
-        for k in range(K):
-            total = 0.0
-            for c in range(d):
-                total += white[c, k] * white[c, k]
-            weights[k] *= total / d
-    return weights / weights.sum()
+        lengths = np.zeros(K)
+        for c in range(d):
+            lengths += white[c] * white[c]
+        weights *= lengths / d
+    return weights / _total(weights)
 
 
-@njit(cache=True)
+@compiled(work=lambda arms, others, _w, _s, rounds, _t: rounds * (arms.size + others.size))
 def solve_design(arms, directions, weights, shares, rounds, tol):
     """Weights with small max_y yᵀA(w)⁻¹y, and that value; ``shares`` is updated in place.
 
@@ -88,8 +105,7 @@ def solve_design(arms, directions, weights, shares, rounds, tol):
         multiply(inverse, columns, solved)
         a[:] = 0.0
         for c in range(d):
-            for j in range(P):
-                a[j] += solved[c, j] * columns[c, j]
+            a += solved[c] * columns[c]
         worst = a.max()
         if worst < best:
             best = worst
@@ -100,11 +116,10 @@ def solve_design(arms, directions, weights, shares, rounds, tol):
         # Σ_y shares_y (yᵀA⁻¹x)² = xᵀMx with M = Σ shares_y A⁻¹y yᵀA⁻¹
         weighted_gram(np.ascontiguousarray(solved.T), shares, moments)
         multiply(arms, moments, images)
-        for k in range(K):
-            gain = 0.0
-            for c in range(d):
-                gain += images[k, c] * arms[k, c]
-            mixed[k] = max(gain, 0.0)
+        mixed[:] = 0.0
+        for c in range(d):
+            mixed += images[:, c] * arms[:, c]
+        mixed[:] = np.maximum(mixed, 0.0)
         # Σ_y q_y (λ_yᵀx)² with q ∝ shares·a² and λ = A⁻¹y / a
         certified = max(certified, mass / mixed.max())
         if best <= certified * (1.0 + tol):
@@ -117,14 +132,14 @@ def solve_design(arms, directions, weights, shares, rounds, tol):
             weights[k] = max(weights[k] / total, 1e-12)
         total = 0.0
         for j in range(P):
-            shares[j] = max(shares[j] * (a[j] / worst) ** 2, _FLOOR)
+            shares[j] = max(shares[j] * ((a[j] / worst) * (a[j] / worst)), _FLOOR)
             total += shares[j]
         for j in range(P):
             shares[j] /= total
-    return chosen / chosen.sum(), best
+    return chosen / _total(chosen), best
 
 
-@njit(cache=True)
+@compiled
 def apportion(weights, n, cut, least=1):
     """Whole pulls, ``n`` in all, at least ``least`` for every arm due ``cut`` times that."""
     K = weights.shape[0]
@@ -160,7 +175,7 @@ def apportion(weights, n, cut, least=1):
     return counts
 
 
-@njit(cache=True)
+@compiled
 def _variances(arms, counts, directions, out):
     """``out = yᵀV⁺y`` for whole pulls V and each direction y; False where nothing can be said.
 
@@ -178,15 +193,13 @@ def _variances(arms, counts, directions, out):
         return False
     white = np.empty((d, directions.shape[0]))
     whiten(lower, np.ascontiguousarray(directions.T), white)
-    for j in range(directions.shape[0]):
-        variance = 0.0
-        for c in range(d):
-            variance += white[c, j] * white[c, j]
-        out[j] = variance
+    out[:] = 0.0
+    for c in range(d):
+        out += white[c] * white[c]
     return True
 
 
-@njit(cache=True)
+@compiled
 def information(arms, counts, directions, shares):
     """Σ_y shares_y / yᵀV⁺y of whole pulls V; a direction outside their span counts as nothing."""
     variances = np.empty(directions.shape[0])
@@ -199,7 +212,7 @@ def information(arms, counts, directions, shares):
     return total
 
 
-@njit(cache=True)
+@compiled(work=lambda arms, _w, n, directions, *_: 16 * (arms.size + directions.size))
 def round_block(arms, weights, n, directions, shares, spanning, cuts, must_span):
     """The apportionment of ``n`` pulls, among several ways to treat light arms, that tells most.
 
@@ -229,7 +242,7 @@ def round_block(arms, weights, n, directions, shares, spanning, cuts, must_span)
     return best
 
 
-@njit(cache=True)
+@compiled(work=lambda arms, _w, n, directions, *_: 64 * (arms.size + directions.size))
 def round_in_parts(arms, weights, n, directions, shares, nats, spanning):
     """``n`` pulls and a number of parts, with a pull of every arm in each part.
 
@@ -237,7 +250,7 @@ def round_in_parts(arms, weights, n, directions, shares, nats, spanning):
     """
     best, parts, least = np.zeros(arms.shape[0], dtype=np.int64), 0, np.inf
     variances = np.empty(directions.shape[0])
-    squares, lengths = (arms * arms).sum(axis=1), (directions * directions).sum(axis=1)
+    squares, lengths = _squared(arms), _squared(directions)
     for m in PARTS:
         if m > n:
             break
@@ -259,7 +272,7 @@ def round_in_parts(arms, weights, n, directions, shares, nats, spanning):
                 if not _variances(arms, counts, directions, variances):
                     continue
                 cost = 0.0
-                ridge = _RIDGE * (squares * counts).sum()
+                ridge = _RIDGE * _total(squares * counts)
                 for j in range(directions.shape[0]):
                     blocks = 0.5 * variances[j] + PART_COST * nats[j] / m
                     if ridge * variances[j] > OPEN * lengths[j]:
@@ -274,7 +287,7 @@ def round_in_parts(arms, weights, n, directions, shares, nats, spanning):
     return best, parts
 
 
-@njit(cache=True)
+@compiled
 def _add_logs(a, b):
     top = max(a, b)
     if top == -np.inf:
@@ -282,7 +295,7 @@ def _add_logs(a, b):
     return top + math.log(math.exp(a - top) + math.exp(b - top))
 
 
-@njit(cache=True)
+@compiled
 def _distance(points, i, j):
     total = 0.0
     for c in range(points.shape[1]):
@@ -291,7 +304,7 @@ def _distance(points, i, j):
     return total
 
 
-@njit(cache=True)
+@compiled(work=lambda against, rivals, *given: len(against) * len(rivals) * 4 * given[2].shape[1])
 def pairs(against, rivals, doubt, nearness, points, past, block, first):
     """Stakes and news about each candidate (rows) and rival (columns).
 
@@ -331,7 +344,7 @@ def pairs(against, rivals, doubt, nearness, points, past, block, first):
     return shares, lead, information, unit, new_lead, told
 
 
-@njit(cache=True)
+@compiled(work=lambda capital, against, shares, payoffs: 4 * payoffs.size)
 def add_payoffs(capital, against, shares, payoffs):
     """Add to the log capital (M, J) the payoffs (n, R, J), averaged by the shares (n, R)."""
     n, R, J = payoffs.shape

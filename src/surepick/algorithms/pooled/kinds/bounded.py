@@ -11,7 +11,7 @@ from surepick.algorithms.pooled.guide import Guide
 from surepick.algorithms.pooled.kinds.paired import PairedItems
 from surepick.algorithms.pooled.kinds.reading import Reading
 from surepick.algorithms.pooled.ledger import Rows, Totals
-from surepick.algorithms.pooled.market import PRECISIONS
+from surepick.algorithms.pooled.market import OF_REPORTS, PRECISIONS
 from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News, log_mean
 from surepick.algorithms.pooled.sums import BoundedSums
 from surepick.algorithms.pooled.values import Seen, with_zero
@@ -90,14 +90,16 @@ class BoundedRewards(Reading):
     sums = BoundedSums
     yes_no: ClassVar[bool] = False  #: whether the mean says all about how rewards vary
 
-    def __init__(self, problem: Problem, guide: Guide) -> None:
+    def __init__(
+        self, problem: Problem, guide: Guide, precisions: tuple[float, ...] = PRECISIONS
+    ) -> None:
         super().__init__(problem, guide)
         bounds = problem.noise_kind.bounds
         assert bounds is not None
         self._low, self._high = sorted(map(problem.seen, bounds))
         rule = (self._low, self._high, self.yes_no)
-        self.payoff = BoundedPayoff(PRECISIONS, *rule)
-        self.direct_payoff = DirectBoundedPayoff(PRECISIONS, *rule)
+        self.payoff = BoundedPayoff(precisions, *rule)
+        self.direct_payoff = DirectBoundedPayoff(precisions, *rule)
 
     def scales(self, totals: Totals) -> Scales:
         """Predictions by least squares, first with equal weights, then by their own variances."""
@@ -169,3 +171,6 @@ class YesNoRewards(BoundedRewards):
 
     demands_spread = False
     yes_no = True
+
+    def of_reports(self) -> Reading:
+        return YesNoRewards(self.problem, self.guide, OF_REPORTS)

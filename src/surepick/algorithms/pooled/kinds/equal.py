@@ -12,7 +12,7 @@ from surepick.algorithms.pooled.payoff import ArrayPayoff, Bets, News
 from surepick.algorithms.pooled.sums import StudentSums
 from surepick.arrays.backend import Backend
 from surepick.arrays.types import FloatArray
-from surepick.statistics.student import array_log_student_payoff, legendre
+from surepick.statistics.student import array_log_student_payoff, legendre, log_constant
 
 
 class Residuals(NamedTuple):
@@ -31,8 +31,8 @@ class StudentPayoff(ArrayPayoff):
         facts: Residuals = block.facts
         squares, freedom = (facts.squares, float(facts.freedom)) if _says(facts) else (1.0, 1.0)
         told = news.information if _says(facts) else 0.0 * news.information
-        own = (news.lead, told)
-        return student_payoffs(bets[1:], own, self._precisions, squares, freedom, *legendre())
+        scale = (squares, freedom, *legendre(), log_constant(freedom))
+        return student_payoffs(bets[1:], (news.lead, told), self._precisions, *scale)
 
     def on(self, backend: Backend, bets: Bets, news: News, block: Any) -> list[Any]:
         facts: Residuals = block.facts

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import math
 from abc import ABC, abstractmethod
 from collections.abc import Callable
 from typing import Any, ClassVar
@@ -10,7 +11,12 @@ import numpy as np
 
 from surepick.algorithms.pooled.allowed import leaning
 from surepick.algorithms.pooled.fit import BlockFit, Scales, block_fit, least_squares
-from surepick.algorithms.pooled.guide import FeaturesAndDeviations, Guide, squared_units
+from surepick.algorithms.pooled.guide import (
+    FeaturesAndDeviations,
+    Guide,
+    TrustedFeatures,
+    squared_units,
+)
 from surepick.algorithms.pooled.ledger import OpenBlock, Rows, Totals
 from surepick.algorithms.pooled.levels import levelled
 from surepick.algorithms.pooled.payoff import Payoff
@@ -20,6 +26,9 @@ from surepick.arrays.types import FloatArray
 from surepick.problem import Problem
 
 DIGITS = 1e-12  # of the rewards: differences below are rounding
+#: times the mean square of the residuals that the one added to them counts at most: two of them are
+#: smaller than this by chance in 1 of 200 cases, three in 1 of 4,000
+MOST_ADDED = 100.0
 LEAST_VARIANCE = 1e-130  # its square is still a number; rewards that vary less count as nothing
 
 #: what a block says, rewards varying so
@@ -47,6 +56,10 @@ class Reading(ABC):
     def least_pulls(cls, delta: float) -> int:
         """How often an option is measured at least before its own rewards rule it out."""
         return 2
+
+    def of_reports(self) -> Reading | None:
+        """The same for reports of many visitors, the first of which is dealt; None: not so."""
+        return None
 
     @abstractmethod
     def scales(self, totals: Totals) -> Scales:
@@ -118,7 +131,8 @@ class Reading(ABC):
 
     def variance(self, totals: Totals) -> float:
         """Variance of one reward, where it is taken to be the same for all arms."""
-        found = pooled_variance(self.problem, totals)
+        trusted = isinstance(self.guide, TrustedFeatures) and self.guide.rule > 1
+        found = pooled_variance(self.problem, totals, MOST_ADDED if trusted else math.inf)
         if isinstance(self.guide, FeaturesAndDeviations):
             # Residuals are noise and deviations: they count as one of those within arms.
             freedom = int(totals.counts.sum() - np.count_nonzero(totals.counts))
@@ -126,11 +140,13 @@ class Reading(ABC):
         return found
 
 
-def pooled_variance(problem: Problem, totals: Totals) -> float:
+def pooled_variance(problem: Problem, totals: Totals, most: float = math.inf) -> float:
     """Variance of one reward, from all residuals so far; above 0 whatever was measured.
 
     Few residuals may be small by chance, all of them 0 where rewards are coarse; stakes would then
-    be far too high. So one more is added, which is as large as rewards differ altogether.
+    be far too high. So one more is added, which is as large as rewards differ altogether; at most
+    ``most`` times as large as the others, where there are two or more and they are not 0. (Means
+    that lie 1,000 σ apart would else take a million pulls to be outweighed.)
     """
     pulled = np.flatnonzero(totals.counts)
     counts, spreads = totals.counts[pulled], totals.spreads[pulled]
@@ -141,6 +157,8 @@ def pooled_variance(problem: Problem, totals: Totals) -> float:
     within = float(spreads.sum())
     total = (within + float(counts @ overall**2)) / max(n - 1, 1)
     freedom = n - fit.root.shape[1]
-    variance = (within + float(counts @ residuals**2) + total) / (freedom + 1)
-    variance = max(variance, DIGITS**2 * float(counts @ means**2) / n)
+    squares, rounding = within + float(counts @ residuals**2), DIGITS**2 * float(counts @ means**2)
+    if freedom > 1 and squares > max(rounding, LEAST_VARIANCE):
+        total = min(total, most * squares / (freedom - 1))
+    variance = max((squares + total) / (freedom + 1), rounding / n)
     return variance if variance > LEAST_VARIANCE else 1.0  # nothing but zeros: any unit will do

@@ -31,7 +31,7 @@ from surepick.problem import Problem
 from surepick.statistics.scores import normal_scores
 
 _HALF = 0.5
-_PER_LEAD = 1.0 / (2.0 * math.sqrt(math.pi))  # share of wins that a small lead in scores adds
+PER_LEAD = 1.0 / (2.0 * math.sqrt(math.pi))  # share of wins that a small lead in scores adds
 _GRID = np.arange(1, 32) / 32.0  # shares of wins that intervals are made of
 
 
@@ -91,7 +91,7 @@ class WinShares(Sums):
             bets = pairs.bets
             lead = bets.lead * bets.information / (bets.information + bets.unit)
             over = np.maximum(shares_of(lead)[..., None] - _GRID, 0.0)  # (n, R, grid)
-            means, stakes = np.broadcast_to(_GRID, over.shape), over[..., None] / _PER_LEAD
+            means, stakes = np.broadcast_to(_GRID, over.shape), over[..., None] / PER_LEAD
             logs += _paid(pairs.news, pairs.seen, means, stakes).reshape(logs.shape)
 
     def log_capital(self, sign: float, shift: FloatArray) -> FloatArray:
@@ -171,7 +171,8 @@ class AnyNumbers(Reading):
 
 def _shown(values: FloatArray, behind: FloatArray, errors: FloatArray) -> Any:
     nothing = np.full(len(values), math.nan)  # scores are nobody's business
-    return nothing, shares_of(behind) - _HALF, errors * _PER_LEAD
+    shares = [0.5 * math.erfc(-0.5 * lead) for lead in behind.tolist()]  # as shares_of, but ...
+    return nothing, np.array(shares) - _HALF, errors * PER_LEAD  # ... SciPy takes time to load
 
 
 def shares_of(leads: FloatArray) -> FloatArray:

@@ -72,12 +72,12 @@ export const plural = (n, one, many = `${one}s`) => `${count(n)} ${n === 1 ? one
 /**
  * What a study counts, and what it goes on by.
  *
- * @type {(status: {traffic?: unknown}) => {unit: string, step: string, steps: string}}
+ * @type {(status: {traffic?: unknown, pairs?: boolean}) => {unit: string, step: string, steps: string}}
  */
-export const countedBy = ({ traffic }) =>
+export const countedBy = ({ traffic, pairs }) =>
   traffic
     ? { unit: "visit", step: "period", steps: "periods" }
-    : { unit: "measurement", step: "batch", steps: "batches" };
+    : { unit: pairs ? "comparison" : "measurement", step: "batch", steps: "batches" };
 
 /**
  * 0.05 → "1 in 20"; rounded so that no less than delta is said

@@ -9,7 +9,9 @@ import { forget, isAdmin, logOut, resume, role } from "./session.js";
 import { themeButton } from "./theme.js";
 import { accessView } from "./views/access.js";
 import { createView } from "./views/create.js";
+import { judgeView } from "./views/judge.js";
 import { loginView } from "./views/login.js";
+import { measureView, workView } from "./views/measure.js";
 import { planView } from "./views/plan.js";
 import { studiesView } from "./views/studies.js";
 import { studyView } from "./views/study.js";
@@ -27,7 +29,8 @@ let said = "";
 
 /** @param {string} place */
 function bar(place) {
-  const links = LINKS.filter(([, , forAdmins]) => !forAdmins || isAdmin()).map(([path, title]) =>
+  const own = role() === "worker" ? [] : LINKS; // who only measures or judges
+  const links = own.filter(([, , forAdmins]) => !forAdmins || isAdmin()).map(([path, title]) =>
     h(
       "li",
       {},
@@ -72,6 +75,9 @@ function choose([place = "studies", name]) {
     said = "";
     return { view: loginView(() => show(), words), title: "Log in" };
   }
+  if (place === "judge" && name) return { view: judgeView(name), title: `Judge ${name}` };
+  if (place === "measure" && name) return { view: measureView(name), title: `Measure ${name}` };
+  if (role() === "worker") return { view: workView, title: "Measure" };
   if (place === "studies" && name) return { view: studyView(name), title: name };
   if (place === "studies") return { view: studiesView, title: "Studies" };
   if (place === "new") return { view: forAdmins(createView), title: "New study" };

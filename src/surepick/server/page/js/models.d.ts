@@ -1,6 +1,10 @@
 // What the service sends and takes: made from its models by tests/server/page/test_types.py.
 
 declare namespace Api {
+  interface AgreementOf {
+    share: number | null;
+    comparisons: number;
+  }
   interface BatchOf {
     number: number;
     size: number;
@@ -41,6 +45,38 @@ declare namespace Api {
     samples: number;
     survivors: number;
   }
+  interface JudgeOf {
+    name: string | null;
+    token: string | null;
+    comparisons: number;
+    first: number;
+    second: number;
+    ties: number;
+    agreement: number | null;
+    shared: number;
+    prefers: "first" | "second" | null;
+    said: string;
+  }
+  interface JudgementOf {
+    pull: number;
+    at: number;
+    judge: string | null;
+    token: string | null;
+    first: string;
+    second: string;
+    better: string | null;
+    item: string | null;
+  }
+  interface JudgementsOf {
+    comparisons: number;
+    options: string[];
+    won: number[][];
+    met: number[][];
+    standings: StandingOf[];
+    judges: JudgeOf[];
+    agreement: AgreementOf;
+    latest: JudgementOf[];
+  }
   interface Limits {
     max_samples: number | null;
     samples_left: number | null;
@@ -48,6 +84,7 @@ declare namespace Api {
     spent: number;
     left: number | null;
     in_money: boolean;
+    cells: number | null;
   }
   interface NewStudy {
     name: string;
@@ -61,6 +98,10 @@ declare namespace Api {
     epsilon?: number;
     top?: number;
     quantile?: number | null;
+    numbers?: Record<string, any> | null;
+    keep?: string[] | null;
+    cheapest?: boolean;
+    within?: number | null;
     baseline?: string | null;
     threshold?: number | null;
     claims?: string;
@@ -73,6 +114,8 @@ declare namespace Api {
     pairs?: boolean;
     borda?: boolean;
     confirm?: boolean;
+    show?: string | null;
+    files?: Record<string, any> | null;
     complete?: number | null;
     overlap?: boolean | null;
     hedge?: boolean;
@@ -125,6 +168,7 @@ declare namespace Api {
     misfit?: number | string | null;
     costs?: number[] | null;
     minimise?: boolean;
+    numbers?: Record<string, any> | null;
   }
   interface ProgressOf {
     batch: number;
@@ -141,6 +185,8 @@ declare namespace Api {
   interface PromiseOf {
     kind: string;
     text: string;
+    close: string;
+    others: string;
   }
   interface Refusal {
     error: ErrorBody;
@@ -158,6 +204,7 @@ declare namespace Api {
     choices: ([any, string])[];
     empty: string;
     traffic: boolean;
+    pairs: boolean | null;
     first: boolean;
   }
   interface SettingsOf {
@@ -169,6 +216,18 @@ declare namespace Api {
     columns?: Record<string, any> | null;
     index?: string[] | null;
     source?: string;
+  }
+  interface StandingOf {
+    option: string;
+    state: string;
+    won: number;
+    met: number;
+    share: number | null;
+    low: number;
+    high: number;
+    strength: number | null;
+    strength_low: number | null;
+    strength_high: number | null;
   }
   interface Status {
     name: string;
@@ -184,6 +243,7 @@ declare namespace Api {
     started_with: number;
     survivors: number[];
     survivor_labels: string[];
+    circle: string[];
     leader: string | null;
     labels: string[];
     estimates: (number | null)[] | null;
@@ -193,11 +253,17 @@ declare namespace Api {
     evidence: number[] | null;
     pulls: number[];
     failures: number[];
+    unmeasured: (Record<string, any>)[];
     batch: BatchOf;
     standing: Record<string, any>;
     rewards: string;
+    pairs: boolean;
+    numbers: string[];
+    items: number | null;
+    options_change: boolean;
     noise: number | null;
     noise_estimated: boolean;
+    noise_stated: boolean;
     chain: Record<string, any> | null;
     revision: number;
     retired: string[];
@@ -214,6 +280,7 @@ declare namespace Api {
   interface StudyRow {
     name: string;
     algorithm: string;
+    pairs: boolean;
     delta: number | null;
     options: number | null;
     samples: number;
@@ -258,7 +325,8 @@ declare namespace Api {
     notes: string[];
   }
   interface TrafficBody {
-    at_least?: number | string;
+    at_least?: number | string | (number | string)[];
+    lasts?: number | string;
     control?: string | null;
     control_share?: number | string | null;
     window?: number | string;
@@ -288,13 +356,20 @@ declare namespace Api {
     minimise: boolean | null;
     quantile: number | null;
     quantiles: Record<string, any> | null;
+    limits: Record<string, any> | null;
     on_items: Record<string, any> | null;
+    unmeasured: (Record<string, any>)[] | null;
     checks: Record<string, any>;
   }
   interface Certificate {
     format: string;
     version: number;
     digest: string;
+  }
+  interface Envelope {
+    payload: string;
+    payloadType: string;
+    signatures: (Record<string, any>)[];
   }
   interface ForecastOf {
     low: number | null;
@@ -303,11 +378,13 @@ declare namespace Api {
     simulated: number;
     why: string;
     unit: string;
+    slow: boolean;
     text: string;
   }
   interface PublicKey {
     algorithm: string;
     key: string | null;
+    pem: string | null;
   }
   interface Verdict {
     valid: boolean;
@@ -344,6 +421,7 @@ declare namespace Api {
     pull: number;
     reason?: string;
     worker?: string | null;
+    final?: boolean;
   }
   interface Failed {
     returned: boolean;
@@ -360,6 +438,18 @@ declare namespace Api {
     expires_in?: number | null;
     note?: string;
   }
+  interface PeriodOf {
+    number: number;
+    period: string | null;
+    since: number;
+    until: number;
+    shares: Record<string, any>;
+    recorded: boolean;
+    window: number;
+  }
+  interface PeriodsOf {
+    periods: PeriodOf[];
+  }
   interface PullOut {
     id: number;
     arm: number;
@@ -370,10 +460,12 @@ declare namespace Api {
     first: string | null;
     second: string | null;
     features: Record<string, any>;
+    shown: Shown | null;
   }
   interface RewardBody {
     pull: number;
     reward: number | string;
+    numbers?: Record<string, any> | null;
     label?: string | null;
   }
   interface RewardColumns {
@@ -382,11 +474,17 @@ declare namespace Api {
     values: number[];
     times: number[];
     strata: string[] | null;
+    numbers: string[] | null;
   }
   interface Session {
     role: string;
     studies: string[] | null;
     csrf: string | null;
+  }
+  interface Shown {
+    both: Thing[];
+    first: Thing[];
+    second: Thing[];
   }
   interface SplitBody {
     visits?: number | null;
@@ -404,6 +502,11 @@ declare namespace Api {
     rewards: RewardBody[];
     worker?: string | null;
     strict?: boolean;
+  }
+  interface Thing {
+    name: string;
+    kind: "text" | "file" | "picture" | "link";
+    content: string;
   }
   interface TokenList {
     tokens: TokenRow[];

@@ -30,6 +30,7 @@ declare namespace Api {
     noise: { estimate: number; low: number; high: number } | null;
     scales: Check | null;
     ratio?: Check | null;
+    own_past?: Check | null;
     warnings: string[];
     remarks: string[];
   }
@@ -56,9 +57,12 @@ declare namespace Api {
     open: OpenPeriod[];
     shares: number[] | null;
     columns: string[];
+    /** How options stand to limits on further numbers. */
+    guardrails: { limit: string; title: string; cells: string[]; breaks: string[] }[];
     control: string | null;
     lift: (number[] | null)[] | null;
     window: number;
+    waiting: { message: string } | null;
     ratio: { alarm: boolean; message: string };
   }
   interface Forecast {

@@ -59,8 +59,7 @@ export function forecastChart(rows, bound) {
   }
 
   const best = rows[0];
-  frame.svg.setAttribute(
-    "aria-label",
+  frame.describe(
     `Expected measurements per method. Fewest: ${best.label} with about ${amount(best.mean)}. The table below has all numbers.`,
   );
   return frame.element;

@@ -9,7 +9,7 @@ import { h, s } from "../dom.js";
  * @param {(width: number) => number} height
  */
 export function chartFrame(draw, height) {
-  const svg = s("svg", { role: "img" });
+  const svg = s("svg", {});
   const element = h("div", { class: "chart" }, svg);
   let width = 0;
   function redraw() {
@@ -25,5 +25,10 @@ export function chartFrame(draw, height) {
     width = found;
     redraw();
   }).observe(element);
-  return { element, svg, redraw, width: () => width };
+  /** @param {string} words what the picture shows; until then it is no picture to anybody */
+  function describe(words) {
+    svg.setAttribute("role", "img");
+    svg.setAttribute("aria-label", words);
+  }
+  return { element, svg, redraw, describe, width: () => width };
 }

@@ -10,7 +10,7 @@ const EDGE = { left: 44, right: 12, top: 12, bottom: 42 };
 const MOST_POINTS = 600; // more batches than that are thinned out: a pixel shows one anyway
 
 /** @typedef {Pick<Api.HistoryRow, "samples" | "survivors">} Point */
-/** @typedef {Pick<Api.Status, "started_with" | "samples" | "standing" | "traffic">} Status */
+/** @typedef {Pick<Api.Status, "started_with" | "samples" | "standing" | "traffic" | "pairs">} Status */
 /** @typedef {Status & {history: Point[]}} State */
 
 /** The chart; update it with the history and the present status. */
@@ -71,9 +71,9 @@ export function survivorsChart() {
      * @param {Point[]} history
      * @param {Status} status
      */
-    update(history, { started_with, samples, standing, traffic }) {
-      state = { history, started_with, samples, standing, traffic };
-      frame.svg.setAttribute("aria-label", describe(state));
+    update(history, { started_with, samples, standing, traffic, pairs }) {
+      state = { history, started_with, samples, standing, traffic, pairs };
+      frame.describe(describe(state));
       frame.redraw();
     },
   };

@@ -11,10 +11,10 @@ import { copyable } from "./copyable.js";
 const quoted = (text) =>
   /^[\w.@%+=:,/-]+$/.test(text) ? text : `'${text.replaceAll("'", "'\\''")}'`;
 
-/** @type {(name: string, token: string) => string} */
-export const workerCommand = (name, token) =>
+/** @type {(name: string, token: string, given?: string) => string} */
+export const workerCommand = (name, token, given = "{label}") =>
   `SUREPICK_TOKEN=${token} surepick run ${quoted(name)} ` +
-  `--server ${location.origin} --exec 'command {label}'`;
+  `--server ${location.origin} --exec 'command ${given}'`;
 
 /**
  * @param {string} name of the study
@@ -35,14 +35,50 @@ export function workerInvitation(name, token) {
       "p",
       {},
       h("strong", {}, "Shown only now. "),
-      "Whoever has this token can measure for this study.",
+      "Whoever has this token can measure for this study: a program with the command, a colleague in the browser.",
     ),
     copyable(workerCommand(name, token), "the worker's command line"),
     h(
       "details",
       { class: "fold" },
+      h("summary", {}, "A colleague who measures by hand"),
+      h("p", {}, "Send the address, and the token:"),
+      copyable(`${location.origin}/#/measure/${encodeURIComponent(name)}`, "the address"),
+      copyable(token, "the token"),
+    ),
+    h(
+      "details",
+      { class: "fold" },
       h("summary", {}, "In Python"),
       copyable(python, "the Python lines"),
+    ),
+  );
+}
+
+/**
+ * What a judge needs: an address and a token; or a command line, where a program judges.
+ *
+ * @param {string} name of the study
+ * @param {string} token
+ */
+export function judgeInvitation(name, token) {
+  const address = `${location.origin}/#/judge/${encodeURIComponent(name)}`;
+  return h(
+    "div",
+    { class: "once", role: "group", "aria-label": "New worker token" },
+    h(
+      "p",
+      {},
+      h("strong", {}, "Shown only now. "),
+      "Whoever has this token can judge in this study. Send the address, and the token:",
+    ),
+    copyable(address, "the address"),
+    copyable(token, "the token"),
+    h(
+      "details",
+      { class: "fold" },
+      h("summary", {}, "A program as a judge"),
+      copyable(workerCommand(name, token, "{first} {second}"), "the judge's command line"),
     ),
   );
 }

@@ -53,25 +53,37 @@ function controlOf({ kind, choices, empty, default: usual }) {
  *
  * @param {import("../router.js").Scope} scope
  * @param {(rewards: Api.RewardsOf[]) => void} offered Told which words say what a measurement gives.
+ * @param {(pairs: boolean) => void} onPairs Told whether options are compared two at a time.
  */
-export function settingFields(scope, offered) {
-  /** @type {{name: string, traffic: boolean, element: HTMLElement, said: () => any}[]} */
+export function settingFields(scope, offered, onPairs) {
+  /** @type {{name: string, traffic: boolean, pairs: boolean | null, element: HTMLElement, said: () => any}[]} */
   let asked = [];
   let site = false;
+  let pairs = false;
   const element = h("div", { class: "asked" });
   const first = h("div", { class: "asked" }); // those that everybody is asked for
-  const shown = () => asked.filter((one) => one.traffic || !site);
+  const shown = () =>
+    asked.filter((one) => (one.traffic || !site) && (one.pairs === null || one.pairs === pairs));
   const told = () => asked.forEach((one) => (one.element.hidden = !shown().includes(one)));
+  /** @param {boolean} is Whether options are compared two at a time. */
+  function turn(is) {
+    pairs = is;
+    told();
+    onPairs(is);
+  }
   const ready = get("/settings", { signal: scope.signal }).then(
     (/** @type {Api.SettingsOf} */ { settings, rewards }) => {
       offered(rewards);
       asked = settings.map((setting) => {
         const { control, said } = controlOf(setting);
-        const { name, traffic } = setting;
-        return { name, traffic, said, element: field(setting.question, control, setting.hint) };
+        const { name, traffic, pairs: where } = setting;
+        const element = field(setting.question, control, setting.hint);
+        if (name === "pairs") control.addEventListener("change", () => turn(said() === true));
+        return { name, traffic, pairs: where, said, element };
       });
       for (const [place, here] of /** @type {const} */ ([[first, true], [element, false]])) {
         const own = asked.filter((_, i) => settings[i].first === here);
+        own.sort((a, b) => Number(b.name === "pairs") - Number(a.name === "pairs")); // decides what else is asked
         put(place, own.map((one) => one.element));
       }
       told();
@@ -82,7 +94,13 @@ export function settingFields(scope, offered) {
     element,
     first,
     /** @param {boolean} is Whether a site sends visitors. */
-    forSite: (is) => ((site = is), told()),
+    forSite: (is) => {
+      site = is;
+      if (is && pairs) turn(false);
+      told();
+    },
+    /** Whether options are compared two at a time. */
+    pairs: () => pairs && !site,
     /** What was said, by the names of the settings. */
     values: async () => {
       await ready;

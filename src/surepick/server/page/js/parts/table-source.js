@@ -25,6 +25,7 @@ export function tableSource(scope, onChange) {
   let mode = "features";
   let timer = 0;
   let asked = 0;
+  let paired = false; // then columns are for judges, and nothing is fitted to them
 
   const drop = dropZone(take, (text) => put(preview, notice("bad", text)));
   const chosen = h("div", { class: "chosen" });
@@ -105,11 +106,13 @@ export function tableSource(scope, onChange) {
     );
     label.value = guess;
     fillColumns((one) => one.feature);
+    // A list of names is a table, too: nothing else says what options are like.
+    mode = columns.some((one) => one.feature) ? "features" : "none";
     put(
       chosen,
       h(
         "fieldset",
-        {},
+        { class: "describes", hidden: paired },
         h("legend", {}, "What describes an option?"),
         radio("features", "These columns"),
         radio("formula", "A formula, with interactions"),
@@ -120,6 +123,7 @@ export function tableSource(scope, onChange) {
       noneBox,
       field("Names of the options", label),
     );
+    showMode();
     refresh();
   }
 
@@ -168,18 +172,31 @@ export function tableSource(scope, onChange) {
     later();
   }
 
+  function showMode() {
+    featureBox.hidden = paired || mode !== "features";
+    formulaBox.hidden = paired || mode !== "formula";
+    noneBox.hidden = paired || mode !== "none";
+  }
+
   /** @param {typeof mode} value */
   function setMode(value) {
     mode = value;
-    featureBox.hidden = mode !== "features";
-    formulaBox.hidden = mode !== "formula";
-    noneBox.hidden = mode !== "none";
-    later();
+    showMode();
+    if (csv) later();
+  }
+
+  /** @param {boolean} is Whether options are compared two at a time. */
+  function forPairs(is) {
+    if (is === paired) return;
+    paired = is;
+    for (const one of chosen.querySelectorAll("fieldset")) one.hidden = is;
+    setMode(mode);
   }
 
   /** @returns {Api.TableBody} */
   function spec() {
     const made = { csv, label: label.value || null };
+    if (paired) return { ...made, unstructured: true };
     if (mode === "formula") return { ...made, formula: formula.value };
     if (mode === "none") return { ...made, unstructured: true };
     return { ...made, features: ticks() };
@@ -193,7 +210,7 @@ export function tableSource(scope, onChange) {
 
   async function refresh() {
     const wanted = spec();
-    if (mode === "formula" && !wanted.formula?.trim()) {
+    if (!paired && mode === "formula" && !wanted.formula?.trim()) {
       show({ problem: null, error: "Write a formula." });
       return;
     }
@@ -236,9 +253,12 @@ export function tableSource(scope, onChange) {
         "div",
         { class: "big-figures" },
         figure(problem.options, "different options"),
-        figure(problem.rank, "coefficients to learn"),
+        !paired && figure(problem.rank, "effects to learn"),
       ),
-      problem.notes.length > 0 &&
+      paired &&
+        h("p", { class: "explain" }, "Judges see the texts and links of its columns, not the names."),
+      !paired &&
+        problem.notes.length > 0 &&
         h(
           "ul",
           { class: "note-list" },
@@ -257,7 +277,7 @@ export function tableSource(scope, onChange) {
     ),
   );
   scope.atEnd(() => clearTimeout(timer));
-  return { table: h("div", { class: "main" }, drop.element, chosen), preview };
+  return { table: h("div", { class: "main" }, drop.element, chosen), preview, forPairs };
 }
 
 /** @param {Api.TableColumn} column */

@@ -41,15 +41,16 @@ export function answerCard(name, answer, model) {
   }
 
   const labels = answer.labels ?? [answer.label];
-  announce(compared ? "Finished." : `Finished. The answer is ${labels.join(", ")}.`);
+  announce(compared ? "Finished." : `Finished. The answer is ${nobody(answer) ? "nobody" : labels.join(", ")}.`);
   return h(
     "section",
     { class: `card answer ${sure ? "" : "unsure"}`, "aria-label": "The answer" },
     compared
       ? comparison(answer)
       : [
-          h("p", { class: "over" }, found(answer, labels.length, model.status.epsilon)),
-          labels.map((label) => h("p", { class: "name" }, label)),
+          h("p", { class: "over" }, found(answer, labels.length, model.status.promise.close)),
+          // In a circle each beats the next one, so that none should be taken for the best.
+          (nobody(answer) ? [circle(answer)] : labels).map((label) => h("p", { class: "name" }, label)),
         ],
     h("p", { class: "promise" }, answer.guarantee.plain),
     !compared &&
@@ -58,7 +59,7 @@ export function answerCard(name, answer, model) {
     h(
       "p",
       { class: "exact" },
-      `It took ${plural(answer.samples, countedBy(model.status).unit)} of ${plural(answer.pulls.filter((n) => n > 0).length, "option")}.`,
+      `It took ${plural(answer.samples, countedBy(model.status).unit)} of ${plural(measured(answer, model), "option")}.`,
     ),
     exactly(answer.guarantee.text),
     h(
@@ -78,19 +79,36 @@ export function answerCard(name, answer, model) {
 }
 
 /**
+ * How many options were measured; of pairs, all are.
+ *
+ * @param {Api.AnswerOf} answer
+ * @param {import("./model.js").Model} model
+ */
+const measured = (answer, model) =>
+  model.status.pairs ? model.size : answer.pulls.filter((n) => n > 0).length;
+
+/**
  * What the options that are named turned out to be.
  *
  * @param {Api.AnswerOf} answer
  * @param {number} named
- * @param {number} epsilon
+ * @param {string} close
  */
-function found(answer, named, epsilon) {
+function found(answer, named, close) {
   const options = named > 1 ? `${named} options` : "option";
+  if (nobody(answer)) return "No option beats every other";
   if (!PROVEN.includes(answer.guarantee.kind))
     return `The ${options} that look${named > 1 ? "" : "s"} best`;
-  if (answer.guarantee.kind === "eps-pac") return `Within ${short(epsilon)} of the best`;
+  if (answer.guarantee.kind === "eps-pac") return close.charAt(0).toUpperCase() + close.slice(1);
   return `The best ${options}`;
 }
+
+/** @type {(answer: Api.AnswerOf) => boolean} */
+const nobody = (answer) => answer.guarantee.kind === "nobody";
+
+/** @param {Api.AnswerOf} answer */
+const circle = ({ circle: found }) =>
+  found?.length ? [...found, found[0]].join(" beats ") : "nobody";
 
 /**
  * What is better than the baseline, what is worse, and what is neither, with lifts.

@@ -15,12 +15,14 @@ export function batchCard() {
   const bars = { told: h("span", { class: "told" }), leased: h("span", { class: "leased" }) };
   const numbers = Object.fromEntries(PARTS.map(([key]) => [key, h("strong", { class: "number" })]));
   const title = h("strong", {});
+  const heading = h("h2", {}, "Being measured");
+  const holders = h("span", {});
   const done = h("span", { class: "muted number" });
   const ahead = h("p", { class: "explain" });
   const element = h(
     "section",
     { class: "card", "aria-label": "Batch being measured" },
-    h("h2", {}, "Being measured"),
+    heading,
     h(
       "div",
       {},
@@ -30,7 +32,7 @@ export function batchCard() {
         "ul",
         { class: "legend" },
         PARTS.map(([key, words]) =>
-          h("li", {}, h("span", { class: `key ${key}` }), numbers[key], ` ${words}`),
+          h("li", {}, h("span", { class: `key ${key}` }), numbers[key], " ", key === "leased" ? holders : words),
         ),
       ),
     ),
@@ -41,6 +43,8 @@ export function batchCard() {
     update({ status, forecast }) {
       const { batch } = status;
       element.hidden = status.finished;
+      write(heading, status.pairs ? "Being judged" : "Being measured");
+      write(holders, status.pairs ? "with judges" : "with workers");
       if (status.finished) return;
       write(title, `Batch ${count(batch.number + 1)}${batch.ahead ? " and after" : ""}`);
       write(done, `${count(batch.told)} of ${count(batch.size)}`);

@@ -77,11 +77,14 @@ function findings({ status, anyFailures }) {
   /** @type {Finding[]} */
   const found = [];
   if (checks.fit) found.push(finding("Linear model", checks.fit));
-  if (status.traffic && checks.ratio)
-    return [finding("Visitors arrive in the set shares", checks.ratio), finding("Days that differ", checks.drift)];
+  if (status.traffic && checks.ratio) {
+    found.push(finding("Visitors arrive in the set shares", checks.ratio));
+    if (checks.own_past) found.push(finding("Each option keeps to its own past", checks.own_past));
+    return [...found, finding("Days that differ", checks.drift)];
+  }
   found.push(finding("Rewards stay the same over time", checks.drift));
   // Where no noise scale was given there is nothing that could be wrong about it.
-  if (!status.noise_estimated || status.algorithm === "estimated-noise") found.push(noise(status));
+  if (status.noise_stated || status.algorithm === "estimated-noise") found.push(noise(status));
   if (checks.scales) found.push(finding("The same noise for all options", checks.scales));
   const failures = status.failures.reduce((a, b) => a + b, 0);
   const uneven = status.warnings.filter((text) => !checks.warnings.includes(text));

@@ -12,18 +12,25 @@ const CAUTION =
 /**
  * @param {string} name
  * @param {() => void} onChange
+ * @param {boolean} [pairs] whether options are compared two at a time
  */
-export function correctionForm(name, onChange) {
+export function correctionForm(name, onChange, pairs = false) {
   const pull = input({ type: "text", inputmode: "numeric" });
   const reward = input({ type: "text", inputmode: "decimal" });
   const reason = input({ type: "text", maxlength: 2000 });
   const error = errorLine();
-  const button = h("button", { class: "button small", type: "submit" }, "Change the reward");
+  const button = h("button", { class: "button small", type: "submit" }, "Change the result");
   const fields = h(
     "form",
     { class: "fields", onsubmit: send },
-    field("Pull", pull, "Its number in the list of measurements."),
-    field("Reward", reward, "The correct reading. Empty: the reward no longer counts."),
+    field("Sample", pull, `Its number in the list of ${pairs ? "comparisons" : "measurements"}.`),
+    field(
+      "Result",
+      reward,
+      pairs
+        ? "1: the first is better; 0: the second is; 0.5: neither. Empty: the comparison no longer counts."
+        : "The correct reading. Empty: the result no longer counts.",
+    ),
     field("Reason", reason, "Anyone who sees the certificate can read this."),
     h("p", { class: "explain" }, CAUTION),
     h("div", { class: "actions" }, button),
@@ -34,8 +41,8 @@ export function correctionForm(name, onChange) {
   function send(event) {
     event.preventDefault();
     const [which, value] = [number(pull), number(reward)];
-    if (which === null || !Number.isInteger(which)) return error.say("Give the number of the pull.");
-    if (reward.value.trim() && value === null) return error.say("The reward is not a number.");
+    if (which === null || !Number.isInteger(which)) return error.say("Give the number of the sample.");
+    if (reward.value.trim() && value === null) return error.say("The result is not a number.");
     if (!reason.value.trim()) return error.say("Give a reason; it is stored and appears in the certificate.");
     return submit(button, error, async () => {
       const about = { pull: which, reason: reason.value.trim() };
@@ -45,5 +52,14 @@ export function correctionForm(name, onChange) {
       onChange();
     });
   }
-  return h("details", {}, h("summary", {}, "Correct or withdraw a reward"), fields);
+  const element = h("details", {}, h("summary", {}, "Correct or withdraw a result"), fields);
+  /** @type {(which: number, value: number) => void} */
+  const open = (which, value) => {
+    element.open = true;
+    pull.value = String(which);
+    reward.value = String(value);
+    reward.focus();
+    reward.select();
+  };
+  return { element, open };
 }

@@ -8,12 +8,12 @@ const SHOWN = 100;
 /** @type {Record<string, string>} */
 const WORDS = {
   failed: "failed",
-  expired: "got no reward in time",
+  expired: "got no result in time",
   duplicate: "was reported twice with the same reward",
   late: "was reported again, too late",
   hedged: "was handed out to a second worker",
   again: "was far from all earlier readings and is measured again",
-  conflict: "was reported again with a different reward; the first one counts",
+  conflict: "was reported again with a different result; the first one counts",
 };
 const time = new Intl.DateTimeFormat("en-GB", {
   hour: "2-digit",

@@ -3,7 +3,7 @@
 import { download, post } from "../api.js";
 import { h, icon, put, write } from "../dom.js";
 import { errorLine, submit } from "../parts/field.js";
-import { workerInvitation } from "../parts/invitation.js";
+import { judgeInvitation, workerInvitation } from "../parts/invitation.js";
 
 const FORMATS = [
   ["csv", "CSV"],
@@ -46,17 +46,46 @@ export function exportCard(name) {
       h("div", { class: "actions" }, links("/export", FORMATS)),
       drawn,
       pictures,
+      h("p", { class: "explain" }, "A page about the study, to hand on."),
+      h(
+        "div",
+        { class: "actions" },
+        h("a", { class: "button small", href: download(name, "/report"), download: "" }, icon("down"), "Report"),
+      ),
     ),
     update({ status }) {
-      const what = status.traffic ? "Every report, by option" : "Every measurement";
-      write(about, `${what}, with the features of its option.`);
+      const what = status.traffic
+        ? "Every report, by option"
+        : `Every ${status.pairs ? "comparison" : "measurement"}`;
+      const of = status.pairs ? "its two options" : "its option";
+      write(about, `${what}, with the features of ${of}.`);
       pictures.hidden = drawn.hidden = status.leader === null;
     },
   };
 }
 
 /** @param {string} name */
-export function workersCard(name) {
+export const workersCard = (name) =>
+  tokenCard(name, {
+    title: "Workers",
+    about: "A worker can measure options on any machine. Its token is for this study only.",
+    invite: workerInvitation,
+  });
+
+/** @param {string} name */
+export const judgesToken = (name) =>
+  tokenCard(name, {
+    title: "Invite a judge",
+    about:
+      "A judge opens the page with a token of this study, sees two options at a time, and can do nothing else. Programs judge with the same token. Give each judge a token of their own.",
+    invite: judgeInvitation,
+  });
+
+/**
+ * @param {string} name
+ * @param {{title: string, about: string, invite: (name: string, token: string) => HTMLElement}} words
+ */
+function tokenCard(name, { title, about, invite }) {
   const result = h("div", {});
   const error = errorLine();
   const button = h(
@@ -69,19 +98,15 @@ export function workersCard(name) {
     return submit(button, error, async () => {
       /** @type {Api.TokenMade} */
       const made = await post("/tokens", { role: "worker", studies: [name] });
-      put(result, workerInvitation(name, made.token));
+      put(result, invite(name, made.token));
     });
   }
 
   return h(
     "section",
-    { class: "card", "aria-label": "Workers" },
-    h("h2", {}, "Workers"),
-    h(
-      "p",
-      { class: "explain" },
-      "A worker can measure options on any machine. Its token is for this study only.",
-    ),
+    { class: "card", "aria-label": title },
+    h("h2", {}, title),
+    h("p", { class: "explain" }, about),
     h("div", { class: "actions" }, button),
     error.element,
     result,

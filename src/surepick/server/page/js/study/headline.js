@@ -1,7 +1,7 @@
 // The first thing one reads: how many are still in, what it took so far, what it will take.
 
 import { h, put } from "../dom.js";
-import { count, plural, rough, short } from "../format.js";
+import { count, countedBy, plural, rough, short } from "../format.js";
 
 /**
  * How many options are not decided.
@@ -12,6 +12,11 @@ export function leftIn(status) {
   const left = status.survivors.length;
   if (status.standing.question === "baseline")
     return `${count(left)} of ${count(status.started_with)} options undecided`;
+  if (status.pairs && !left) {
+    const around = [...status.circle, ...status.circle.slice(0, 1)].join(" beats ");
+    const looking = status.finished ? "" : "; looking for a circle";
+    return `No option beats every other${around ? `: ${around}` : looking}`;
+  }
   if (!status.finished) return `${count(left)} of ${count(status.options)} options still in`;
   return left === 1 ? "One option left" : `${plural(left, "option")} not ruled out`;
 }
@@ -27,13 +32,13 @@ export function pieces(status, forecast) {
   const spent = status.cost === null ? [] : [`${short(status.cost)} spent`];
   if (status.finished) {
     said.push(leftIn(status));
-    said.push(plural(status.samples, "measurement"), ...spent);
+    said.push(plural(status.samples, countedBy(status).unit), ...spent);
     if (status.uncounted) said.push(`${count(status.uncounted)} more not counted`);
     said.push(plural(status.batch.number, "batch", "batches"));
     return said;
   }
   said.push(leftIn(status));
-  said.push(plural(status.samples, "measurement"), ...spent);
+  said.push(plural(status.samples, countedBy(status).unit), ...spent);
   const { low, high } = forecast ?? { low: null, high: null };
   if (low !== null)
     said.push(

@@ -7,7 +7,7 @@ import { errorLine, field, input, number, submit } from "../parts/field.js";
 import { isAdmin } from "../session.js";
 
 const WHEN =
-  "Pulls that were already asked for are still measured. A study that ended at a limit continues " +
+  "Samples that were already asked for are still measured. A study that ended at a limit continues " +
   "if the new limit is higher. The guarantee does not depend on limits.";
 
 /**
@@ -23,7 +23,9 @@ export function spentAndLeft(limits, samples) {
       `${short(limits.spent)} of ${short(limits.budget)} spent` +
         `${limits.in_money ? "" : " (measurements)"}, ${short(limits.left ?? 0)} left.`,
     );
-  if (limits.max_samples !== null)
+  if (limits.cells !== null && limits.cells <= (limits.max_samples ?? limits.cells))
+    said.push(`${count(samples)} of at most ${count(limits.cells)} measurements: the whole table has no more.`);
+  else if (limits.max_samples !== null)
     said.push(
       `${count(samples)} of at most ${count(limits.max_samples)} measurements, ` +
         `${count(limits.samples_left ?? 0)} left.`,

@@ -43,6 +43,8 @@ export class Model {
     );
     /** Compared with a baseline, options are not in or out: they are better, worse, undecided. */
     this.compared = status.standing.question === "baseline";
+    /** Whether who is ruled out is behind; it may also break a limit, or be too dear. */
+    this.ranks = !(status.standing.limits ?? []).length && status.standing.question !== "cheapest";
     this.leader = status.leader_index;
     /** Whether smaller is better; what is multiplied by the sign is better the larger it is. */
     this.minimise = Boolean(status.standing.minimise);
@@ -95,11 +97,11 @@ export class Model {
    */
   said(i) {
     const state = this.status.standing.columns.state[i];
-    const { finished, promise, epsilon } = this.status;
+    const { finished, promise } = this.status;
     if (finished && state === "leads")
       return PROVEN.includes(promise.kind) ? "the answer" : "looks best";
     if (finished && state === "in")
-      return promise.kind === "eps-pac" ? `at most ${epsilon} better` : "not ruled out";
+      return promise.kind === "eps-pac" ? promise.others : "not ruled out";
     return WORDS[state] ?? state;
   }
 

@@ -13,6 +13,8 @@ const SHOWN = [
 ];
 const ABOUT =
   "The evidence decides: when it reaches 100 %, the option is ruled out, which means it is behind the best. The p-value tests “this option is the best”. The bars behind the dots show two standard errors.";
+const ABOUT_OTHERS =
+  "The evidence decides: when it reaches 100 %, the option is ruled out: it is not what is looked for, though it may be better than the answer. The bars behind the dots show two standard errors.";
 const ABOUT_COMPARED =
   "The evidence decides: when it reaches 100 %, the option is better or worse than the baseline. The intervals hold at any time.";
 
@@ -68,7 +70,7 @@ export function optionsCard() {
     },
     {
       key: "pulls",
-      title: "Pulls",
+      title: "Measured",
       end: true,
       first: "descending",
       value: (i) => (model.transductive ? 0 : model.status.pulls[i]),
@@ -307,9 +309,10 @@ export function optionsCard() {
       table.rename("behind", model.compared ? against : "Behind the leader");
       columns[1].first = model.minimise ? "ascending" : "descending"; // the best first
       table.rename("evidence", model.compared ? "Verdict" : "Evidence against");
-      write(about, model.compared ? ABOUT_COMPARED : ABOUT);
+      write(about, model.compared ? ABOUT_COMPARED : model.ranks ? ABOUT : ABOUT_OTHERS);
       SHOWN.forEach(([, title, compared], k) => write(titles[k], model.compared ? compared : title));
-      table.rename("pulls", model.status.traffic ? "Visits" : "Pulls");
+      table.rename("pulls", model.status.traffic ? "Visits" : "Measured");
+      table.table.classList.toggle("of-visits", model.status.traffic !== null);
       apply();
     },
   };

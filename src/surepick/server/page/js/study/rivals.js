@@ -73,7 +73,9 @@ function fill(row, model, i) {
   const behind = model.compared
     ? `${aligned(Math.abs(lift ?? 0))(lift)} ${model.minimise ? "against" : "over"} the baseline`
     : `${aligned(model.span)(model.behind(i))} behind`;
-  write(row.said, share === null ? behind : `${behind} · ${percent(share)}`);
+  // Where two are compared, the shares of wins below say how far.
+  const far = model.status.pairs && share !== null ? "" : behind;
+  write(row.said, share === null ? behind : [far, percent(share)].filter(Boolean).join(" · "));
   row.progress.hidden = share === null;
   row.fill.style.width = `${100 * (share ?? 0)}%`;
   row.progress.setAttribute("aria-valuenow", String(Math.floor(100 * (share ?? 0))));

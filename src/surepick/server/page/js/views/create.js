@@ -4,6 +4,7 @@ import { post } from "../api.js";
 import { h, put } from "../dom.js";
 import { oneIn } from "../format.js";
 import { errorLine, field, input, number, submit } from "../parts/field.js";
+import { numbersFields } from "../parts/numbers.js";
 import { rewardsChoice } from "../parts/rewards.js";
 import { settingFields } from "../parts/settings.js";
 import { tableSource } from "../parts/table-source.js";
@@ -29,8 +30,9 @@ export const createView = (scope) => {
   const name = input({ type: "text", required: true, maxlength: 200, oninput: check });
   const rewards = rewardsChoice(rewardsChanged);
   const trust = trustChoice(check);
+  const numbers = numbersFields();
   const traffic = trafficChoice(trafficChanged);
-  const settings = settingFields(scope, rewards.offer);
+  const settings = settingFields(scope, rewards.offer, pairsChanged);
   const delta = input({
     type: "text",
     inputmode: "decimal",
@@ -56,6 +58,17 @@ export const createView = (scope) => {
     check();
   });
 
+  /** Where two options are compared, no number is measured, and no model is trusted. */
+  function pairsChanged() {
+    const pairs = settings.pairs();
+    source.forPairs(pairs);
+    rewards.question.hidden = pairs;
+    traffic.question.hidden = pairs;
+    numbers.element.hidden = pairs || traffic.chosen();
+    ofNumbers.forEach((one) => (one.hidden = pairs || traffic.chosen()));
+    check();
+  }
+
   /** A site has no workers: what is asked about them does not matter there. */
   function trafficChanged() {
     const site = traffic.chosen();
@@ -63,6 +76,7 @@ export const createView = (scope) => {
     rewards.countVisits(site);
     settings.forSite(site);
     forWorkers.forEach((one) => (one.hidden = site));
+    numbers.element.hidden = site;
     rewardsChanged();
   }
 
@@ -86,12 +100,14 @@ export const createView = (scope) => {
   }
 
   function check() {
-    const noisy = rewards.noise() !== undefined;
+    const noisy = settings.pairs() || rewards.noise() !== undefined;
     const risk = number(delta) ?? 0;
     const sure = risk > 0 && risk < 1;
     const featureless = table.ready && table.spec.unstructured;
-    trust.allow(algorithm.value === ALGORITHMS[0].name && !featureless && !traffic.chosen());
-    const trusted = trust.misfit() !== undefined;
+    const pairs = settings.pairs();
+    const plain = !featureless && !traffic.chosen() && !pairs;
+    trust.allow(algorithm.value === ALGORITHMS[0].name && plain);
+    const trusted = pairs || trust.misfit() !== undefined;
     button.disabled = !(table.ready && name.value.trim() && noisy && trusted && sure);
   }
 
@@ -105,29 +121,37 @@ export const createView = (scope) => {
         name: name.value.trim(),
         table: { ...table.spec, cost: (!traffic.chosen() && cost.value.trim()) || undefined },
         source: table.fileName,
-        noise: rewards.noise(),
         delta: number(delta),
         ...(await settings.values()),
-        ...(traffic.chosen()
-          ? { traffic: traffic.value() }
-          : { misfit: trust.misfit(), algorithm: algorithm.value }),
+        ...(settings.pairs() ? {} : ofOneByOne()),
       });
       go(`/studies/${encodeURIComponent(made.name)}`);
     });
   }
 
-  const forWorkers = [
-    field(
-      "Column with costs",
-      cost,
-      "The cost of measuring each option; the study then spends as little as possible. Empty: all options cost the same.",
-    ),
+  /** What is said of measurements of single options. */
+  function ofOneByOne() {
+    const noise = rewards.noise();
+    return traffic.chosen()
+      ? { noise, traffic: traffic.value(), keep: traffic.keep() }
+      : { noise, misfit: trust.misfit(), algorithm: algorithm.value, ...numbers.value() };
+  }
+
+  const ofNumbers = [
     trust.question,
     field(
       "Algorithm",
       algorithm,
       "The recommended one needs the fewest measurements. The others need to know how much measurements vary.",
     ),
+  ];
+  const forWorkers = [
+    field(
+      "Column with costs",
+      cost,
+      "The cost of measuring each option; the study then spends as little as possible. Empty: all options cost the same.",
+    ),
+    ...ofNumbers,
   ];
   deltaSaid();
   rewardsChanged();
@@ -164,11 +188,12 @@ export const createView = (scope) => {
             "div",
             { class: "fields" },
             field("Name of the study", name),
-            field("Error probability δ", delta, deltaHint),
+            field("Error probability", delta, deltaHint),
+            settings.first,
             traffic.question,
             traffic.rules,
             rewards.question,
-            settings.first,
+            numbers.element,
           ),
           h(
             "details",

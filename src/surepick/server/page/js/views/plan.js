@@ -185,9 +185,9 @@ export const planView = (scope) => {
           h(
             "div",
             { class: "fields" },
-            field("Rewards are", rewards, "What one measurement gives."),
+            field("Results are", rewards, "What one measurement gives."),
             asked.map(([element]) => element),
-            field("Error probability δ", delta, "At most this share of studies may name a wrong option."),
+            field("Error probability", delta, "At most this share of studies may name a wrong option."),
             field("Effort", trials, "More runs take longer and give narrower intervals."),
           ),
         ),
@@ -294,7 +294,7 @@ const HEADS = [
   "9 of 10 runs",
   TIMES,
   "Half the gap",
-  "Half of δ",
+  "Half of the error probability",
 ];
 
 /**

@@ -13,13 +13,17 @@ import { batchCard } from "../study/batch.js";
 import { checksCard, warningList } from "../study/checks.js";
 import { correctionForm } from "../study/corrections.js";
 import { eventsCard } from "../study/events.js";
-import { exportCard, workersCard } from "../study/exports.js";
+import { exportCard, judgesToken, workersCard } from "../study/exports.js";
 import { headline, pieces } from "../study/headline.js";
+import { keptCard } from "../study/kept.js";
 import { limitsCard } from "../study/limits.js";
+import { measurementsCard } from "../study/measurements.js";
 import { Model } from "../study/model.js";
+import { pairCards } from "../study/pairs/cards.js";
 import { optionForms } from "../study/option_changes.js";
 import { optionsCard } from "../study/options.js";
 import { rivalsCard } from "../study/rivals.js";
+import { samplesCard } from "../study/samples.js";
 import { shrinkCard } from "../study/shrink.js";
 import { steeringCard } from "../study/steering.js";
 import { reportCorrectionForm } from "../study/traffic/corrections.js";
@@ -31,6 +35,7 @@ const STATES = {
   connecting: ["badge", "Connecting"],
   live: ["badge live pulse", "Live"],
   waiting: ["badge", "Waiting for workers"],
+  unjudged: ["badge", "Waiting for judges"],
   period: ["badge live", "Period under way"],
   between: ["badge", "Between periods"],
   paused: ["badge caution", "Paused"],
@@ -178,34 +183,52 @@ export const studyView = (name) => (scope) => {
   }
 
   /** @param {Api.Status} status */
-  function builtForWorkers({ samples }) {
-    const first = { headline: headline(), batch: batchCard() };
+  function builtForWorkers({ samples, pairs, finished, options_change }) {
+    const first = {
+      headline: headline(),
+      batch: batchCard(),
+      // Pairs are judged on a page of their own.
+      ...(pairs ? {} : { samples: samplesCard(name, () => again()) }),
+    };
+    const correction = correctionForm(name, () => again(), pairs);
     const log = {
       events: eventsCard(name, scope),
       acts: actsCard(name, scope, [
-        correctionForm(name, () => again()),
-        ...optionForms(name, () => again()),
+        correction.element,
+        ...(options_change ? optionForms(name, () => again()) : []),
       ]),
       limits: limitsCard(name, () => again()),
+      ...(pairs ? {} : { measured: measurementsCard(name, scope, correction.open) }),
     };
-    own = { ...first, ...log };
-    const workers = isAdmin() && workersCard(name);
+    const judged = pairs ? pairCards(name, scope) : null;
+    const kept = keptCard();
+    own = { ...first, ...log, kept, ...(judged && { wins: judged.wins }) };
+    const workers = isAdmin() && (pairs ? judgesToken(name) : workersCard(name));
     const waiting = samples === 0; // then a worker is what is needed most
     return [
-      head(name, settings, badge),
+      head(name, settings, badge, pairs && !finished && isAdmin() && judgeLink(name)),
       offline,
       h("div", { class: "study-top" }, first.headline.element, parts.warnings.element, answer),
       h(
         "div",
         { class: "study-grid" },
-        h("div", { class: "column" }, waiting && workers, first.batch.element, shrink.element),
+        h(
+          "div",
+          { class: "column" },
+          first.samples?.element,
+          waiting && workers,
+          first.batch.element,
+          shrink.element,
+        ),
         places.right,
-        parts.options.element,
-        places.lower,
+        !judged && kept.element,
+        judged ? judged.wins.element : parts.options.element,
+        judged ? h("div", { class: "column" }, judged.judges, places.lower) : places.lower,
         h(
           "div",
           { class: "column" },
           places.log,
+          log.measured?.element,
           log.acts.element,
           parts.exports.element,
           !waiting && workers,
@@ -258,8 +281,12 @@ export const studyView = (name) => (scope) => {
   return page;
 };
 
-/** @type {(name: string, settings?: HTMLElement, badge?: HTMLElement) => HTMLElement} */
-const head = (name, settings, badge) =>
+/** @type {(name: string) => HTMLElement} */
+const judgeLink = (name) =>
+  h("a", { class: "button primary", href: `#/judge/${encodeURIComponent(name)}` }, "Judge");
+
+/** @type {(name: string, settings?: HTMLElement, badge?: HTMLElement, more?: any) => HTMLElement} */
+const head = (name, settings, badge, more) =>
   h(
     "div",
     { class: "view-head" },
@@ -270,6 +297,7 @@ const head = (name, settings, badge) =>
       h("h1", {}, name),
       settings,
     ),
+    more,
     badge,
   );
 
@@ -277,16 +305,21 @@ const head = (name, settings, badge) =>
  * @param {Api.Status} status
  * @returns {keyof typeof STATES}
  */
-function doingNow({ traffic, paused, batch }) {
+function doingNow({ traffic, pairs, paused, batch }) {
   if (traffic) return traffic.open.length ? "period" : "between";
-  return paused ? "paused" : batch.leased ? "live" : "waiting";
+  return paused ? "paused" : batch.leased ? "live" : pairs ? "unjudged" : "waiting";
 }
 
 /** @param {Api.Status} status */
 function describe(status) {
-  const rewards = `rewards: ${status.rewards}`;
+  const rewards = status.pairs ? `judged: ${status.rewards}` : `rewards: ${status.rewards}`;
   const parts = [algorithmName(status.algorithm), rewards];
-  if (status.epsilon) parts.push(`${short(status.epsilon)} is close enough`);
+  if (status.epsilon)
+    parts.push(
+      status.pairs
+        ? `close enough: loses at most ${short(100 * (0.5 + status.epsilon))} % to the best`
+        : `${short(status.epsilon)} is close enough`,
+    );
   // What a finished study promises stands with its answer.
   if (!status.finished) parts.push(status.promise.text);
   return parts.join(" · ");

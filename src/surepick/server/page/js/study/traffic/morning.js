@@ -18,7 +18,7 @@ export function morningCard() {
     { class: "scroll-x", tabindex: "0", role: "region", "aria-label": "Best options, scrolls" },
     h(
       "table",
-      { class: "plain-table tight" },
+      { class: "plain-table stack-table tight" },
       h("caption", { class: "unseen" }, "Best options so far"),
       h("thead", {}, head),
       body,
@@ -128,6 +128,7 @@ function columns(at) {
   ];
   if (at.lift)
     shown.push({ title: rate ? "Over control, points" : "Over control", text: (_, i) => lift(at, i, rate) });
+  for (const one of at.guardrails) shown.push({ title: one.title, text: (_, i) => one.cells[i] });
   if (at.shares)
     shown.push({
       title: "Share now",
@@ -171,11 +172,11 @@ function evidence(model, i) {
  * @param {number} i
  */
 function row(model, at, i) {
-  const [name, ...cells] = columns(at).map((one) => one.text(model, i));
+  const [first, ...others] = columns(at);
   return h(
     "tr",
     { class: model.isOut(i) ? "out" : undefined },
-    h("th", { scope: "row" }, name),
-    cells.map((text) => h("td", { class: "number" }, text)),
+    h("th", { scope: "row" }, first.text(model, i)),
+    others.map((one) => h("td", { class: "number", "data-head": one.title }, one.text(model, i))),
   );
 }

@@ -183,12 +183,16 @@ const FIRST =
   "Shares are fixed before visitors come, and stay the same until the period is recorded. End a " +
   "period at a set time or after a set number of visitors, never because of how it looks.";
 
+const SHORT =
+  " A few hundred visitors per option are enough for the first period: a tenth of them guides, and " +
+  "the rest counts (with guardrails, or rewards other than yes or no, all of them guide).";
+
 const WITH_WINDOW = "Start the next period; visitors of this one still have time to respond";
 
 /** @param {Api.OpenPeriod} period */
 function running(period) {
   const called = period.period === null ? "" : ` (${period.period})`;
-  const short = period.number === 0 ? " The first period only guides the next ones: keep it short." : "";
+  const short = period.number === 0 ? SHORT : "";
   return (
     `Period ${count(period.number + 1)}${called}, since ${moment(period.since)}. Assign each visitor ` +
     `at random by these shares, until the period is recorded.${short}`
@@ -201,6 +205,7 @@ function running(period) {
  */
 function rest(sent, all) {
   const hidden = sent > MOST ? `${count(sent - MOST)} more have smaller shares: see the file. ` : "";
-  const out = all > sent ? `The other ${count(all - sent)} are ruled out and get no visitors.` : "";
+  const others = all - sent === 1 ? "one gets" : `${count(all - sent)} get`;
+  const out = all > sent ? `The other ${others} no more visitors: that is decided.` : "";
   return hidden + out;
 }

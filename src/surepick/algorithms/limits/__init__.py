@@ -1,0 +1,1 @@
+"""Which option is the best of those that keep limits on further numbers?"""

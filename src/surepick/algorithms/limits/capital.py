@@ -1,0 +1,211 @@
+"""Capital against "x is the best of those that keep the limits", and for "somebody keeps them".
+
+G_k is capital bet on "k keeps limit l", fair or worse where it does not; B_k on "k breaks it"; E_rx
+on "r is better than x". Over several limits the smallest G counts and the average B.
+
+    W_x = 0.8 P_x + 0.1 B_x + 0.1 average over r ≠ x of min(G_r, E_rx)
+
+P_x is a purse that bets in each block on what looks surest, from what was known before: a share f
+on "x breaks a limit", the rest on "r keeps all limits and is better than x", r the one that seems
+to be the best of those that keep them. With b, g and e what these bets pay in a block,
+
+    P_x = Π over r of min(Π (f b + (1 − f) g_r), Π (f b + (1 − f) e_rx)),   each Π over the blocks
+                                                                     in which x's rival was r
+
+**W_x is capital against what is true if x is the best of those that keep the limits.** Then B_x is
+an average of bets that are fair or worse, and so is b. Of each other r one thing is true: r breaks
+a limit, so the bets that make up its G for that limit are fair or worse, or r is not better than x,
+and those of E_rx are. Call these T_r, and t_r what they pay in a block. Whichever it is,
+min(G_r, E_rx) ≤ T_r, and an average of supermartingales is one. P_x is at most the product, over
+all blocks, of f b + (1 − f) t_r with that block's f and r, which are chosen from the past: of mean
+1 at most, given the past, whatever b and t_r have to do with each other. So P_x is below a
+supermartingale as well. ∎ x is thus ruled out wrongly with probability δ at most (Ville), however y
+and the further numbers depend on each other, and no union over options is paid. (One rival at a
+time saves the log of their number that the average pays; one purse for both ways saves the log 4
+that a quarter for each would cost. The rest insures against a purse that was misled early.)
+
+    S = 0.2 average over k of G_k + 0.8 Π over k of G_k over the blocks in which k led
+
+**S is capital against "nobody keeps the limits"**: each k then breaks one, and G_k is at most the
+bets on that limit. Either somebody keeps them, and only the best of those has to be protected from
+W; or nobody does, and only S can lead to a wrong answer: δ is not split. One left and S ≥ 1/δ: the
+one left is the answer. None left: nobody keeps the limits.
+
+With a tolerance η or ε, an answer x̂ is also accepted when for each x that is in, x̂ among them,
+min(capital on "x̂ keeps the limits up to η", capital on "x̂ is better than x less ε") reaches 2K/δ
+(for x̂ itself the first alone). The others are ruled out, and S is reached, at 2/δ. If x is the best
+of those that keep the limits, it is ruled out with probability δ/2; and each x̂ that misses a limit
+by more than η, or is worse than x by more than ε, is accepted with δ/(2K). If nobody keeps the
+limits, S or one of the K acceptances errs. ∎
+"""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.algorithms.limits.limit import Limit
+from surepick.algorithms.limits.measured import Bets
+from surepick.algorithms.pooled.market import ACCOUNTS
+from surepick.arrays.types import BoolArray, FloatArray
+
+_START = np.log(ACCOUNTS)
+PURSE, BROKEN, AVERAGE = 0.8, 0.1, 0.1  # shares of W
+LED = 0.8  # of S: what is bet on who leads
+NOBODY = -1  # in the place of a rival, where nobody else is left
+
+
+class Mark(NamedTuple):
+    """What a limit compares, in the units of bets."""
+
+    limit: Limit
+    column: int  #: which of the further numbers
+    reference: int  #: the option, or behind all options the number 0
+    mark: float  #: above the reference
+    tolerance: float
+    certain: BoolArray  #: (K,): whether a margin to the option itself decides it
+
+    @property
+    def itself(self) -> bool:
+        """Whether the reference keeps its own limit."""
+        return self.mark <= 0 if self.limit.up else self.mark >= 0
+
+    def sure(self, logs: FloatArray, kept: bool) -> FloatArray:
+        """Log capital of options, the last axis; ∞ where what is bet on is certain."""
+        return np.where(self.certain & (self.itself == kept), math.inf, logs)
+
+
+class Surest(NamedTuple):
+    """Where purses go in a block, as logs."""
+
+    first: int  #: who leads; the rival of all others
+    second: int  #: its own rival
+    broken: FloatArray  #: (K,): share on "x breaks a limit"
+    beaten: FloatArray  #: (K,): the rest, on "x's rival keeps all limits and is better"
+    by_limit: FloatArray  #: (L, K): shares of limits in the former
+
+
+class Capital:
+    """All accounts, as logs."""
+
+    names = (
+        *("ahead", "close", "keeps", "breaks", "within"),
+        *("led_keeps", "led_ahead", "alone", "somebody"),
+    )
+
+    def __init__(self, K: int, marks: Sequence[Mark], epsilon: float, loose: bool) -> None:
+        L = len(marks)
+        self.marks, self.epsilon, self.loose = marks, epsilon, loose
+        self.ahead: FloatArray = np.tile(_START, (K, K, 1))  # r better than x: (x, r, J)
+        self.close: FloatArray = self.ahead.copy()  # r better than x less epsilon
+        self.keeps: FloatArray = np.tile(_START, (L, K, 1))
+        self.breaks: FloatArray = self.keeps.copy()
+        self.within: FloatArray = self.keeps.copy()  # keeps, up to the tolerance
+        # the two sides of each factor of a purse, over the blocks in which r was x's rival
+        self.led_keeps: FloatArray = np.zeros((K, K, L))
+        self.led_ahead: FloatArray = np.zeros((K, K))
+        self.alone: FloatArray = np.zeros(K)  # over those in which it had none
+        self.somebody: FloatArray = np.zeros((K, L))
+
+    def save(self) -> list[Any]:
+        """Its memory."""
+        return [getattr(self, name) for name in self.names]
+
+    def load(self, memory: list[Any]) -> None:
+        """Take on a saved memory."""
+        for name, value in zip(self.names, memory, strict=True):
+            setattr(self, name, value)
+
+    def settle(self, reward: Bets, further: list[Bets], surest: Surest) -> None:
+        """Pay out a block."""
+        keeps, breaks, ahead = total(self.keeps), total(self.breaks), total(self.ahead)
+        self.ahead += reward.ahead()
+        if self.loose:
+            self.close += reward.ahead(self.epsilon)
+        for number, mark in enumerate(self.marks):
+            bets, up = further[mark.column], mark.limit.up
+            above = bets.above(mark.reference, mark.mark)
+            below = bets.below(mark.reference, mark.mark)
+            self.keeps[number] += above if up else below
+            self.breaks[number] += below if up else above
+            if self.loose:
+                wider = mark.mark + (-mark.tolerance if up else mark.tolerance)
+                bet = bets.above if up else bets.below
+                self.within[number] += bet(mark.reference, wider)
+        kept, lead = total(self.keeps) - keeps, total(self.ahead) - ahead
+        broken = np.logaddexp.reduce(surest.by_limit + total(self.breaks) - breaks, axis=0)
+        first, second = surest.first, surest.second
+        for x in range(len(lead)):
+            r = second if x == first else first
+            if r == NOBODY:
+                self.alone[x] += broken[x]
+                continue
+            stake, rest = surest.broken[x] + broken[x], surest.beaten[x]
+            self.led_keeps[x, r] += np.logaddexp(stake, rest + kept[:, r])
+            self.led_ahead[x, r] += np.logaddexp(stake, rest + lead[x, r])
+        self.somebody[first] += kept[:, first]
+
+    # -- what they come to -----------------------------------------------------------------
+    def all_keep(self) -> FloatArray:
+        """log G of each limit and option, (L, K)."""
+        return self._sure(total(self.keeps), True)
+
+    def all_break(self) -> FloatArray:
+        """log B of each limit and option, (L, K)."""
+        return self._sure(total(self.breaks), False)
+
+    def all_within(self) -> FloatArray:
+        """As G, up to tolerances, (L, K)."""
+        return self._sure(total(self.within), True)
+
+    def _sure(self, logs: FloatArray, kept: bool) -> FloatArray:
+        """Log capital (L, …, K), where a margin to an option itself is certain."""
+        return np.array([mark.sure(own, kept) for mark, own in zip(self.marks, logs)])
+
+    def against(self) -> FloatArray:
+        """log W of each option."""
+        L, K = self.keeps.shape[:2]
+        broken = np.logaddexp.reduce(self.all_break(), axis=0) + math.log(BROKEN / L)
+        purse = self.purse() + math.log(PURSE)
+        if K == 1:
+            return np.logaddexp(broken, purse)
+        both = np.minimum(self.all_keep().min(axis=0), total(self.ahead))  # (x, r)
+        np.fill_diagonal(both, -math.inf)
+        average = np.logaddexp.reduce(both, axis=1) + math.log(AVERAGE / (K - 1))
+        return np.logaddexp(broken, np.logaddexp(average, purse))
+
+    def sides(self) -> tuple[FloatArray, FloatArray]:
+        """Log of both sides of each factor of P: (L, x, r), where r keeps, and (x, r)."""
+        return self._sure(np.moveaxis(self.led_keeps, 2, 0), True), self.led_ahead
+
+    def purse(self) -> FloatArray:
+        """log P of each option."""
+        keeps, ahead = self.sides()
+        return np.minimum(keeps.min(axis=0), ahead).sum(axis=1) + self.alone
+
+    def shown_to_keep(self, r: int) -> FloatArray:
+        """Log of what was bet on "r keeps a limit" while it led, (L,)."""
+        return self._sure(self.somebody.T, True)[:, r]
+
+    def somebody_keeps(self) -> float:
+        """log S."""
+        average = float(np.logaddexp.reduce(self.all_keep().min(axis=0)))
+        average += math.log((1.0 - LED) / len(self.somebody))
+        purse = float(self._sure(self.somebody.T, True).min(axis=0).sum())
+        return float(np.logaddexp(average, purse + math.log(LED)))
+
+    def accepted(self, alive: BoolArray, goal: float) -> FloatArray:
+        """By how much each option exceeds what it takes to be accepted; negative: it does not."""
+        kept = self.all_within().min(axis=0)
+        close = total(self.close).T.copy()  # (x̂, x): x̂ better than x less epsilon
+        np.fill_diagonal(close, math.inf)
+        least = np.minimum(kept, np.where(alive, close, math.inf).min(axis=1))
+        return np.where(alive, least - goal, -math.inf)
+
+
+def total(logs: FloatArray) -> FloatArray:
+    """Log capital of all accounts together, which come last."""
+    return np.logaddexp.reduce(logs, axis=-1)

@@ -1,0 +1,239 @@
+"""Where pulls go: to what is missing before an option is ruled out, or shown to keep the limits.
+
+An option is ruled out when it is shown to break a limit, or when somebody is shown to keep them all
+*and* to be better. What seems cheaper is served; of the two parts of the second way the one that
+is missing. No guarantee rests on it.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import NamedTuple
+
+import numpy as np
+
+from surepick.algorithms.limits.capital import (
+    AVERAGE,
+    BROKEN,
+    LED,
+    NOBODY,
+    PURSE,
+    Capital,
+    Mark,
+    Surest,
+    total,
+)
+from surepick.algorithms.limits.measured import Measured
+from surepick.arrays.grid import coarse, level
+from surepick.arrays.types import BoolArray, FloatArray, IntArray
+
+_CAUTION = 1.5  # squared standard errors added to a squared gap: it may seem small by chance
+_LEAST = 0.5  # log capital that everything is taken to lack at least
+_PATIENCE = 10.0  # pulls that an option is taken to lack at most, over those of the clearest
+_LEADS = 2.0 ** np.arange(0, 48, 0.5)  # pulls of the leader that are tried
+_MOST = 1e15  # pulls of anything: more are all the same
+_SUREST = 1e6  # squared standard errors: more are all the same
+_AT_LIMIT = -1e-9  # deviations of one measurement: what seems to be exactly at its limit keeps it
+
+
+class Seems(NamedTuple):
+    """How far options seem to be inside of limits, (L, K), in deviations of one measurement."""
+
+    margins: FloatArray
+    errors: FloatArray  #: variances of these
+    tolerances: FloatArray  #: by how much limits may be missed
+
+
+def seems(marks: tuple[Mark, ...], further: list[Measured]) -> Seems:
+    """By all settled blocks."""
+    margins, errors, tolerances = [], [], []
+    for mark in marks:
+        known = further[mark.column]
+        means, doubt, noise = known.means, known.errors, known.noise
+        apart = means - mark.mark
+        if mark.reference < len(means):
+            apart = apart - means[mark.reference]
+            doubt, noise = doubt + doubt[mark.reference], noise + noise[mark.reference]
+        apart = np.where(mark.certain, -mark.mark, apart)
+        margins.append((apart if mark.limit.up else -apart) / np.sqrt(noise))
+        errors.append(doubt / noise)
+        tolerances.append(mark.tolerance / np.sqrt(noise))
+    return Seems(np.array(margins), np.array(errors), np.array(tolerances))
+
+
+def leaders(alive: BoolArray, rewards: FloatArray, margins: FloatArray) -> tuple[int, int]:
+    """Who seems to be the best of those that seem to keep the limits, and who comes next.
+
+    Where nobody seems to keep them, who is nearest to it.
+    """
+    found = []
+    rest = alive.copy()
+    for _ in range(2):
+        if not rest.any():
+            found.append(NOBODY)
+            continue
+        worst = margins.min(axis=0)
+        inside = rest & (worst >= _AT_LIMIT)
+        among, score = (inside, rewards) if inside.any() else (rest, worst)
+        places = np.flatnonzero(among)
+        found.append(int(places[np.argmax(level(score[places]))]))
+        rest[found[-1]] = False
+    return found[0], found[1]
+
+
+def surest(marks: tuple[Mark, ...], reward: Measured, known: Seems, alive: BoolArray) -> Surest:
+    """What purses are to bet on: "x breaks a limit", or "its rival keeps them and is better".
+
+    Shares go by likelihood ratios, exp(±½ (estimate / its standard error)²).
+    """
+    first, second = leaders(alive, reward.means, known.margins)
+    inside = _squared(known.margins, known.errors)
+    for number, mark in enumerate(marks):
+        inside[number, mark.certain] = _SUREST if mark.itself else -_SUREST
+    rivals = np.full(len(alive), first)
+    rivals[first] = second
+    means, errors = reward.means, reward.errors
+    ahead = _squared(means[rivals] - means, errors[rivals] + errors)
+    both = np.minimum(inside.min(axis=0)[rivals], ahead)
+    by_limit = -0.5 * inside - np.logaddexp.reduce(-0.5 * inside, axis=0)
+    apart = 0.5 * (both + inside.min(axis=0))
+    return Surest(first, second, -np.logaddexp(0.0, apart), -np.logaddexp(0.0, -apart), by_limit)
+
+
+def _squared(apart: FloatArray, errors: FloatArray) -> FloatArray:
+    """In squared standard errors, with their sign; 0 where nothing is known."""
+    found = np.divide(
+        apart * np.abs(apart), errors, out=np.zeros_like(apart), where=np.isfinite(errors)
+    )
+    return np.clip(found, -_SUREST, _SUREST)
+
+
+class Goals(NamedTuple):
+    """Log capital that decides."""
+
+    racing: float  #: what rules out, and shows that somebody keeps the limits
+    accepting: float
+
+
+def counts_of(
+    capital: Capital,
+    reward: Measured,
+    known: Seems,
+    bet_on: Surest,
+    alive: BoolArray,
+    goals: Goals,
+    prices: FloatArray,
+    loose: bool,
+) -> FloatArray:
+    """About how many pulls of each option are missing."""
+    K, first = len(alive), bet_on.first
+    others = np.flatnonzero(alive & (np.arange(K) != first))
+    breaking, of_reference = _to_break(capital, known, goals)
+    beaten = others[bet_on.beaten[others] >= bet_on.broken[others]]
+    keeping = _to_keep(capital, known, first, beaten, goals, loose)
+    counts = np.zeros(K)
+    counts[first] = keeping
+    if known.margins[:, first].min() < _AT_LIMIT:
+        counts[first] = breaking[first]
+    if len(others):
+        needs = _to_beat(capital, reward, first, others, goals, loose)
+        counts[others], counts[first] = _cheapest(
+            *(needs, reward.noise[others], float(reward.noise[first]), breaking[others]),
+            *(float(counts[first]), prices[others], float(prices[first])),
+        )
+    for number, mark in enumerate(capital.marks):  # whom others are compared with
+        if mark.reference < K:
+            own = np.where(of_reference == number, counts, 0.0)
+            counts[mark.reference] = max(counts[mark.reference], float(own.max()))
+    shown = counts > 0
+    if shown.any():
+        counts = np.minimum(counts, _PATIENCE * max(float(counts[shown].min()), 1.0))
+    counts[alive] = np.maximum(counts[alive], 1.0)
+    return coarse(counts)
+
+
+def _pulls(lack: FloatArray, gap: FloatArray, errors: FloatArray) -> FloatArray:
+    """Pulls, of variance one, that so much log capital takes."""
+    return 2.0 * np.maximum(lack, _LEAST) / (gap**2 + _CAUTION * errors)
+
+
+def _to_break(capital: Capital, known: Seems, goals: Goals) -> tuple[FloatArray, IntArray]:
+    """Pulls that show each option to break a limit, and which limit that is."""
+    alone = goals.racing - math.log(BROKEN / len(capital.marks)) - capital.all_break()
+    lack = np.minimum(alone, goals.racing - math.log(PURSE) - capital.purse())
+    pulls = _pulls(lack, known.margins, known.errors)
+    pulls = np.where(known.margins < 0, pulls, math.inf)
+    return pulls.min(axis=0), pulls.argmin(axis=0)
+
+
+def _to_keep(
+    capital: Capital, known: Seems, first: int, others: IntArray, goals: Goals, loose: bool
+) -> float:
+    """Pulls of the leader that show it to keep all limits."""
+    keeps, _, rest = _sides(capital, first, others)
+    lack = goals.racing - math.log(LED) - capital.shown_to_keep(first)
+    purses = goals.racing - math.log(PURSE) - rest - keeps
+    lack = np.maximum(lack, purses.max(axis=1, initial=-math.inf))
+    margins, errors = known.margins[:, first], known.errors[:, first]
+    needed = np.where(lack <= 0, 0.0, _pulls(lack, np.maximum(margins, 0.0), errors))
+    if loose:
+        within = capital.all_within()[:, first]
+        wider = np.maximum(margins + known.tolerances[:, first], 0.0)
+        easier = _pulls(goals.accepting - within, wider, errors)
+        needed = np.minimum(needed, np.where(within >= goals.accepting, 0.0, easier))
+    return float(needed.max(initial=0.0))
+
+
+def _to_beat(
+    capital: Capital,
+    reward: Measured,
+    first: int,
+    others: IntArray,
+    goals: Goals,
+    loose: bool,
+) -> FloatArray:
+    """What 1/(variance of the lead over each other option) has to be."""
+    gap = level(reward.means)[first] - level(reward.means)[others]
+    doubt = reward.errors[first] + reward.errors[others]
+    _, ahead, rest = _sides(capital, first, others)
+    of_it = math.log(AVERAGE / max(len(capital.led_ahead) - 1, 1))
+    all_of_it = goals.racing - of_it - total(capital.ahead)[others, first]
+    lack = np.minimum(goals.racing - math.log(PURSE) - rest - ahead, all_of_it)
+    needs = _pulls(lack, np.maximum(gap, 0.0), doubt)
+    if loose:
+        close = total(capital.close)[others, first]
+        wider = np.maximum(gap + capital.epsilon, 0.0)
+        easier = _pulls(goals.accepting - close, wider, doubt)
+        needs = np.minimum(needs, easier)
+    return needs
+
+
+def _sides(
+    capital: Capital, first: int, others: IntArray
+) -> tuple[FloatArray, FloatArray, FloatArray]:
+    """Log of what purses have on the leader: that it keeps, (L, n), is better; and all the rest."""
+    keeps, ahead = capital.sides()
+    keeps, ahead = keeps[:, others, first], ahead[others, first]
+    return keeps, ahead, capital.purse()[others] - np.minimum(keeps.min(axis=0), ahead)
+
+
+def _cheapest(
+    needs: FloatArray,
+    noise: FloatArray,
+    own: float,
+    breaking: FloatArray,
+    keeping: float,
+    prices: FloatArray,
+    price: float,
+) -> tuple[FloatArray, float]:
+    """Pulls of the others and of the leader, for least money.
+
+    The lead over x takes needs_x (v_L/n_L + v_x/n_x) ≤ 1, unless x is shown to break a limit.
+    """
+    least = max(keeping, 1.0)
+    leads = np.append(least, _LEADS[least < _LEADS])
+    room = 1.0 - needs * own / leads[:, None]  # (tried, n)
+    beaten = np.where(room > 0, needs * noise / np.where(room > 0, room, 1.0), _MOST)
+    counts = np.minimum(np.minimum(beaten, breaking), _MOST)
+    best = int(np.argmin(coarse(price * leads + (counts * prices).sum(axis=1))))
+    return counts[best], float(leads[best])

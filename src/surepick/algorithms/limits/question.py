@@ -1,0 +1,177 @@
+"""The question: which option is the best of those that keep all limits?"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any, NamedTuple
+
+from surepick.algorithms.limits.limit import Limit, parse_limits
+from surepick.algorithms.pooled.evidence import ways_of
+from surepick.algorithms.pooled.kinds import READINGS
+from surepick.algorithms.questions import Best
+from surepick.arrays import limits as cutoffs
+from surepick.arrays.types import FloatArray
+from surepick.errors import InvalidInputError
+from surepick.problem import Problem
+from surepick.problem.noise import NoiseKind
+from surepick.promise import NOBODY, Condition, Promised
+
+
+class Further(NamedTuple):
+    """What is recorded of a further number."""
+
+    name: str  #: in records
+    number: str  #: as it is told
+    kind: NoiseKind
+    read: Callable[[FloatArray], FloatArray]  #: what is recorded, from what is told
+    spread: bool  #: whether Σ (value − mean)² is, too
+
+
+@dataclass(frozen=True)
+class Keeping(Best):
+    """Which option is the best of those that keep these limits?"""
+
+    ranks = False
+    keep: tuple[str, ...]
+
+    def __post_init__(self) -> None:
+        object.__setattr__(self, "keep", tuple(str(one) for one in parse_limits(self.keep)))
+
+    @cached_property
+    def limits(self) -> tuple[Limit, ...]:
+        """The limits."""
+        return parse_limits(self.keep)
+
+    def settings(self) -> dict[str, Any]:
+        return {"keep": self.keep}
+
+    def text(self) -> str:
+        return self.name
+
+    @property
+    def all_limits(self) -> str:
+        """All limits in one line."""
+        return " and ".join(limit.text for limit in self.limits)
+
+    @property
+    def best(self) -> str:
+        return f"{self._kept}, if there are any,"
+
+    @property
+    def _kept(self) -> str:
+        return f"the best of those that keep {self.all_limits}"
+
+    @property
+    def words(self) -> str:
+        kept = " and ".join(limit.words for limit in self.limits)
+        return f"which option is the best of those that keep {kept}"
+
+    @property
+    def levels_cancel(self) -> bool:
+        """A limit that is a number does not move with the level of a day."""
+        return all(limit.than is not None for limit in self.limits)
+
+    @property
+    def overlaps(self) -> bool:
+        return False
+
+    @property
+    def limited(self) -> tuple[str, ...]:
+        return tuple(dict.fromkeys(limit.number for limit in self.limits))
+
+    @property
+    def refuses_options(self) -> str:
+        return "options are to keep limits, and cannot come and go for now"
+
+    def further(self, problem: Problem) -> tuple[Further, ...]:
+        """What is recorded beside rewards; two limits on one number share it."""
+        found: dict[str, Further] = {}
+        for limit in self.limits:
+            kind = limit.kind(problem)
+            spread = READINGS.of(kind).demands_spread
+            one = Further(limit.column, limit.number, kind, limit.read, spread)
+            found.setdefault(limit.column, one)
+        return tuple(found.values())
+
+    @property
+    def loose(self) -> bool:
+        """Whether a limit may be missed by a tolerance."""
+        return any(limit.tolerance for limit in self.limits)
+
+    def promised(self, epsilon: float | None, kind: NoiseKind, items: bool = False) -> Promised:
+        if epsilon is None:
+            return Promised(self._kept, f"{{It}} is {self._kept}.")
+        kept = "keeps the limits up to their tolerance" if self.loose else "keeps the limits"
+        near = f" by more than {epsilon:.12g}" if epsilon else ""
+        said = f"{kept} and that no option with {self._exactly} beats{near}"
+        return Promised(
+            f"an option that {said},",
+            f"{{It}} {said.replace('and that no', 'and no')}.".replace(" beats", " beats it"),
+            wrong="name one of which that is not true",
+            close=f"within {epsilon:.12g} of the best that keeps the limits, and keeps them itself",
+            others=f"at most {epsilon:.12g} better, or may break a limit",
+            kind="eps-pac",
+        )
+
+    @property
+    def _exactly(self) -> str:
+        return " and ".join(limit.text.partition(" ± ")[0] for limit in self.limits)
+
+    @property
+    def nobody(self) -> Promised:
+        """What is shown where no option keeps the limits."""
+        found = f"no option keeps {self._exactly}"
+        return Promised(found, f"N{found[1:]}.", wrong="are wrong about that", kind=NOBODY)
+
+    def may_promise(self, epsilon: float, kind: NoiseKind, items: bool) -> list[Promised]:
+        return [*super().may_promise(epsilon, kind, items), self.nobody]
+
+    def check_problem(self, problem: Problem, items: bool) -> None:
+        for limit in self.limits:
+            limit.check(problem)
+        if items:
+            raise InvalidInputError(
+                "keep: limits cannot be combined with items for now; leave out keep or items"
+            )
+        if problem.transductive or not problem.backend.plain or problem.large:
+            raise InvalidInputError(
+                "keep: options keep limits by their own measurements: without separate candidates "
+                "and without a backend; leave both out"
+            )
+        if ways_of(problem) != ("direct",):
+            raise InvalidInputError(
+                "keep: limits are shown by options' own measurements, so features cannot be "
+                "trusted; let them guide only (misfit=math.inf), or leave them out"
+            )
+        if problem.noise_kind.scales is not None:
+            raise InvalidInputError(
+                "keep: limits cannot be combined with a noise of its own for each option for now; "
+                "give one for all, or none"
+            )
+        if problem.n_arms > cutoffs.LIMITED_OPTIONS:
+            raise InvalidInputError(
+                f"keep: {problem.n_arms:,} options are too many to compare each with every other; "
+                f"at most {cutoffs.LIMITED_OPTIONS}"
+            )
+        singly = READINGS.of(problem.noise_kind).singly
+        for one in self.further(problem):
+            if singly and READINGS.of(one.kind).in_parts:
+                raise InvalidInputError(
+                    f"keep: {one.number!r} is symmetric and rewards are of any kind, which cannot "
+                    "be bet on together for now; say what rewards are (noise=…), give "
+                    f"{one.number!r} bounds, or limit its median ('median of {one.number} <= …')"
+                )
+
+    def rests_on(self, problem: Problem) -> list[Condition]:
+        """What has to be true of further numbers."""
+        found = []
+        for one in self.further(problem):
+            if one.kind.provided is not None:
+                exact, plain = (
+                    f"for {one.name}: {said}"
+                    for said in (one.kind.provided, one.kind.provided.plain)
+                )
+                found.append(Condition(exact, plain))
+        return found

@@ -1,0 +1,107 @@
+"""One function, called by several threads; coroutines run in one event loop and can be ended."""
+
+from __future__ import annotations
+
+import inspect
+import math
+import threading
+from collections.abc import Awaitable, Callable
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    import asyncio
+
+
+class TooLate(TimeoutError):
+    """A call took longer than it may."""
+
+
+class Caller:
+    """Calls a function from any thread.
+
+    A coroutine, or whatever else is to be awaited, runs in an event loop in a thread of its own,
+    all of them in the same one; past its time it is cancelled. A function that takes too long
+    cannot be ended by anybody.
+
+    Examples
+    --------
+    >>> async def double(number):
+    ...     return 2 * number
+    >>> caller = Caller(double)
+    >>> caller(4)
+    8
+    >>> caller.stop()
+    """
+
+    def __init__(self, function: Callable[..., Any], timeout: float = math.inf) -> None:
+        self.function, self.timeout = function, timeout
+        self._loop: asyncio.AbstractEventLoop | None = None
+        self._lock = threading.Lock()
+        self._stopped = False
+
+    @property
+    def cancels(self) -> bool:
+        """Whether calls are ended when their time is up: coroutines are."""
+        return self._loop is not None or inspect.iscoroutinefunction(self.function)
+
+    def __call__(self, *arguments: Any) -> Any:
+        """What the function returns, or what is awaited of it."""
+        value = self.function(*arguments)
+        if not inspect.isawaitable(value):
+            return value
+        import asyncio  # which takes a while to load, and only coroutines need
+
+        loop = self._running()
+        if loop is None:
+            _let_go(value)
+            raise TooLate("it was called after the end")
+        return asyncio.run_coroutine_threadsafe(self._in_time(value), loop).result()
+
+    async def _in_time(self, value: Awaitable[Any]) -> Any:
+        import asyncio
+
+        seconds = self.timeout if self.timeout < math.inf else None
+        limit = asyncio.timeout(seconds)
+        try:
+            async with limit:
+                return await value
+        except TimeoutError:
+            if limit.expired():
+                raise TooLate(f"no reward after {self.timeout:g} s") from None
+            raise
+
+    def _running(self) -> asyncio.AbstractEventLoop | None:
+        import asyncio
+
+        with self._lock:
+            if self._loop is None and not self._stopped:
+                self._loop = asyncio.new_event_loop()
+                threading.Thread(target=_serve, args=(self._loop,), daemon=True).start()
+            return None if self._stopped else self._loop
+
+    def stop(self) -> None:
+        """End the event loop, and what runs in it."""
+        with self._lock:
+            stopped, self._stopped = self._stopped, True
+        if self._loop is not None and not stopped:
+            self._loop.call_soon_threadsafe(self._loop.stop)
+
+
+def _let_go(value: Any) -> None:
+    if inspect.iscoroutine(value):
+        value.close()
+
+
+def _serve(loop: asyncio.AbstractEventLoop) -> None:
+    """Run what is put into an event loop until it is stopped; what is not done by then is ended."""
+    import asyncio
+
+    asyncio.set_event_loop(loop)  # of this thread
+    loop.run_forever()
+    left = asyncio.all_tasks(loop)
+    for task in left:
+        task.cancel()
+    if left:
+        loop.run_until_complete(asyncio.gather(*left, return_exceptions=True))
+    asyncio.set_event_loop(None)
+    loop.close()

@@ -1,0 +1,300 @@
+"""Inspect (inspect_ai): its tasks evaluate only the samples that decide, by its early stopping.
+
+Each option is a task: the same samples with another solver, prompt or model. Before a sample runs,
+Inspect asks an early stopping manager whether it should. Here it waits until it is the sample's
+turn: all options that are in meet the next samples of one random order together. It is left out
+where its option is ruled out, or all is decided.
+
+Inspect itself is not imported before a task has it, so nothing has to be installed to load this.
+"""
+
+from __future__ import annotations
+
+import math
+import time
+from collections.abc import Callable, Iterable, Sequence
+from typing import Any
+
+import numpy as np
+
+from surepick.algorithms.complete.state import CompleteState
+from surepick.algorithms.pooled.peleg import PooledPeleg
+from surepick.errors import InvalidInputError, RunStateError
+from surepick.integrations.evaluations.decide import EvaluationDecision, decided
+from surepick.integrations.evaluations.scores import ScoreTable
+from surepick.problem import Problem
+from surepick.run.unmeasured import Unmeasured
+
+_LOOK_EVERY = 0.02  # seconds between looks whether it is a sample's turn
+_PATIENCE = 60.0  # seconds for which options may be late to begin
+
+_GRADES = {"C": 1.0, "I": 0.0, "P": 0.5, "N": 0.0}  # correct, incorrect, partly, no answer
+
+
+class InspectRace:
+    """Options that Inspect evaluates on the same samples, until one is proven to be the best.
+
+    Parameters
+    ----------
+    options
+        What they are called, each name once.
+    samples
+        The samples of the dataset; :attr:`samples` has them in the order in which they are needed,
+        each with an id.
+    rewards
+        ``"yes-no"`` where scores are correct or incorrect, or the bounds of a score.
+    scorer
+        Which scorer counts, by its name, where a task has several.
+    delta, epsilon
+        The answer is the best, or within epsilon of it, with probability at least 1 - delta.
+    seed
+        Of the order of samples. It must not be chosen by results.
+    minimise
+        Whether smaller scores are better.
+
+    Examples
+    --------
+    Give every task :attr:`samples` and its own early stopping, and run all of them at once::
+
+        race = InspectRace(["plain", "steps"], json_dataset("questions.jsonl"))
+        tasks = [
+            Task(dataset=race.samples, solver=solvers[name], scorer=match(), name=name,
+                 early_stopping=race.option(name))
+            for name in race.options
+        ]
+        inspect_ai.eval(tasks, model="openai/gpt-4o", max_tasks=len(tasks))
+        print(race.decision)
+
+    All options meet the samples in one random order:
+
+    >>> from types import SimpleNamespace as Sample
+    >>> race = InspectRace(["plain", "steps"], [Sample(id=name) for name in "abcde"])
+    >>> sorted(sample.id for sample in race.samples)
+    ['a', 'b', 'c', 'd', 'e']
+    """
+
+    def __init__(
+        self,
+        options: Sequence[str],
+        samples: Iterable[Any],
+        *,
+        rewards: Any = "yes-no",
+        scorer: str | None = None,
+        delta: float = 0.05,
+        epsilon: float = 0.0,
+        seed: int = 0,
+        minimise: bool = False,
+        clock: Callable[[], float] = time.monotonic,
+    ) -> None:
+        given = list(samples)
+        for number, sample in enumerate(given, start=1):
+            if getattr(sample, "id", None) is None:
+                sample.id = number
+        self._items = {sample.id: place for place, sample in enumerate(given)}
+        if len(self._items) != len(given):
+            raise InvalidInputError("samples: some have the same id; give each its own")
+        names = [str(sample.id) for sample in given]
+        self._table = ScoreTable(options, names, rewards=rewards)
+        problem = Problem.unstructured(
+            list(self._table.options), noise=self._table.rewards, minimise=minimise
+        )
+        algorithm = PooledPeleg(delta, epsilon=epsilon, complete=len(given))
+        self._run = algorithm.start(problem, seed)
+        self._worst = algorithm.worst_score(problem)
+        order = self._run.state.order if isinstance(self._run.state, CompleteState) else ()
+        #: in the order in which they are needed
+        self.samples: list[Any] = [given[int(place)] for place in order]
+        self.options = self._table.options
+        self.scorer = scorer
+        self._scores = np.full((len(self.options), len(given)), np.nan)
+        self._failed: dict[tuple[int, int], str] = {}
+        self._begun: set[int] = set()
+        self._ended: set[int] = set()
+        self._wanted: set[tuple[int, int]] = set()
+        self._clock, self._since = clock, math.inf
+        self._ask()
+
+    def option(self, name: str) -> Any:
+        """The early stopping of the task of this option."""
+        if name not in self.options:
+            raise InvalidInputError(
+                f"option: there is no {name!r}; known: {', '.join(self.options)}"
+            )
+        _watch_for_errors()
+        return _Option(self, self.options.index(name))
+
+    @property
+    def decision(self) -> EvaluationDecision:
+        """What was found, once the tasks have ended."""
+        if not self._run.samples:
+            raise RunStateError("decision: nothing was evaluated yet; run the tasks first")
+        if not self._run.stopped:
+            self._run.end()
+        lacking = [
+            Unmeasured(self.options[arm], item, why) for (arm, item), why in self._failed.items()
+        ]
+        answer = self._run.without(self._run.answer, lacking)
+        known = ScoreTable(self.options, self._table.items, self._scores, self._table.rewards)
+        filled = int((~np.isnan(self._scores)).sum())
+        return decided(self._run, answer, known, filled, self._failed)
+
+    # -- what tasks ask and tell ---------------------------------------------------------------
+    def _ask(self) -> None:
+        """Work out which samples are needed next, once those before are there."""
+        while not self._run.stopped:
+            batch = self._run.ask()
+            assert batch.items is not None
+            cells = list(zip(batch.arms.tolist(), batch.items.tolist()))
+            self._wanted = {cell for cell in cells if np.isnan(self._scores[cell])}
+            if self._wanted:
+                return
+            self._run.tell(batch, [self._scores[cell] for cell in cells])
+        self._wanted = set()
+
+    def _begin(self, arm: int) -> None:
+        self._begun.add(arm)
+        self._since = min(self._since, self._clock())
+
+    def turn(self, arm: int, item: int) -> bool | None:
+        """Whether a sample is to run now; None: not yet. False: it is not needed."""
+        if (arm, item) in self._wanted:
+            return True
+        if self._run.stopped or arm not in self._run.active or self._ended - {arm}:
+            return False
+        late = len(self._begun) < len(self.options)
+        if late and self._clock() > self._since + _PATIENCE:
+            absent = [name for i, name in enumerate(self.options) if i not in self._begun]
+            raise RunStateError(
+                f"{', '.join(absent)}: these tasks have not begun, and all have to run at the same "
+                f"time; call eval with max_tasks={len(self.options)}"
+            )
+        return None
+
+    def score(self, arm: int, item: int, value: float) -> None:
+        """Take in a score."""
+        if (arm, item) in self._wanted:
+            self._table.check(np.array([value]), [(arm, item)])
+            self._scores[arm, item] = value
+            self._wanted.discard((arm, item))
+            if not self._wanted:
+                self._ask()
+
+    def fail(self, arm: int, item: int, why: str) -> None:
+        """A sample ended in an error: it counts as the worst score."""
+        if (arm, item) in self._wanted and self._worst is not None:
+            self._failed[arm, item] = why
+            self.score(arm, item, self._worst)
+
+    def end(self, arm: int) -> None:
+        """A task has ended; with samples that were still needed, nobody waits for them."""
+        if any(one == arm for one, _ in self._wanted):
+            self._ended.add(arm)
+
+    def place(self, sample: Any) -> int:
+        """The number of a sample, by its id."""
+        return self._items[sample]
+
+
+class _Option:
+    """The early stopping of one task; its methods are Inspect's."""
+
+    def __init__(self, race: InspectRace, arm: int) -> None:
+        self._race, self._arm = race, arm
+        self._skipped = 0
+
+    async def start_task(self, task: Any, samples: list[Any], epochs: int) -> str:
+        """Inspect begins with a task."""
+        if epochs != 1:
+            raise InvalidInputError(
+                f"epochs must be 1: each sample is evaluated once; got {epochs}"
+            )
+        unknown = [one.id for one in samples if one.id not in self._race._items]
+        if unknown:
+            raise InvalidInputError(f"samples: {unknown[0]!r} is not one of the race's samples")
+        _OPTIONS[str(task.eval_id)] = self
+        self._race._begin(self._arm)
+        return "surepick"
+
+    async def schedule_sample(self, id: str | int, epoch: int) -> Any:
+        """Let a sample run when it is its turn; leave it out where it is not needed."""
+        import anyio
+        from inspect_ai.util import EarlyStop  # pyright: ignore[reportMissingImports]
+
+        place = self._race.place(id)
+        while (turn := self._race.turn(self._arm, place)) is None:
+            await anyio.sleep(_LOOK_EVERY)
+        if turn:
+            return None
+        self._skipped += 1
+        decided = self._race._run.stopped
+        reason = "all is decided" if decided else "this option is ruled out"
+        return EarlyStop(id=id, epoch=epoch, reason=f"surepick: {reason}")
+
+    async def complete_sample(self, id: str | int, epoch: int, scores: dict[str, Any]) -> None:
+        """Inspect has scored a sample."""
+        place = self._race.place(id)
+        try:
+            value = _value(scores, self._race.scorer)
+        except (TypeError, ValueError) as error:
+            self._race.fail(self._arm, place, str(error))
+            return
+        self._race.score(self._arm, place, value)
+
+    async def complete_task(self) -> dict[str, Any]:
+        """Inspect has ended a task: what its log says about this."""
+        self._race.end(self._arm)
+        race = self._race
+        return {
+            "option": race.options[self._arm],
+            "left_out": self._skipped,
+            "still_in": self._arm in race._run.active,
+            "decided": race._run.stopped,
+        }
+
+    def failed(self, sample: Any, why: str) -> None:
+        """A sample ended in an error."""
+        self._race.fail(self._arm, self._race.place(sample), why)
+
+    def over(self) -> None:
+        """The task has ended, however it did."""
+        self._race.end(self._arm)
+
+
+_OPTIONS: dict[str, _Option] = {}  # by the id of the evaluation
+
+
+def _watch_for_errors() -> None:
+    """Hear of samples and tasks that end in an error: early stopping is told of the others only."""
+    if _watched:
+        return
+    from inspect_ai.hooks import Hooks, hooks  # pyright: ignore[reportMissingImports]
+
+    @hooks(name="surepick", description="Samples that end in an error count as the worst score.")
+    class _Errors(Hooks):  # pyright: ignore[reportUnusedClass]
+        async def on_sample_end(self, data: Any) -> None:
+            option = _OPTIONS.get(str(data.eval_id))
+            error = data.sample.error
+            if option is not None and error is not None and not data.sample.scores:
+                option.failed(data.sample.id, str(error.message)[:300])
+
+        async def on_task_end(self, data: Any) -> None:
+            option = _OPTIONS.pop(str(data.eval_id), None)
+            if option is not None:
+                option.over()
+
+    _watched.append(_Errors)
+
+
+_watched: list[Any] = []
+
+
+def _value(scores: dict[str, Any], scorer: str | None) -> float:
+    """The number that a sample scored."""
+    if scorer is None and len(scores) != 1:
+        raise ValueError(f"scorer: name one of {', '.join(scores) or 'none'}")
+    found: Any = scores[scorer] if scorer is not None else next(iter(scores.values()))
+    value = getattr(found, "score", found)
+    value = getattr(value, "value", value)
+    if isinstance(value, str) and value in _GRADES:
+        return _GRADES[value]
+    return float(value)

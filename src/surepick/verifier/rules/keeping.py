@@ -1,0 +1,524 @@
+"""Bets on which option is the best of those that keep limits on further numbers.
+
+For each limit l and option k there is capital G on "k keeps it" and B on "k breaks it", for each
+two options E on "r is better than x". Each is a non-negative supermartingale where what it is bet
+on is not so. Against "x is the best of those that keep all limits":
+
+    W = 0.8 P + 0.1 mean of B_x over limits
+      + 0.1 mean over r ≠ x of min(min over limits of G_r, E_rx)
+    P = Π_r min(Π (f b + (1 − f) g_r) for each limit, Π (f b + (1 − f) e_rx))
+
+with b, g, e what bets on "x breaks a limit", "r keeps it" and "r is better" pay in a block, over
+the blocks in which r was x's rival; f and r follow from what was known before. Against "nobody
+keeps them": S = 0.2 mean of min G_k + 0.8 Π_k (min G_k over the blocks k led).
+Whoever has W ≥ 1/δ is out; the last one is the answer if S ≥ 1/δ; if all are out, nobody keeps
+them. With tolerances or epsilon both take 2/δ, and an option is accepted with 2K/δ on "it keeps
+all limits up to their tolerances" and on "it is not epsilon worse" than each that is in.
+"""
+
+from __future__ import annotations
+
+import math
+import re
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.verifier import exact
+from surepick.verifier.blocks import Block, blocks_of, check_one_by_one, check_parts, read_block
+from surepick.verifier.check import Check
+from surepick.verifier.estimate import log_sum
+from surepick.verifier.guide import Guide
+from surepick.verifier.noise import Noise, read_noise
+from surepick.verifier.payoffs import payoff_of
+from surepick.verifier.payoffs.base import News
+from surepick.verifier.rules.pooled import Market
+from surepick.verifier.stated import Stated
+from surepick.verifier.statement import check_statement, joined, settle, sure, withdrawn
+from surepick.verifier.views import ByArm, Field
+
+_PRECISIONS, _ACCOUNTS, _GUIDE, _WAYS = [10.0, 150.0], [1 / 3, 2 / 3], 2, ["direct"]
+_PURSE, _BROKEN, _AVERAGE, _LED = 0.8, 0.1, 0.1, 0.8
+_SUREST = 1e6  # squared standard errors: more are all the same
+_CLOSE = 1e-6  # what rounding may make of log capital, or of an estimate
+_LIMIT = re.compile(r"(?:p(\S+) of )?(.+?) (<=|>=) (.+?)(?: ± (\S+))?")
+_MARGIN = re.compile(r"(.+?) ([+-]) (\S+)")
+
+
+class Limit(NamedTuple):
+    """One limit."""
+
+    text: str
+    number: str
+    column: str  #: in the record
+    up: bool  #: whether the mean of that is to be at least the mark
+    mark: float
+    reference: int | None  #: an option, of which the mark is a margin
+    tolerance: float
+    quantile: bool
+
+    @property
+    def exactly(self) -> str:
+        """Without its tolerance."""
+        return self.text.partition(" ± ")[0]
+
+    @property
+    def itself(self) -> bool:
+        """Whether an option that is compared with itself keeps it."""
+        return self.mark <= 0 if self.up else self.mark >= 0
+
+
+class Found(NamedTuple):
+    """What the record shows."""
+
+    left: list[int]
+    somebody: bool
+    accepted: list[int]
+    limits: list[Limit]
+
+
+def verify(check: Check) -> Found:
+    """Who is left, worked out again block by block."""
+    evidence, K = check.evidence, len(check.candidates)
+    prior = [evidence[part] for part in ("precisions", "accounts", "guide", "ways")]
+    fixed = prior == [_PRECISIONS, _ACCOUNTS, _GUIDE, _WAYS]
+    check.demand(fixed, "the stakes' prior is not one that was fixed in advance")
+    check.demand(check.kind.scales is None, "its options have noise of different scales")
+    check.demand(check.body["problem"]["candidates"] is None, "its candidates are not its arms")
+    check.demand(len(check.distinct()) == K, "two of its options are the same")
+    limits = limits_of(check)
+    check.demand(check.settings.get("keep") == [one.text for one in limits], _OTHERS)
+    book = _Book(check, limits)
+    blocks = blocks_of(check)
+    for number, (record, batches) in enumerate(blocks):
+        check.demand(len(batches) == 1, f"block {number} is not one batch")
+        if number >= len(blocks) - check.waited:
+            none = not record["rivals"] and not record["dropped"]
+            check.demand(book.over and none, "bets were made after the decision")
+            continue
+        over = book.over
+        check.demand(not over, f"block {number} comes after the question was answered")
+        book.settle(record, batches[0], f"block {number}")
+    check.risk = check.delta
+    left = np.flatnonzero(book.alive).tolist()
+    return Found(left, book.somebody, book.accepted, limits)
+
+
+_OTHERS = "the limits are not those that the algorithm was set to"
+
+
+def conclude(check: Check, found: Found) -> None:
+    """The claim must follow from what was shown."""
+    claim, left = check.claim, found.left
+    kind, chosen = claim["guarantee"], claim["candidate"]
+    check.demand(claim["survivors"] == left, "the survivors are not those claimed")
+    check.demand(0 <= chosen < len(check.candidates), "the answer is no option")
+    check.demand(check.label(chosen) == claim["label"], "the label is another candidate's")
+    check.demand(chosen in left or not left, "the answer is not among the survivors")
+    texts = " and ".join(one.text for one in found.limits)
+    exactly = " and ".join(one.exactly for one in found.limits)
+    check.further = _rests_on(check, found.limits)
+    if not left:
+        check.demand(kind in ("nobody", "heuristic"), "all options are ruled out, and it names one")
+        due = Stated(f"no option keeps {exactly}", sure(check.delta), _THEOREM)
+        features = "whatever the features are worth" if math.isinf(check.misfit) else ""
+        noise = check.kind.rests_on(items=False)
+        said = joined(check, due, features, noise, *check.further)
+        settle(check, [said] if kind == "nobody" else withdrawn(check, [said]))
+        return
+    check.demand(kind in ("pac", "eps-pac", "heuristic", "none"), f"unknown claim {kind!r}")
+    check.best = f"the best of those that keep {texts}"
+    if kind == "none":
+        check.best += ", if there are any,"
+    loose = any(one.tolerance for one in found.limits)
+    kept = "keeps the limits up to their tolerance" if loose else "keeps the limits"
+    near = f" by more than {check.epsilon:.12g}" if check.epsilon else ""
+    check.near = f"an option that {kept} and that no option with {exactly} beats{near},"
+    if kind == "pac":
+        check.demand(len(left) == 1, "other candidates are still in the race")
+        check.demand(found.somebody, "it is not shown that the answer keeps the limits")
+    if kind == "eps-pac":
+        check.demand(chosen in found.accepted, "it is not shown to be close enough")
+    check_statement(check, 2 if found.accepted and kind != "pac" else len(left))
+
+
+_THEOREM = (
+    "the capital bet against the best option that keeps the limits is a supermartingale; Ville's "
+    "inequality"
+)
+
+
+def _rests_on(check: Check, limits: list[Limit]) -> list[str]:
+    """What has to be true of further numbers."""
+    found = {one.column: kind_of(check, one).rests_on(items=False) for one in limits}
+    return [f"for {column}: {text}" for column, text in found.items() if text]
+
+
+# -- limits ----------------------------------------------------------------------------------
+def limits_of(check: Check) -> list[Limit]:
+    """The limits that have to be kept."""
+    texts = check.evidence["limits"]
+    check.demand(isinstance(texts, list) and texts, "it has no limits")
+    found = [_limit(check, exact.text(text, "a limit")) for text in texts]
+    keys = {(one.column, one.up, one.reference) for one in found}
+    check.demand(len(keys) == len(found), "it has a limit twice")
+    return found
+
+
+def _limit(check: Check, text: str) -> Limit:
+    parts = _LIMIT.fullmatch(text)
+    check.demand(parts, f"{text!r:.80} is no limit")
+    assert parts is not None
+    percent, number, side, target, tolerance = parts.groups()
+    up, reference = side == ">=", None
+    value = _number(target)
+    if value is None:
+        margin = _MARGIN.fullmatch(target)
+        label, value = target, 0.0
+        if margin is not None and (size := _number(margin[3])) is not None:
+            label, value = margin[1], size if margin[2] == "+" else -size
+        labels = [check.label(i) for i in range(len(check.candidates))]
+        check.demand(labels.count(label) == 1, f"no option is called {label!r:.80}")
+        reference = labels.index(label)
+    near = 0.0 if tolerance is None else _number(tolerance)
+    check.demand(near is not None and near >= 0.0, f"{text!r:.80} has no tolerance")
+    assert near is not None
+    column, mark = number, value
+    if percent is not None:
+        p = _number(percent)
+        check.demand(p is not None and 0 < p < 100, f"{text!r:.80} has no percentile")
+        check.demand(reference is None, "a quantile is compared with an option")
+        assert p is not None
+        column, mark = f"{number} {side} {value:.12g}", (1.0 - p / 100 if up else p / 100)
+        up = True
+    return Limit(text, number, column, up, mark, reference, near, percent is not None)
+
+
+def _number(text: str) -> float | None:
+    try:
+        value = float(text)
+    except ValueError:
+        return None
+    return value if math.isfinite(value) else None
+
+
+def kind_of(check: Check, limit: Limit) -> Noise:
+    """What is known of the column of a limit."""
+    numbers = exact.mapping(check.body["problem"].get("numbers", {}), "further numbers")
+    check.demand(limit.number in numbers, f"it does not say what {limit.number!r:.80} is")
+    written = "yes-no" if limit.quantile else numbers[limit.number]
+    found = read_noise(written, len(check.raw_arms), check.demand)
+    means = not payoff_of(found).counts_wins  # whether bets are on means at all
+    fine = means and found.scales is None and not found.of_pairs
+    check.demand(fine, f"nothing can be shown of the mean of {limit.number!r:.80}")
+    return found
+
+
+# -- bets ------------------------------------------------------------------------------------
+class _Number:
+    """One number of the measurements, and bets on it."""
+
+    def __init__(self, check: Check, marks: bool) -> None:
+        self.check, self.marks, self.K = check, marks, len(check.candidates)
+        guide = Guide(check, True, False)
+        self.payoff, self.guide = payoff_of(check.kind)(guide, _PRECISIONS), guide
+        self.past: Block | None = None
+
+    def look(self) -> tuple[Any, ByArm]:
+        assert self.past is not None
+        outlook = self.payoff.look(self.past)
+        view = self.guide.view(self.past, outlook)
+        assert isinstance(view, ByArm)
+        return outlook, view
+
+    @property
+    def single(self) -> np.ndarray:
+        """Variance of one measurement of each option."""
+        return self.look()[0].variances(np.arange(self.K)) * self.guide.units**2
+
+    def open(self, block: Block, where: str) -> None:
+        """Read a block, by what was known before it."""
+        outlook, before = self.look()
+        single = self.single
+        unit = ByArm(0.0 * single, np.zeros((self.K, 0)), single)
+        parts = self.payoff.check_dealt(block, where, True)
+        self.news: News = self.payoff.read("direct", block, outlook, parts)
+        if self.marks:
+            before, unit = before.with_number(), unit.with_number()
+            self.news = self.payoff.with_number(self.news)
+        d = self.check.candidates.shape[1]
+        self.market = Market(np.zeros(1, dtype=int), np.zeros((1, d)), before, unit)
+
+    def add(self, block: Block) -> None:
+        told = self.payoff.by_arm(block)
+        self.past = told if self.past is None else self.past.plus(told)
+
+    def paid(self, places: np.ndarray, rivals: np.ndarray, by: float) -> np.ndarray:
+        """Log of what bets on "r is more than x less by" pay, (n, R, accounts)."""
+        d = self.check.candidates.shape[1]
+        field = Field(np.zeros((len(places), d)), places, np.zeros((len(rivals), d)), rivals)
+        own = places[:, None] == rivals[None, :]
+        pairs = self.market.pairs(field, own, self.news.view).raised(by - self.news.rounding)
+        logs = np.stack(self.payoff.log_paid(pairs, self.news), axis=-1)
+        return np.where(own[..., None], 0.0, logs)
+
+
+class _Book:
+    """All capital, as logs."""
+
+    def __init__(self, check: Check, limits: list[Limit]) -> None:
+        self.check, self.limits, self.K = check, limits, len(check.candidates)
+        K, L = self.K, len(limits)
+        self.reward = _Number(check, False)
+        self.columns = list(dict.fromkeys(one.column for one in limits))
+        by_column = {one.column: kind_of(check, one) for one in limits}
+        self.kinds = [by_column[name] for name in self.columns]
+        self.numbers = [_Number(self._variant(name), True) for name in self.columns]
+        self.loose = check.epsilon > 0 or any(one.tolerance for one in limits)
+        self.racing = math.log((2.0 if self.loose else 1.0) / check.delta)
+        self.accepting = math.log(2.0 * K / check.delta)
+        start = np.log(_ACCOUNTS)
+        self.ahead, self.close = (np.tile(start, (K, K, 1)) for _ in range(2))
+        self.keeps, self.breaks, self.within = (np.tile(start, (L, K, 1)) for _ in range(3))
+        self.led_keeps, self.led_ahead = np.zeros((L, K, K)), np.zeros((K, K))
+        self.alone, self.led_somebody = np.zeros(K), np.zeros((L, K))
+        self.alive, self.somebody = np.ones(K, dtype=bool), False
+        self.accepted: list[int] = []
+        singly = [self.reward.check.kind, *self.kinds]
+        self.parts = "single" if any(kind.singly for kind in singly) else "none"
+        if self.parts == "none" and any("parts" in kind.columns for kind in singly):
+            self.parts = "own"
+
+    def _variant(self, column: str) -> Check:
+        """The record of one number in the place of the reward."""
+        limit = next(one for one in self.limits if one.column == column)
+        problem = {k: v for k, v in self.check.body["problem"].items() if k != "minimise"}
+        written = "yes-no" if limit.quantile else problem["numbers"][limit.number]
+        batches = [self._column(batch, column) for batch in self.check.batches]
+        before = [self._column(batch, column) for batch in self.check.past]
+        changes = {"problem": problem | {"noise": written}, "batches": batches}
+        if before:
+            changes["past"] = self.check.body["past"] | {"batches": before}
+        other = self.check.variant(changes)
+        guides = not self.check.past_counts
+        told = [(batch, f"{column} of past batch {b}", guides) for b, batch in enumerate(before)]
+        told += [(batch, f"{column} of batch {b}", False) for b, batch in enumerate(batches)]
+        for batch, where, averaged in told:
+            other._pulls_of(batch, where, averaged)
+            due = "spreads" in other.kind.columns
+            fine = ("spreads" in batch) == due
+            other.demand(fine, f"{where} has not what bets on {column!r:.80} need")
+        return other
+
+    def _column(self, batch: dict[str, Any], column: str) -> dict[str, Any]:
+        told = exact.mapping(batch["numbers"], "the further numbers of a batch")
+        self.check.demand(set(told) == set(self.columns), "it has not the numbers of its limits")
+        own = {name: batch[name] for name in ("arms", "counts", "parts") if name in batch}
+        found = exact.mapping(told[column], "a further number")
+        self.check.demand(set(found) <= {"sums", "spreads"}, "a further number has unknown columns")
+        return own | found
+
+    @property
+    def over(self) -> bool:
+        left = int(self.alive.sum())
+        return left == 0 or bool(self.accepted) or (left == 1 and self.somebody)
+
+    def settle(self, record: dict[str, Any], batch: dict[str, Any], where: str) -> None:
+        """Pay out one block, and see who is out."""
+        check = self.check
+        everything = (self.reward, *self.numbers)
+        blocks = [read_block(check, [batch])]
+        blocks += [
+            read_block(known.check, [self._column(batch, name)])
+            for name, known in zip(self.columns, self.numbers)
+        ]
+        bets = self._bets()
+        if bets or not record.get("past"):
+            self._check_dealt(blocks[0], where)
+        if not bets:
+            fine = not record["rivals"] and not record["dropped"]
+            check.demand(fine, f"{where} has no past to bet by")
+        else:
+            first, second = self._rivals(record["rivals"], where)
+            purses = self._purses(first, second)
+            for known, block in zip(everything, blocks):
+                known.open(block, where)
+            self._pay(first, second, *purses)
+            self._decide(record["dropped"], where)
+        for known, block in zip(everything, blocks):
+            known.add(block)
+
+    def _bets(self) -> bool:
+        """Nothing is bet on the first block, nor while the past says nothing of an option."""
+        known = self.reward.past
+        if known is None or not self.check.past:
+            return known is not None
+        return bool(np.isin(np.arange(self.K), known.arms).all())
+
+    def _check_dealt(self, block: Block, where: str) -> None:
+        """Parts must follow from counts alone, whichever number needs them."""
+        if self.parts == "own":
+            check_parts(self.check, block, where, True)
+        elif self.parts == "single":
+            several, gaps = "several rewards are summed up", "has gaps in its numbers"
+            check_one_by_one(self.check, block, where, several, gaps)
+
+    def _margins(self) -> tuple[np.ndarray, np.ndarray]:
+        """How far options seem to be inside of limits, (L, K), and in squared standard errors.
+
+        The former in deviations of one measurement, the latter with its sign.
+        """
+        found, surely = [], []
+        for limit in self.limits:
+            known = self.numbers[self.columns.index(limit.column)]
+            view, single = known.look()[1], known.single
+            means, doubt = view.means, (view.common**2).sum(axis=1) + view.own
+            mark = limit.mark / known.check.noise
+            apart = means - mark
+            if limit.reference is not None:
+                apart = apart - means[limit.reference]
+                single = single + single[limit.reference]
+                doubt = doubt + doubt[limit.reference]
+                apart[limit.reference] = -mark
+            apart = apart if limit.up else -apart
+            squared = _squared(apart, doubt)
+            if limit.reference is not None:
+                squared[limit.reference] = _SUREST if limit.itself else -_SUREST
+            found.append(apart / np.sqrt(single))
+            surely.append(squared)
+        return np.array(found), np.array(surely)
+
+    def _purses(self, first: int, second: int) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+        """Log shares of purses on broken limits, on rivals, and of limits in the former."""
+        inside, view = 0.5 * self._margins()[1], self.reward.look()[1]
+        rivals = np.full(self.K, first)
+        rivals[first] = second
+        doubt = (view.common**2).sum(axis=1) + view.own
+        ahead = 0.5 * _squared(view.means[rivals] - view.means, doubt[rivals] + doubt)
+        least = inside.min(axis=0)
+        odds = np.minimum(least[rivals], ahead) + least  # log odds of betting on the rival
+        of_limits = -inside - np.logaddexp.reduce(-inside, axis=0)
+        return -np.logaddexp(0.0, odds), -np.logaddexp(0.0, -odds), of_limits
+
+    def _rivals(self, recorded: Any, where: str) -> tuple[int, int]:
+        """Who seemed to be the best of those that keep the limits, and who came next."""
+        check = self.check
+        named = exact.whole_numbers(recorded, f"{where}: the rivals").tolist()
+        left = np.flatnonzero(self.alive).tolist()
+        due = min(2, len(left))
+        fine = len(named) == due and len(set(named)) == due and set(named) <= set(left)
+        check.demand(fine, f"{where}: the rivals are not two of those that are left")
+        means, worst = self.reward.look()[1].means, self._margins()[0].min(axis=0)
+        size = float(np.abs(means[left]).max()) + float(np.ptp(means[left]))
+        for place, one in enumerate(named):
+            among = [x for x in left if x not in named[:place]]
+            surely = [x for x in among if worst[x] > _CLOSE]
+            perhaps = worst[one] >= -_CLOSE
+            best = max((means[x] for x in surely), default=-math.inf)
+            as_best = perhaps and means[one] >= best - _CLOSE * size
+            nearest = not surely and worst[one] >= max(worst[x] for x in among) - _CLOSE
+            check.demand(
+                as_best or nearest, f"{where}: {one} did not seem to be the best that keeps limits"
+            )
+        return named[0], named[1] if len(named) > 1 else -1
+
+    def _pay(
+        self,
+        first: int,
+        second: int,
+        on_limits: np.ndarray,
+        on_rival: np.ndarray,
+        of_limits: np.ndarray,
+    ) -> None:
+        everyone, K = np.arange(self.K), self.K
+        keeps, breaks, ahead = log_sum(self.keeps), log_sum(self.breaks), log_sum(self.ahead)
+        self.ahead = self.ahead + self.reward.paid(everyone, everyone, 0.0)
+        if self.loose:
+            near = self.check.epsilon / self.check.noise
+            self.close = self.close + self.reward.paid(everyone, everyone, near)
+        for number, limit in enumerate(self.limits):
+            known = self.numbers[self.columns.index(limit.column)]
+            unit = known.check.noise
+            one = np.array([K if limit.reference is None else limit.reference])
+            mark, near = limit.mark / unit, limit.tolerance / unit
+            above = known.paid(one, everyone, -mark)[0]
+            below = known.paid(everyone, one, mark)[:, 0]
+            self.keeps[number] += above if limit.up else below
+            self.breaks[number] += below if limit.up else above
+            if self.loose and limit.up:
+                self.within[number] += known.paid(one, everyone, near - mark)[0]
+            elif self.loose:
+                self.within[number] += known.paid(everyone, one, near + mark)[:, 0]
+        more_keeps, more_ahead = log_sum(self.keeps) - keeps, log_sum(self.ahead) - ahead
+        broken = np.logaddexp.reduce(of_limits + log_sum(self.breaks) - breaks, axis=0)
+        for x in range(K):
+            r = second if x == first else first
+            if r < 0:
+                self.alone[x] += broken[x]
+                continue
+            own, rest = on_limits[x] + broken[x], on_rival[x]
+            self.led_keeps[:, x, r] += np.logaddexp(own, rest + more_keeps[:, r])
+            self.led_ahead[x, r] += np.logaddexp(own, rest + more_ahead[x, r])
+        self.led_somebody[:, first] += more_keeps[:, first]
+
+    def _certain(self, logs: np.ndarray, kept: bool) -> np.ndarray:
+        """Log capital (L, …, K); a margin of an option to itself is kept or broken for certain."""
+        found = logs.copy()
+        for number, limit in enumerate(self.limits):
+            if limit.reference is not None and limit.itself == kept:
+                found[number, ..., limit.reference] = math.inf
+        return found
+
+    def _against(self) -> np.ndarray:
+        L, K = len(self.limits), self.K
+        with np.errstate(divide="ignore"):
+            broken = np.logaddexp.reduce(self._certain(log_sum(self.breaks), False), axis=0)
+            found = broken + math.log(_BROKEN / L)
+            led = self._certain(self.led_keeps, True).min(axis=0)
+            purse = np.minimum(led, self.led_ahead).sum(axis=1) + self.alone
+            found = np.logaddexp(found, purse + math.log(_PURSE))
+            if K == 1:
+                return found
+            both = np.minimum(self._keep(), log_sum(self.ahead))
+            both[np.arange(K), np.arange(K)] = -math.inf
+            mean = np.logaddexp.reduce(both, axis=1) + math.log(_AVERAGE / (K - 1))
+            return np.logaddexp(found, mean)
+
+    def _keep(self) -> np.ndarray:
+        return self._certain(log_sum(self.keeps), True).min(axis=0)
+
+    def _decide(self, dropped: Any, where: str) -> None:
+        check, logs = self.check, np.minimum(self._against(), 1e300)
+        named, recorded = check.columns(dropped, "candidate", "log_capital")
+        alive = set(np.flatnonzero(self.alive).tolist())
+        fine = set(named.tolist()) <= alive and len(set(named.tolist())) == len(named)
+        check.demand(fine, f"{where} drops an absent candidate")
+        what = lambda i: f"{where}: the log capital against {named[i]}"  # noqa: E731
+        check.agree_all(recorded, logs[named], what, _CLOSE)
+        enough = logs[named] >= self.racing - _CLOSE
+        low = lambda i: f"{where}: the capital against {named[i]} is not high enough"  # noqa: E731
+        check.demand_all(enough, low)
+        rest = [x for x in sorted(alive) if x not in named.tolist()]
+        check.demand(
+            not rest or logs[rest].max() < self.racing + _CLOSE, f"{where} keeps who is ruled out"
+        )
+        self.alive[named] = False
+        check.checked += len(named)
+        average = float(np.logaddexp.reduce(self._keep())) + math.log((1 - _LED) / self.K)
+        purse = float(self._certain(self.led_somebody, True).min(axis=0).sum()) + math.log(_LED)
+        if np.logaddexp(average, purse) >= self.racing - _CLOSE:
+            self.somebody = True
+        if self.loose:
+            kept = self._certain(log_sum(self.within), True).min(axis=0)
+            close = log_sum(self.close).T.copy()
+            np.fill_diagonal(close, math.inf)
+            left = np.flatnonzero(self.alive)
+            least = np.minimum(kept, close[:, left].min(axis=1, initial=math.inf))
+            self.accepted = [int(x) for x in left if least[x] >= self.accepting - _CLOSE]
+
+
+def _squared(apart: np.ndarray, variances: np.ndarray) -> np.ndarray:
+    """In squared standard errors, with the sign; 0 where nothing is known."""
+    known = np.isfinite(variances)
+    found = np.where(known, apart * np.abs(apart) / np.where(known, variances, 1.0), 0.0)
+    return np.clip(found, -_SUREST, _SUREST)

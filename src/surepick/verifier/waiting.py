@@ -1,0 +1,193 @@
+"""Answers of traffic that waited: what was decided must show again in the reports after it.
+
+Of all who were not decided yet when the second half of the reports that decided began, whoever the
+answer says is better must be ahead in the later reports alone, by one standard error at least, the
+lead being the average of what two options differ by within each period (weights nk/(n + k)). There
+must be one such report, and the time that was asked for must be over. Nothing is bet on them.
+
+Where limits have to be kept (rule 2), the answer must keep each of them there by one standard
+error, up to its tolerance. What each of the others must show again is what was clearest, in
+standard errors of all reports up to the decision: that the answer is ahead of it, or that it breaks
+a certain limit. If nobody keeps the limits, it is one of the latter.
+
+Part of the verifier: nothing here is shared with the algorithms.
+"""
+
+from __future__ import annotations
+
+import math
+from typing import Any, NamedTuple
+
+import numpy as np
+
+from surepick.verifier import exact
+from surepick.verifier.check import Check
+from surepick.verifier.noise import Noise
+from surepick.verifier.rules.keeping import Limit, kind_of, limits_of
+
+PROVEN = ("pac", "eps-pac", "claims", "fdr", "nobody")
+_SLACK = 1e-6
+
+
+class _Shown(NamedTuple):
+    """Something that must show again: sign · (better − worse) + margin is above 0."""
+
+    better: int
+    worse: int | None  #: None: the number 0
+    margin: float
+    sign: float
+    column: str | None  #: the further number; None: rewards
+    kind: Noise
+    words: str
+
+
+def check_waiting(check: Check, traffic: dict[str, Any]) -> None:
+    """What it says of its waiting; nothing where it did not wait."""
+    if "waits" not in traffic:
+        return
+    waits = exact.mapping(traffic["waits"], "traffic: what it waits for")
+    check.demand(
+        set(waits) == {"rule", "least", "decided", "rivals"}
+        and waits["rule"] == (2 if check.rule == "keeping" else 1),
+        "traffic: what it waits for is not a rule that is known",
+    )
+    least = exact.number(waits["least"], "traffic: the time it takes at least")
+    check.demand(least >= 0.0, "traffic: the time it takes at least is negative")
+    times = [
+        exact.number(period["after"], "traffic: the time of a report")
+        for period in traffic["periods"]
+    ]
+    proven, reports = check.claim["guarantee"] in PROVEN, len(check.batches)
+    if waits["decided"] is None:
+        check.demand(not proven or not reports, "traffic: it does not say when it was decided")
+        return
+    decided = exact.whole(waits["decided"], "traffic: the reports that decided")
+    check.demand(1 <= decided <= reports, "traffic: it was decided by reports that are not there")
+    check.waited = reports - decided
+    if not proven:
+        return
+    check.demand(check.waited >= 1, "traffic: no report came after the decision")
+    check.demand(max(times) >= least, "traffic: it ended before its time was over")
+    rivals = exact.whole_numbers(waits["rivals"], "traffic: the rivals").tolist()
+    rivals = [arm for arm in rivals if arm not in _retired(check)]
+    missing = sorted(_open_in(check, decided // 2) - set(rivals))
+    check.demand(
+        not missing, f"traffic: arm {missing[0] if missing else ''} is missing among the rivals"
+    )
+    later = check.batches[decided:]
+    for ways in _ways(check, rivals):
+        if len(ways) > 1:
+            clear = [_errors(check.batches[:decided], one) for one in ways]
+            near = max(clear) - _SLACK * max(abs(max(clear)), 1.0)
+            ways = [one for one, own in zip(ways, clear) if own == max(clear) or own >= near]
+        check.demand(
+            any(_errors(later, one) >= 1.0 - _SLACK for one in ways),
+            f"traffic: that {ways[0].words} did not show again after it was decided",
+        )
+        check.checked += 1
+
+
+def _ways(check: Check, rivals: list[int]) -> list[list[_Shown]]:
+    """What must show again, each with the ways in which it may have been decided."""
+    if check.rule != "keeping":
+        return [[_ahead(check, *one)] for one in _leads(check, rivals)]
+    limits, chosen = limits_of(check), check.claim["candidate"]
+    nobody = check.claim["guarantee"] == "nobody"
+    found = []
+    if not nobody:
+        found += [[_keeps(check, one, chosen)] for one in limits if one.reference != chosen]
+    for rival in rivals:
+        if rival == chosen and not nobody:
+            continue
+        if any(one.reference == rival and not one.itself for one in limits):
+            continue  # it breaks a limit that compares it with itself, for certain
+        ways = [] if nobody else [_ahead(check, chosen, rival, check.epsilon)]
+        ways += [_breaks(check, one, rival) for one in limits if one.reference != rival]
+        found += [ways] if ways else []
+    return found
+
+
+def _ahead(check: Check, better: int, worse: int, margin: float) -> _Shown:
+    words = f"{check.label(better)} is ahead of {check.label(worse)}"
+    return _Shown(better, worse, margin, check.sign, None, check.kind, words)
+
+
+def _keeps(check: Check, limit: Limit, arm: int) -> _Shown:
+    sign, words = (1.0 if limit.up else -1.0), f"{check.label(arm)} keeps {limit.text}"
+    margin, kind = limit.tolerance - sign * limit.mark, kind_of(check, limit)
+    return _Shown(arm, limit.reference, margin, sign, limit.column, kind, words)
+
+
+def _breaks(check: Check, limit: Limit, arm: int) -> _Shown:
+    sign, words = (-1.0 if limit.up else 1.0), f"{check.label(arm)} breaks {limit.exactly}"
+    own = (limit.reference, -sign * limit.mark, sign, limit.column)
+    return _Shown(arm, *own, kind_of(check, limit), words)
+
+
+def _open_in(check: Check, reports: int) -> set[int]:
+    """Who may have been undecided after so many reports: all but those that had been decided."""
+    found = set(range(len(check.arms)))
+    told = 0
+    for number, block in enumerate(check.evidence["blocks"], start=1):
+        told += block["batches"]
+        if told > reports:
+            break
+        found -= {row["candidate"] for row in block["dropped"]} if "dropped" in block else set()
+        made = check.evidence.get("claims", [])
+        found -= {one["candidate"] for one in made if one["block"] == number}
+    return found - _retired(check)
+
+
+def _retired(check: Check) -> set[int]:
+    """Options that are not there any more."""
+    changes = check.body.get("options", [])
+    return {arm for one in changes if one["change"] == "retired" for arm in one["arms"]}
+
+
+def _leads(check: Check, rivals: list[int]) -> list[tuple[int, int, float]]:
+    """Who is said to be better than whom, or not worse by more than a margin."""
+    claim, asked = check.claim, check.evidence.get("question", {})
+    if "better" not in claim:
+        named = claim.get("candidates") or [claim["candidate"]]
+        return [(a, b, check.epsilon) for a in named for b in rivals if b not in named]
+    if "baseline" not in asked:  # a number, which has no visitors
+        return []
+    base, found = asked["baseline"], []
+    for one in rivals:
+        found += [(one, base, 0.0)] if one in claim["better"] else []
+        found += [(base, one, 0.0)] if one in claim["worse"] else []
+        if one in claim["close"]:
+            found += [(one, base, check.epsilon), (base, one, check.epsilon)]
+    return found
+
+
+def _errors(batches: list[dict[str, Any]], one: _Shown) -> float:
+    """Standard errors by which something shows in some reports."""
+    lead = variance = 0.0
+    for batch in batches:
+        n, total, spread = _of(batch, one.better, one)
+        k, other, also = (0.0, 0.0, 0.0) if one.worse is None else _of(batch, one.worse, one)
+        if not n or (one.worse is not None and not k):
+            continue
+        weight = n if one.worse is None else n * k / (n + k)
+        apart = total / n - (other / k if k else 0.0)
+        lead += weight * (one.sign * apart + one.margin)
+        variance += weight * (spread + also) / (n + k)
+    if variance <= 0.0:
+        return math.inf if lead > 0.0 else -math.inf
+    return lead / math.sqrt(variance)
+
+
+def _of(batch: dict[str, Any], arm: int, about: _Shown) -> tuple[float, float, float]:
+    """Visits of an arm, the sum of their rewards or of a number, and what these differ by."""
+    here = np.flatnonzero(np.asarray(batch["arms"]) == arm)
+    told, kind = batch if about.column is None else batch["numbers"][about.column], about.kind
+    n = np.asarray(batch["counts"], dtype=float)[here]
+    total = np.asarray(told["sums"], dtype=float)[here]
+    if kind.zero_one:
+        spread = total * (1.0 - total / n)
+    elif "spreads" in told:
+        spread = np.asarray(told["spreads"], dtype=float)[here]
+    else:
+        spread = n * kind.units(np.full(len(here), arm)) ** 2
+    return float(n.sum()), float(total.sum()), float(spread.sum())

@@ -1,0 +1,118 @@
+"""The MCP server as a process of its own, spoken to by the client of the official SDK."""
+
+import json
+import os
+import sys
+
+import anyio
+import pytest
+from mcp import ClientSession, StdioServerParameters, stdio_client
+
+import surepick as sp
+from surepick.agents import Place, Tools, mcp_server
+from surepick.errors import InvalidInputError
+
+OPTIONS = "label,strength\nweak,1\nmiddle,2\nstrong,5\n"
+
+
+def spoken(storage, *options, talk):
+    """What a client hears in a conversation with ``surepick mcp``."""
+    words = ["-m", "surepick", "mcp", "--storage", storage, *options]
+    env = os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, sys.path))}
+    server = StdioServerParameters(command=sys.executable, args=words, env=env)
+
+    async def conversation():
+        with anyio.fail_after(60):
+            async with stdio_client(server) as streams, ClientSession(*streams) as session:
+                begun = await session.initialize()
+                return await talk(session, begun)
+
+    return anyio.run(conversation)
+
+
+def content(result):
+    assert not result.is_error, result.content[0].text
+    return result.structured_content or json.loads(result.content[0].text)
+
+
+@pytest.fixture
+def storage(tmp_path):
+    return f"sqlite:///{tmp_path}/studies.db"
+
+
+def test_an_agent_takes_a_study_from_beginning_to_end(storage):
+    strength = {"weak": 1.0, "middle": 2.0, "strong": 5.0}
+
+    async def talk(session, begun):
+        assert begun.server_info.name == "surepick"
+        assert "never make one up" in begun.instructions
+        call = session.call_tool
+        made = {"name": "glue", "options_csv": OPTIONS, "rewards": "symmetric", "delta": 0.1}
+        made["settings"] = {"seed": 1}
+        assert content(await call("create_study", made))["options"] == [*strength]
+        assert content(await call("read_answer", {"study": "glue"})) == {"finished": False}
+        turns = 0
+        while True:
+            asked = content(await call("ask", {"study": "glue", "count": 20}))
+            if asked["finished"]:
+                break
+            turns += 1
+            rewards = [
+                {**pull, "reward": strength[pull["option"]] + 0.1 * ((turns + i) % 5 - 2)}
+                for i, pull in enumerate(asked["pulls"])
+            ]
+            told = content(await call("tell", {"study": "glue", "rewards": rewards}))
+            assert {one["status"] for one in told["told"]} <= {"accepted", "late"}
+        status = content(await call("read_status", {"study": "glue"}))
+        answer = content(await call("read_answer", {"study": "glue", "certificate": True}))
+        proof = json.dumps(answer["certificate"])
+        return (
+            status,
+            answer,
+            content(await call("verify", {"study": "glue"})),
+            content(await call("verify", {"certificate": proof})),
+            content(await call("list_studies", {})),
+        )
+
+    status, answer, verified, again, listed = spoken(storage, "--allow-writes", talk=talk)
+    assert status["finished"]
+    assert answer["proven"]
+    assert answer["answer"]["label"] == "strong"
+    assert verified["verified"]
+    assert again["verified"]
+    assert listed == {"studies": ["glue"]}
+    with sp.load_study("glue", storage) as study:
+        assert study.answer.label == "strong"
+
+
+def test_by_default_agents_only_look(storage):
+    sp.create_study("glue", sp.Problem.unstructured(["a", "b"]), storage=storage)
+
+    async def talk(session, begun):
+        tools = (await session.list_tools()).tools
+        assert all(tool.annotations.read_only_hint for tool in tools)
+        tried = await session.call_tool("ask", {"study": "glue"})
+        assert tried.is_error
+        missing = await session.call_tool("read_status", {"study": "gluee"})
+        assert missing.is_error
+        seen = content(await session.call_tool("read_status", {"study": "glue"}))
+        return begun.instructions, {tool.name for tool in tools}, missing.content[0].text, seen
+
+    instructions, names, text, seen = spoken(storage, talk=talk)
+    assert "Nothing can be changed" in instructions
+    assert names == {"list_studies", "read_status", "read_answer", "verify"}
+    assert "gluee" in text
+    assert seen["samples"] == 0
+
+
+def test_tools_take_no_files_and_say_what_they_need(tmp_path, storage):
+    tools = Tools(Place(storage))
+    (tmp_path / "certificate.json").write_text("{}")
+    for given in (str(tmp_path / "certificate.json"), "[]"):
+        with pytest.raises(InvalidInputError, match="certificate"):
+            tools.verify(certificate=given)
+    with pytest.raises(InvalidInputError, match="either a study"):
+        tools.verify()
+    with pytest.raises(InvalidInputError, match="number 0 needs a pull and a reward"):
+        tools.tell("glue", [{"pull": 1}])
+    assert mcp_server(Place(storage)) is not None
