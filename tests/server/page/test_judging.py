@@ -56,7 +56,9 @@ def test_a_judge_sees_two_things_and_answers_by_keys(open_page, client, picture)
     expect(page.get_by_role("heading", name="Which one is better?")).to_be_visible()
     expect(page.get_by_label("About both")).to_contain_text("Why is the sky blue?")
     image = page.get_by_label("About both").get_by_role("img")
-    assert image.evaluate("one => one.complete && one.naturalWidth === 1")
+    page.wait_for_function(
+        "one => one.complete && one.naturalWidth === 1", arg=image.element_handle()
+    )
     assert page.get_by_role("navigation").get_by_role("link").count() == 0
 
     def told():
@@ -96,7 +98,8 @@ def test_a_judge_sees_two_things_and_answers_by_keys(open_page, client, picture)
     assert sides(page) == before
     page.get_by_role("button", name="B is better").click()
     _until(lambda: told()["second"] == 2)
-    assert page.evaluate("document.activeElement === document.body")  # so that space means a tie
+    # So that space means a tie.
+    page.wait_for_function("document.activeElement === document.body")
 
 
 def test_on_a_phone_one_is_below_the_other_and_the_buttons_stay(open_page, client, picture):

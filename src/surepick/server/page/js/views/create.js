@@ -54,7 +54,9 @@ export const createView = (scope) => {
   );
   const source = tableSource(scope, (found) => {
     table = found;
-    if (found.ready && !name.value) name.value = found.fileName.replace(/\.[^.]*$/, "");
+    // Not while somebody is about to type there: their text would be added to it.
+    const free = !name.value && document.activeElement !== name;
+    if (found.ready && free) name.value = found.fileName.replace(/\.[^.]*$/, "");
     check();
   });
 
