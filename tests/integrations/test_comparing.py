@@ -3,11 +3,11 @@
 A clock of its own stands in for the machine's, so that nothing hangs on how busy that one is.
 """
 
-import asyncio
 import random
 
 import numpy as np
 import pytest
+from tests.coroutines import Meeting
 
 import surepick as sp
 from surepick.integrations.comparing import compare
@@ -163,24 +163,16 @@ def test_items_need_bounds():
 
 
 def test_coroutines_are_called_at_the_same_time():
-    now = most = 0
     draw = random.Random(0)
-    together = asyncio.Event()  # the first ones wait for each other, however busy the machine is
+    together = Meeting(2)
 
     async def score():
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        if now == 2:
-            together.set()
-        await asyncio.wait_for(together.wait(), 60)
-        await asyncio.sleep(0.001)
-        now -= 1
-        return float(draw.random() < 0.8)
+        async with together:
+            return float(draw.random() < 0.8)
 
     how = {"epsilon": 0.3, "max_calls": 400, "noise": "yes-no"}
     assert compare(score, score, workers=3, **how).verdict == "not worse"
-    assert 1 < most <= 3
+    assert 1 < together.most <= 3
 
 
 def test_an_error_is_named_and_what_was_seen_before_is_not_lost():

@@ -7,6 +7,7 @@ import sys
 
 import numpy as np
 import pytest
+from tests.coroutines import Meeting
 
 import surepick as sp
 from surepick.calls import pace as paces
@@ -38,23 +39,15 @@ ALONE = on_table(lambda arm, item: SCORES[arm, item])
 
 
 def test_coroutines_and_threads_find_what_one_call_after_the_other_finds():
-    now = most = 0
-    together = asyncio.Event()  # the first ones wait for each other, however busy the machine is
+    together = Meeting(3)
 
     async def measure(arm, item):
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        if now == 3:
-            together.set()
-        await asyncio.wait_for(together.wait(), 60)
-        await asyncio.sleep(0.001)
-        now -= 1
-        return SCORES[arm, item]
+        async with together:
+            return SCORES[arm, item]
 
     found = on_table(measure, workers=3)
     assert found == ALONE
-    assert most == 3
+    assert together.most == 3
     assert on_table(lambda arm, item: SCORES[arm, item], workers=3) == ALONE
 
 

@@ -21,6 +21,7 @@ from surepick.algorithms.findings import Claims, Known
 from surepick.algorithms.findings import Kept as KeptLimit
 from surepick.algorithms.pulls import Pulls, ToldPulls
 from surepick.algorithms.questions import Asked, Best
+from surepick.algorithms.remembered import Remembered
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.arrays.validate import in_reach, positive, probability, real, whole
 from surepick.errors import InvalidInputError, InvalidTypeError
@@ -61,7 +62,7 @@ class Drawn(Protocol):
     def of(self, batch: int) -> Drawn: ...  #: those of another batch
 
 
-class State(ABC):
+class State(Remembered, ABC):
     """A running algorithm. ``saved`` names the attributes that make up its whole memory.
 
     Examples
@@ -77,7 +78,6 @@ class State(ABC):
     (True, 1)
     """
 
-    saved: ClassVar[tuple[str, ...]] = ()
     #: whether the certificate needs every batch, or the totals per arm are enough
     needs_batches: ClassVar[bool] = True
 
@@ -135,10 +135,10 @@ class State(ABC):
     def observe(self, pulls: Pulls, sums: FloatArray) -> None:
         """Take in the sum of the (standardised) rewards of each row of the pulls."""
 
-    def as_recorded(self, evidence: dict[str, Any]) -> None:  # noqa: B027
+    def as_recorded(self, evidence: dict[str, Any]) -> None:
         """Before anything is asked: go by the rule of the release that wrote this evidence."""
 
-    def deal_by(self, seed: str) -> None:  # noqa: B027
+    def deal_by(self, seed: str) -> None:
         """Deal the first batch into two after it came in; see :mod:`surepick.statistics.dealing`.
 
         Before anything is told; nothing is done where rewards cannot be dealt.
@@ -151,23 +151,23 @@ class State(ABC):
         """
         return None
 
-    def note_ahead(self, pulls: Pulls) -> None:  # noqa: B027
+    def note_ahead(self, pulls: Pulls) -> None:
         """These are asked for ahead: what was proposed, or other pulls in its place."""
 
-    def replace(self, pulls: Pulls) -> None:  # noqa: B027
+    def replace(self, pulls: Pulls) -> None:
         """Other pulls come in the place of those asked for; see ``Algorithm.any_history``."""
 
     def fewer(self, pulls: Pulls, counts: IntArray) -> Pulls:
         """What is left of a batch once rewards were withdrawn: so many pulls of each arm."""
         return Pulls.from_counts(counts)
 
-    def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:  # noqa: B027
+    def observe_spread(self, pulls: Pulls, spread: FloatArray) -> None:
         """Take in Σ (reward − mean)² of each row of the pulls, where single rewards are known.
 
         Comes before :meth:`observe` of the same batch.
         """
 
-    def observe_numbers(self, pulls: Pulls, numbers: dict[str, Any]) -> None:  # noqa: B027
+    def observe_numbers(self, pulls: Pulls, numbers: dict[str, Any]) -> None:
         """Take in sums (and spreads, or None) of further numbers for each row, by their names.
 
         As they were measured, in their own units. Comes before :meth:`observe` of the same batch.
@@ -285,15 +285,6 @@ class State(ABC):
     def now(self) -> Known | None:
         """What is known now; None where nothing is, or the algorithm has no such numbers."""
         return None
-
-    def save(self) -> dict[str, Any]:
-        """The memory of this state: arrays and plain values."""
-        return {name: getattr(self, name) for name in self.saved}
-
-    def load(self, memory: dict[str, Any]) -> None:
-        """Take on a saved memory."""
-        for name in self.saved:
-            setattr(self, name, memory[name])
 
 
 # The run layer sits below this one and hands itself in here, so that `algorithm.start(problem)`

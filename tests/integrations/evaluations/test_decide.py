@@ -1,9 +1,8 @@
 """Evaluating only what decides: on tables whose truth is known."""
 
-import asyncio
-
 import numpy as np
 import pytest
+from tests.coroutines import Meeting
 
 import surepick as sp
 from surepick.errors import InvalidInputError
@@ -138,24 +137,16 @@ def test_scores_that_cannot_be_are_refused():
 # -- calls that cost and fail ----------------------------------------------------------------
 def test_coroutines_are_evaluated_at_the_same_time_and_find_the_same():
     full = exam(2, items=200)
-    now = most = 0
-    together = asyncio.Event()  # the first ones wait for each other, however busy the machine is
+    together = Meeting(4)
 
     async def evaluate(option, item):
-        nonlocal now, most
-        now += 1
-        most = max(most, now)
-        if now == 4:
-            together.set()
-        await asyncio.wait_for(together.wait(), 60)
-        await asyncio.sleep(0.001)
-        now -= 1
-        return full.of(option, item)
+        async with together:
+            return full.of(option, item)
 
     empty = ScoreTable(full.options, full.items)
     found, alone = decide(empty, evaluate, workers=4), decide(empty, full.of)
     assert (found.option, found.evaluations) == (alone.option, alone.evaluations)
-    assert most == 4
+    assert together.most == 4
 
 
 def test_a_cell_that_fails_for_good_counts_as_the_worst_score_and_is_listed():

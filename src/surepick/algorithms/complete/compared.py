@@ -27,6 +27,7 @@ from surepick.algorithms.complete.settings import CompleteSettings
 from surepick.algorithms.pooled.questions import steps
 from surepick.algorithms.pooled.questions.baseline import CLAIMS, CLOSE, SIDES
 from surepick.algorithms.questions import candidate_of
+from surepick.algorithms.remembered import Remembered
 from surepick.arrays.grid import coarse, first_best, level, reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
@@ -37,7 +38,7 @@ _SURE = 1e6  # log capital where nothing is left to chance
 _ROUNDING = 1e-9  # of a total: this near to a number times all items it is the same
 
 
-class Compared:
+class Compared(Remembered):
     """Capital on both sides of the baseline, and what was claimed."""
 
     saved: ClassVar[tuple[str, ...]] = ("capital", "near", "certain_of", "made", "blocks")
@@ -60,13 +61,6 @@ class Compared:
         self.certain_of: BoolArray = np.zeros((3, K), dtype=bool)  #: each of ``CLAIMS``
         self.made: list[dict[str, Any]] = []  #: claims
         self.blocks = 0
-
-    def save(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.saved}
-
-    def load(self, memory: dict[str, Any]) -> None:
-        for name in self.saved:
-            setattr(self, name, memory[name])
 
     # -- bets ------------------------------------------------------------------------------
     def measured(self) -> IntArray:

@@ -30,6 +30,7 @@ import numpy as np
 from surepick.algorithms.base import Claims
 from surepick.algorithms.complete.grid import Grid
 from surepick.algorithms.complete.settings import CompleteSettings
+from surepick.algorithms.remembered import Remembered
 from surepick.arrays.grid import reached
 from surepick.arrays.types import BoolArray, FloatArray, IntArray
 from surepick.problem import Problem
@@ -39,7 +40,7 @@ _START = np.log(WEIGHTS)
 _NOBODY = -1  # in the place of a leader whose bets on closeness count no more
 
 
-class Race:
+class Race(Remembered):
     """Capital against every option, and who is in."""
 
     saved: ClassVar[tuple[str, ...]] = (
@@ -62,13 +63,6 @@ class Race:
         self.aside: list[int] = []  # that tie with the last of the m best, all items met
         self.accepted = False
         self.goal = math.log(self.m / config.delta)
-
-    def save(self) -> dict[str, Any]:
-        return {name: getattr(self, name) for name in self.saved}
-
-    def load(self, memory: dict[str, Any]) -> None:
-        for name in self.saved:
-            setattr(self, name, memory[name])
 
     # -- bets ------------------------------------------------------------------------------
     def measured(self) -> IntArray:
