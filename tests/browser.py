@@ -1,19 +1,15 @@
 """A real browser for the tests: Debian's Chromium, found or installed, driven by Playwright."""
 
-import fcntl
 import os
 import shutil
-import subprocess
-import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
-from pathlib import Path
 from typing import Any
 
 from axe_playwright_python.sync_playwright import Axe
 from playwright.sync_api import Browser, Page, sync_playwright
+from tests.packages import there
 
-_LOCK = Path(tempfile.gettempdir()) / "surepick-test-chromium.lock"
 # The first is Chromium without windows, which opens pages with two thirds of the work.
 _NAMES = ("chromium-headless-shell", "chromium", "chromium-browser", "google-chrome")
 #: every rule for WCAG 2 at levels A and AA, and what axe calls best practice
@@ -71,36 +67,11 @@ def accessibility_violations(
 
 
 def chromium() -> str:
-    """The browser's program, installed first where there is none."""
-    if _find() is None:
-        with _LOCK.open("w") as lock:
-            fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
-            if _find() is None:
-                _install()
-    found = _find()
-    assert found is not None, "Chromium was installed, but cannot be found"
-    return found
+    """The browser's program."""
+    # The font is what pictures of the page are made with; Chromium alone brings none.
+    ways = [(program, "fonts-inter") for program in _NAMES[:2]]
+    return there("Chromium", _find, *ways)
 
 
 def _find() -> str | None:
     return next((path for path in map(shutil.which, _NAMES) if path), None)
-
-
-def _install() -> None:
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        raise RuntimeError(
-            "the tests need Chromium and cannot install it here; install it (on Debian: "
-            "apt-get install chromium) and run them again"
-        )
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    # The font is what pictures of the page are made with; Chromium alone brings none.
-    ways = [
-        ["apt-get", "install", "-y", "--no-install-recommends", program, "fonts-inter"]
-        for program in _NAMES[:2]
-    ]
-    update = ["apt-get", "update"]
-    for command in (ways[0], update, *ways):
-        done = subprocess.run(command, env=environment, capture_output=True, text=True)
-        if command is not update and done.returncode == 0:
-            return
-    raise RuntimeError(f"Chromium cannot be installed: {done.stderr}")

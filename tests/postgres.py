@@ -4,7 +4,6 @@ The server keeps its data in a folder of its own, writes to disk like any other 
 on), listens on a local socket only, and runs as an ordinary user, as PostgreSQL insists.
 """
 
-import fcntl
 import os
 import pwd
 import shlex
@@ -13,7 +12,7 @@ import subprocess
 import tempfile
 from pathlib import Path
 
-_LOCK = Path(tempfile.gettempdir()) / "surepick-test-postgres.lock"
+from tests.packages import there
 
 
 def fast_folder(prefix: str) -> Path:
@@ -116,19 +115,8 @@ def _user() -> str | None:
 
 
 def _binaries() -> Path:
-    """The folder with the server's programs, installed first where there are none."""
-    found = _find()
-    if found is not None:
-        return found
-    with _LOCK.open("w") as lock:
-        fcntl.flock(lock, fcntl.LOCK_EX)  # tests run in several processes
-        found = _find()
-        if found is not None:
-            return found
-        _install()
-    found = _find()
-    assert found is not None, "PostgreSQL was installed, but its programs cannot be found"
-    return found
+    """The folder with the server's programs."""
+    return there("a PostgreSQL server", _find, ["postgresql"])
 
 
 def _find() -> Path | None:
@@ -145,16 +133,3 @@ def _find() -> Path | None:
 
 def _version(folder: Path) -> tuple[int, ...]:
     return tuple(int(part) for part in folder.parent.name.split(".") if part.isdigit())
-
-
-def _install() -> None:
-    if os.geteuid() != 0 or shutil.which("apt-get") is None:
-        raise RuntimeError(
-            "the tests need a PostgreSQL server and cannot install one here; "
-            "install it (on Debian and Ubuntu: apt-get install postgresql) and run them again"
-        )
-    environment = os.environ | {"DEBIAN_FRONTEND": "noninteractive"}
-    install = ["apt-get", "install", "-y", "--no-install-recommends", "postgresql"]
-    if subprocess.run(install, env=environment, capture_output=True).returncode:
-        subprocess.run(["apt-get", "update"], env=environment, check=True, capture_output=True)
-        subprocess.run(install, env=environment, check=True, capture_output=True)

@@ -14,6 +14,7 @@ from pathlib import Path
 import httpx2
 import pytest
 from tests.coroutines import completed
+from tests.packages import there
 from tests.postgres import Server
 from tests.server.served import Served, free_port
 from tests.server.test_processes import make_certificate
@@ -151,8 +152,8 @@ def test_addresses_say_how_long_to_wait_for_a_network(postgres):
 @pytest.fixture
 def nginx(tmp_path):
     """Starts nginx with what docs/service.md shows; where it listens, and its certificate."""
-    if shutil.which("nginx") is None:
-        pytest.skip("nginx is not installed")
+    places = f"{os.environ['PATH']}:/usr/sbin"
+    program = there("nginx", lambda: shutil.which("nginx", path=places), ["nginx"])
     running = []
 
     def start(served):
@@ -177,7 +178,7 @@ def nginx(tmp_path):
             f"error_log {tmp_path}/errors;\nevents {{}}\n"
             f"http {{\naccess_log off;\n{places}{server}}}\n"
         )
-        running.append(subprocess.Popen(["nginx", "-c", settings, "-p", tmp_path]))
+        running.append(subprocess.Popen([program, "-c", settings, "-p", tmp_path]))
         return f"https://127.0.0.1:{port}", str(certificate)
 
     yield start
